@@ -1,0 +1,338 @@
+package change
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Shape tells how the lists in a value are to be compared. A nil Shape, and every
+// part of a value that its Shape does not know, compares lists by equal items.
+type Shape interface {
+	// Field is the shape of a map's value under name.
+	Field(name string) Shape
+	// Item is the shape of a list's items.
+	Item() Shape
+	// Keys names the fields that tell the items of a list of maps apart; none
+	// means that only equal items are the same item.
+	Keys() []string
+}
+
+// Diff returns the changes that lead from one object to another. Maps are compared
+// key by key in sorted order, lists item by item: items are the same item if they
+// agree in the keys of the list's shape (repeated keys are told apart by their
+// order), or else if they are equal. What remains between items that stayed is
+// compared by position.
+func Diff(from, to map[string]any, shape Shape) []Change {
+	d := differ{}
+	d.object(nil, from, to, shape)
+	return d.changes
+}
+
+type differ struct{ changes []Change }
+
+func (d *differ) value(path Path, from, to any, shape Shape) {
+	if Equal(from, to) {
+		return
+	}
+	switch from := from.(type) {
+	case map[string]any:
+		if to, ok := to.(map[string]any); ok {
+			d.object(path, from, to, shape)
+			return
+		}
+	case []any:
+		if to, ok := to.([]any); ok {
+			d.list(path, from, to, shape)
+			return
+		}
+	}
+	d.changes = append(d.changes, Change{Path: path, Op: Replace, Old: from, New: to})
+}
+
+func (d *differ) object(path Path, from, to map[string]any, shape Shape) {
+	for _, key := range unionKeys(from, to) {
+		before, had := from[key]
+		after, has := to[key]
+		switch {
+		case !has:
+			d.changes = append(d.changes, Change{Path: path.Key(key), Op: Remove, Old: before})
+		case !had:
+			d.changes = append(d.changes, Change{Path: path.Key(key), Op: Add, New: after})
+		default:
+			d.value(path.Key(key), before, after, field(shape, key))
+		}
+	}
+}
+
+func unionKeys(a, b map[string]any) []string {
+	keys := slices.AppendSeq(make([]string, 0, len(a)+len(b)), maps.Keys(a))
+	for key := range b {
+		if _, ok := a[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (d *differ) list(path Path, from, to []any, shape Shape) {
+	pairs := Align(from, to, shape)
+	kept := make([]bool, len(from))
+	for _, i := range pairs {
+		if i >= 0 {
+			kept[i] = true
+		}
+	}
+	for i := len(from) - 1; i >= 0; i-- {
+		if !kept[i] {
+			d.changes = append(d.changes, Change{Path: path.Index(i), Op: Remove, Old: from[i]})
+		}
+	}
+	d.moves(path, pairs, kept)
+	for j, i := range pairs {
+		if i < 0 {
+			d.changes = append(d.changes, Change{Path: path.Index(j), Op: Add, New: to[j]})
+		}
+	}
+	for j, i := range pairs {
+		if i >= 0 {
+			d.value(path.Index(j), from[i], to[j], item(shape))
+		}
+	}
+}
+
+// moves brings the items that stay into their new order. The longest run that is
+// in order already stays where it is; each of the others is put behind the item
+// that it is to follow.
+func (d *differ) moves(path Path, pairs []int, kept []bool) {
+	var current, wanted []int
+	for i := range kept {
+		if kept[i] {
+			current = append(current, i)
+		}
+	}
+	for _, i := range pairs {
+		if i >= 0 {
+			wanted = append(wanted, i)
+		}
+	}
+	if slices.Equal(current, wanted) {
+		return
+	}
+	fixed := longestIncreasing(wanted)
+	for n, i := range wanted {
+		if fixed[i] {
+			continue
+		}
+		from := slices.Index(current, i)
+		current = slices.Delete(current, from, from+1)
+		at := 0
+		if n > 0 {
+			at = slices.Index(current, wanted[n-1]) + 1
+		}
+		current = slices.Insert(current, at, i)
+		if from != at {
+			d.changes = append(d.changes, Change{Path: path.Index(at), Op: Move, From: from})
+		}
+	}
+}
+
+// longestIncreasing returns the members of a longest increasing subsequence.
+func longestIncreasing(values []int) map[int]bool {
+	var tails []int // tails[k]: position of the smallest end of a run of length k+1
+	previous := make([]int, len(values))
+	for at, v := range values {
+		k, _ := slices.BinarySearchFunc(tails, v, func(position, v int) int { return values[position] - v })
+		previous[at] = -1
+		if k > 0 {
+			previous[at] = tails[k-1]
+		}
+		tails = append(tails[:k], append([]int{at}, tails[min(k+1, len(tails)):]...)...)
+	}
+	members := make(map[int]bool, len(tails))
+	if len(tails) == 0 {
+		return members
+	}
+	for at := tails[len(tails)-1]; at >= 0; at = previous[at] {
+		members[values[at]] = true
+	}
+	return members
+}
+
+// Align says which items of two lists are the same item: for each item of to, the
+// index of its counterpart in from, or -1 where it is new. Diff explains when items
+// are the same.
+func Align(from, to []any, shape Shape) []int {
+	if keys := listKeys(shape); len(keys) > 0 {
+		if a, ok := identities(from, keys); ok {
+			if b, ok := identities(to, keys); ok {
+				return alignByIdentity(a, b)
+			}
+		}
+	}
+	return alignByValue(from, to)
+}
+
+// identities gives each item a text by which it is recognised. It fails if an item
+// is not a map.
+func identities(items []any, keys []string) ([]string, bool) {
+	ids := make([]string, len(items))
+	seen := make(map[string]int, len(items))
+	for i, it := range items {
+		object, ok := it.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		var id []byte
+		for _, key := range keys {
+			id = append(append(id, encode(object[key])...), 0)
+		}
+		ids[i] = string(id) + strconv.Itoa(seen[string(id)])
+		seen[string(id)]++
+	}
+	return ids, true
+}
+
+func alignByIdentity(from, to []string) []int {
+	index := make(map[string]int, len(from))
+	for i, id := range from {
+		index[id] = i
+	}
+	pairs := make([]int, len(to))
+	for j, id := range to {
+		if i, ok := index[id]; ok {
+			pairs[j] = i
+		} else {
+			pairs[j] = -1
+		}
+	}
+	return pairs
+}
+
+// alignByValue finds the longest common subsequence of equal items and pairs what
+// lies between two of them by position.
+func alignByValue(from, to []any) []int {
+	a, b := make([]string, len(from)), make([]string, len(to))
+	for i := range from {
+		a[i] = encode(from[i])
+	}
+	for j := range to {
+		b[j] = encode(to[j])
+	}
+	pairs := commonSubsequence(a, b)
+	i := 0
+	for j := 0; j < len(pairs); {
+		if pairs[j] >= 0 {
+			i = pairs[j] + 1
+			j++
+			continue
+		}
+		end := j
+		for end < len(pairs) && pairs[end] < 0 {
+			end++
+		}
+		limit := len(from)
+		if end < len(pairs) {
+			limit = pairs[end]
+		}
+		for ; j < end; j++ {
+			if i < limit {
+				pairs[j] = i
+				i++
+			}
+		}
+	}
+	return pairs
+}
+
+// maxTable bounds the work of commonSubsequence; longer lists that differ all over
+// are compared by position.
+const maxTable = 1 << 20
+
+func commonSubsequence(a, b []string) []int {
+	pairs := make([]int, len(b))
+	for j := range pairs {
+		pairs[j] = -1
+	}
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		pairs[head] = head
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+		pairs[len(b)-tail] = len(a) - tail
+	}
+	a, middle := a[head:len(a)-tail], b[head:len(b)-tail]
+	n, m := len(a), len(middle)
+	if n == 0 || m == 0 || n*m > maxTable {
+		return pairs
+	}
+	length := make([]int32, (n+1)*(m+1))
+	at := func(i, j int) *int32 { return &length[i*(m+1)+j] }
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			if a[i] == middle[j] {
+				*at(i, j) = *at(i+1, j+1) + 1
+			} else {
+				*at(i, j) = max(*at(i+1, j), *at(i, j+1))
+			}
+		}
+	}
+	for i, j := 0, 0; i < n && j < m; {
+		switch {
+		case a[i] == middle[j]:
+			pairs[head+j] = head + i
+			i++
+			j++
+		case *at(i+1, j) >= *at(i, j+1):
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
+}
+
+// encode gives equal values, and only those, the same text.
+func encode(value any) string {
+	switch value := value.(type) {
+	case string:
+		return `"` + value
+	case float64: // JSON would print 1.0 as 1
+		return "f" + strconv.FormatFloat(value, 'g', -1, 64)
+	case map[string]any, []any:
+		text, err := json.Marshal(value)
+		if err != nil {
+			panic("change: a value that is not JSON: " + err.Error())
+		}
+		return string(text)
+	default:
+		text, _ := json.Marshal(value)
+		return string(text)
+	}
+}
+
+func field(shape Shape, name string) Shape {
+	if shape == nil {
+		return nil
+	}
+	return shape.Field(name)
+}
+
+func item(shape Shape) Shape {
+	if shape == nil {
+		return nil
+	}
+	return shape.Item()
+}
+
+func listKeys(shape Shape) []string {
+	if shape == nil {
+		return nil
+	}
+	return shape.Keys()
+}

@@ -1,0 +1,112 @@
+package change
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Element is one step of a Path: a key of a map, or an index of a list.
+type Element struct {
+	Key   string
+	Index int // -1 for a key
+}
+
+// Key is the element that selects a value of a map.
+func Key(name string) Element { return Element{Key: name, Index: -1} }
+
+// Index is the element that selects an item of a list, counting from 0.
+func Index(i int) Element { return Element{Index: i} }
+
+// IsIndex reports whether e selects an item of a list.
+func (e Element) IsIndex() bool { return e.Index >= 0 }
+
+// Path leads from the root of an object to a value in it. The empty path is the
+// root.
+type Path []Element
+
+// Keys makes a path of map keys.
+func Keys(names ...string) Path {
+	p := make(Path, len(names))
+	for i, name := range names {
+		p[i] = Key(name)
+	}
+	return p
+}
+
+// Key returns p extended by a map key; p itself is not shared.
+func (p Path) Key(name string) Path { return append(slices.Clip(slices.Clone(p)), Key(name)) }
+
+// Index returns p extended by a list index; p itself is not shared.
+func (p Path) Index(i int) Path { return append(slices.Clip(slices.Clone(p)), Index(i)) }
+
+// String prints the path as Kubernetes prints field paths:
+// "spec.containers[0].image", and "metadata.labels[example.com/team]" where a key
+// is not a plain name.
+func (p Path) String() string {
+	var b strings.Builder
+	for i, e := range p {
+		switch {
+		case e.IsIndex():
+			b.WriteString("[" + strconv.Itoa(e.Index) + "]")
+		case isName(e.Key):
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(e.Key)
+		default:
+			b.WriteString("[" + e.Key + "]")
+		}
+	}
+	return b.String()
+}
+
+func isName(key string) bool {
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return key != ""
+}
+
+// Pointer prints the path as a JSON Pointer (RFC 6901).
+func (p Path) Pointer() string {
+	var b strings.Builder
+	for _, e := range p {
+		b.WriteByte('/')
+		if e.IsIndex() {
+			b.WriteString(strconv.Itoa(e.Index))
+		} else {
+			b.WriteString(pointerEscapes.Replace(e.Key))
+		}
+	}
+	return b.String()
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Get returns the value at the path, and whether there is one.
+func (p Path) Get(value any) (any, bool) {
+	for _, e := range p {
+		if e.IsIndex() {
+			list, ok := value.([]any)
+			if !ok || e.Index >= len(list) {
+				return nil, false
+			}
+			value = list[e.Index]
+			continue
+		}
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if value, ok = object[e.Key]; !ok {
+			return nil, false
+		}
+	}
+	return value, true
+}

@@ -1,0 +1,68 @@
+package change
+
+// Equal reports whether two values are the same. Numbers are equal only in the
+// same type: 1 is not 1.0, as in CEL and in a JSON Patch test.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			other, ok := b[key]
+			if !ok || !Equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !Equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		switch b.(type) {
+		case map[string]any, []any:
+			return false // comparing these with == would panic
+		}
+		return a == b
+	}
+}
+
+// Clone copies a value and everything in it.
+func Clone(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return CloneObject(value)
+	case []any:
+		if value == nil {
+			return value
+		}
+		list := make([]any, len(value))
+		for i := range value {
+			list[i] = Clone(value[i])
+		}
+		return list
+	default:
+		return value
+	}
+}
+
+// CloneObject copies an object and everything in it.
+func CloneObject(object map[string]any) map[string]any {
+	if object == nil {
+		return nil
+	}
+	copied := make(map[string]any, len(object))
+	for key, value := range object {
+		copied[key] = Clone(value)
+	}
+	return copied
+}

@@ -1,0 +1,47 @@
+// Package gvk names kinds and resources the way the Kubernetes API does: by
+// group, version and kind, or by group, version and plural resource. It imports
+// nothing of ours and holds no knowledge of which kinds exist; package schema has
+// that.
+package gvk
+
+import "strings"
+
+// Kind names a type of object. The core group is the empty string.
+type Kind struct {
+	Group, Version, Kind string
+}
+
+// Parse splits the apiVersion of a manifest ("apps/v1", "v1") and joins it with
+// its kind. It does not check that either is well formed.
+func Parse(apiVersion, kind string) Kind {
+	group, version, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group, version = "", apiVersion
+	}
+	return Kind{Group: group, Version: version, Kind: kind}
+}
+
+// APIVersion is the apiVersion field of a manifest of this kind.
+func (k Kind) APIVersion() string {
+	if k.Group == "" {
+		return k.Version
+	}
+	return k.Group + "/" + k.Version
+}
+
+// String prints the kind as the API server does in its messages:
+// "apps/v1, Kind=Deployment".
+func (k Kind) String() string {
+	return k.APIVersion() + ", Kind=" + k.Kind
+}
+
+// Resource names a collection of objects by its lower-case plural.
+type Resource struct {
+	Group, Version, Resource string
+}
+
+// String prints the resource as the API server does in its messages:
+// "apps/v1, Resource=deployments".
+func (r Resource) String() string {
+	return Kind{Group: r.Group, Version: r.Version}.APIVersion() + ", Resource=" + r.Resource
+}

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// Scalar is the kind of value that a type without fields or items has.
+type Scalar uint8
+
+// The scalars of the Kubernetes API. Composite types (maps, structs, lists) are
+// NotScalar.
+const (
+	NotScalar Scalar = iota
+	String
+	Integer
+	Number
+	Boolean
+	IntOrString
+	Quantity
+	// Untyped may hold anything: x-kubernetes-preserve-unknown-fields, RawExtension,
+	// JSON, FieldsV1.
+	Untyped
+)
+
+// ListType says how lists merge (x-kubernetes-list-type).
+type ListType uint8
+
+// The list types. Lists are atomic unless their schema says otherwise.
+const (
+	Atomic ListType = iota
+	Set
+	Associative // x-kubernetes-list-type: map
+)
+
+// Field is a declared field of a struct type.
+type Field struct {
+	Name string
+	Type *Type
+	// Default is the default of the field, nil if it has none. It must not be
+	// modified.
+	Default any
+	// Required says that the schema lists the field as required.
+	Required bool
+	// Nullable says that an explicit null is a value of the field (custom resources
+	// only).
+	Nullable bool
+}
+
+// Type describes the values of a field: a scalar, a list (Elem and List are set), a
+// struct (Fields, sorted by name) or a map (Elem is set, List is not). A struct may
+// have an Elem too, for the fields it does not declare. Types are shared and must
+// not be modified.
+type Type struct {
+	// Name is the name of the OpenAPI component that the type is
+	// ("io.k8s.api.core.v1.Container"); types written in place have none.
+	Name   string
+	Scalar Scalar
+	// Format is OpenAPI's: int32, int64, double, date-time, byte ….
+	Format string
+
+	Fields []Field
+	// Elem is the type of the items of a list, or of the values of a map.
+	Elem *Type
+	// IsList tells a list from a map.
+	IsList bool
+	List   ListType
+	// ListKeys are the fields that tell the items of an associative list apart.
+	ListKeys []string
+	// AtomicMap says that a map or struct is replaced as a whole
+	// (x-kubernetes-map-type: atomic).
+	AtomicMap bool
+	// Preserve says that undeclared fields are kept
+	// (x-kubernetes-preserve-unknown-fields).
+	Preserve bool
+	// Embedded says that the value is a whole object with apiVersion, kind and
+	// metadata (x-kubernetes-embedded-resource).
+	Embedded bool
+	// Strategy is x-kubernetes-patch-strategy and MergeKey x-kubernetes-patch-merge-key,
+	// for strategic merge patches.
+	Strategy, MergeKey string
+}
+
+var _ change.Shape = (*Type)(nil)
+
+// Declared returns the declared field of a struct; nil if there is none, or if t is
+// nil.
+func (t *Type) Declared(name string) *Field {
+	if t == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(t.Fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &t.Fields[i]
+}
+
+// FieldType returns the type of the value under name in a struct or a map; nil if
+// it is not known.
+func (t *Type) FieldType(name string) *Type {
+	if f := t.Declared(name); f != nil {
+		return f.Type
+	}
+	if t == nil || t.IsList {
+		return nil
+	}
+	return t.Elem
+}
+
+// ItemType returns the type of a list's items; nil if t is no list.
+func (t *Type) ItemType() *Type {
+	if t == nil || !t.IsList {
+		return nil
+	}
+	return t.Elem
+}
+
+// Field implements change.Shape.
+func (t *Type) Field(name string) change.Shape { return t.FieldType(name) }
+
+// Item implements change.Shape.
+func (t *Type) Item() change.Shape { return t.ItemType() }
+
+// Keys implements change.Shape: the keys of an associative list.
+func (t *Type) Keys() []string {
+	if t == nil {
+		return nil
+	}
+	return t.ListKeys
+}

@@ -1,0 +1,132 @@
+// Package source says where things stand in the files a user gave, and what is
+// wrong with them. It imports nothing of ours.
+//
+// A Position is a place in a file; a Diagnostic is a message at a place. All
+// diagnostics of a run are collected, sorted and printed together; nothing stops at
+// the first.
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Position is a place in a file. The zero Position is unknown.
+type Position struct {
+	// File is the name of the file as the user gave it, "-" for standard input.
+	File string
+	// Line and Column count from 1; Column counts characters, not bytes. Zero is
+	// unknown.
+	Line, Column int
+}
+
+// IsKnown reports whether p names at least a file.
+func (p Position) IsKnown() bool { return p.File != "" }
+
+// String prints p as "file:line:col", leaving out what is unknown.
+func (p Position) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+}
+
+// Compare orders positions by file, line and column.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
+// Severity says what a diagnostic means for the run.
+type Severity int
+
+// The severities, from harmless to fatal.
+const (
+	// Info is worth knowing; nothing need be done.
+	Info Severity = iota
+	// Warning means that the output stands but may not be what was meant.
+	Warning
+	// Error means that there is no output.
+	Error
+)
+
+// String is the severity in lower case, as it is printed.
+func (s Severity) String() string {
+	return [...]string{"info", "warning", "error"}[s]
+}
+
+// Diagnostic is one message to the user.
+type Diagnostic struct {
+	At       Position
+	Severity Severity
+	// Code identifies the kind of message and is stable across releases.
+	Code string
+	// Message says what is wrong, in one line or, for a CEL error, with the
+	// excerpt that the API server adds.
+	Message string
+	// Advice says what was expected or what to do; it may be empty.
+	Advice string
+	// Subject is the manifest that the message is about ("apps/Deployment/ns/name"),
+	// or empty.
+	Subject string
+	// Field is the path of the field that the message is about, or empty.
+	Field string
+	// Excerpt is the line at At with a caret below it. It is set for policy files
+	// only: manifests may hold secrets.
+	Excerpt string
+}
+
+// String prints the diagnostic as "file:line:col: severity: message", the advice
+// and the excerpt on lines of their own.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	if d.At.IsKnown() {
+		fmt.Fprintf(&b, "%s: ", d.At)
+	}
+	fmt.Fprintf(&b, "%s: ", d.Severity)
+	if d.Subject != "" {
+		fmt.Fprintf(&b, "%s: ", d.Subject)
+	}
+	if d.Field != "" {
+		fmt.Fprintf(&b, "%s: ", d.Field)
+	}
+	b.WriteString(d.Message)
+	for _, extra := range []string{d.Advice, d.Excerpt} {
+		if extra != "" {
+			b.WriteString("\n    " + strings.ReplaceAll(extra, "\n", "\n    "))
+		}
+	}
+	return b.String()
+}
+
+// Errorf makes an error at a place.
+func Errorf(at Position, code, format string, args ...any) Diagnostic {
+	return Diagnostic{At: at, Severity: Error, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Warningf makes a warning at a place.
+func Warningf(at Position, code, format string, args ...any) Diagnostic {
+	return Diagnostic{At: at, Severity: Warning, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// With returns d with advice added.
+func (d Diagnostic) With(advice string) Diagnostic {
+	d.Advice = advice
+	return d
+}
+
+// HasErrors reports whether any of the diagnostics is an error.
+func HasErrors(ds []Diagnostic) bool {
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sort orders diagnostics by position, keeping the order of those at the same
+// place.
+func Sort(ds []Diagnostic) {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int { return a.At.Compare(b.At) })
+}
