@@ -1,0 +1,197 @@
+package celenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/library"
+)
+
+// The budgets of the API server, in CEL cost units. Every expression is limited to
+// 1,000,000 units besides.
+const (
+	// MutationBudget is what one mutation and the variables it uses may cost.
+	MutationBudget int64 = celconfig.RuntimeCELCostBudget
+	// ConditionsBudget is what all matchConditions of a policy may cost together.
+	ConditionsBudget int64 = celconfig.RuntimeCELCostBudgetMatchConditions
+)
+
+// ErrBudget is the error of an evaluation that exceeds its budget. Nothing more may
+// be evaluated on that budget.
+var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
+
+// Input is what expressions see. The values are read, never modified.
+type Input struct {
+	// Object, OldObject, Params and Namespace (the variable namespaceObject) are nil
+	// where the variable is null.
+	Object, OldObject, Params, Namespace map[string]any
+	// Request is the AdmissionRequest in its JSON form.
+	Request    map[string]any
+	Authorizer Authorizer
+}
+
+// Program is a compiled expression. It is safe for concurrent use.
+type Program struct {
+	expression string
+	program    cel.Program
+	output     *cel.Type
+}
+
+// Activation evaluates expressions of one scope on one input. Variables are
+// evaluated when an expression first reads them, once per Activation.
+type Activation struct {
+	ctx       context.Context
+	input     Input
+	variables ref.Val
+	// spent is the cost of the variables evaluated since it was last charged.
+	spent int64
+	// nested says that literals within literals are converted, as since 1.37.
+	nested bool
+	// asked says that an expression asked the authorizer although there is none.
+	asked bool
+}
+
+// Activate prepares the evaluation of expressions of the scope.
+func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
+	a := &Activation{ctx: ctx, input: input, nested: s.env.minor >= 37}
+	a.variables = &variableMap{
+		opaque: opaque{variablesType}, activation: a, variables: s.variables, values: map[string]ref.Val{},
+	}
+	return a
+}
+
+// ResolveName implements interpreter.Activation.
+func (a *Activation) ResolveName(name string) (any, bool) {
+	switch name {
+	case "object":
+		return nullable(a.input.Object), true
+	case "oldObject":
+		return nullable(a.input.OldObject), true
+	case "params":
+		return nullable(a.input.Params), true
+	case "namespaceObject":
+		return nullable(a.input.Namespace), true
+	case "request":
+		return a.input.Request, true
+	case "variables":
+		return a.variables, true
+	case "authorizer":
+		return library.NewAuthorizerVal(anyone, (*answering)(a)), true
+	case "authorizer.requestResource":
+		return library.NewResourceAuthorizerVal(anyone, (*answering)(a), (*requested)(a)), true
+	}
+	return nil, false
+}
+
+// Parent implements interpreter.Activation.
+func (a *Activation) Parent() interpreter.Activation { return nil }
+
+func nullable(object map[string]any) any {
+	if object == nil {
+		return nil
+	}
+	return object
+}
+
+// Bool evaluates a condition. What it costs is taken from budget; an error that is
+// ErrBudget ends the evaluation of all conditions.
+func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
+	value, err := a.eval(p, budget)
+	if err != nil {
+		return false, err
+	}
+	return value == types.True, nil
+}
+
+// eval evaluates a program; its errors are in the API server's words.
+func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
+	value, details, err := p.program.ContextEval(a.ctx, a)
+	if err := a.charge(details, budget); err != nil {
+		return nil, err
+	}
+	if a.asked {
+		err = errNoAuthorizer
+	}
+	if err != nil {
+		return nil, fmt.Errorf("expression '%s' resulted in error: %w", p.expression, err)
+	}
+	return value, nil
+}
+
+// charge takes the cost of an expression and of the variables that it made evaluate
+// from the budget.
+func (a *Activation) charge(details *cel.EvalDetails, budget *int64) error {
+	cost := a.spent + actualCost(details)
+	a.spent = 0
+	if cost > *budget {
+		*budget = 0
+		return ErrBudget
+	}
+	*budget -= cost
+	return nil
+}
+
+func actualCost(details *cel.EvalDetails) int64 {
+	if details == nil || details.ActualCost() == nil {
+		return 0
+	}
+	return int64(min(*details.ActualCost(), math.MaxInt64/4))
+}
+
+// variableMap is the value of `variables`: its fields are evaluated when they are
+// read.
+type variableMap struct {
+	opaque
+	activation *Activation
+	variables  []variable
+	values     map[string]ref.Val
+}
+
+// Get implements traits.Indexer.
+func (m *variableMap) Get(key ref.Val) ref.Val {
+	if value, ok := m.values[string(key.(types.String))]; ok {
+		return value
+	}
+	for i := range m.variables {
+		if v := &m.variables[i]; v.name == string(key.(types.String)) {
+			value := m.evaluate(v)
+			m.values[v.name] = value
+			return value
+		}
+	}
+	return types.ValOrErr(key, "no such key: %v", key)
+}
+
+// IsSet implements traits.FieldTester. As on the API server, asking whether a
+// variable is set evaluates it.
+func (m *variableMap) IsSet(key ref.Val) ref.Val {
+	if value := m.Get(key); types.IsError(value) {
+		return value
+	}
+	return types.True
+}
+
+func (m *variableMap) evaluate(v *variable) ref.Val {
+	if v.err != nil {
+		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
+	}
+	value, details, err := v.program.program.ContextEval(m.activation.ctx, m.activation)
+	m.activation.spent += actualCost(details)
+	if err != nil {
+		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+	}
+	return value
+}
+
+// Equal implements ref.Val.
+func (m *variableMap) Equal(other ref.Val) ref.Val { return types.Bool(ref.Val(m) == other) }
+
+// Value implements ref.Val.
+func (m *variableMap) Value() any { return m }

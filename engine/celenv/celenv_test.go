@@ -1,0 +1,242 @@
+package celenv
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var deployment = map[string]any{
+	"apiVersion": "apps/v1",
+	"kind":       "Deployment",
+	"metadata":   map[string]any{"name": "web", "labels": map[string]any{"app": "web"}},
+	"spec": map[string]any{
+		"replicas": int64(3),
+		"template": map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"name": "app", "image": "nginx:1.25"},
+			map[string]any{"name": "side", "image": "busybox"},
+		}}},
+	},
+}
+
+func input() Input {
+	return Input{
+		Object:    deployment,
+		Namespace: map[string]any{"metadata": map[string]any{"name": "default", "labels": map[string]any{"team": "blue"}}},
+		Request: map[string]any{
+			"kind":      map[string]any{"group": "apps", "version": "v1", "kind": "Deployment"},
+			"operation": "CREATE", "namespace": "default", "name": "web", "dryRun": false,
+		},
+	}
+}
+
+func TestApplyConfiguration(t *testing.T) {
+	for name, tc := range map[string]struct {
+		expression string
+		variables  [][2]string
+		want       map[string]any
+		err        string
+	}{
+		"nested": {
+			expression: `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{name: c.name, image: "r/" + c.image})}}}}`,
+			want: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+				map[string]any{"name": "app", "image": "r/nginx:1.25"}, map[string]any{"name": "side", "image": "r/busybox"},
+			}}}}},
+		},
+		"variables": {
+			variables: [][2]string{
+				{"team", `namespaceObject.metadata.labels["team"]`},
+				{"labels", `{"team": variables.team, "n": string(object.spec.replicas)}`},
+			},
+			expression: `Object{metadata: Object.metadata{labels: variables.labels}}`,
+			want:       map[string]any{"metadata": map[string]any{"labels": map[string]any{"team": "blue", "n": "3"}}},
+		},
+		"optional field": {
+			expression: `Object{spec: Object.spec{?replicas: object.spec.?nope, minReadySeconds: 3}}`,
+			want:       map[string]any{"spec": map[string]any{"minReadySeconds": int64(3)}},
+		},
+		"field of a literal": {
+			expression: `has(Object{}.x) ? Object{} : Object{metadata: Object.metadata{name: Object{a: "b"}.a}}`,
+			want:       map[string]any{"metadata": map[string]any{"name": "b"}},
+		},
+		"missing key": {
+			expression: `Object{metadata: Object.metadata{name: object.spec.nope}}`,
+			err:        `expression 'Object{metadata: Object.metadata{name: object.spec.nope}}' resulted in error: no such key: nope`,
+		},
+		"failing variable": {
+			variables:  [][2]string{{"v", "object.spec.nope"}},
+			expression: `Object{metadata: Object.metadata{name: string(variables.v)}}`,
+			err:        `composited variable "v" fails to evaluate: no such key: nope`,
+		},
+		"type names": {
+			expression: `Object{spec: Object.spec{template: Object.spec.wrong{}}}`,
+			err:        `type mismatch: unexpected type name "Object.spec.wrong", expected "Object.spec.template", which matches field name path from root Object type`,
+		},
+		"cost": {
+			expression: `Object{metadata: Object.metadata{name: string([1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0)))))))}}`,
+			err:        `resulted in error: operation cancelled: actual cost limit exceeded`,
+		},
+		"authorizer": {
+			expression: `Object{metadata: Object.metadata{name: string(authorizer.group("apps").resource("deployments").check("get").allowed())}}`,
+			err:        `resulted in error: the authorizer was asked`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scope := New(36).Scope(false)
+			for _, v := range tc.variables {
+				if err := scope.Variable(v[0], v[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program, err := scope.ApplyConfiguration(tc.expression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := scope.Activate(context.Background(), input()).ApplyConfiguration(program)
+			checkError(t, err, tc.err)
+			if !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %#v, want %#v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestJSONPatch(t *testing.T) {
+	for name, tc := range map[string]struct {
+		minor      int
+		expression string
+		want       []PatchOperation
+		err        string
+	}{
+		"values": {
+			expression: `[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "x"}, JSONPatch{op: "replace", path: "/spec/replicas", value: 3.0}, JSONPatch{op: "move", from: "/a", path: "/b"}]`,
+			want: []PatchOperation{
+				{Op: "add", Path: "/metadata/labels/a~1b", Value: "x", HasValue: true},
+				{Op: "replace", Path: "/spec/replicas", Value: int64(3), HasValue: true},
+				{Op: "move", From: "/a", Path: "/b"},
+			},
+		},
+		"integers beyond 2^53 are strings": {
+			expression: `[JSONPatch{op: "add", path: "/a", value: 9007199254740993}]`,
+			want:       []PatchOperation{{Op: "add", Path: "/a", Value: "9007199254740993", HasValue: true}},
+		},
+		"an Object": {
+			expression: `[JSONPatch{op: "add", path: "/spec/x", value: Object.spec.x{a: 1, b: Object.spec.x.b{c: [true]}}}]`,
+			want: []PatchOperation{{Op: "add", Path: "/spec/x", HasValue: true, Value: map[string]any{
+				"a": int64(1), "b": map[string]any{"c": []any{true}},
+			}}},
+		},
+		"a list of Objects": {
+			expression: `[JSONPatch{op: "add", path: "/spec/volumes", value: [Object.spec.volumes{name: "v"}]}]`,
+			err:        `kube-apiserver crashes on it before 1.37`,
+		},
+		"a list of Objects in 1.37": {
+			minor:      37,
+			expression: `[JSONPatch{op: "add", path: "/spec/volumes", value: [Object.spec.volumes{name: "v"}]}]`,
+			want:       []PatchOperation{{Op: "add", Path: "/spec/volumes", HasValue: true, Value: []any{map[string]any{"name": "v"}}}},
+		},
+		"null": {
+			expression: `[JSONPatch{op: "add", path: "/a", value: null}]`,
+			want:       []PatchOperation{{Op: "add", Path: "/a", HasValue: true}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scope := New(max(tc.minor, 36)).Scope(false)
+			program, err := scope.JSONPatch(tc.expression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := scope.Activate(context.Background(), input()).JSONPatch(program)
+			checkError(t, err, tc.err)
+			if !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %#v, want %#v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestCompileErrors holds the texts that kube-apiserver 1.36.3 answered.
+func TestCompileErrors(t *testing.T) {
+	type compile func(*Scope, string) (*Program, error)
+	for _, tc := range []struct {
+		compile      compile
+		minor        int
+		expression   string
+		want         string
+		line, column int
+	}{
+		{(*Scope).ApplyConfiguration, 36, `Object{spec: Object.spec{replicas: undefinedVar}}`,
+			"compilation failed: ERROR: <input>:1:36: undeclared reference to 'undefinedVar' (in container '')\n | Object{spec: Object.spec{replicas: undefinedVar}}\n | ...................................^", 1, 35},
+		{(*Scope).ApplyConfiguration, 36, `object`, "must evaluate to Object but got dyn", 0, 0},
+		{(*Scope).ApplyConfiguration, 36, `[JSONPatch{op: "add"}]`, "must evaluate to Object but got list(JSONPatch)", 0, 0},
+		{(*Scope).JSONPatch, 36, `Object{}`, "must evaluate to list(JSONPatch) but got Object", 0, 0},
+		{(*Scope).JSONPatch, 36, `[]`, "must evaluate to list(JSONPatch) but got list(dyn)", 0, 0},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", nope: "x"}]`,
+			"compilation failed: ERROR: <input>:1:27: expected type of field 'nope' is '' but provided type is 'string'\n | [JSONPatch{op: \"add\", nope: \"x\"}]\n | ..........................^", 1, 26},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", path: 1}]`, "expected type of field 'path' is 'string' but provided type is 'int'", 1, 26},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: params.x}]`, "undeclared reference to 'params' (in container '')", 1, 41},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1, 'a']}]`, "expected type 'int' but found 'string'", 1, 45},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1,2].includes(1)}]`, "undeclared reference to 'includes' (in container '')", 1, 55},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: variables.nope}]`, "undefined field 'nope'", 1, 35},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: request.object.x}]`, "undefined field 'object'", 1, 33},
+		{(*Scope).Condition, 36, `variables.v`, "undeclared reference to 'variables' (in container '')", 1, 0},
+		{(*Scope).Condition, 36, `object.spec.x`, "must evaluate to bool but got dyn", 0, 0},
+		{(*Scope).Condition, 36, "true &&\n  nope", "<input>:2:3: undeclared reference to 'nope'", 2, 2},
+		{(*Scope).Condition, 36, "Object{} == null", "undeclared reference to 'Object'", 1, 6},
+		{(*Scope).Condition, 32, "[1].transformList(i, v, v) == [1]", "undeclared reference to 'transformList'", 1, 17},
+		{(*Scope).Condition, 33, "[1].transformList(i, v, v) == [1]", "", 0, 0},
+		{(*Scope).Condition, 34, "[3].sort() == [3]", "undeclared reference to 'sort'", 1, 8},
+		{(*Scope).Condition, 35, "[3].sort() == [3]", "", 0, 0},
+	} {
+		_, err := tc.compile(New(tc.minor).Scope(false), tc.expression)
+		checkError(t, err, tc.want)
+		if e, ok := err.(*CompileError); ok && (e.Line != tc.line || e.Column != tc.column) {
+			t.Errorf("%s: at %d:%d, want %d:%d", tc.expression, e.Line, e.Column, tc.line, tc.column)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	scope := New(36).Scope(true)
+	program, err := scope.Condition("params == null && object.spec.replicas == 3 && authorizer.requestResource.check('get').allowed()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := input()
+	in.Authorizer = AllowAll
+	budget := ConditionsBudget
+	if ok, err := scope.Activate(context.Background(), in).Bool(program, &budget); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	if budget >= ConditionsBudget {
+		t.Error("the evaluation cost nothing")
+	}
+	budget = 1
+	if _, err := scope.Activate(context.Background(), in).Bool(program, &budget); err != ErrBudget {
+		t.Error("got", err, "want", ErrBudget)
+	}
+}
+
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case err == nil && want != "":
+		t.Errorf("no error, want %s", want)
+	case err != nil && (want == "" || !strings.Contains(err.Error(), want)):
+		t.Errorf("got error\n%v\nwant\n%s", err, want)
+	}
+}
+
+func BenchmarkApplyConfiguration(b *testing.B) {
+	scope := New(36).Scope(false)
+	program, err := scope.ApplyConfiguration(`Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{name: c.name, image: "r/" + c.image})}}}}`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := scope.Activate(context.Background(), input()).ApplyConfiguration(program); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package celenv
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// opaque is what the values of our own types have in common: CEL can pass them
+// around, but not convert them.
+type opaque struct{ typ *types.Type }
+
+// Type implements ref.Val.
+func (o opaque) Type() ref.Type { return o.typ }
+
+// ConvertToNative implements ref.Val.
+func (o opaque) ConvertToNative(want reflect.Type) (any, error) {
+	return nil, fmt.Errorf("unable to convert %s to %v", o.typ, want)
+}
+
+// ConvertToType implements ref.Val.
+func (o opaque) ConvertToType(want ref.Type) ref.Val {
+	if want == types.TypeType {
+		return types.NewTypeTypeWithParam(o.typ)
+	}
+	return types.NewErr("unsupported conversion into %v", want)
+}
+
+// objectValue is the value of an Object literal. The API server's own value converts
+// every level of nesting three times; this one converts each once.
+type objectValue struct {
+	opaque
+	fields map[string]ref.Val
+}
+
+func newObjectValue(name string, fields map[string]ref.Val) *objectValue {
+	return &objectValue{opaque: opaque{types.NewObjectType(name)}, fields: fields}
+}
+
+// Equal implements ref.Val.
+func (o *objectValue) Equal(other ref.Val) ref.Val {
+	p, ok := other.(*objectValue)
+	if !ok || o.typ.TypeName() != p.typ.TypeName() || len(o.fields) != len(p.fields) {
+		return types.False
+	}
+	for name, value := range o.fields {
+		if twin, ok := p.fields[name]; !ok || value.Equal(twin) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+// IsZeroValue implements traits.Zeroer.
+func (o *objectValue) IsZeroValue() bool { return len(o.fields) == 0 }
+
+// Value implements ref.Val: the fields as a map.
+func (o *objectValue) Value() any {
+	native, err := o.native(false)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return native
+}
+
+var (
+	nativeObject = reflect.TypeFor[map[string]any]()
+	nativeJSON   = reflect.TypeFor[*structpb.Value]()
+)
+
+// ConvertToNative implements ref.Val.
+func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
+	native, err := o.native(false)
+	switch {
+	case err != nil:
+		return nil, err
+	case want == nativeObject:
+		return native, nil
+	case want == nativeJSON:
+		s, err := structpb.NewStruct(native)
+		if err != nil {
+			return nil, err
+		}
+		return structpb.NewStructValue(s), nil
+	default:
+		return o.opaque.ConvertToNative(want)
+	}
+}
+
+// native converts the object to Go values as kube-apiserver does: Object literals
+// become maps at any depth, but of a list or map literal only the first level is
+// converted, unless nested (Kubernetes 1.37). What is left, like null, uint or
+// timestamp values, is for the schema to refuse.
+func (o *objectValue) native(nested bool) (map[string]any, error) {
+	result := make(map[string]any, len(o.fields))
+	for name, value := range o.fields {
+		converted, err := convert(value, true, nested)
+		if err != nil {
+			return nil, fmt.Errorf("fail to convert field %q: %w", name, err)
+		}
+		result[name] = converted
+	}
+	return result, nil
+}
+
+// convert converts a value. top says that it is the direct value of an Object's
+// field.
+func convert(value ref.Val, top, nested bool) (any, error) {
+	if object, ok := value.(*objectValue); ok {
+		return object.native(nested)
+	}
+	raw := value.Value()
+	if !top && !nested {
+		return raw, nil
+	}
+	switch raw := raw.(type) {
+	case []ref.Val:
+		list := make([]any, len(raw))
+		for i, item := range raw {
+			var err error
+			if list[i], err = convert(item, false, nested); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[ref.Val]ref.Val:
+		object := make(map[string]any, len(raw))
+		for key, item := range raw {
+			name, ok := key.Value().(string)
+			if !ok {
+				return nil, fmt.Errorf("map key %q is of type %T, not string", key, key)
+			}
+			var err error
+			if object[name], err = convert(item, false, nested); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	}
+	return raw, nil
+}
+
+// checkTypeNames reports every Object literal whose type name is not the field path
+// at which it stands.
+func (o *objectValue) checkTypeNames() error {
+	return errors.Join(typeNameErrors(o, o.typ.TypeName())...)
+}
+
+func typeNameErrors(value ref.Val, path string) []error {
+	var errs []error
+	if object, ok := value.(*objectValue); ok {
+		if name := object.typ.TypeName(); name != path {
+			errs = append(errs, fmt.Errorf("unexpected type name %q, expected %q, which matches field name path from root Object type", name, path))
+		}
+		for _, field := range slices.Sorted(maps.Keys(object.fields)) {
+			errs = append(errs, typeNameErrors(object.fields[field], path+"."+field)...)
+		}
+		return errs
+	}
+	switch raw := value.Value().(type) {
+	case []ref.Val:
+		for _, item := range raw {
+			errs = append(errs, typeNameErrors(item, path)...)
+		}
+	case map[ref.Val]ref.Val:
+		for _, item := range raw {
+			errs = append(errs, typeNameErrors(item, path)...)
+		}
+		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	}
+	return errs
+}
+
+// ApplyConfiguration evaluates a mutation that is an Object. In the result, values
+// that no object can have (null, uint, timestamps, literals within literals before
+// 1.37) are left as Go values that package schema refuses in the API server's words.
+func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
+	budget := MutationBudget
+	value, err := a.eval(p, &budget)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(*objectValue)
+	if !ok {
+		return nil, fmt.Errorf("unsupported return type from ApplyConfiguration expression: %v", value.Type())
+	}
+	if err := object.checkTypeNames(); err != nil {
+		return nil, fmt.Errorf("type mismatch: %w", err)
+	}
+	return object.native(a.nested)
+}

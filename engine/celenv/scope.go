@@ -1,0 +1,134 @@
+package celenv
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+)
+
+// CompileError says why an expression is refused, in the API server's words.
+type CompileError struct {
+	// Text is the server's message, with the excerpt of the expression where CEL
+	// gives one.
+	Text string
+	// Line (from 1) and Column (from 0, in characters) are the place in the
+	// expression; Line is zero if the whole expression is meant.
+	Line, Column int
+	// Internal says that the server calls this an internal error rather than an
+	// invalid value.
+	Internal bool
+}
+
+// Error returns the server's message.
+func (e *CompileError) Error() string { return e.Text }
+
+// Scope is what the expressions of one policy share: whether there are params, and
+// the variables. It is not safe for concurrent use while variables are declared.
+type Scope struct {
+	env       *Env
+	hasParams bool
+	variables []variable
+	types     map[string]*types.Type
+
+	conditions, expressions, patches *cel.Env
+}
+
+type variable struct {
+	name    string
+	program *Program
+	err     *CompileError
+}
+
+// Scope makes the scope of one policy. params is declared only if hasParams.
+func (e *Env) Scope(hasParams bool) *Scope {
+	return &Scope{env: e, hasParams: hasParams, types: map[string]*types.Type{}}
+}
+
+// extend completes one of the shared environments with what this policy declares.
+func (s *Scope) extend(base *cel.Env, withVariables, withPatches bool) (*cel.Env, error) {
+	options := []cel.EnvOption{cel.CustomTypeProvider(&provider{
+		Provider: base.CELTypeProvider(), variables: s.types, patches: withPatches,
+	})}
+	if s.hasParams {
+		options = append(options, cel.Variable("params", cel.DynType))
+	}
+	if withVariables {
+		options = append(options, cel.Variable("variables", variablesType))
+	}
+	return base.Extend(options...)
+}
+
+// Variable compiles and declares a variable for the expressions that follow. A
+// variable that does not compile is declared nevertheless, with an unknown type.
+func (s *Scope) Variable(name, expression string) error {
+	program, err := s.compile(&s.expressions, s.env.base, expression, nil)
+	v := variable{name: name, program: program, err: err}
+	s.types[name] = types.DynType
+	if err == nil {
+		s.types[name] = variableType(program.output)
+	}
+	for i := range s.variables {
+		if s.variables[i].name == name { // the last of a name wins, as on the server
+			s.variables[i] = v
+			return errorOf(err)
+		}
+	}
+	s.variables = append(s.variables, v)
+	return errorOf(err)
+}
+
+// Condition compiles a matchCondition, which must be a bool and must not use
+// variables.
+func (s *Scope) Condition(expression string) (*Program, error) {
+	program, err := s.compile(&s.conditions, s.env.base, expression, types.BoolType)
+	return program, errorOf(err)
+}
+
+// ApplyConfiguration compiles a mutation that must be an Object.
+func (s *Scope) ApplyConfiguration(expression string) (*Program, error) {
+	program, err := s.compile(&s.patches, s.env.patch, expression, objectType)
+	return program, errorOf(err)
+}
+
+// JSONPatch compiles a mutation that must be a list of JSONPatch.
+func (s *Scope) JSONPatch(expression string) (*Program, error) {
+	program, err := s.compile(&s.patches, s.env.patch, expression, types.NewListType(patchType))
+	return program, errorOf(err)
+}
+
+// errorOf avoids an error that is not nil but holds a nil pointer.
+func errorOf(err *CompileError) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+func (s *Scope) compile(env **cel.Env, base func() (*cel.Env, error), expression string, want *types.Type) (*Program, *CompileError) {
+	if *env == nil {
+		shared, err := base()
+		if err != nil {
+			return nil, internalError(err)
+		}
+		if *env, err = s.extend(shared, env != &s.conditions, env == &s.patches); err != nil {
+			return nil, internalError(err)
+		}
+	}
+	ast, issues := (*env).Compile(expression)
+	if issues != nil && issues.Err() != nil {
+		compileError := &CompileError{Text: "compilation failed: " + issues.String()}
+		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
+			compileError.Line, compileError.Column = errs[0].Location.Line(), errs[0].Location.Column()
+		}
+		return nil, compileError
+	}
+	if want != nil && !ast.OutputType().IsExactType(want) {
+		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to %v but got %v", want, ast.OutputType())}
+	}
+	program, err := (*env).Program(ast, programOptions...)
+	if err != nil {
+		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
+	}
+	return &Program{expression: expression, program: program, output: ast.OutputType()}, nil
+}

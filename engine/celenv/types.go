@@ -1,0 +1,195 @@
+package celenv
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// The declared types. A field that is not declared is a compile error, as on the API
+// server; what stands under object, oldObject and params is not declared at all.
+var (
+	requestType   = types.NewObjectType("kubernetes.AdmissionRequest")
+	namespaceType = types.NewObjectType("kubernetes.Namespace")
+	variablesType = types.NewObjectType("kubernetes.variables")
+	objectType    = types.NewObjectType("Object")
+	patchType     = types.NewObjectType("JSONPatch")
+
+	stringList = types.NewListType(types.StringType)
+)
+
+// structs are the fields of the declared types, after k8s.io/apiserver v0.36.3,
+// pkg/admission/plugin/cel/compile.go.
+var structs = map[string]map[string]*types.Type{
+	"kubernetes.AdmissionRequest": {
+		"kind":               types.NewObjectType("kubernetes.GroupVersionKind"),
+		"resource":           types.NewObjectType("kubernetes.GroupVersionResource"),
+		"subResource":        types.StringType,
+		"requestKind":        types.NewObjectType("kubernetes.GroupVersionKind"),
+		"requestResource":    types.NewObjectType("kubernetes.GroupVersionResource"),
+		"requestSubResource": types.StringType,
+		"name":               types.StringType,
+		"namespace":          types.StringType,
+		"operation":          types.StringType,
+		"userInfo":           types.NewObjectType("kubernetes.UserInfo"),
+		"dryRun":             types.BoolType,
+		"options":            types.DynType,
+	},
+	"kubernetes.GroupVersionKind":     {"group": types.StringType, "version": types.StringType, "kind": types.StringType},
+	"kubernetes.GroupVersionResource": {"group": types.StringType, "version": types.StringType, "resource": types.StringType},
+	"kubernetes.UserInfo": {
+		"username": types.StringType,
+		"uid":      types.StringType,
+		"groups":   stringList,
+		"extra":    types.NewMapType(types.StringType, stringList),
+	},
+	"kubernetes.Namespace": {
+		"metadata": types.NewObjectType("kubernetes.NamespaceMetadata"),
+		"spec":     types.NewObjectType("kubernetes.NamespaceSpec"),
+		"status":   types.NewObjectType("kubernetes.NamespaceStatus"),
+	},
+	"kubernetes.NamespaceMetadata": {
+		"name":                       types.StringType,
+		"generateName":               types.StringType,
+		"namespace":                  types.StringType,
+		"labels":                     types.NewMapType(types.StringType, types.StringType),
+		"annotations":                types.NewMapType(types.StringType, types.StringType),
+		"UID":                        types.StringType,
+		"creationTimestamp":          types.TimestampType,
+		"deletionGracePeriodSeconds": types.IntType,
+		"deletionTimestamp":          types.TimestampType,
+		"generation":                 types.IntType,
+		"resourceVersion":            types.StringType,
+		"finalizers":                 stringList,
+	},
+	"kubernetes.NamespaceSpec": {"finalizers": stringList},
+	"kubernetes.NamespaceStatus": {
+		"conditions": types.NewListType(types.NewObjectType("kubernetes.NamespaceCondition")),
+		"phase":      types.StringType,
+	},
+	"kubernetes.NamespaceCondition": {
+		"status":             types.StringType,
+		"type":               types.StringType,
+		"lastTransitionTime": types.TimestampType,
+		"message":            types.StringType,
+		"reason":             types.StringType,
+	},
+	"JSONPatch": {
+		"op":    types.StringType,
+		"path":  types.StringType,
+		"from":  types.StringType,
+		"value": types.DynType,
+	},
+}
+
+// provider resolves the declared types for the expressions of one scope.
+type provider struct {
+	types.Provider
+	// variables are the types of the variables declared so far. The map is shared
+	// by the providers of a scope.
+	variables map[string]*types.Type
+	// patches says that Object and JSONPatch are known.
+	patches bool
+}
+
+// isObject reports whether name is Object or the type of a field below it. Every
+// name is one: object types are checked against field paths when a mutation has run.
+func isObject(name string) bool {
+	return name == "Object" || strings.HasPrefix(name, "Object.")
+}
+
+func (p *provider) knows(name string) bool {
+	if name == "JSONPatch" || isObject(name) {
+		return p.patches
+	}
+	return name == "kubernetes.variables" || structs[name] != nil
+}
+
+// FindStructType implements types.Provider.
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	if p.knows(name) {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames implements types.Provider.
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	if p.knows(name) {
+		return nil, true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType implements types.Provider.
+func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	switch {
+	case !p.knows(name):
+		return p.Provider.FindStructFieldType(name, field)
+	case isObject(name):
+		return objectField(field), true
+	case name == "kubernetes.variables":
+		t, ok := p.variables[field]
+		return &types.FieldType{Type: t}, ok
+	case name == "JSONPatch":
+		// The API server declares every field and leaves the unknown ones without
+		// a type, which shows in its messages.
+		return &types.FieldType{Type: structs[name][field]}, true
+	default:
+		t, ok := structs[name][field]
+		return &types.FieldType{Type: t}, ok
+	}
+}
+
+// objectField is the type of a field of Object: any name, any value.
+func objectField(name string) *types.FieldType {
+	return &types.FieldType{
+		Type: types.DynType,
+		IsSet: func(target any) bool {
+			fields, _ := target.(map[string]any)
+			_, ok := fields[name]
+			return ok
+		},
+		GetFrom: func(target any) (any, error) {
+			fields, _ := target.(map[string]any)
+			value, ok := fields[name]
+			if !ok {
+				return nil, fmt.Errorf("no such key: %s", name)
+			}
+			return value, nil
+		},
+	}
+}
+
+// NewValue implements types.Provider.
+func (p *provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
+	switch {
+	case !p.patches:
+	case isObject(name):
+		return newObjectValue(name, fields)
+	case name == "JSONPatch":
+		return newPatchValue(fields)
+	}
+	return p.Provider.NewValue(name, fields)
+}
+
+// variableType is the type that expressions see for a variable of type t:
+// scalars, lists and maps keep theirs, everything else is dynamic.
+func variableType(t *cel.Type) *types.Type {
+	switch t {
+	case cel.AnyType, cel.BoolType, cel.BytesType, cel.DoubleType, cel.DurationType, cel.IntType,
+		cel.NullType, cel.StringType, cel.TimestampType, cel.UintType:
+		return t
+	}
+	switch t.Kind() {
+	case types.ListKind:
+		return types.NewListType(variableType(t.Parameters()[0]))
+	case types.MapKind:
+		return types.NewMapType(variableType(t.Parameters()[0]), variableType(t.Parameters()[1]))
+	default:
+		return types.DynType
+	}
+}
