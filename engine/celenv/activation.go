@@ -27,11 +27,16 @@ const (
 // be evaluated on that budget.
 var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 
+var errOldUnknown = errors.New("oldObject was read, but the object before the update is not known; give it with the option old")
+
 // Input is what expressions see. The values are read, never modified.
 type Input struct {
 	// Object, OldObject, Params and Namespace (the variable namespaceObject) are nil
 	// where the variable is null.
 	Object, OldObject, Params, Namespace map[string]any
+	// OldUnknown says that there is an old object but that nobody said what it is;
+	// an expression that reads it fails.
+	OldUnknown bool
 	// Request is the AdmissionRequest in its JSON form.
 	Request    map[string]any
 	Authorizer Authorizer
@@ -39,9 +44,10 @@ type Input struct {
 
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
-	expression string
-	program    cel.Program
-	output     *cel.Type
+	expression     string
+	program        cel.Program
+	output         *cel.Type
+	readsNamespace bool
 }
 
 // Activation evaluates expressions of one scope on one input. Variables are
@@ -54,8 +60,10 @@ type Activation struct {
 	spent int64
 	// nested says that literals within literals are converted, as since 1.37.
 	nested bool
-	// asked says that an expression asked the authorizer although there is none.
-	asked bool
+	// refusal is set when an expression asks for what only the cluster knows.
+	refusal error
+	// readNamespace: see ReadNamespace.
+	readNamespace bool
 }
 
 // Activate prepares the evaluation of expressions of the scope.
@@ -73,6 +81,9 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 	case "object":
 		return nullable(a.input.Object), true
 	case "oldObject":
+		if a.input.OldUnknown {
+			a.refusal = errOldUnknown
+		}
 		return nullable(a.input.OldObject), true
 	case "params":
 		return nullable(a.input.Params), true
@@ -112,18 +123,28 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 
 // eval evaluates a program; its errors are in the API server's words.
 func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
-	value, details, err := p.program.ContextEval(a.ctx, a)
+	value, details, err := a.run(p)
 	if err := a.charge(details, budget); err != nil {
 		return nil, err
 	}
-	if a.asked {
-		err = errNoAuthorizer
+	if a.refusal != nil {
+		err = a.refusal
 	}
 	if err != nil {
 		return nil, fmt.Errorf("expression '%s' resulted in error: %w", p.expression, err)
 	}
 	return value, nil
 }
+
+// run evaluates a program, be it a mutation, a condition or a variable.
+func (a *Activation) run(p *Program) (ref.Val, *cel.EvalDetails, error) {
+	a.readNamespace = a.readNamespace || p.readsNamespace
+	return p.program.ContextEval(a.ctx, a)
+}
+
+// ReadNamespace reports whether an expression evaluated so far may have read more of
+// namespaceObject than its name.
+func (a *Activation) ReadNamespace() bool { return a.readNamespace }
 
 // charge takes the cost of an expression and of the variables that it made evaluate
 // from the budget.
@@ -182,7 +203,7 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 	if v.err != nil {
 		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
 	}
-	value, details, err := v.program.program.ContextEval(m.activation.ctx, m.activation)
+	value, details, err := m.activation.run(v.program)
 	m.activation.spent += actualCost(details)
 	if err != nil {
 		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)

@@ -36,7 +36,7 @@ func (a *answering) Authorize(context.Context, authorizer.Attributes) (authorize
 	case DenyAll:
 		return authorizer.DecisionDeny, "", nil
 	default:
-		a.asked = true
+		a.refusal = errNoAuthorizer
 		return authorizer.DecisionNoOpinion, "", errNoAuthorizer
 	}
 }

@@ -160,39 +160,40 @@ func TestJSONPatch(t *testing.T) {
 func TestCompileErrors(t *testing.T) {
 	type compile func(*Scope, string) (*Program, error)
 	for _, tc := range []struct {
-		compile      compile
-		minor        int
-		expression   string
-		want         string
-		line, column int
+		compile    compile
+		minor      int
+		expression string
+		want       string
+		offset     int
 	}{
 		{(*Scope).ApplyConfiguration, 36, `Object{spec: Object.spec{replicas: undefinedVar}}`,
-			"compilation failed: ERROR: <input>:1:36: undeclared reference to 'undefinedVar' (in container '')\n | Object{spec: Object.spec{replicas: undefinedVar}}\n | ...................................^", 1, 35},
-		{(*Scope).ApplyConfiguration, 36, `object`, "must evaluate to Object but got dyn", 0, 0},
-		{(*Scope).ApplyConfiguration, 36, `[JSONPatch{op: "add"}]`, "must evaluate to Object but got list(JSONPatch)", 0, 0},
-		{(*Scope).JSONPatch, 36, `Object{}`, "must evaluate to list(JSONPatch) but got Object", 0, 0},
-		{(*Scope).JSONPatch, 36, `[]`, "must evaluate to list(JSONPatch) but got list(dyn)", 0, 0},
+			"compilation failed: ERROR: <input>:1:36: undeclared reference to 'undefinedVar' (in container '')\n | Object{spec: Object.spec{replicas: undefinedVar}}\n | ...................................^", 35},
+		{(*Scope).ApplyConfiguration, 36, `object`, "must evaluate to Object but got dyn", 0},
+		{(*Scope).ApplyConfiguration, 36, `[JSONPatch{op: "add"}]`, "must evaluate to Object but got list(JSONPatch)", 0},
+		{(*Scope).JSONPatch, 36, `Object{}`, "must evaluate to list(JSONPatch) but got Object", 0},
+		{(*Scope).JSONPatch, 36, `[]`, "must evaluate to list(JSONPatch) but got list(dyn)", 0},
 		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", nope: "x"}]`,
-			"compilation failed: ERROR: <input>:1:27: expected type of field 'nope' is '' but provided type is 'string'\n | [JSONPatch{op: \"add\", nope: \"x\"}]\n | ..........................^", 1, 26},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", path: 1}]`, "expected type of field 'path' is 'string' but provided type is 'int'", 1, 26},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: params.x}]`, "undeclared reference to 'params' (in container '')", 1, 41},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1, 'a']}]`, "expected type 'int' but found 'string'", 1, 45},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1,2].includes(1)}]`, "undeclared reference to 'includes' (in container '')", 1, 55},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: variables.nope}]`, "undefined field 'nope'", 1, 35},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: request.object.x}]`, "undefined field 'object'", 1, 33},
-		{(*Scope).Condition, 36, `variables.v`, "undeclared reference to 'variables' (in container '')", 1, 0},
-		{(*Scope).Condition, 36, `object.spec.x`, "must evaluate to bool but got dyn", 0, 0},
-		{(*Scope).Condition, 36, "true &&\n  nope", "<input>:2:3: undeclared reference to 'nope'", 2, 2},
-		{(*Scope).Condition, 36, "Object{} == null", "undeclared reference to 'Object'", 1, 6},
-		{(*Scope).Condition, 32, "[1].transformList(i, v, v) == [1]", "undeclared reference to 'transformList'", 1, 17},
-		{(*Scope).Condition, 33, "[1].transformList(i, v, v) == [1]", "", 0, 0},
-		{(*Scope).Condition, 34, "[3].sort() == [3]", "undeclared reference to 'sort'", 1, 8},
-		{(*Scope).Condition, 35, "[3].sort() == [3]", "", 0, 0},
+			"compilation failed: ERROR: <input>:1:27: expected type of field 'nope' is '' but provided type is 'string'\n | [JSONPatch{op: \"add\", nope: \"x\"}]\n | ..........................^", 26},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", path: 1}]`, "expected type of field 'path' is 'string' but provided type is 'int'", 26},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: params.x}]`, "undeclared reference to 'params' (in container '')", 41},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1, 'a']}]`, "expected type 'int' but found 'string'", 45},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1,2].includes(1)}]`, "undeclared reference to 'includes' (in container '')", 55},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: variables.nope}]`, "undefined field 'nope'", 35},
+		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "a", path: request.object.x}]`, "undefined field 'object'", 33},
+		{(*Scope).Condition, 36, `variables.v`, "undeclared reference to 'variables' (in container '')", 0},
+		{(*Scope).Condition, 36, `object.spec.x`, "must evaluate to bool but got dyn", 0},
+		{(*Scope).Condition, 36, "true &&\n  nope", "<input>:2:3: undeclared reference to 'nope'", 10},
+		{(*Scope).Condition, 36, "\n  'é' == nope  \n", "<input>:1:8: undeclared reference to 'nope'", 11},
+		{(*Scope).Condition, 36, "Object{} == null", "undeclared reference to 'Object'", 6},
+		{(*Scope).Condition, 32, "[1].transformList(i, v, v) == [1]", "undeclared reference to 'transformList'", 17},
+		{(*Scope).Condition, 33, "[1].transformList(i, v, v) == [1]", "", 0},
+		{(*Scope).Condition, 34, "[3].sort() == [3]", "undeclared reference to 'sort'", 8},
+		{(*Scope).Condition, 35, "[3].sort() == [3]", "", 0},
 	} {
 		_, err := tc.compile(New(tc.minor).Scope(false), tc.expression)
 		checkError(t, err, tc.want)
-		if e, ok := err.(*CompileError); ok && (e.Line != tc.line || e.Column != tc.column) {
-			t.Errorf("%s: at %d:%d, want %d:%d", tc.expression, e.Line, e.Column, tc.line, tc.column)
+		if e, ok := err.(*CompileError); ok && e.Offset != tc.offset {
+			t.Errorf("%s: at %d, want %d", tc.expression, e.Offset, tc.offset)
 		}
 	}
 }
@@ -216,6 +217,48 @@ func TestConditions(t *testing.T) {
 	if _, err := scope.Activate(context.Background(), in).Bool(program, &budget); err != ErrBudget {
 		t.Error("got", err, "want", ErrBudget)
 	}
+}
+
+func TestReadNamespace(t *testing.T) {
+	for expression, want := range map[string]bool{
+		"namespaceObject.metadata.name == 'x'":                                       false,
+		"has(namespaceObject.metadata.name) && object.metadata.name == 'x'":          false,
+		"namespaceObject.metadata.labels['a'] == namespaceObject.metadata.name":      true,
+		"namespaceObject != null":                                                    true,
+		"request.namespace == 'x' || object.namespaceObject.metadata.labels == null": false,
+	} {
+		scope := New(36).Scope(false)
+		program, err := scope.Condition(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		activation, budget := scope.Activate(context.Background(), input()), ConditionsBudget
+		_, _ = activation.Bool(program, &budget)
+		if got := activation.ReadNamespace(); got != want {
+			t.Errorf("%s: got %v, want %v", expression, got, want)
+		}
+	}
+}
+
+func TestOldUnknown(t *testing.T) {
+	scope := New(36).Scope(false)
+	program, err := scope.Condition("true || oldObject == null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := scope.Condition("oldObject == null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := input()
+	in.OldUnknown = true
+	budget := ConditionsBudget
+	activation := scope.Activate(context.Background(), in)
+	if ok, err := activation.Bool(program, &budget); !ok || err != nil {
+		t.Error("an expression that does not read oldObject:", ok, err)
+	}
+	_, err = activation.Bool(other, &budget)
+	checkError(t, err, "oldObject was read, but the object before the update is not known")
 }
 
 func checkError(t *testing.T, err error, want string) {

@@ -2,8 +2,10 @@ package celenv
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 )
 
@@ -12,9 +14,9 @@ type CompileError struct {
 	// Text is the server's message, with the excerpt of the expression where CEL
 	// gives one.
 	Text string
-	// Line (from 1) and Column (from 0, in characters) are the place in the
-	// expression; Line is zero if the whole expression is meant.
-	Line, Column int
+	// Offset is the place in the expression, in bytes; zero if the whole expression
+	// is meant.
+	Offset int
 	// Internal says that the server calls this an internal error rather than an
 	// invalid value.
 	Internal bool
@@ -115,20 +117,66 @@ func (s *Scope) compile(env **cel.Env, base func() (*cel.Env, error), expression
 			return nil, internalError(err)
 		}
 	}
-	ast, issues := (*env).Compile(expression)
+	// The server checks the expression without the space around it, and evaluates
+	// and quotes it as it is.
+	trimmed := strings.TrimSpace(expression)
+	checked, issues := (*env).Compile(trimmed)
 	if issues != nil && issues.Err() != nil {
 		compileError := &CompileError{Text: "compilation failed: " + issues.String()}
 		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
-			compileError.Line, compileError.Column = errs[0].Location.Line(), errs[0].Location.Column()
+			location := errs[0].Location
+			compileError.Offset = offset(trimmed, location.Line(), location.Column()) + strings.Index(expression, trimmed)
 		}
 		return nil, compileError
 	}
-	if want != nil && !ast.OutputType().IsExactType(want) {
-		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to %v but got %v", want, ast.OutputType())}
+	if want != nil && !checked.OutputType().IsExactType(want) {
+		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to %v but got %v", want, checked.OutputType())}
 	}
-	program, err := (*env).Program(ast, programOptions...)
+	program, err := (*env).Program(checked, programOptions...)
 	if err != nil {
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
-	return &Program{expression: expression, program: program, output: ast.OutputType()}, nil
+	return &Program{
+		expression: expression, program: program, output: checked.OutputType(), readsNamespace: readsNamespace(checked),
+	}, nil
+}
+
+// offset converts a place in a text, line (from 1) and column (from 0, in
+// characters), to bytes.
+func offset(text string, line, column int) int {
+	start := 0
+	for ; line > 1; line-- {
+		start += strings.IndexByte(text[start:], '\n') + 1
+	}
+	for i := range text[start:] {
+		if column == 0 {
+			return start + i
+		}
+		column--
+	}
+	return len(text)
+}
+
+// readsNamespace reports whether an expression reads more of namespaceObject than
+// namespaceObject.metadata.name.
+func readsNamespace(checked *cel.Ast) bool {
+	reads := 0
+	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch {
+		case isNamespaceObject(e):
+			reads++
+		case isSelect(e, "name") && isSelect(e.AsSelect().Operand(), "metadata") &&
+			isNamespaceObject(e.AsSelect().Operand().AsSelect().Operand()):
+			reads--
+		}
+	}))
+	return reads > 0
+}
+
+func isNamespaceObject(e ast.Expr) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == "namespaceObject"
+}
+
+func isSelect(e ast.Expr, field string) bool {
+	return e.Kind() == ast.SelectKind && e.AsSelect().FieldName() == field
 }
