@@ -1,16 +1,194 @@
 package schema
 
-import "github.com/preadmit/preadmit/engine/gvk"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
-// Kind is what is known about one kind of object.
-type Kind struct {
-	gvk.Kind
-	// Resource is the plural resource name.
-	Resource string
-	// Namespaced says whether objects of the kind live in a namespace.
-	Namespaced bool
-	// Subresources are the names below the resource ("status", "scale").
-	Subresources []string
-	// Custom says that the kind is defined by a CustomResourceDefinition.
-	Custom bool
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// Registry holds kinds. The zero Registry is empty. Kinds may be looked up
+// concurrently, but not while others are added.
+type Registry struct {
+	base      *library
+	kinds     map[gvk.Kind]*Kind
+	resources map[gvk.Resource]*Kind
+	// added lists the kinds in the order of their definition.
+	added []*Kind
+}
+
+// Builtin returns a registry of the kinds that Kubernetes 1.36 serves by itself. It
+// costs nothing: all such registries share what they have read.
+func Builtin() *Registry { return &Registry{base: &builtin} }
+
+// Clone returns a registry of the same kinds, to add others to.
+func (r *Registry) Clone() *Registry {
+	return &Registry{
+		base:      r.base,
+		kinds:     maps.Clone(r.kinds),
+		resources: maps.Clone(r.resources),
+		added:     slices.Clone(r.added),
+	}
+}
+
+// Lookup returns a kind, nil if it is not known.
+func (r *Registry) Lookup(kind gvk.Kind) *Kind {
+	if k := r.kinds[kind]; k != nil {
+		return k
+	}
+	return r.base.lookup(kind)
+}
+
+// LookupResource returns the kind that a resource serves, nil if it is not known.
+func (r *Registry) LookupResource(resource gvk.Resource) *Kind {
+	if k := r.resources[resource]; k != nil {
+		return k
+	}
+	return r.base.lookupResource(resource)
+}
+
+// Kinds returns all kinds, sorted by group, version and kind.
+func (r *Registry) Kinds() []*Kind {
+	all := slices.Clone(r.added)
+	for _, k := range r.base.all() {
+		if r.kinds[k.Kind] == nil {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Kind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind.Kind, b.Kind.Kind))
+	})
+	return all
+}
+
+// sameStorage are resources that two groups serve from one storage. The server
+// takes them for equivalent (k8s.io/kubernetes v1.36.3,
+// pkg/kubeapiserver/default_storage_factory_builder.go).
+var sameStorage = [][2]gvk.Resource{{
+	{Group: "", Resource: "events"},
+	{Group: "events.k8s.io", Resource: "events"},
+}}
+
+// Versions returns the kinds of the other resources under which the server keeps the
+// same objects, those that a rule with matchPolicy Equivalent reaches: the other
+// versions of the resource, the newest stable one first (for a custom resource in
+// the order of its definition).
+func (r *Registry) Versions(k *Kind) []*Kind {
+	if k == nil || k.Resource == "" {
+		return nil
+	}
+	resources := []gvk.Resource{{Group: k.Group, Resource: k.Resource}}
+	for _, pair := range sameStorage {
+		if slices.Contains(pair[:], resources[0]) {
+			resources = pair[:]
+		}
+	}
+	var others []*Kind
+	for _, resource := range resources {
+		for _, other := range r.served(resource.Group, resource.Resource) {
+			if other.Kind != k.Kind {
+				others = append(others, other)
+			}
+		}
+	}
+	return others
+}
+
+// served returns the kinds of all versions of a resource.
+func (r *Registry) served(group, resource string) []*Kind {
+	var kinds []*Kind
+	for _, k := range r.added {
+		if k.Group == group && k.Resource == resource {
+			kinds = append(kinds, k)
+		}
+	}
+	builtin := r.base.versions(group, resource)
+	if len(builtin) == 0 {
+		return kinds
+	}
+	for _, k := range builtin {
+		if r.kinds[k.Kind] == nil {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b *Kind) int { return compareVersions(b.Version, a.Version) })
+	return kinds
+}
+
+// compareVersions orders v1alpha1 < v1alpha2 < v2beta1 < v1 < v2; what does not
+// look like a Kubernetes version comes before and is compared as text.
+func compareVersions(a, b string) int {
+	x, y := versionRank(a), versionRank(b)
+	return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
+}
+
+// versionRank returns stability, major and minor.
+func versionRank(version string) [3]int {
+	rest, found := strings.CutPrefix(version, "v")
+	if !found {
+		return [3]int{}
+	}
+	rank := [3]int{3}
+	for stability, word := range []string{"alpha", "beta"} {
+		if major, minor, found := strings.Cut(rest, word); found {
+			n, err := strconv.Atoi(minor)
+			if err != nil {
+				return [3]int{}
+			}
+			rank, rest = [3]int{stability + 1, 0, n}, major
+		}
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil {
+		return [3]int{}
+	}
+	rank[1] = n
+	return rank
+}
+
+// Unknown returns a Kind for a name that the registry does not know: its Type has
+// apiVersion, kind and metadata, and takes anything beside them.
+func (r *Registry) Unknown(kind gvk.Kind) *Kind {
+	return &Kind{Kind: kind, Unknown: true, shape: &shape{load: unknownType}}
+}
+
+func unknownType() *Type {
+	t := &Type{Fields: typeMeta(), Elem: untyped, Preserve: true}
+	return t
+}
+
+// typeMeta returns the fields that every object has, sorted by name.
+func typeMeta() []Field {
+	text := &Type{Scalar: String}
+	return []Field{
+		{Name: "apiVersion", Type: text},
+		{Name: "kind", Type: text},
+		{Name: "metadata", Type: builtin.typeNamed(objectMeta)},
+	}
+}
+
+const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+// add puts a kind into the registry, in place of one of the same name.
+func (r *Registry) add(k *Kind) {
+	if r.kinds == nil {
+		r.kinds = map[gvk.Kind]*Kind{}
+		r.resources = map[gvk.Resource]*Kind{}
+	}
+	if old := r.kinds[k.Kind]; old != nil {
+		r.added = slices.DeleteFunc(r.added, func(other *Kind) bool { return other == old })
+		delete(r.resources, old.resource())
+	}
+	r.kinds[k.Kind] = k
+	r.added = append(r.added, k)
+	if k.Resource != "" {
+		r.resources[k.resource()] = k
+	}
+}
+
+func (k *Kind) resource() gvk.Resource {
+	return gvk.Resource{Group: k.Group, Version: k.Version, Resource: k.Resource}
 }

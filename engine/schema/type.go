@@ -75,6 +75,9 @@ type Type struct {
 	// Preserve says that undeclared fields are kept
 	// (x-kubernetes-preserve-unknown-fields).
 	Preserve bool
+	// Prunes says that undeclared fields are dropped after a merge even where Elem
+	// lets one write them (objects of custom resources).
+	Prunes bool
 	// Embedded says that the value is a whole object with apiVersion, kind and
 	// metadata (x-kubernetes-embedded-resource).
 	Embedded bool

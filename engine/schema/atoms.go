@@ -1,0 +1,150 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+
+	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
+)
+
+// KeyRule says which keys the items of an associative list need.
+type KeyRule uint8
+
+const (
+	// AnyKey is the rule of Kubernetes 1.34 and later: one key, given or by
+	// default, is enough, and an object may hold items with the same keys.
+	AnyKey KeyRule = iota
+	// EveryKey is the rule up to Kubernetes 1.33.
+	EveryKey
+)
+
+// absent is the value of a key that an item does not give, where not every key is
+// needed. structured-merge-diff v4 takes it from the schema as the default of the
+// key when it compares items; as it is no value of JSON, it equals only itself, and
+// as a default it is never written.
+type absent struct{}
+
+// atoms builds the schema that structured-merge-diff reads out of types. Every type
+// has a name there, which keeps the comparisons of types that it makes short.
+type atoms struct {
+	rule  KeyRule
+	types []smd.TypeDef
+	names map[*Type]*string
+	// keyed are the types of the items of lists with several keys, by list.
+	keyed map[*Type]*string
+}
+
+var (
+	untypedName, deducedName = "untyped", "deduced"
+	untypedScalar            = smd.Untyped
+	untypedRef               = smd.TypeRef{NamedType: &untypedName}
+	deducedRef               = smd.TypeRef{NamedType: &deducedName}
+	untypedList              = &smd.List{ElementType: untypedRef, ElementRelationship: smd.Atomic}
+)
+
+// newAtoms returns the schema of a type and a reference to the type in it.
+func newAtoms(root *Type, rule KeyRule) (*smd.Schema, smd.TypeRef) {
+	a := atoms{rule: rule, names: map[*Type]*string{}, keyed: map[*Type]*string{}}
+	a.types = []smd.TypeDef{
+		// What may be anything, and is replaced as a whole.
+		{Name: untypedName, Atom: smd.Atom{
+			Scalar: &untypedScalar,
+			List:   untypedList,
+			Map:    &smd.Map{ElementType: untypedRef, ElementRelationship: smd.Atomic},
+		}},
+		// What may be anything; maps merge.
+		{Name: deducedName, Atom: smd.Atom{
+			Scalar: &untypedScalar,
+			List:   untypedList,
+			Map:    &smd.Map{ElementType: deducedRef},
+		}},
+	}
+	ref := a.ref(root)
+	return &smd.Schema{Types: a.types}, ref
+}
+
+func (a *atoms) ref(t *Type) smd.TypeRef {
+	switch {
+	case t == nil:
+		return smd.TypeRef{}
+	case t.Scalar == Untyped && len(t.Fields) == 0:
+		if t.AtomicMap {
+			return untypedRef
+		}
+		return deducedRef
+	case t.Scalar == IntOrString:
+		return deducedRef
+	}
+	if name := a.names[t]; name != nil {
+		return smd.TypeRef{NamedType: name}
+	}
+	ref, set := a.define()
+	a.names[t] = ref.NamedType
+	set(a.atom(t))
+	return ref
+}
+
+// define reserves a type and returns how to set it: types may lead to themselves.
+func (a *atoms) define() (smd.TypeRef, func(smd.Atom)) {
+	i := len(a.types)
+	name := strconv.Itoa(i)
+	a.types = append(a.types, smd.TypeDef{Name: name})
+	return smd.TypeRef{NamedType: &name}, func(atom smd.Atom) { a.types[i].Atom = atom }
+}
+
+func (a *atoms) atom(t *Type) smd.Atom {
+	switch {
+	case t.Scalar == NotScalar && t.IsList:
+		return smd.Atom{List: a.list(t)}
+	case t.Scalar == NotScalar:
+		return smd.Atom{Map: a.structure(t, nil)}
+	case t.Scalar == Untyped:
+		return smd.Atom{Scalar: &untypedScalar, List: untypedList, Map: a.structure(t, nil)}
+	}
+	scalar := smd.Untyped // quantities, times
+	switch t.Scalar {
+	case Integer, Number:
+		scalar = smd.Numeric
+	case Boolean:
+		scalar = smd.Boolean
+	case String:
+		if t.Format == "" || t.Format == "byte" {
+			scalar = smd.String
+		}
+	}
+	return smd.Atom{Scalar: &scalar}
+}
+
+func (a *atoms) list(t *Type) *smd.List {
+	list := &smd.List{ElementRelationship: smd.Atomic}
+	if t.List != Atomic {
+		list.ElementRelationship = smd.Associative
+	}
+	list.Keys = t.ListKeys
+	if a.rule == AnyKey && len(t.ListKeys) > 1 && t.Elem.Scalar == NotScalar && !t.Elem.IsList {
+		ref, set := a.define()
+		list.ElementType = ref
+		set(smd.Atom{Map: a.structure(t.Elem, t.ListKeys)})
+	} else {
+		list.ElementType = a.ref(t.Elem)
+	}
+	return list
+}
+
+// structure makes the atom of a struct or map. The keys named may be missing.
+func (a *atoms) structure(t *Type, optional []string) *smd.Map {
+	m := &smd.Map{ElementType: a.ref(t.Elem)}
+	if t.AtomicMap {
+		m.ElementRelationship = smd.Atomic
+	}
+	if len(t.Fields) > 0 {
+		m.Fields = make([]smd.StructField, len(t.Fields))
+	}
+	for i, f := range t.Fields {
+		m.Fields[i] = smd.StructField{Name: f.Name, Type: a.ref(f.Type), Default: f.Default}
+		if f.Default == nil && slices.Contains(optional, f.Name) {
+			m.Fields[i].Default = absent{}
+		}
+	}
+	return m
+}

@@ -1,0 +1,47 @@
+package schema
+
+import (
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// Kind is what is known about one kind of object. It must not be modified.
+type Kind struct {
+	gvk.Kind
+	// Resource is the plural resource name; empty where it is not known, and for
+	// kinds that only subresources take (Scale, Eviction).
+	Resource string
+	// Namespaced says whether objects of the kind live in a namespace.
+	Namespaced bool
+	// Subresources are the names below the resource ("status", "scale"), sorted.
+	Subresources []string
+	// Custom says that the kind is defined by a CustomResourceDefinition.
+	Custom bool
+	// Unknown says that there is no schema: only apiVersion, kind and metadata
+	// have a type.
+	Unknown bool
+
+	shape *shape
+}
+
+// shape is the part of a Kind that is worked out when it is first needed.
+type shape struct {
+	once    sync.Once
+	load    func() *Type
+	root    *Type
+	mergers [2]lazyMerger // by KeyRule
+}
+
+// Type returns the type of the kind's objects, nil if it is not known.
+func (k *Kind) Type() *Type {
+	if k == nil || k.shape == nil {
+		return nil
+	}
+	k.shape.once.Do(func() {
+		if k.shape.load != nil {
+			k.shape.root = k.shape.load()
+		}
+	})
+	return k.shape.root
+}

@@ -1,0 +1,178 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
+	"sigs.k8s.io/structured-merge-diff/v4/typed"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// NoSchemaError reports that a patch touches fields of a kind that has no schema. A
+// merge without one would lose data.
+type NoSchemaError struct {
+	Kind gvk.Kind
+	// Fields are the fields that the patch touches, sorted.
+	Fields []string
+}
+
+func (e *NoSchemaError) Error() string {
+	return fmt.Sprintf("error applying patch: there is no schema of %s; without it only metadata can be merged, but the patch has .%s",
+		e.Kind, strings.Join(e.Fields, ", ."))
+}
+
+// Merge merges the value of an ApplyConfiguration into an object as
+// k8s.io/apiserver v0.36.3 does (pkg/admission/plugin/policy/mutating/patch), and
+// returns the result, which shares nothing with either. What the server does next,
+// conversion to the kind's Go type and defaulting, is not done.
+//
+// An error has the API server's text where the server refuses the patch, with what it
+// lists in sorted order. It is a *NoSchemaError where a schema is missing.
+//
+// Values of the patch that are not JSON are refused in the words of the server if
+// they have the Go types that they have there: what CEL's Value() gives, that is
+// structpb.NullValue for null, uint64, []byte, time.Time, time.Duration, and for maps
+// and lists below a map or list literal map[ref.Val]ref.Val and []ref.Val.
+func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+	patch = maps.Clone(patch)
+	for _, name := range []string{"apiVersion", "kind"} { // those of the patch are ignored
+		delete(patch, name)
+		if v, found := live[name]; found {
+			patch[name] = v
+		}
+	}
+	if k.Unknown || k.Type() == nil {
+		return k.mergeMetadata(live, patch, rule)
+	}
+	merged, err := k.shape.mergers[rule].get(k.Type(), rule).merge(live, patch)
+	if err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
+	return merged, nil
+}
+
+// mergeMetadata merges what every object has.
+func (k *Kind) mergeMetadata(live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+	known := map[string]any{}
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			others = append(others, name)
+		}
+	}
+	if others != nil {
+		return nil, &NoSchemaError{Kind: k.Kind, Fields: others}
+	}
+	for name := range patch {
+		if v, found := live[name]; found {
+			known[name] = v
+		}
+	}
+	merged, err := metadataMerger[rule].get(&Type{Fields: typeMeta()}, rule).merge(known, patch)
+	if err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
+	for name, v := range live {
+		if _, found := merged[name]; !found {
+			merged[name] = change.Clone(v)
+		}
+	}
+	return merged, nil
+}
+
+var metadataMerger [2]lazyMerger
+
+// merger merges objects of one type.
+type merger struct {
+	typ  typed.ParseableType
+	rule KeyRule
+}
+
+type lazyMerger struct {
+	once   sync.Once
+	merger merger
+}
+
+func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
+	l.once.Do(func() {
+		schema, ref := newAtoms(root, rule)
+		l.merger = merger{typed.ParseableType{Schema: schema, TypeRef: ref}, rule}
+	})
+	return &l.merger
+}
+
+func (m *merger) merge(live, patch map[string]any) (map[string]any, error) {
+	patchValue, err := m.typed(patch, false)
+	if err != nil {
+		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
+	}
+	if atomic := m.atomic(nil, "", m.typ.TypeRef, patch); len(atomic) > 0 {
+		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %s", strings.Join(atomic, ", "))
+	}
+	liveValue, err := m.typed(live, m.rule == AnyKey)
+	if err != nil {
+		return nil, fmt.Errorf("failed to convert original object to typed object: %w", err)
+	}
+	merged, err := liveValue.Merge(patchValue)
+	if err != nil {
+		return nil, fmt.Errorf("failed to merge patch: %w", err)
+	}
+	object, ok := merged.AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return nil, errors.New("failed to merge patch: the result is not an object")
+	}
+	return change.CloneObject(object), nil
+}
+
+// typed checks an object. The library decides; what it would report is found first,
+// in a fixed order.
+func (m *merger) typed(object map[string]any, duplicates bool) (*typed.TypedValue, error) {
+	c := checker{schema: m.typ.Schema, rule: m.rule, duplicates: duplicates}
+	if errs := c.value(m.typ.TypeRef, object); len(errs) > 0 {
+		return nil, errs
+	}
+	if duplicates {
+		return m.typ.FromUnstructured(object, typed.AllowDuplicates)
+	}
+	return m.typ.FromUnstructured(object)
+}
+
+// atomic lists the paths of a patch that hold an atomic list, map or struct, also
+// those within one. An ApplyConfiguration must have none: it would replace what it
+// does not mention. The values of maps are not looked at.
+func (m *merger) atomic(found []string, path string, ref smd.TypeRef, v any) []string {
+	atom, _ := m.typ.Schema.Resolve(ref)
+	switch v := v.(type) {
+	case map[string]any:
+		if atom.Map == nil {
+			break
+		}
+		if atom.Map.ElementRelationship == smd.Atomic {
+			found = append(found, path)
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if f, declared := atom.Map.FindField(key); declared {
+				found = m.atomic(found, path+"."+key, f.Type, v[key])
+			}
+		}
+	case []any:
+		if atom.List == nil {
+			break
+		}
+		if atom.List.ElementRelationship == smd.Atomic {
+			found = append(found, path)
+		}
+		for i, item := range v {
+			found = m.atomic(found, path+"["+strconv.Itoa(i)+"]", atom.List.ElementType, item)
+		}
+	}
+	return found
+}
