@@ -1,0 +1,402 @@
+package jsonpatch
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// recording is a line of testdata/apiserver.jsonl; testdata/record says how it came
+// about.
+type recording struct {
+	Doc             map[string]any
+	Patch           []map[string]any
+	Result          any
+	Error           string
+	Failed, Crashed bool
+}
+
+func TestAPIServerRecorded(t *testing.T) {
+	file, err := os.Open(filepath.Join("testdata", "apiserver.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines, odd := 0, 0
+	var doc map[string]any
+	for scanner := bufio.NewScanner(file); scanner.Scan(); lines++ {
+		var r recording
+		decode(t, scanner.Text(), &r)
+		if r.Doc != nil {
+			doc = numbers(r.Doc).(map[string]any)
+		}
+		ops := r.operations()
+		before := change.CloneObject(doc)
+		got, err := APIServer.Apply(doc, ops)
+		if !change.Equal(before, doc) {
+			t.Fatalf("%s: the object was modified", scanner.Text())
+		}
+		if want, isObject := numbers(r.Result).(map[string]any); isObject {
+			if err != nil || !change.Equal(got, want) {
+				t.Errorf("%s\n got %v, %v", scanner.Text(), got, err)
+			}
+			continue
+		}
+		odd++
+		if err == nil {
+			t.Errorf("%s\n got %v, want an error", scanner.Text(), got)
+		} else if r.Error != "" && (err.Error() != r.Error || errors.Is(err, ErrTestFailed) != r.Failed) {
+			t.Errorf("%s\n got %v", scanner.Text(), err)
+		}
+	}
+	if lines < 1500 || odd < 500 {
+		t.Errorf("%d lines with %d errors: the recording is not complete", lines, odd)
+	}
+}
+
+func (r *recording) operations() []Operation {
+	var ops []Operation
+	for _, fields := range r.Patch {
+		op := Operation{NoValue: true}
+		op.Op, _ = fields["op"].(string)
+		op.Path, _ = fields["path"].(string)
+		op.From, _ = fields["from"].(string)
+		if value, ok := fields["value"]; ok {
+			op.Value, op.NoValue = numbers(value), false
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+func decode(t testing.TB, text string, into any) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+const deployment = `{"apiVersion":"apps/v1","kind":"Deployment",
+"metadata":{"name":"web","namespace":"default","labels":{"app":"web"}},
+"spec":{"replicas":1,"template":{"spec":{"containers":[
+{"name":"app","image":"nginx:1.25","env":[{"name":"A","value":"1"}],"resources":{}},
+{"name":"side","image":"busybox"}]}}},"status":{}}`
+
+// The JSON Patches of policies that were recorded on kube-apiserver 1.36.3, and what it
+// did before it decoded the result.
+var policies = []struct {
+	name    string
+	ops     []Operation
+	changes string // as change.Change prints them, by line
+	err     string
+}{
+	{name: "failed test", ops: []Operation{
+		{Op: "add", Path: "/metadata/labels/x", Value: "y"},
+		{Op: "test", Path: "/spec/replicas", Value: int64(100)},
+	}, err: "testing value /spec/replicas failed: test failed"},
+	{name: "test of a missing key", ops: []Operation{
+		{Op: "test", Path: "/spec/nope", Value: int64(100)},
+	}, err: "testing value /spec/nope failed: test failed"},
+	{name: "test of a missing key for null", ops: []Operation{
+		{Op: "test", Path: "/metadata/annotations"},
+	}, err: "testing value /metadata/annotations failed: test failed"},
+	{name: "test of a missing key without a value", ops: []Operation{
+		{Op: "test", Path: "/metadata/annotations", NoValue: true},
+		{Op: "add", Path: "/metadata/labels/x", Value: "y"},
+	}, changes: "add metadata.labels.x: y"},
+	{name: "test of a map and an integer", ops: []Operation{
+		{Op: "test", Path: "/metadata/labels", Value: map[string]any{"app": "web"}},
+		{Op: "test", Path: "/spec/replicas", Value: float64(1)},
+		{Op: "add", Path: "/metadata/labels/x", Value: "y"},
+	}, changes: "add metadata.labels.x: y"},
+	{name: "copy and move", ops: []Operation{
+		{Op: "copy", From: "/metadata/labels", Path: "/metadata/annotations"},
+		{Op: "move", From: "/metadata/labels/app", Path: "/metadata/labels/app2"},
+		{Op: "replace", Path: "/spec/replicas", Value: float64(3)},
+		{Op: "add", Path: "/spec/template/spec/containers/-", Value: map[string]any{"name": "n", "image": "i"}},
+		{Op: "add", Path: "/spec/template/spec/containers/0/env/0", Value: map[string]any{"name": "B"}},
+	}, changes: `
+		add metadata.annotations: map[app:web]
+		remove metadata.labels.app: web
+		add metadata.labels.app2: web
+		replace spec.replicas: 1 -> 3
+		add spec.template.spec.containers[2]: map[image:i name:n]
+		add spec.template.spec.containers[0].env[0]: map[name:B]`},
+	{name: "remove what is missing", ops: []Operation{
+		{Op: "remove", Path: "/metadata/annotations"},
+	}, err: "error in remove for path: '/metadata/annotations': Unable to remove nonexistent key: annotations: missing value"},
+	{name: "replace what is missing", ops: []Operation{
+		{Op: "replace", Path: "/metadata/annotations", Value: map[string]any{"a": "b"}},
+	}, changes: "add metadata.annotations: map[a:b]"},
+	{name: "add to a missing parent", ops: []Operation{
+		{Op: "add", Path: "/metadata/annotations/x", Value: "b"},
+	}, err: `add operation does not apply: doc is missing path: "/metadata/annotations/x": missing value`},
+	{name: "pointer without slash", ops: []Operation{
+		{Op: "add", Path: "metadata/labels/x", Value: "b"},
+	}, err: `add operation does not apply: doc is missing path: "metadata/labels/x": missing value`},
+	{name: "unknown operation", ops: []Operation{{Op: "merge", Path: "/a", Value: "b"}}, err: "Unexpected kind: merge"},
+	{name: "no operation", ops: []Operation{{Path: "/a", Value: "b"}}, err: "Unexpected kind: "},
+	{name: "index beyond the list", ops: []Operation{
+		{Op: "add", Path: "/spec/template/spec/containers/9", Value: map[string]any{"name": "x"}},
+	}, err: "error in add for path: '/spec/template/spec/containers/9': Unable to access invalid index: 9: invalid index referenced"},
+	{name: "add without a value", ops: []Operation{
+		{Op: "add", Path: "/metadata/labels/x", NoValue: true},
+	}, changes: "add metadata.labels.x: <nil>"},
+	{name: "negative index", ops: []Operation{
+		{Op: "replace", Path: "/spec/template/spec/containers/-1/image", Value: "neg"},
+	}, changes: "replace spec.template.spec.containers[1].image: busybox -> neg"},
+	{name: "copy what is missing", ops: []Operation{
+		{Op: "copy", From: "/metadata/annotations", Path: "/metadata/labels"},
+	}, changes: "replace metadata.labels: map[app:web] -> <nil>"},
+	{name: "move what is missing", ops: []Operation{
+		{Op: "move", From: "/metadata/none", Path: "/metadata/labels"},
+	}, err: "error in move for path: 'none': Unable to remove nonexistent key: none: missing value"},
+	{name: "replace the whole object", ops: []Operation{
+		{Op: "replace", Path: "", Value: map[string]any{"kind": "Deployment"}},
+	}, changes: `
+		remove apiVersion: apps/v1
+		remove metadata: map[labels:map[app:web] name:web namespace:default]
+		remove spec:`},
+	{name: "replace the whole object by a list", ops: []Operation{
+		{Op: "replace", Path: "", Value: []any{}},
+	}, err: "replace operation of the whole object needs an object, not a list"},
+	{name: "escapes", ops: []Operation{
+		{Op: "add", Path: "/metadata/labels/a~1b~0c", Value: "<&>\u2028é"},
+	}, changes: "add metadata.labels[a/b~c]: <&>\u2028é"},
+	{name: "large integer", ops: []Operation{
+		{Op: "add", Path: "/spec/template/spec/activeDeadlineSeconds", Value: "9007199254740993"},
+	}, changes: "add spec.template.spec.activeDeadlineSeconds: 9007199254740993"},
+	{name: "fraction", ops: []Operation{
+		{Op: "add", Path: "/spec/replicas", Value: 3.5},
+	}, changes: "replace spec.replicas: 1 -> 3.5"},
+	{name: "null", ops: []Operation{{Op: "add", Path: "/spec/replicas"}}, changes: "replace spec.replicas: 1 -> <nil>"},
+	{name: "nothing", ops: nil},
+}
+
+func TestAPIServerPolicies(t *testing.T) {
+	for _, test := range policies {
+		t.Run(test.name, func(t *testing.T) {
+			object := parse(t, deployment)
+			got, err := APIServer.Apply(object, test.ops)
+			if test.err != "" {
+				if err == nil || err.Error() != test.err {
+					t.Fatalf("error %v, want %s", err, test.err)
+				}
+				if failed := errors.Is(err, ErrTestFailed); failed != strings.HasSuffix(test.err, "test failed") {
+					t.Errorf("a failed test: %v", failed)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes := change.Diff(object, got, nil)
+			for i, want := range strings.Split(strings.TrimSpace(test.changes), "\n") {
+				if i == len(changes) {
+					if want != "" {
+						t.Fatalf("got %v, want %s too", changes, want)
+					}
+				} else if have := changes[i].String(); want == "" || !strings.HasPrefix(have, strings.TrimSpace(want)) {
+					t.Errorf("got %s, want %s", have, want)
+				}
+			}
+		})
+	}
+}
+
+func parse(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	decode(t, text, &object)
+	return numbers(object).(map[string]any)
+}
+
+// Numbers keep their types where no operation touches them, in place and through the
+// library; a value of a patch is read as JSON is.
+func TestNumbers(t *testing.T) {
+	object := map[string]any{"i": int64(1<<62 + 1), "f": 3.0, "e": 1e21, "l": []any{2.5, int64(4)}}
+	for _, op := range []Operation{
+		{Op: "add", Path: "/l/0", Value: map[string]any{"v": 3.0, "w": 0.5, "x": int64(math.MinInt64), "y": 1e19}},
+		{Op: "add", Path: "/l/-3", Value: map[string]any{"v": 3.0, "w": 0.5, "x": int64(math.MinInt64), "y": 1e19}},
+	} {
+		got, err := APIServer.Apply(object, []Operation{op})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{"i": int64(1<<62 + 1), "f": 3.0, "e": 1e21,
+			"l": []any{map[string]any{"v": int64(3), "w": 0.5, "x": int64(math.MinInt64), "y": 1e19}, 2.5, int64(4)}}
+		if !change.Equal(got, want) {
+			t.Errorf("%s: got %#v", op.Path, got)
+		}
+	}
+	for _, value := range []any{int64(3), 3.0} {
+		if _, err := APIServer.Apply(object, []Operation{{Op: "test", Path: "/f", Value: value}}); err != nil {
+			t.Errorf("test of 3.0 for %#v: %v", value, err)
+		}
+	}
+}
+
+// The copies that a patch makes are independent of each other and of the patch.
+func TestCopies(t *testing.T) {
+	value := map[string]any{"k": "v"}
+	ops := []Operation{{Op: "add", Path: "/a", Value: value}, {Op: "copy", From: "/a", Path: "/b"}}
+	got, err := APIServer.Apply(map[string]any{}, ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got["a"].(map[string]any)["k"] = "changed"
+	if value["k"] != "v" || got["b"].(map[string]any)["k"] != "v" {
+		t.Errorf("value %v, copy %v", value, got["b"])
+	}
+}
+
+// What is carried out in place is what the library does.
+func FuzzInPlace(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, document, op, path, from, value string) {
+		object, o, ok := fuzzed(document, op, path, from, value)
+		if !ok || hasEmptyKey(path) || hasEmptyKey(from) {
+			t.Skip()
+		}
+		o.Value = normalize(o.Value)
+		got, done, err := plain(object, o)
+		if !done {
+			return
+		}
+		if o.Op == "test" {
+			target, _ := find(object, path)
+			if passed := jsonpatch.Equal(encode(t, target), encode(t, o.Value)); passed != (err == nil) {
+				t.Errorf("test of %v for %v: %v", target, o.Value, err)
+			}
+			return
+		}
+		want, err := library(object, o)
+		if err != nil || !change.Equal(got, want) {
+			t.Errorf("in place %v, by the library %v, %v", got, want, err)
+		}
+	})
+}
+
+// hasEmptyKey reports whether a pointer has an empty key, by which the library
+// selects the map itself.
+func hasEmptyKey(pointer string) bool {
+	return strings.Contains(pointer+"/", "//")
+}
+
+// Apply answers every patch with an object or an error, and modifies nothing.
+func FuzzApply(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, document, op, path, from, value string) {
+		object, o, ok := fuzzed(document, op, path, from, value)
+		if !ok {
+			t.Skip()
+		}
+		objectBefore, valueBefore := change.CloneObject(object), change.Clone(o.Value)
+		got, err := APIServer.Apply(object, []Operation{o, {Op: "add", Path: "/-", Value: "x"}, o})
+		if (got == nil) == (err == nil) {
+			t.Errorf("%v and %v", got, err)
+		}
+		if !change.Equal(object, objectBefore) || !change.Equal(o.Value, valueBefore) {
+			t.Errorf("modified: %v, %v", object, o.Value)
+		}
+	})
+}
+
+// seed gives the fuzzer the recorded patches of one operation.
+func seed(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join("testdata", "apiserver.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	var document string
+	for line := range strings.Lines(string(text)) {
+		var r recording
+		decode(f, line, &r)
+		if r.Doc != nil {
+			document = string(encode(f, r.Doc))
+		}
+		for _, op := range r.operations() {
+			f.Add(document, op.Op, op.Path, op.From, string(encode(f, op.Value)))
+		}
+	}
+	f.Add(`{"a":[1.0,2]}`, "add", "/a/1", "", `[{"b":1e3}]`)
+}
+
+func fuzzed(document, op, path, from, value string) (map[string]any, Operation, bool) {
+	o := Operation{Op: op, Path: path, From: from, NoValue: value == ""}
+	object, ok := fuzzedValue(document).(map[string]any)
+	if o.Value = fuzzedValue(value); isUnfit(object) || isUnfit(o.Value) {
+		return nil, o, false
+	}
+	return object, o, ok && utf8.ValidString(document+op+path+from+value)
+}
+
+func fuzzedValue(text string) any {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	return numbers(value)
+}
+
+// isUnfit reports whether there is a null in a list, on a test of which the library
+// crashes, or a number too large for a float64.
+func isUnfit(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			if isUnfit(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return item == nil || isUnfit(item) })
+	case float64:
+		return math.IsInf(value, 0)
+	}
+	return false
+}
+
+func encode(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func BenchmarkApply(b *testing.B) {
+	object := parse(b, deployment)
+	for _, bench := range []struct {
+		name string
+		op   Operation
+	}{
+		{"plain", Operation{Op: "add", Path: "/spec/template/spec/containers/1/env", Value: []any{map[string]any{"name": "A", "value": "1"}}}},
+		{"library", Operation{Op: "add", Path: "/spec/template/spec/containers/-1/env", Value: []any{map[string]any{"name": "A", "value": "1"}}}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := APIServer.Apply(object, []Operation{bench.op}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,210 @@
+// Command record writes testdata/apiserver.jsonl: what
+// gopkg.in/evanphx/json-patch.v4 v4.13.0 makes of patches, encoded as
+// k8s.io/apiserver v0.36.3 does. It is a module of its own, so that the library does
+// not become a dependency. Run it in its directory:
+//
+//	go run . > ../apiserver.jsonl
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"log"
+	"math/rand"
+	"os"
+	"strconv"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+)
+
+// A recorded line: the document (that of the line before if there is none), the
+// operations, and one of the three outcomes.
+type line struct {
+	Doc    any              `json:"doc,omitempty"`
+	Patch  []map[string]any `json:"patch"`
+	Result *json.RawMessage `json:"result,omitempty"`
+	Error  string           `json:"error,omitempty"`
+	// Failed says that the error is that of a failed test.
+	Failed bool `json:"failed,omitempty"`
+	// Crashed says that the library panicked.
+	Crashed bool `json:"crashed,omitempty"`
+}
+
+func main() {
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	var doc any
+	for _, l := range append(chosen(), random(500)...) {
+		if l.Doc != nil {
+			doc = l.Doc
+		}
+		l.run(doc)
+		if err := out.Encode(l); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+func (l *line) run(document any) {
+	defer func() {
+		if recover() != nil {
+			l.Crashed = true
+		}
+	}()
+	var patch jsonpatch.Patch
+	for _, fields := range l.Patch {
+		op := jsonpatch.Operation{}
+		for name, value := range fields {
+			var raw json.RawMessage
+			if name == "value" {
+				raw, _ = json.Marshal(value) // null is a value here, not an absent one
+			} else {
+				raw = json.RawMessage(strconv.Quote(value.(string)))
+			}
+			op[name] = &raw
+		}
+		patch = append(patch, op)
+	}
+	doc, err := json.Marshal(document)
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := patch.Apply(doc)
+	if err != nil {
+		l.Error, l.Failed = err.Error(), errors.Is(err, jsonpatch.ErrTestFailed)
+		return
+	}
+	l.Result = (*json.RawMessage)(&result)
+}
+
+const document = `{"labels":{"app":"web","a/b":1,"a~b":2},"void":null,"n":3,"off":false,
+"empty":{},"none":[],"list":[1,2,3],"deep":[{"env":[{"name":"A"}]},{"args":["x"]}]}`
+
+func parse(text string) any {
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+// chosen pairs every operation with every pointer and value that is worth it.
+func chosen() []*line {
+	lines := []*line{{Doc: parse(document), Patch: []map[string]any{}}}
+	try := func(fields ...any) {
+		op := map[string]any{}
+		for i := 0; i < len(fields); i += 2 {
+			op[fields[i].(string)] = fields[i+1]
+		}
+		lines = append(lines, &line{Patch: []map[string]any{op}})
+	}
+	for _, path := range append(strings.Fields(pointers), "") {
+		try("op", "remove", "path", path)
+		try("op", "merge", "path", path)
+		for _, op := range []string{"add", "replace", "test"} {
+			try("op", op, "path", path)
+			try("op", op, "path", path, "value", nil)
+			try("op", op, "path", path, "value", 3)
+		}
+		for _, op := range []string{"replace", "test"} {
+			try("op", op, "path", path, "value", map[string]any{})
+			try("op", op, "path", path, "value", []any{})
+		}
+		for _, op := range []string{"move", "copy"} {
+			try("op", op, "path", path)
+			for _, from := range []string{"/list/-1", "/nope", "/deep/0"} {
+				try("op", op, "path", path, "from", from)
+			}
+			if path != "" { // the server leaves out an empty from
+				try("op", op, "path", "/new", "from", path)
+				try("op", op, "path", "/list/1", "from", path)
+			}
+		}
+	}
+	return lines
+}
+
+const pointers = `/ //x n x/n /n /nope /n/x /nope/x /off /empty /empty/x /void /void/x
+	/labels /labels/app /labels/ /labels/a~1b /labels/a~0b /labels/a~2b /labels/nope
+	/none /none/- /none/0 /none/-1 /none/1
+	/list /list/0 /list/2 /list/3 /list/4 /list/- /list/-1 /list/-3 /list/-4 /list/-5
+	/list/00 /list/01 /list/+1 /list/x /list/1.0 /list/99999999999999999999 /list/0/x
+	/deep/1/args/0 /deep/-1/args/-1 /deep/-/name /deep/5/name /deep/0/env/0/name /deep/0`
+
+// random makes patches of several operations on small documents.
+func random(n int) []*line {
+	r := rand.New(rand.NewSource(1))
+	lines := make([]*line, n)
+	for i := range lines {
+		l := &line{Doc: object(r, 3)}
+		for range 1 + r.Intn(4) {
+			op := map[string]any{"op": pick(r, "add", "add", "remove", "replace", "move", "copy", "test"), "path": pointer(r, l.Doc)}
+			switch op["op"] {
+			case "move", "copy":
+				op["from"] = pointer(r, l.Doc)
+			case "remove":
+			default:
+				op["value"] = value(r, 2)
+			}
+			l.Patch = append(l.Patch, op)
+		}
+		lines[i] = l
+	}
+	return lines
+}
+
+func pick(r *rand.Rand, from ...string) string { return from[r.Intn(len(from))] }
+
+func object(r *rand.Rand, depth int) map[string]any {
+	m := map[string]any{}
+	for range 1 + r.Intn(3) {
+		m[pick(r, "a", "b", "c", "d/e")] = value(r, depth-1)
+	}
+	return m
+}
+
+// value is never null: what a later operation makes of a null that an earlier one
+// has written is left open.
+func value(r *rand.Rand, depth int) any {
+	if depth <= 0 || r.Intn(3) == 0 {
+		return []any{"x", "<y>", 1, 2.5, true, 1e21}[r.Intn(6)]
+	}
+	if r.Intn(2) == 0 {
+		return object(r, depth)
+	}
+	list := []any{}
+	for range r.Intn(4) {
+		list = append(list, value(r, depth-1))
+	}
+	return list
+}
+
+// pointer leads to something in the document, or nearly.
+func pointer(r *rand.Rand, value any) string {
+	path := ""
+	for {
+		switch v := value.(type) {
+		case map[string]any:
+			key := pick(r, "a", "b", "c", "d/e")
+			path += "/" + strings.ReplaceAll(key, "/", "~1")
+			value = v[key]
+		case []any:
+			i := r.Intn(len(v)+3) - 1
+			if i == len(v)+1 {
+				path += "/-"
+			} else {
+				path += "/" + strconv.Itoa(i)
+			}
+			value = nil
+			if 0 <= i && i < len(v) {
+				value = v[i]
+			}
+		default:
+			return path
+		}
+		if r.Intn(3) == 0 {
+			return path
+		}
+	}
+}
