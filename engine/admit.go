@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/preadmit/preadmit/engine/admission"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// admit runs the policies on one target, as the mutating admission of an API server
+// does.
+func (r *run) admit(t *target) {
+	t.raw = t.Document.Object()
+	t.hidden = hideClientAnnotations(t.raw)
+	view, err := r.view(t.place, t.raw)
+	if err != nil {
+		r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
+		return
+	}
+	t.Before, t.edited = view, change.CloneObject(t.raw)
+	pass := &admitting{run: r, target: t, request: r.requestFor(t, view)}
+	if !pass.both() {
+		return
+	}
+	t.After = pass.request.Object
+	if len(t.Changes) == 0 {
+		return
+	}
+	if namespace, _ := change.Keys("metadata", "namespace").Get(t.After); t.kind.Namespaced && namespace != t.namespace {
+		r.deny(t, policy.Failure{At: t.Changes[0].At, Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
+		return
+	}
+	r.settle(t)
+	r.replay(t)
+}
+
+// view is the admission view of an object that belongs in a place.
+func (r *run) view(p place, object map[string]any) (map[string]any, error) {
+	if r.settings.Defaulting == "off" {
+		return change.CloneObject(object), nil
+	}
+	return admission.View(p.kind, object, p.namespace)
+}
+
+// requestFor makes the request that sends a target to the cluster.
+func (r *run) requestFor(t *target, view map[string]any) *policy.Request {
+	request := &policy.Request{
+		Context: r.ctx, Kind: t.kind, Name: t.name, Namespace: t.namespace,
+		Operation: policy.Operation(r.settings.Operation), DryRun: r.settings.DryRun, User: r.settings.User,
+		Object: view, Schemas: r.schemas, Snapshot: r.snapshot,
+		Warn: func(d source.Diagnostic) { r.report(d) },
+	}
+	if t.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
+		request.Namespace = t.name
+	}
+	if request.Operation == policy.Update {
+		request.OldObject = r.oldObject(t)
+	}
+	return request
+}
+
+// oldObject finds the object that an update replaces.
+func (r *run) oldObject(t *target) map[string]any {
+	for _, d := range r.old {
+		p := r.placeOf(d, r.schemas)
+		if p.kind.Group == t.kind.Group && p.kind.Kind.Kind == t.kind.Kind.Kind && p.namespace == t.namespace && p.name == t.name {
+			view, err := r.view(p, d.Object())
+			if err != nil {
+				r.about(t, source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
+			}
+			return view
+		}
+	}
+	return nil
+}
+
+// admitting is the state of the passes over one target.
+type admitting struct {
+	*run
+	target  *target
+	request *policy.Request
+	pass    int
+	// replaying says that nothing is recorded: the passes only find out what would
+	// happen.
+	replaying bool
+
+	failures []policy.Failure
+	// invoked are the reinvocable invocations since the object last changed;
+	// reinvoke are those that run in the second pass.
+	invoked, reinvoke map[policy.ID]bool
+	dirty             bool
+}
+
+// both carries out the first pass and, if anything was mutated at all, the second
+// one, in which only those that asked for it run again. It reports whether the
+// request is admitted.
+func (a *admitting) both() bool {
+	a.invoked, a.reinvoke = map[policy.ID]bool{}, map[policy.ID]bool{}
+	for a.pass = 1; a.pass == 1 || a.pass == 2 && a.dirty; a.pass++ {
+		for _, program := range a.programs {
+			if !a.onePass(program) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onePass carries out one pass of one program.
+func (a *admitting) onePass(program policy.Program) bool {
+	plan := program.Plan(a.request)
+	a.failures = plan.Failures
+	if a.pass == 1 {
+		a.notApplied(plan.NotApplied...)
+	}
+	dirty := false
+	for _, invocation := range plan.Invocations {
+		changed, aborted := a.invoke(invocation)
+		if aborted != nil {
+			return a.reject(*aborted)
+		}
+		dirty = dirty || changed
+	}
+	if dirty {
+		a.requireInvoked()
+		a.dirty = true
+	}
+	for _, f := range a.failures {
+		if !f.Ignored {
+			return a.reject(a.failures...)
+		}
+	}
+	for _, f := range a.failures {
+		a.notApplied(policy.NotApplied{ID: f.ID, At: f.At, Reason: "failurePolicy is Ignore, and it failed: " + f.Err.Error()})
+	}
+	return true
+}
+
+// invoke carries out one invocation. mutated says that a rule succeeded, whether or
+// not it changed anything.
+func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted *policy.Failure) {
+	notApplied, failure := invocation.Conditions(a.request)
+	switch {
+	case failure != nil:
+		a.failures = append(a.failures, *failure)
+		return false, nil
+	case notApplied != nil:
+		a.notApplied(*notApplied)
+		return false, nil
+	case a.pass == 2 && !a.reinvoke[invocation.ID()]:
+		return false, nil
+	}
+	before := a.request.Object
+	for step := range invocation.Steps(a.request) {
+		failure := step.Failure
+		if failure == nil {
+			failure = a.take(invocation, step)
+		}
+		switch {
+		case failure == nil:
+			mutated = true
+		case failure.Abort:
+			return mutated, failure
+		default:
+			a.failures = append(a.failures, *failure)
+		}
+	}
+	if !change.Equal(before, a.request.Object) {
+		a.requireInvoked()
+	}
+	if invocation.Reinvocable() {
+		a.invoked[invocation.ID()] = true
+	}
+	return mutated, nil
+}
+
+// take makes the result of a step the object of the request: it is defaulted again,
+// and what the step wrote is recorded.
+func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy.Failure {
+	if step.NotApplied != nil {
+		a.notApplied(*step.NotApplied)
+		return nil
+	}
+	next, err := a.view(a.target.place, step.Object)
+	if err != nil {
+		failure := invocation.Deny(err)
+		failure.ID, failure.At = step.ID, step.At
+		return &failure
+	}
+	if !a.replaying {
+		a.target.record(a.request.Object, step.Object, Change{By: step.ID, At: step.At, Pass: a.pass})
+	}
+	a.request.Object = next
+	return nil
+}
+
+// requireInvoked has everything that ran so far, and asked for it, run again.
+func (a *admitting) requireInvoked() {
+	for id := range a.invoked {
+		a.reinvoke[id] = true
+	}
+	clear(a.invoked)
+}
+
+func (a *admitting) notApplied(reasons ...policy.NotApplied) {
+	if !a.replaying {
+		a.target.NotApplied = append(a.target.NotApplied, reasons...)
+	}
+}
+
+// reject denies the request for the failures that count; the first one gives the
+// message.
+func (a *admitting) reject(failures ...policy.Failure) bool {
+	for _, f := range failures {
+		if !f.Ignored || f.Abort {
+			a.deny(a.target, f)
+		}
+	}
+	return false
+}
+
+// deny reports that a policy denies a target.
+func (r *run) deny(t *target, f policy.Failure) {
+	d := source.Errorf(f.At, "denied", "%v", f.Err)
+	d.Subject = t.ID
+	r.outcome.Denied = true
+	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
+}
+
+// replay runs the policies on their own output, which must not change it.
+func (r *run) replay(t *target) {
+	if r.settings.NonIdempotent == "skip" {
+		return
+	}
+	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
+	admitted := again.both()
+	if admitted && change.Equal(t.After, again.request.Object) {
+		return
+	}
+	severity := source.Warning
+	if r.settings.NonIdempotent == "fail" {
+		severity = source.Error
+	}
+	for _, c := range change.Diff(t.After, again.request.Object, t.kind.Type()) {
+		r.about(t, source.Diagnostic{
+			At: t.Document.At(nil), Severity: severity, Code: "not-idempotent", Field: c.Path.String(),
+			Message: "the policies would change their own output again when the cluster runs them",
+			Advice:  "a policy should check whether its change has been made already",
+		})
+		return
+	}
+}

@@ -1,0 +1,19 @@
+// Package engine runs mutating policies on manifests. Compile turns policies into a
+// Set; Set.Run takes manifests to an Outcome: the same manifests, changed as an API
+// server with these policies would change them, and for every change who made it. It
+// is the only door for the faces, and has no state besides what it is given: no
+// cluster, no network, no clock.
+//
+// Laws, for a manifest M and policies P:
+//
+//	an API server without P, given Run(M, P), holds the object that one with P holds, given M
+//	Run(Run(M, P), P) is Run(M, P), or there is a diagnostic
+//	the bytes of a manifest that no policy changes are its input bytes
+//	the changes applied to the admission view before give the one after
+//
+// The files in order: options.go (Options), set.go (Compile), documents.go (which
+// document is what), run.go (Run: each manifest once, context before what needs it),
+// admit.go (the passes over one manifest), write.go (from the mutated view back to
+// the manifest), outcome.go (Outcome), annotations.go (what clients leave in
+// manifests).
+package engine

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// sorted is the input of a run by what the documents are.
+type sorted struct {
+	policies []*manifest.Document
+	// local documents never reach a cluster; they are emitted as they are, and give
+	// context.
+	local   []*manifest.Document
+	targets []*manifest.Document
+}
+
+// sortDocuments says what each document is.
+func (s *Set) sortDocuments(streams []*manifest.Stream) sorted {
+	var docs sorted
+	for _, stream := range streams {
+		for _, d := range stream.Documents() {
+			switch {
+			case s.language(d.Kind()) >= 0:
+				docs.policies = append(docs.policies, d)
+			case isLocal(d.Kind(), d.Object()):
+				docs.local = append(docs.local, d)
+			default:
+				docs.targets = append(docs.targets, d)
+			}
+		}
+	}
+	return docs
+}
+
+// place says under what kind, namespace and name a cluster would keep a document.
+type place struct {
+	kind            *schema.Kind
+	namespace, name string
+}
+
+// placeOf finds the place of a document. A kind that nobody defined is taken to be
+// namespaced if the document names a namespace.
+func (s *Set) placeOf(d *manifest.Document, schemas *schema.Registry) place {
+	kind := schemas.Lookup(d.Kind())
+	if kind == nil {
+		kind = schemas.Unknown(d.Kind())
+		kind.Namespaced = d.Namespace() != ""
+	}
+	p := place{kind: kind, name: d.Name()}
+	if kind.Namespaced {
+		if p.namespace = d.Namespace(); p.namespace == "" {
+			p.namespace = s.settings.Namespace
+		}
+	}
+	return p
+}
+
+// id names the object for people.
+func (p place) id() string {
+	parts := []string{p.kind.Group, p.kind.Kind.Kind, p.namespace, p.name}
+	if p.kind.Group == "" {
+		parts = parts[1:]
+	}
+	if p.namespace == "" {
+		parts = append(parts[:len(parts)-2], p.name)
+	}
+	return strings.Join(parts, "/")
+}
+
+var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
+
+// checkIdentity reports what a document must have to be an object.
+func checkIdentity(d *manifest.Document) []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	missing := func(field string) {
+		diagnostics = append(diagnostics, source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", field).
+			With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)"))
+	}
+	if d.Kind().Version == "" {
+		missing("apiVersion")
+	}
+	if d.Kind().Kind == "" {
+		missing("kind")
+	}
+	if d.Name() == "" {
+		if _, ok := change.Keys("metadata", "generateName").Get(d.Object()); !ok && len(diagnostics) == 0 {
+			missing("metadata.name")
+		}
+	}
+	return diagnostics
+}

@@ -1,0 +1,168 @@
+package mapolicy
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/jsonpatch"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+)
+
+// Conditions implements policy.Invocation. All conditions are evaluated; the first
+// that is false decides, whatever errors the others had.
+func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
+	if len(i.conditions) == 0 {
+		return nil, nil
+	}
+	input := i.input(r, nil)
+	// What a server tells conditions about the resource is the request's own.
+	input.Request = i.requestVariable(r, r.Kind)
+	activation := i.scope.Activate(r.Context, input)
+	budget := celenv.ConditionsBudget
+	var notApplied *policy.NotApplied
+	var errs []string
+	for n, c := range i.conditions {
+		ok, err := activation.Bool(c.program, &budget)
+		switch {
+		case errors.Is(err, celenv.ErrBudget):
+			return i.conditionsFailed(err)
+		case err != nil:
+			if !slices.Contains(errs, err.Error()) {
+				errs = append(errs, err.Error())
+			}
+		case !ok && notApplied == nil:
+			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: fmt.Sprintf("matchConditions[%d] %q is false", n, c.name)}
+		}
+	}
+	switch {
+	case notApplied != nil || len(errs) == 0:
+		return notApplied, nil
+	case len(errs) == 1:
+		return i.conditionsFailed(errors.New(errs[0]))
+	default:
+		return i.conditionsFailed(errors.New("[" + strings.Join(errs, ", ") + "]"))
+	}
+}
+
+func (i *invocation) conditionsFailed(err error) (*policy.NotApplied, *policy.Failure) {
+	if i.ignore {
+		return &policy.NotApplied{ID: i.id, At: i.at, Reason: "failurePolicy is Ignore, and the matchConditions failed: " + err.Error()}, nil
+	}
+	failure := i.Deny(err)
+	return nil, &failure
+}
+
+// Steps implements policy.Invocation: one step for each mutation.
+func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		for n, m := range i.mutations {
+			step := policy.Step{ID: i.id, At: m.at}
+			step.ID.Rule = fmt.Sprintf("mutations[%d]", n)
+			i.mutate(&step, m, r)
+			if step.Failure != nil {
+				step.Failure.ID, step.Failure.At = step.ID, step.At
+			}
+			if !yield(step) {
+				return
+			}
+		}
+	}
+}
+
+// mutate runs one mutation and fills in the step's result.
+func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
+	deny := func(err error) {
+		failure := i.Deny(err)
+		step.Failure = &failure
+	}
+	namespace, known, err := r.NamespaceObject()
+	if err != nil {
+		deny(err)
+		return
+	}
+	activation := i.scope.Activate(r.Context, i.input(r, namespace))
+	if m.patchType == applyConfiguration {
+		step.Object, err = i.apply(activation, m, r)
+	} else {
+		step.Object, err = i.patch(activation, m, r)
+	}
+	if !known && activation.ReadNamespace() {
+		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+	}
+	var refused *schema.DecodeError
+	switch {
+	case errors.Is(err, jsonpatch.ErrTestFailed):
+		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: "a test operation of the patch failed, so none of it was applied"}
+	case errors.As(err, &refused):
+		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
+	case err != nil:
+		deny(err)
+	case i.kind != r.Kind:
+		step.Object, err = i.convertBack(step.Object, r.Kind)
+		if err != nil {
+			deny(err)
+		}
+	}
+	if step.Failure != nil || step.NotApplied != nil {
+		step.Object = nil
+	}
+}
+
+func (i *invocation) apply(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+	patch, err := a.ApplyConfiguration(m.program)
+	if err != nil {
+		return nil, err
+	}
+	rule := schema.AnyKey
+	if i.program.minor < 34 {
+		rule = schema.EveryKey
+	}
+	return i.kind.Merge(i.object(r.Object), patch, rule)
+}
+
+func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+	operations, err := a.JSONPatch(m.program)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := jsonpatch.APIServer.Apply(i.object(r.Object), operations)
+	if err != nil {
+		if errors.Is(err, jsonpatch.ErrTestFailed) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("JSON Patch: %w", err)
+	}
+	if i.kind.Custom {
+		return patched, nil
+	}
+	return patched, i.kind.StrictDecode(patched)
+}
+
+// object is the object in the version in which the policy matched it. Custom
+// resources are the same in every version but for their apiVersion, as far as a
+// conversion without a webhook goes.
+func (i *invocation) object(object map[string]any) map[string]any {
+	if object["apiVersion"] == i.kind.APIVersion() {
+		return object
+	}
+	object = maps.Clone(object)
+	object["apiVersion"] = i.kind.APIVersion()
+	return object
+}
+
+// convertBack gives a patched object the version of the request again. kube-apiserver
+// 1.32 to 1.37 fails to do so for its own types.
+func (i *invocation) convertBack(object map[string]any, kind *schema.Kind) (map[string]any, error) {
+	if !kind.Custom {
+		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.kind.Version, i.kind.Kind.Kind, kind.Version, kind.Kind.Kind)
+	}
+	object = maps.Clone(object)
+	object["apiVersion"] = kind.APIVersion()
+	return object, nil
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Options say what the cluster and the request are like. The zero value is the
+// default of every option.
+type Options struct {
+	// KubernetesVersion is the version of the cluster, "1.32" to "1.37"; default
+	// DefaultKubernetesVersion. A patch version is ignored.
+	KubernetesVersion string
+	// OpenAPI are OpenAPI v3 documents of the cluster, as served under /openapi/v3.
+	OpenAPI []OpenAPIDocument
+	// Namespace is the namespace of manifests that name none; default "default".
+	Namespace string
+	// Operation is CREATE (the default) or UPDATE.
+	Operation string
+	// Old are the objects before an UPDATE.
+	Old []*manifest.Stream
+	// DryRun is what request.dryRun says.
+	DryRun bool
+	// User is what request.userInfo says.
+	User policy.User
+	// Authorizer is "allow" or "deny"; by default an expression that asks the
+	// authorizer fails.
+	Authorizer string
+	// Defaulting is "on" (the default) or "off": whether policies see the object
+	// with the defaults of the API, as on a server.
+	Defaulting string
+	// NonIdempotent is "fail", "warn" (the default) or "skip": what to do about
+	// policies that would change their own output again.
+	NonIdempotent string
+}
+
+// OpenAPIDocument is an OpenAPI document and the name of its file.
+type OpenAPIDocument struct {
+	Name string
+	Data []byte
+}
+
+// The Kubernetes versions that the engine knows.
+const (
+	DefaultKubernetesVersion = "1.36"
+	oldestMinor, newestMinor = 32, 37
+)
+
+// settings are the options, checked and completed.
+type settings struct {
+	Options
+	minor      int
+	authorizer celenv.Authorizer
+}
+
+func (o Options) check() (settings, []source.Diagnostic) {
+	s := settings{Options: o}
+	var diagnostics []source.Diagnostic
+	choose := func(option string, value *string, allowed ...string) {
+		if *value == "" {
+			*value = allowed[0]
+		}
+		if !slices.Contains(allowed, *value) {
+			diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option %s: %q is not a value", option, *value).
+				With("expected "+strings.Join(allowed, ", ")))
+		}
+	}
+	choose("operation", &s.Operation, string(policy.Create), string(policy.Update))
+	choose("defaulting", &s.Defaulting, "on", "off")
+	choose("non-idempotent", &s.NonIdempotent, "warn", "fail", "skip")
+	if s.Authorizer != "" {
+		choose("authorizer", &s.Authorizer, "allow", "deny")
+		s.authorizer = map[string]celenv.Authorizer{"allow": celenv.AllowAll, "deny": celenv.DenyAll}[s.Authorizer]
+	}
+	if s.Namespace == "" {
+		s.Namespace = "default"
+	}
+	if s.KubernetesVersion == "" {
+		s.KubernetesVersion = DefaultKubernetesVersion
+	}
+	var ok bool
+	if s.minor, ok = minorVersion(s.KubernetesVersion); !ok {
+		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
+			With(fmt.Sprintf("expected 1.%d to 1.%d", oldestMinor, newestMinor)))
+	}
+	return s, diagnostics
+}
+
+// minorVersion reads "1.36", "v1.36" or "1.36.3".
+func minorVersion(version string) (int, bool) {
+	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	if len(parts) < 2 || parts[0] != "1" {
+		return 0, false
+	}
+	minor, err := strconv.Atoi(parts[1])
+	return minor, err == nil && minor >= oldestMinor && minor <= newestMinor
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Outcome is the result of a run.
+type Outcome struct {
+	// Manifests are the objects that policies were run on, in the order of the
+	// input. Their documents are edited only if there is no error at all.
+	Manifests []*Manifest
+	// Diagnostics are sorted by position.
+	Diagnostics []source.Diagnostic
+	// Denied says that a policy denied a manifest, as a server would; Invalid that
+	// the input is bad. Either means that there is no output.
+	Denied, Invalid bool
+}
+
+// Failed reports whether there is no output.
+func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
+
+// Manifest is what became of one object.
+type Manifest struct {
+	Document *manifest.Document
+	// ID names the object: "group/Kind/namespace/name".
+	ID string
+	// Before and After are its admission views.
+	Before, After map[string]any
+	// Changes lead from Before to After, but for values that the server derives from
+	// them.
+	Changes    []Change
+	NotApplied []policy.NotApplied
+}
+
+// Change is one change and who made it.
+type Change struct {
+	change.Change
+	By policy.ID
+	// At is where the rule stands.
+	At source.Position
+	// Pass is 1, or 2 for a reinvocation.
+	Pass int
+	// Fate says what became of the change in the manifest.
+	Fate Fate
+}
+
+// Fate says what became of a change in the manifest.
+type Fate string
+
+// The fates.
+const (
+	// Written changes are in the manifest.
+	Written Fate = "written"
+	// Pinned values are written although no policy wrote them: a change of a policy
+	// would otherwise alter a default. Changes with this fate have no By.
+	Pinned Fate = "pinned by admission"
+	// Dropped changes are to fields that the server sets itself.
+	Dropped Fate = "dropped by the server"
+)

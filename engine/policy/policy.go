@@ -1,0 +1,123 @@
+// Package policy is the contract between the engine and the policy languages. A
+// Language compiles documents to a Program; the Program plans, for one request, the
+// Invocations that match it; an Invocation yields Steps, each a new value of the
+// object. Languages compute values only: the engine alone compares, attributes and
+// edits.
+//
+// The files in order: policy.go (the contract), request.go (what policies see).
+package policy
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// ID names what changes objects: a rule of a policy, and what brought it to the
+// object.
+type ID struct {
+	// Policy is the name of the policy, Binding that of the binding and Param that
+	// of the param ("namespace/name", or "name" if it is cluster-scoped); the last
+	// two are empty where there are none.
+	Policy, Binding, Param string
+	// Rule is the part of the policy, for instance "mutations[0]"; empty for the
+	// whole policy.
+	Rule string
+}
+
+// String prints the ID for people: "policy p, binding b, param ns/n, mutations[0]".
+func (id ID) String() string {
+	var b strings.Builder
+	b.WriteString("policy " + id.Policy)
+	if id.Binding != "" {
+		b.WriteString(", binding " + id.Binding)
+	}
+	if id.Param != "" {
+		b.WriteString(", param " + id.Param)
+	}
+	if id.Rule != "" {
+		b.WriteString(", " + id.Rule)
+	}
+	return b.String()
+}
+
+// Language is one language that mutating policies are written in.
+type Language interface {
+	// Claims reports whether documents of the kind belong to the language.
+	Claims(kind gvk.Kind) bool
+	// Compile checks and compiles all documents that the language claims. If any
+	// diagnostic is an error, the Program must not be used.
+	Compile(documents []*manifest.Document) (Program, []source.Diagnostic)
+}
+
+// Program is the compiled policies of one language. It is safe for concurrent use.
+type Program interface {
+	// Plan finds what applies to the request, on the object as it is before the
+	// pass.
+	Plan(r *Request) Plan
+	// ParamKinds are the kinds of objects that the policies use as params.
+	ParamKinds() []gvk.Kind
+}
+
+// Plan is what a Program means to do in one pass over an object, in order.
+type Plan struct {
+	Invocations []Invocation
+	NotApplied  []NotApplied
+	// Failures come before those of the invocations.
+	Failures []Failure
+}
+
+// Invocation is one policy applied in one way to one request.
+type Invocation interface {
+	ID() ID
+	// Reinvocable reports whether the invocation wants to run again if another one
+	// changed the object after it.
+	Reinvocable() bool
+	// Conditions evaluates the policy's conditions on the object as it is now. The
+	// invocation goes on if both results are nil.
+	Conditions(r *Request) (*NotApplied, *Failure)
+	// Deny makes a Failure of the invocation out of an error that the engine finds in
+	// a step's result.
+	Deny(err error) Failure
+	// Steps yields the results of the policy's rules in order. The engine replaces
+	// r.Object between two steps; a failed step does not end the sequence.
+	Steps(r *Request) iter.Seq[Step]
+}
+
+// Step is the result of one rule.
+type Step struct {
+	ID ID
+	// At is where the rule stands.
+	At source.Position
+	// Object is the object after the rule, nil if there is a Failure or the rule was
+	// NotApplied. It shares what the rule did not change with the object before.
+	Object     map[string]any
+	NotApplied *NotApplied
+	Failure    *Failure
+}
+
+// NotApplied says why a policy, or a rule of it, left the object alone.
+type NotApplied struct {
+	ID ID
+	At source.Position
+	// Reason is a clause in the words of the field, like "matchConditions[0] 'x' is
+	// false".
+	Reason string
+}
+
+// Failure is an error of a policy.
+type Failure struct {
+	ID ID
+	At source.Position
+	// Err is in the words with which an API server denies the request.
+	Err error
+	// Ignored says that the policy wants its errors to be ignored (failurePolicy
+	// Ignore).
+	Ignored bool
+	// Abort says that the server ends the request at once, whatever the policy
+	// wants.
+	Abort bool
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/snapshot"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// run is the state of one Set.Run.
+type run struct {
+	*Set
+	ctx      context.Context
+	programs []policy.Program
+	schemas  *schema.Registry
+	snapshot *snapshot.Snapshot
+	targets  []*target
+	outcome  Outcome
+	// warned are the texts of the warnings given, each once.
+	warned map[string]bool
+	stack  []*target
+}
+
+// target is a manifest to run policies on. Each is run once, when its turn comes or
+// when another one needs it as context.
+type target struct {
+	*Manifest
+	place
+	state  state
+	hidden map[string]any // the annotations of clients
+	raw    map[string]any // the manifest without them
+	edited map[string]any // raw with what policies wrote
+}
+
+type state int
+
+const (
+	waiting state = iota
+	running
+	done
+)
+
+// Run runs the policies of the set, and those in the manifests, on the manifests.
+// Their documents are edited in place if the Outcome did not fail. observe is told
+// after every manifest how many are done; it may be nil.
+func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
+	r := &run{
+		Set: s, ctx: ctx, programs: s.programs, schemas: s.schemas.Clone(),
+		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{},
+	}
+	r.prepare(s.sortDocuments(manifests))
+	if !r.outcome.Invalid {
+		for i, t := range r.targets {
+			r.finish(t)
+			if observe != nil {
+				observe(i+1, len(r.targets))
+			}
+		}
+	}
+	if !r.outcome.Failed() {
+		r.edit()
+	}
+	source.Sort(r.outcome.Diagnostics)
+	return &r.outcome
+}
+
+// prepare compiles the policies of the stream, and makes a target of every manifest
+// and context of everything.
+func (r *run) prepare(docs sorted) {
+	if len(docs.policies) > 0 {
+		programs, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
+		r.report(diagnostics...)
+		r.programs = programs
+	}
+	for _, d := range docs.local {
+		r.report(addDefinition(r.schemas, d, d.Object())...)
+	}
+	for _, d := range docs.targets {
+		if problems := checkIdentity(d); len(problems) > 0 {
+			r.report(problems...)
+			continue
+		}
+		r.targets = append(r.targets, &target{Manifest: &Manifest{Document: d}})
+	}
+	if r.outcome.Invalid {
+		return
+	}
+	// CustomResourceDefinitions come first: what they define decides where the
+	// others belong.
+	for _, t := range r.targets {
+		if t.Document.Kind() == definitionKind {
+			r.locate(t)
+			r.finish(t)
+			r.report(addDefinition(r.schemas, t.Document, t.edited)...)
+		}
+	}
+	for _, t := range r.targets {
+		if t.state == waiting {
+			r.locate(t)
+		}
+	}
+	r.takeSnapshot(docs.local)
+}
+
+// locate finds out where a target belongs.
+func (r *run) locate(t *target) {
+	t.place = r.placeOf(t.Document, r.schemas)
+	t.ID = t.id()
+	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
+}
+
+// takeSnapshot puts all context into the snapshot. What the manifests define wins
+// over what was given.
+func (r *run) takeSnapshot(local []*manifest.Document) {
+	for _, documents := range [][]*manifest.Document{r.context, local} {
+		for _, d := range documents {
+			p := r.placeOf(d, r.schemas)
+			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, func() (map[string]any, error) {
+				return r.view(p, d.Object())
+			})
+		}
+	}
+	for _, t := range r.targets {
+		r.snapshot.Put(t.kind.Kind, t.namespace, t.name, func() (map[string]any, error) { return r.mutated(t) })
+	}
+}
+
+// mutated returns a target in its mutated form, for policies on another one.
+func (r *run) mutated(t *target) (map[string]any, error) {
+	if t.state == running {
+		var names []string
+		for _, other := range r.stack {
+			names = append(names, other.ID)
+		}
+		err := fmt.Errorf("%s is needed as context to mutate itself (%s)", t.ID, strings.Join(append(names, t.ID), " needs "))
+		r.report(source.Errorf(t.Document.At(nil), "context-cycle", "%v", err).
+			With("give the object that is meant as context with the option context, or keep the policy from matching it"))
+		return nil, err
+	}
+	r.finish(t)
+	if r.outcome.Failed() {
+		return nil, fmt.Errorf("%s, which is needed as context, was not admitted", t.ID)
+	}
+	return t.After, nil
+}
+
+// finish runs a target unless it has been.
+func (r *run) finish(t *target) {
+	if t.state != waiting || r.ctx.Err() != nil {
+		return
+	}
+	t.state = running
+	r.stack = append(r.stack, t)
+	r.admit(t)
+	r.stack = r.stack[:len(r.stack)-1]
+	t.state = done
+}
+
+// edit writes the results into the documents.
+func (r *run) edit() {
+	for _, t := range r.targets {
+		if change.Equal(t.edited, t.raw) {
+			continue
+		}
+		restoreClientAnnotations(t.edited, t.hidden)
+		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
+			r.internal(t, "the result cannot be written into the manifest: %v", err)
+		}
+	}
+}
+
+// report adds diagnostics, warnings with the same text once.
+func (r *run) report(diagnostics ...source.Diagnostic) {
+	for _, d := range diagnostics {
+		if d.Severity == source.Error {
+			r.outcome.Invalid = true
+		} else if r.warned[d.Code+d.Message] {
+			continue
+		}
+		r.warned[d.Code+d.Message] = true
+		r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
+	}
+}
+
+// about reports a diagnostic about a target.
+func (r *run) about(t *target, d source.Diagnostic) {
+	d.Subject = t.ID
+	r.report(d)
+}
+
+// internal reports a fault of ours.
+func (r *run) internal(t *target, format string, args ...any) {
+	r.about(t, source.Errorf(t.Document.At(nil), "internal", format, args...).
+		With("this is a defect of preadmit: please report it with the manifest and the policies"))
+}

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// languages is the table of policy languages, in the order in which a cluster runs
+// them.
+func languages(s settings) []policy.Language {
+	return []policy.Language{
+		mapolicy.New(s.minor, s.authorizer),
+	}
+}
+
+// Set is a compiled set of policies with their context. It is safe for concurrent
+// use.
+type Set struct {
+	settings  settings
+	languages []policy.Language
+	programs  []policy.Program
+	schemas   *schema.Registry
+	// policies and context are the documents given to Compile; old those of the
+	// objects before an update.
+	policies, context, old []*manifest.Document
+}
+
+// Compile checks and compiles policies, and takes context from both: bindings, params,
+// namespaces and CustomResourceDefinitions may be given with either. The documents
+// given are not part of any output. If a diagnostic is an error, the Set is nil.
+func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	settings, diagnostics := options.check()
+	if source.HasErrors(diagnostics) {
+		return nil, diagnostics
+	}
+	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
+	s.sort(policies)
+	s.sort(context)
+	for _, stream := range options.Old {
+		s.old = append(s.old, stream.Documents()...)
+	}
+	diagnostics = append(diagnostics, s.loadSchemas()...)
+	var problems []source.Diagnostic
+	s.programs, problems = s.compile(s.policies)
+	diagnostics = append(diagnostics, problems...)
+	source.Sort(diagnostics)
+	if source.HasErrors(diagnostics) {
+		return nil, diagnostics
+	}
+	return s, diagnostics
+}
+
+// sort adds the documents of streams to the policies and the context of the set.
+func (s *Set) sort(streams []*manifest.Stream) {
+	for _, stream := range streams {
+		for _, d := range stream.Documents() {
+			if s.language(d.Kind()) >= 0 {
+				s.policies = append(s.policies, d)
+			} else {
+				s.context = append(s.context, d)
+			}
+		}
+	}
+}
+
+// language is the index of the language that claims a kind, or -1.
+func (s *Set) language(kind gvk.Kind) int {
+	for i, l := range s.languages {
+		if l.Claims(kind) {
+			return i
+		}
+	}
+	return -1
+}
+
+// compile compiles policy documents, each with its language.
+func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+	byLanguage := make([][]*manifest.Document, len(s.languages))
+	for _, d := range documents {
+		i := s.language(d.Kind())
+		byLanguage[i] = append(byLanguage[i], d)
+	}
+	var programs []policy.Program
+	var diagnostics []source.Diagnostic
+	for i, documents := range byLanguage {
+		if len(documents) == 0 {
+			continue
+		}
+		program, problems := s.languages[i].Compile(documents)
+		programs = append(programs, program)
+		diagnostics = append(diagnostics, problems...)
+	}
+	return programs, diagnostics
+}
+
+// loadSchemas adds the user's OpenAPI documents and the CustomResourceDefinitions of
+// the context to the schemas.
+func (s *Set) loadSchemas() []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	for _, d := range s.settings.OpenAPI {
+		if err := s.schemas.AddOpenAPI(d.Data); err != nil {
+			diagnostics = append(diagnostics, source.Errorf(source.Position{File: d.Name}, "openapi-invalid", "%v", err).
+				With("expected an OpenAPI v3 document in JSON, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints it"))
+		}
+	}
+	for _, d := range s.context {
+		diagnostics = append(diagnostics, addDefinition(s.schemas, d, d.Object())...)
+	}
+	return diagnostics
+}
+
+var definitionKind = gvk.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// addDefinition adds the kinds that a CustomResourceDefinition defines; other
+// documents define none.
+func addDefinition(schemas *schema.Registry, d *manifest.Document, object map[string]any) []source.Diagnostic {
+	if d.Kind() != definitionKind {
+		return nil
+	}
+	var diagnostics []source.Diagnostic
+	for _, problem := range schemas.AddCRD(object) {
+		diagnostic := source.Errorf(d.At(problem.Path), "crd-invalid", "%s", problem.Text)
+		diagnostic.Subject, diagnostic.Field = "CustomResourceDefinition "+d.Name(), problem.Path.String()
+		diagnostics = append(diagnostics, diagnostic)
+	}
+	return diagnostics
+}
