@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/preadmit/preadmit"
+
+// ladder lists the packages of the module from the bottom up. A package may import
+// packages of lower rungs only, never one of its own rung: so languages do not know
+// each other, and faces do not either.
+var ladder = [][]string{
+	{"engine/gvk", "engine/source", "engine/change"},
+	{"engine/manifest", "engine/schema"},
+	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch"},
+	{"engine/celenv"},
+	{"engine/policy"},
+	{"engine/mapolicy"},
+	{"engine"},
+	{"krmfn"},
+	{"krmfn/preadmit"},
+}
+
+// owners says through which packages a third-party library enters the module; a
+// library that is not listed must not enter at all. The first matching line counts.
+var owners = []struct {
+	library  string
+	packages []string
+}{
+	{"k8s.io/kubernetes", nil},
+	{"k8s.io/client-go", nil},
+	{"github.com/google/cel-go", []string{"engine/celenv"}},
+	{"k8s.io/apiserver", []string{"engine/celenv"}},
+	{"google.golang.org/protobuf", []string{"engine/celenv"}},
+	{"github.com/evanphx/json-patch", []string{"engine/jsonpatch"}},
+	{"sigs.k8s.io/structured-merge-diff", []string{"engine/schema"}},
+	{"sigs.k8s.io/kustomize/kyaml", []string{"engine/manifest"}},
+	{"sigs.k8s.io/yaml", []string{"engine/manifest"}},
+	{"go.yaml.in/yaml", []string{"engine/manifest"}},
+	{"k8s.io/apimachinery", []string{"engine/admission", "engine/celenv", "engine/mapolicy"}},
+	{"github.com/spf13/pflag", []string{"krmfn"}},
+}
+
+// goPackage is a package and what its files, not those of its tests, import.
+type goPackage struct {
+	ImportPath string
+	GoFiles    []string
+	Imports    []string
+}
+
+// goPackages lists the packages of the module with paths relative to it.
+func goPackages(t *testing.T) []goPackage {
+	t.Helper()
+	command := exec.Command("go", "list", "-e", "-json=ImportPath,GoFiles,Imports", module+"/...")
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		p.ImportPath = strings.TrimPrefix(p.ImportPath, module+"/")
+		packages = append(packages, p)
+	}
+}
+
+func TestImports(t *testing.T) {
+	packages := goPackages(t)
+	for _, p := range packages {
+		if len(p.GoFiles) == 0 {
+			continue // only tests
+		}
+		rung := rungOf(p.ImportPath)
+		if rung < 0 {
+			t.Errorf("%s has no rung on the ladder", p.ImportPath)
+		}
+		for _, imported := range p.Imports {
+			if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+				if rungOf(ours) >= rung {
+					t.Errorf("%s imports %s, which is not below it", p.ImportPath, ours)
+				}
+			} else if isThirdParty(imported) && !slices.Contains(ownersOf(imported), p.ImportPath) {
+				t.Errorf("%s imports %s, which is for %q only", p.ImportPath, imported, ownersOf(imported))
+			}
+		}
+	}
+	for _, name := range slices.Concat(ladder...) {
+		if !slices.ContainsFunc(packages, func(p goPackage) bool { return p.ImportPath == name }) {
+			t.Errorf("%s is on the ladder but does not exist", name)
+		}
+	}
+}
+
+// rungOf is the rung of a package, or -1.
+func rungOf(name string) int {
+	return slices.IndexFunc(ladder, func(rung []string) bool { return slices.Contains(rung, name) })
+}
+
+// isThirdParty reports whether an import path begins with a host name.
+func isThirdParty(path string) bool {
+	host, _, _ := strings.Cut(path, "/")
+	return strings.Contains(host, ".")
+}
+
+func ownersOf(path string) []string {
+	for _, owner := range owners {
+		if path == owner.library || strings.HasPrefix(path, owner.library+"/") {
+			return owner.packages
+		}
+	}
+	return nil
+}
