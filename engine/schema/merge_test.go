@@ -3,6 +3,10 @@ package schema
 import (
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -200,6 +204,72 @@ func BenchmarkMergeSidecar(b *testing.B) {
 	for b.Loop() {
 		if _, err := kind.Merge(live, patch, AnyKey); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestMergeCELValues passes what CEL evaluates to, as recorded on kube-apiserver
+// 1.36.3.
+func TestMergeCELValues(t *testing.T) {
+	text := func(s string) ref.Val { return types.String(s) }
+	mapOf := func(key string, v ref.Val) ref.Val {
+		return types.NewRefValMap(types.DefaultTypeAdapter, map[ref.Val]ref.Val{text(key): v})
+	}
+	list := types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{mapOf("name", text("x"))})
+	kind := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment"))
+	spec := func(name string, v any) map[string]any { return map[string]any{"spec": map[string]any{name: v}} }
+	metadata := func(name string, v any) map[string]any { return map[string]any{"metadata": map[string]any{name: v}} }
+	for _, c := range []struct {
+		patch map[string]any
+		want  string
+	}{
+		{spec("replicas", types.NullValue.Value()), ".spec.replicas: expected numeric (int or float), got structpb.NullValue"},
+		{metadata("annotations", types.NullValue.Value()), ".metadata.annotations: expected map, got &{NULL_VALUE}"},
+		{spec("replicas", types.Uint(3).Value()), ".spec.replicas: expected numeric (int or float), got uint64"},
+		{spec("paused", types.String("true").Value()), ".spec.paused: expected boolean, got &{true}"},
+		{spec("template", mapOf("metadata", mapOf("labels", mapOf("x", text("y")))).Value()),
+			".spec.template: expected map, got &{map[metadata:{labels: {x: y}}]}"},
+		{spec("template", map[string]any{"spec": map[string]any{"containers": []any{mapOf("name", text("x")).Value()}}}),
+			".spec.template.spec.containers: element 0: associative list with keys may not have non-map elements"},
+		{spec("template", map[string]any{"spec": map[string]any{"containers": list.Value()}}),
+			".spec.template.spec.containers: expected list, got &{[{name: x}]}"},
+		{metadata("creationTimestamp", types.Timestamp{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}.Value()),
+			".metadata.creationTimestamp: expected any scalar, got &{2020-01-01 00:00:00 +0000 UTC}"},
+		{metadata("labels", map[string]any{"a": types.Int(1).Value()}), ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}"},
+		{metadata("labels", map[string]any{"app": types.NullValue.Value()}), ".metadata.labels.app: expected string, got &value.valueUnstructured{Value:0}"},
+	} {
+		_, err := kind.Merge(parse(t, deployment), c.patch, AnyKey)
+		if want := "error applying patch: failed to convert patch object to typed object: " + c.want; err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestMergeShares: later changes to the result reach neither object nor patch.
+func TestMergeShares(t *testing.T) {
+	live := parse(t, deployment)
+	patch := parse(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"a"}]}}}}`)
+	merged, err := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment")).Merge(live, patch, AnyKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scribble(merged)
+	if !change.Equal(live, parse(t, deployment)) || patch["spec"].(map[string]any)["template"] == nil {
+		t.Error("the result shares values with its origins")
+	}
+}
+
+func scribble(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, item := range v {
+			scribble(item)
+			v[key] = "changed"
+		}
+	case []any:
+		for i, item := range v {
+			scribble(item)
+			v[i] = "changed"
 		}
 	}
 }

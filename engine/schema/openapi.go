@@ -268,12 +268,15 @@ func (c *converter) structure(t *Type, node map[string]any, preserve bool) {
 			t.Fields[i].Required = slices.Contains(required, any(t.Fields[i].Name))
 		}
 	}
+	if c.custom && t.Embedded {
+		t.declare(typeMeta())
+	}
 	switch additional := node["additionalProperties"].(type) {
 	case map[string]any:
-		t.Elem = c.typ(additional, preserve)
+		c.elem(t, additional, preserve)
 	case bool:
 		if additional {
-			t.Elem = untyped
+			t.Elem = &Type{Scalar: Untyped, Prunes: c.custom}
 		}
 	default:
 		if preserve || len(t.Fields) == 0 {
@@ -281,8 +284,13 @@ func (c *converter) structure(t *Type, node map[string]any, preserve bool) {
 		}
 		t.Prunes = c.custom && !t.Preserve
 	}
-	if c.custom && t.Embedded {
-		t.declare(typeMeta())
+}
+
+// elem sets the type of the items of a list or the values of a map.
+func (c *converter) elem(t *Type, node map[string]any, preserve bool) {
+	t.Elem = c.typ(node, preserve)
+	if c.custom {
+		t.ElemDefault, t.ElemNullable = node["default"], node["nullable"] == true
 	}
 }
 
@@ -301,7 +309,7 @@ func (c *converter) list(t *Type, node map[string]any, preserve bool) {
 	t.IsList = true
 	t.Elem = untyped
 	if items := object(node, "items"); items != nil {
-		t.Elem = c.typ(items, preserve)
+		c.elem(t, items, preserve)
 	}
 	switch text(node, "x-kubernetes-list-type") {
 	case "set":

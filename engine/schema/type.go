@@ -64,6 +64,10 @@ type Type struct {
 	Fields []Field
 	// Elem is the type of the items of a list, or of the values of a map.
 	Elem *Type
+	// ElemDefault and ElemNullable are to the items of a list or the values of a map
+	// what Default and Nullable are to a field (custom resources only).
+	ElemDefault  any
+	ElemNullable bool
 	// IsList tells a list from a map.
 	IsList bool
 	List   ListType

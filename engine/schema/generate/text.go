@@ -154,7 +154,7 @@ func (g *generator) component(t *schema.Type, read map[string]bool) {
 
 // typ writes a type.
 func (g *generator) typ(t *schema.Type, read map[string]bool) string {
-	if t.Preserve || t.Embedded || t.Prunes || len(t.Fields) > 0 && t.Elem != nil {
+	if t.Preserve || t.Embedded || t.Prunes || t.ElemDefault != nil || t.ElemNullable || len(t.Fields) > 0 && t.Elem != nil {
 		g.err = fmt.Errorf("the text has no form for the type %+v", *t)
 	}
 	var b strings.Builder

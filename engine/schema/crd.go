@@ -1,0 +1,264 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// FieldError is a problem with the value at a path of an object.
+type FieldError struct {
+	Path change.Path
+	Text string
+}
+
+func (e FieldError) Error() string {
+	if len(e.Path) == 0 {
+		return e.Text
+	}
+	return e.Path.String() + ": " + e.Text
+}
+
+// AddCRD adds the kinds that a CustomResourceDefinition defines, one for each served
+// version, in place of kinds of the same name. A version whose schema has problems is
+// left out. The object must not be modified afterwards.
+func (r *Registry) AddCRD(crd map[string]any) []FieldError {
+	d := definition{object: crd}
+	d.readNames()
+	if len(d.problems) > 0 {
+		return d.problems
+	}
+	for _, k := range d.versions() {
+		if builtin.lookup(k.Kind) != nil {
+			d.problem(change.Keys("spec", "names", "kind"), fmt.Sprintf("%s is built in, it cannot be defined", k.Kind))
+			continue
+		}
+		r.add(k)
+	}
+	return d.problems
+}
+
+// definition reads a CustomResourceDefinition.
+type definition struct {
+	object              map[string]any
+	group, kind, plural string
+	namespaced          bool
+	problems            []FieldError
+}
+
+func (d *definition) problem(path change.Path, text string) {
+	d.problems = append(d.problems, FieldError{path, text})
+}
+
+// need returns the string at a path, or reports that there is none.
+func (d *definition) need(keys ...string) string {
+	path := change.Keys(keys...)
+	value, _ := path.Get(d.object)
+	s, _ := value.(string)
+	if s == "" {
+		d.problem(path, "expected a string that is not empty")
+	}
+	return s
+}
+
+func (d *definition) readNames() {
+	name := gvk.Parse(text(d.object, "apiVersion"), text(d.object, "kind"))
+	switch {
+	case name.Group != "apiextensions.k8s.io" || name.Kind != "CustomResourceDefinition":
+		d.problem(change.Keys("kind"), fmt.Sprintf("expected apiextensions.k8s.io/v1, Kind=CustomResourceDefinition, got %s", name))
+		return
+	case name.Version != "v1":
+		d.problem(change.Keys("apiVersion"), fmt.Sprintf("%s is not served any more, expected apiextensions.k8s.io/v1", name.APIVersion()))
+		return
+	}
+	d.group = d.need("spec", "group")
+	d.kind = d.need("spec", "names", "kind")
+	d.plural = d.need("spec", "names", "plural")
+	switch scope := d.need("spec", "scope"); scope {
+	case "Namespaced":
+		d.namespaced = true
+	case "Cluster", "":
+	default:
+		d.problem(change.Keys("spec", "scope"), fmt.Sprintf("expected Namespaced or Cluster, got %q", scope))
+	}
+}
+
+// versions returns the kinds of the served versions.
+func (d *definition) versions() []*Kind {
+	at := change.Keys("spec", "versions")
+	list, _ := object(d.object, "spec")["versions"].([]any)
+	if len(list) == 0 {
+		d.problem(at, "expected a list of at least one version")
+	}
+	var kinds []*Kind
+	for i, item := range list {
+		version, _ := item.(map[string]any)
+		if version["served"] != true {
+			continue
+		}
+		if text(version, "name") == "" {
+			d.problem(at.Index(i).Key("name"), "expected the name of the version")
+			continue
+		}
+		if k := d.version(at.Index(i), version); k != nil {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+func (d *definition) version(at change.Path, version map[string]any) *Kind {
+	root := object(object(version, "schema"), "openAPIV3Schema")
+	at = at.Key("schema").Key("openAPIV3Schema")
+	if root == nil {
+		d.problem(at, "expected a schema")
+		return nil
+	}
+	before := len(d.problems)
+	d.structural(at, root, rootLevel)
+	if len(d.problems) > before {
+		return nil
+	}
+	k := &Kind{
+		Kind:         gvk.Kind{Group: d.group, Version: text(version, "name"), Kind: d.kind},
+		Resource:     d.plural,
+		Namespaced:   d.namespaced,
+		Subresources: slices.Sorted(maps.Keys(object(version, "subresources"))),
+		Custom:       true,
+	}
+	k.shape = &shape{load: func() *Type { return customType(k.Kind, root) }}
+	return k
+}
+
+// customType makes the type of a custom resource out of its schema. The server
+// publishes the schema with the apiVersion, kind and metadata of every object, and
+// merges by that.
+func customType(name gvk.Kind, schema map[string]any) *Type {
+	schema = maps.Clone(schema)
+	schema["x-kubernetes-embedded-resource"] = true
+	c := converter{custom: true}
+	t := c.inline(schema, false)
+	t.Embedded = false
+	labels := strings.Split(name.Group, ".")
+	slices.Reverse(labels)
+	t.Name = strings.Join(append(labels, name.Version, name.Kind), ".")
+	return &t
+}
+
+// The places of a schema, in the words of the server.
+const (
+	rootLevel  = "at the root"
+	fieldLevel = "for specified object fields"
+	itemLevel  = "for specified array items"
+)
+
+// structural reports what the server would refuse in a schema and what leaves its
+// types unclear (k8s.io/apiextensions-apiserver v0.36.3, pkg/apiserver/schema and
+// pkg/apis/apiextensions/validation).
+func (d *definition) structural(at change.Path, node map[string]any, level string) {
+	typ := text(node, "type")
+	free := node["x-kubernetes-int-or-string"] == true || node["x-kubernetes-preserve-unknown-fields"] == true
+	switch {
+	case node["$ref"] != nil:
+		d.problem(at.Key("$ref"), "references are not supported, expected the schema in place")
+		return
+	case typ == "" && !free:
+		d.problem(at.Key("type"), "must not be empty "+level)
+	case level == rootLevel && typ != "" && typ != "object":
+		d.problem(at.Key("type"), "must be object at the root")
+	case typ != "" && !slices.Contains(jsonTypes, typ):
+		d.problem(at.Key("type"), fmt.Sprintf("expected one of %s, got %q", strings.Join(jsonTypes, ", "), typ))
+	case typ != "object" && node["x-kubernetes-embedded-resource"] == true:
+		d.problem(at.Key("type"), "must be object if x-kubernetes-embedded-resource is true")
+	}
+	d.structuralObject(at, node, level)
+	d.structuralList(at, node)
+}
+
+var jsonTypes = []string{"array", "boolean", "integer", "number", "object", "string"}
+
+func (d *definition) structuralObject(at change.Path, node map[string]any, level string) {
+	if relation := node["x-kubernetes-map-type"]; relation != nil && relation != "atomic" && relation != "granular" {
+		d.problem(at.Key("x-kubernetes-map-type"), fmt.Sprintf("expected atomic or granular, got %v", relation))
+	}
+	properties, ok := node["properties"].(map[string]any)
+	if node["properties"] != nil && !ok {
+		d.problem(at.Key("properties"), "expected a map of schemas")
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		d.structuralChild(at.Key("properties").Key(name), properties[name], fieldLevel)
+	}
+	switch additional := node["additionalProperties"].(type) {
+	case nil:
+	case bool:
+		if !additional {
+			d.problem(at.Key("additionalProperties"), "must not be false")
+		}
+	default:
+		d.structuralChild(at.Key("additionalProperties"), additional, fieldLevel)
+	}
+	switch {
+	case node["additionalProperties"] == nil:
+	case level == rootLevel:
+		d.problem(at.Key("additionalProperties"), "must not be used at the root")
+	case len(properties) > 0:
+		d.problem(at.Key("additionalProperties"), "must not be used together with properties")
+	}
+}
+
+func (d *definition) structuralChild(at change.Path, child any, level string) {
+	node, ok := child.(map[string]any)
+	if !ok {
+		d.problem(at, "expected a schema")
+		return
+	}
+	d.structural(at, node, level)
+}
+
+func (d *definition) structuralList(at change.Path, node map[string]any) {
+	if node["items"] != nil {
+		d.structuralChild(at.Key("items"), node["items"], itemLevel)
+	}
+	relation := node["x-kubernetes-list-type"]
+	if text(node, "type") != "array" {
+		if relation != nil {
+			d.problem(at.Key("x-kubernetes-list-type"), "must only be used where type is array")
+		}
+		return
+	}
+	if node["items"] == nil {
+		d.problem(at.Key("items"), "must be specified where type is array")
+	}
+	switch relation {
+	case nil, "atomic", "set":
+	case "map":
+		d.structuralKeys(at, node)
+	default:
+		d.problem(at.Key("x-kubernetes-list-type"), fmt.Sprintf("expected atomic, set or map, got %v", relation))
+	}
+}
+
+// structuralKeys looks at the keys of a list of type map.
+func (d *definition) structuralKeys(at change.Path, node map[string]any) {
+	items := object(node, "items")
+	at = at.Key("x-kubernetes-list-map-keys")
+	keys, _ := node["x-kubernetes-list-map-keys"].([]any)
+	if len(keys) == 0 {
+		d.problem(at, "expected at least one key where x-kubernetes-list-type is map")
+	}
+	required, _ := items["required"].([]any)
+	for i, key := range keys {
+		name, _ := key.(string)
+		property := object(object(items, "properties"), name)
+		switch {
+		case property == nil:
+			d.problem(at.Index(i), fmt.Sprintf("expected a property of the items, got %v", key))
+		case property["default"] == nil && !slices.Contains(required, key):
+			d.problem(at.Index(i), fmt.Sprintf("the property %s must have a default or be required", name))
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package schema
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// DecodeError reports that the API server cannot decode an object into the Go type of
+// its kind.
+type DecodeError struct {
+	// Fields are the fields that the error is about.
+	Fields []FieldError
+	text   string
+}
+
+// Error is the API server's text, which a response begins with "Internal error
+// occurred: ".
+func (e *DecodeError) Error() string { return e.text }
+
+// StrictDecode reports what the API server does when it decodes an object strictly
+// into the Go type of a built-in kind, as it does with the result of a JSON patch
+// (k8s.io/apimachinery v0.36.3, runtime/serializer/json):
+//
+//	json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32
+//	strict decoding error: unknown field "spec.nope"
+//
+// The server names the first wrong value in the order of its own JSON, StrictDecode in
+// sorted order, and it knows Go types whose names the schema does not tell
+// (v1.PullPolicy, which is a string here). Custom resources are not decoded into types:
+// there is no error. An error is a *DecodeError.
+func (k *Kind) StrictDecode(object map[string]any) error {
+	if k.Custom || k.Unknown || k.Type() == nil {
+		return nil
+	}
+	for _, name := range []string{"apiVersion", "kind"} { // looked at first
+		if v := object[name]; v != nil && jsonKind(v) != "string" {
+			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + jsonKind(v) + " into Go struct field ." + name + " of type string"
+			return &DecodeError{[]FieldError{{change.Keys(name), text}}, text}
+		}
+	}
+	d := decoder{}
+	d.value(k.Type(), object)
+	if d.failed != nil {
+		return &DecodeError{[]FieldError{*d.failed}, d.failed.Text}
+	}
+	if len(d.unknown) == 0 {
+		return nil
+	}
+	texts := make([]string, len(d.unknown))
+	for i, p := range d.unknown {
+		texts[i] = p.Text
+	}
+	return &DecodeError{d.unknown, "strict decoding error: " + strings.Join(texts, ", ")}
+}
+
+// Check returns what a strict decoder refuses in an object of the type, in its words
+// and in sorted order: the undeclared fields, and before them the first value of a
+// wrong type, if there is one.
+func (t *Type) Check(object any) []FieldError {
+	d := decoder{}
+	d.value(t, object)
+	if d.failed != nil {
+		return append([]FieldError{*d.failed}, d.unknown...)
+	}
+	return d.unknown
+}
+
+// decoder goes through a value as Go's JSON decoder does.
+type decoder struct {
+	path change.Path
+	// owner is the Go type of the struct whose field is decoded, and fields are the
+	// fields that lead there: no list indexes, no keys of maps.
+	owner  string
+	fields []string
+
+	unknown []FieldError
+	// failed is the error: the first value of a wrong type, which decoding goes on
+	// after, or what a type's own decoder said, which ends it (stopped).
+	failed  *FieldError
+	stopped bool
+}
+
+func (d *decoder) fail(message string) {
+	if d.failed == nil {
+		d.failed = &FieldError{slices.Clone(d.path), message}
+	}
+}
+
+// stop ends decoding with the error of a type's own decoder, which takes the place of
+// earlier ones.
+func (d *decoder) stop(message string) {
+	d.failed, d.stopped = &FieldError{slices.Clone(d.path), message}, true
+}
+
+// mismatch is the message about a JSON value that does not fit a Go type.
+func (d *decoder) mismatch(got, want string) string {
+	if len(d.fields) == 0 {
+		return "json: cannot unmarshal " + got + " into Go value of type " + want
+	}
+	return "json: cannot unmarshal " + got + " into Go struct field " + d.owner + "." + strings.Join(d.fields, ".") + " of type " + want
+}
+
+func (d *decoder) value(t *Type, v any) {
+	switch {
+	case v == nil || t == nil || d.stopped || t.Scalar == Untyped || t.Name == fieldsV1:
+	case t.Scalar != NotScalar:
+		d.scalar(t, v)
+	case t.IsList:
+		list, ok := v.([]any)
+		if !ok {
+			d.fail(d.mismatch(jsonKind(v), goType(t)))
+			return
+		}
+		for i, item := range list {
+			d.path = append(d.path, change.Index(i))
+			d.value(t.Elem, item)
+			d.path = d.path[:len(d.path)-1]
+		}
+	default:
+		object, ok := v.(map[string]any)
+		if !ok {
+			d.fail(d.mismatch(jsonKind(v), goType(t)))
+			return
+		}
+		d.object(t, object)
+	}
+}
+
+// fieldsV1 keeps its JSON as it is.
+const fieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
+
+func (d *decoder) object(t *Type, object map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if d.stopped {
+			return
+		}
+		d.path = append(d.path, change.Key(key))
+		switch f := t.Declared(key); {
+		case f != nil:
+			owner := d.owner
+			d.owner, d.fields = typeName(t), append(d.fields, key)
+			d.value(f.Type, object[key])
+			d.owner, d.fields = owner, d.fields[:len(d.fields)-1]
+		case t.Elem != nil:
+			d.value(t.Elem, object[key])
+		case !t.Preserve:
+			d.unknown = append(d.unknown, FieldError{slices.Clone(d.path), "unknown field " + strconv.Quote(dotted(d.path))})
+		}
+		d.path = d.path[:len(d.path)-1]
+	}
+}
+
+// dotted prints a path as the decoder does, which quotes no keys.
+func dotted(path change.Path) string {
+	var b strings.Builder
+	for i, e := range path {
+		switch {
+		case e.IsIndex():
+			b.WriteString("[" + strconv.Itoa(e.Index) + "]")
+		case i > 0:
+			b.WriteString("." + e.Key)
+		default:
+			b.WriteString(e.Key)
+		}
+	}
+	return b.String()
+}
+
+func (d *decoder) scalar(t *Type, v any) {
+	kind := jsonKind(v)
+	switch t.Scalar {
+	case String:
+		d.text(t, v)
+	case Boolean:
+		if kind != "bool" {
+			d.fail(d.mismatch(kind, "bool"))
+		}
+	case Number:
+		if kind != "number" {
+			d.fail(d.mismatch(kind, "float64"))
+		}
+	case Integer:
+		if problem := integer(v, goType(t)); problem != "" {
+			d.fail(d.mismatch(problem, goType(t)))
+		}
+	case IntOrString:
+		if kind == "string" {
+			return
+		}
+		if problem := integer(v, "int32"); problem != "" {
+			d.stop(d.mismatch(problem, "int32"))
+		}
+	case Quantity:
+		if problem := quantityProblem(v); problem != "" {
+			d.stop(problem)
+		}
+	}
+}
+
+// text checks a string, and what the decoders of bytes and times make of it.
+func (d *decoder) text(t *Type, v any) {
+	s, ok := v.(string)
+	switch t.Format {
+	case "byte":
+		if !ok {
+			d.fail(d.mismatch(jsonKind(v), "[]uint8"))
+		} else if _, err := base64.StdEncoding.DecodeString(s); err != nil {
+			d.fail(err.Error())
+		}
+	case "date-time":
+		layout := time.RFC3339
+		if strings.HasSuffix(t.Name, ".MicroTime") {
+			layout = "2006-01-02T15:04:05.000000Z07:00"
+		}
+		if !ok {
+			d.stop(d.mismatch(jsonKind(v), "string"))
+		} else if _, err := time.Parse(layout, s); err != nil {
+			d.stop(err.Error())
+		}
+	default:
+		if !ok {
+			d.fail(d.mismatch(jsonKind(v), "string"))
+		}
+	}
+}
+
+// integer says what is wrong with a value as an integer of a Go type.
+func integer(v any, goType string) (problem string) {
+	var text string
+	switch v := v.(type) {
+	case int64:
+		text = strconv.FormatInt(v, 10)
+	case float64:
+		number, _ := json.Marshal(v)
+		text = string(number)
+	default:
+		return jsonKind(v)
+	}
+	bits := 64
+	if goType == "int32" {
+		bits = 32
+	}
+	if _, err := strconv.ParseInt(text, 10, bits); err != nil {
+		return "number " + text
+	}
+	return ""
+}
+
+// jsonKind is the decoder's word for a kind of JSON value.
+func jsonKind(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case nil:
+		return "null"
+	default:
+		return "number"
+	}
+}
+
+// goType is the name of a type's Go type, as far as the schema tells: components are
+// named after the package and name of theirs.
+func goType(t *Type) string {
+	switch {
+	case t.IsList:
+		return "[]" + goType(t.Elem)
+	case t.Name != "":
+		words := strings.Split(t.Name, ".")
+		return strings.Join(words[max(0, len(words)-2):], ".")
+	case t.Scalar == Integer && t.Format == "int32":
+		return "int32"
+	case t.Scalar == Integer:
+		return "int64"
+	case t.Scalar == Number:
+		return "float64"
+	case t.Scalar == Boolean:
+		return "bool"
+	case t.Scalar == String && t.Format == "byte":
+		return "[]uint8"
+	case t.Scalar == String:
+		return "string"
+	case t.Elem != nil:
+		return "map[string]" + goType(t.Elem)
+	default:
+		return "interface {}"
+	}
+}
+
+// typeName is the name of a struct's Go type without its package.
+func typeName(t *Type) string {
+	return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+}
+
+// quantityProblem says what is wrong with a value as a quantity, in the words of
+// k8s.io/apimachinery v0.36.3, pkg/api/resource.
+func quantityProblem(v any) string {
+	const format = `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`
+	s, ok := v.(string)
+	if !ok {
+		number, err := json.Marshal(v)
+		if err != nil || jsonKind(v) != "number" {
+			return format
+		}
+		s = string(number)
+	}
+	if s = strings.TrimSpace(s); s == "" {
+		return format
+	}
+	if s[0] == '+' || s[0] == '-' {
+		s = s[1:]
+	}
+	s = strings.TrimLeft(s, digits)
+	if rest, found := strings.CutPrefix(s, "."); found {
+		s = strings.TrimLeft(rest, digits)
+	}
+	if slices.Contains(quantitySuffixes, s) {
+		return ""
+	}
+	letters := strings.TrimLeft(s, "eEinumkKMGTP")
+	if letters != "" && (letters[0] == '+' || letters[0] == '-') {
+		letters = letters[1:]
+	}
+	if strings.TrimLeft(letters, digits) != "" {
+		return format
+	}
+	if _, err := strconv.ParseInt(s[1:], 10, 64); err != nil || s[0] != 'e' && s[0] != 'E' {
+		return "unable to parse quantity's suffix"
+	}
+	return ""
+}
+
+const digits = "0123456789"
+
+var quantitySuffixes = []string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
