@@ -1,0 +1,93 @@
+package manifest
+
+// A reason says why a document cannot be read.
+type reason uint8
+
+const (
+	none reason = iota
+	// outside is YAML that the scanner leaves to the library; it is no mistake.
+	outside
+	// notJSON is text that is no JSON; it may still be YAML.
+	notJSON
+
+	// What follows makes the text malformed.
+	tabIndentation
+	badIndentation
+	trailingText
+	nestedValue
+	missingColon
+	missingComma
+	itemInMap
+	itemNotAllowed
+	reservedCharacter
+	openQuote
+	openFlow
+	badEscape
+	badBlockHeader
+	malformed
+
+	// What follows is refused although it is well formed.
+	tooDeep
+	tooLarge
+	notUTF8
+	utf16Text
+	controlCharacter
+	directive
+	separatorContent
+	afterEnd
+	afterJSON
+	notObject
+	duplicateKey
+	nullKey
+	badKey
+	notFinite
+	unknownAnchor
+	aliasCycle
+	aliasBomb
+	badMerge
+	badTag
+	badItems
+	badItem
+	unwritable
+)
+
+// explanations holds the code, the message and the advice for each reason.
+var explanations = [...]struct{ code, message, advice string }{
+	tabIndentation:    {"tab-indentation", "a tab is used as indentation", "indent with spaces"},
+	badIndentation:    {"malformed-yaml", "this line is indented differently from the entries around it", "align it with the entries of its map or list"},
+	trailingText:      {"malformed-yaml", "there is text behind the end of a value", "quote the whole value, or start a new line"},
+	nestedValue:       {"malformed-yaml", "a value must not contain \": \" unless it is quoted", "quote the value, or put a nested map on a line of its own"},
+	missingColon:      {"malformed-yaml", "a key without a colon", "write \"key: value\", with a space behind the colon"},
+	missingComma:      {"malformed-yaml", "expected a comma or the closing bracket", "separate the entries between brackets with commas"},
+	itemInMap:         {"malformed-yaml", "a list item stands where a key is expected", "indent it like the items before it, or give the list a key"},
+	itemNotAllowed:    {"malformed-yaml", "a list must not start on the line of its key", "start the list on the next line"},
+	reservedCharacter: {"malformed-yaml", "this character cannot start a value", "quote the value"},
+	openQuote:         {"malformed-yaml", "the quote that starts here is never closed", "add the closing quote"},
+	openFlow:          {"malformed-yaml", "a bracket is never closed", "add the closing bracket"},
+	badEscape:         {"malformed-yaml", "unknown escape in a double-quoted string", "write \\\\ for a backslash, or use single quotes"},
+	badBlockHeader:    {"malformed-yaml", "the header of this block scalar is malformed", "write |, |- or |+, with a digit from 1 to 9 if the indentation must be given"},
+	malformed:         {"malformed-yaml", "the document is not valid YAML", "correct the document near this line"},
+
+	tooDeep:          {"too-deep", "maps and lists nest more than 200 levels deep", "flatten the object; Kubernetes has none this deep"},
+	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},
+	notUTF8:          {"not-utf8", "the text is not valid UTF-8", "convert the file to UTF-8"},
+	utf16Text:        {"utf-16", "the text is encoded as UTF-16", "convert the file to UTF-8"},
+	controlCharacter: {"control-character", "the text contains a control character", "remove it, or write it as an escape in a double-quoted string"},
+	directive:        {"yaml-directive", "YAML directives are not accepted, as kubectl does not accept them", "remove the line that starts with %"},
+	separatorContent: {"separator-content", "only a comment may follow --- on its line, as kubectl accepts nothing else", "put the content on the next line"},
+	afterEnd:         {"after-document-end", "there is text behind the end of the document (...), which other readers would lose", "put --- before the next document, or remove the ..."},
+	afterJSON:        {"malformed-yaml", "there is text behind the end of the JSON object", "put --- before the next document"},
+	notObject:        {"not-an-object", "the document is not an object", "a manifest is a map with apiVersion and kind"},
+	duplicateKey:     {"duplicate-key", "the key is repeated", "remove one of the two; readers differ in which one they keep"},
+	nullKey:          {"null-key", "the key is null", "quote the key if it is meant as text"},
+	badKey:           {"bad-key", "the key is neither text, nor a boolean, nor a number that Kubernetes can read", "quote the key"},
+	notFinite:        {"not-finite", "the value is not a number that JSON can say", "quote it if it is meant as text"},
+	unknownAnchor:    {"unknown-anchor", "an alias refers to an anchor that the document does not have", "define the anchor earlier in the same document: anchors do not reach across ---"},
+	aliasCycle:       {"alias-cycle", "an alias refers to a value that contains it", "remove the alias"},
+	aliasBomb:        {"alias-bomb", "aliases expand to more than 100,000 values", "write the values out, or use fewer aliases"},
+	badMerge:         {"bad-merge", "the value of a merge key (<<) is not a map", "merge a map, or a list of maps"},
+	badTag:           {"bad-tag", "the value does not fit its tag", "correct the value or remove the tag"},
+	badItems:         {"bad-items", "the items of a list are not a list", "write the items as a list of objects"},
+	badItem:          {"not-an-object", "an item of the list is not an object", "a manifest is a map with apiVersion and kind"},
+	unwritable:       {"unsupported-yaml", "the document uses YAML that preadmit cannot rewrite", "write it without anchors, aliases, tags and keys over several lines"},
+}

@@ -1,0 +1,236 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Document is one object of a stream: a document of its own, or an item of a list.
+type Document struct {
+	unit *unit
+	root int
+	// at is the path from the root of the unit to the document.
+	at change.Path
+	// implied are keys that a typed list gives its items.
+	implied [][2]string
+	window  window
+	// column is that of the block collection around the document, if there is one.
+	column  int
+	splices []splice
+}
+
+// A window is the part of a text that holds a document and can be read by itself
+// behind column blanks.
+type window struct {
+	start, end, column int
+}
+
+func (u *unit) window(root int) window {
+	switch n := &u.tape.nodes[root]; {
+	case n.kind.isFlow():
+		return window{start: int(n.start), end: int(n.end)}
+	case u.rewritten != nil:
+		return window{end: len(u.tape.text)}
+	default:
+		return window{start: u.start, end: u.end}
+	}
+}
+
+// rootOf is the root of the unit's document that holds the node at index i.
+func (u *unit) rootOf(i int) int {
+	for _, root := range u.roots {
+		if root <= i && i < int(u.tape.nodes[root].next) {
+			return root
+		}
+	}
+	return i
+}
+
+// itemWindow is the window on an item of a list.
+func itemWindow(t *tape, list, item int) window {
+	n := &t.nodes[item]
+	if n.kind.isFlow() || n.kind.isScalar() {
+		return window{start: int(n.start), end: int(n.end)}
+	}
+	column := int(t.nodes[list].column)
+	return window{start: int(n.lead) + 1, end: t.behind(item, column), column: column + 1}
+}
+
+// valueWindow is the window on the value of a key in the root map.
+func valueWindow(t *tape, value int) window {
+	n := &t.nodes[value]
+	if n.kind.isFlow() {
+		return window{start: int(n.start), end: int(n.end)}
+	}
+	return window{start: int(n.lead), end: t.behind(value, 0)}
+}
+
+// Stream returns the stream that the document is part of.
+func (d *Document) Stream() *Stream { return d.unit.stream }
+
+// Kind returns the kind of the object; its parts are empty where the document has
+// no text for them.
+func (d *Document) Kind() gvk.Kind {
+	return gvk.Parse(d.string("apiVersion"), d.string("kind"))
+}
+
+// Name returns metadata.name, or "".
+func (d *Document) Name() string { return d.string("metadata", "name") }
+
+// Namespace returns metadata.namespace, or "".
+func (d *Document) Namespace() string { return d.string("metadata", "namespace") }
+
+func (d *Document) string(path ...string) string {
+	if len(path) == 1 {
+		for _, pair := range d.implied {
+			if pair[0] == path[0] {
+				return pair[1]
+			}
+		}
+	}
+	return d.unit.tape.lookupString(d.root, path...)
+}
+
+// Object returns the value of the document as it was read, without edits. Every
+// call builds a new one. The items of a typed list have the apiVersion and kind
+// that follow from the list.
+func (d *Document) Object() map[string]any {
+	return d.withImplied(d.unit.tape.object(d.root))
+}
+
+func (d *Document) withImplied(object map[string]any) map[string]any {
+	for _, pair := range d.implied {
+		if _, ok := object[pair[0]]; !ok {
+			object[pair[0]] = pair[1]
+		}
+	}
+	return object
+}
+
+// At returns where the value at path stands in the stream; its key, if it is null
+// without text; its deepest ancestor that exists, if there is no such value. The
+// empty path is the start of the document's first key.
+func (d *Document) At(path change.Path) source.Position {
+	if d.unit.rewritten != nil {
+		return d.unit.rewritten.position(append(d.at[:len(d.at):len(d.at)], path...))
+	}
+	return d.unit.stream.position(d.unit.tape.offset(d.root, path))
+}
+
+// positionOf is the position of the node at index i, to which path leads from the
+// root of the unit.
+func (d *Document) positionOf(i int, path change.Path) source.Position {
+	if d.unit.rewritten != nil {
+		return d.unit.rewritten.position(path)
+	}
+	return d.unit.stream.position(d.unit.tape.offset(i, nil))
+}
+
+// In returns where the byte at an offset of the string at path stands. It is exact
+// for what the scanner reads, and close to it otherwise.
+func (d *Document) In(path change.Path, offset int) source.Position {
+	if d.unit.rewritten != nil {
+		return d.unit.rewritten.positionIn(append(d.at[:len(d.at):len(d.at)], path...), offset)
+	}
+	return d.unit.stream.position(d.unit.tape.offsetIn(d.root, path, offset))
+}
+
+// Line returns the line of the stream that p stands on, without its line break.
+func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
+
+// Changed reports whether the document's text is edited.
+func (d *Document) Changed() bool { return len(d.splices) > 0 }
+
+// Set edits the document so that it reads as object, and replaces what an earlier
+// Set did. Only the text of values that differ from Object is touched. Items of
+// lists are recognised with change.Align and shape.
+//
+// A YAML document cannot tell a floating-point number without fraction from an
+// integer, so 1.0 is written as 1 and reads as an integer.
+func (d *Document) Set(object map[string]any, shape change.Shape) error {
+	if err := checkValue(object); err != nil {
+		return fmt.Errorf("writing %s: %w", d.At(nil), err)
+	}
+	d.splices = nil
+	from, to := d.Object(), object
+	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	if !st.strict {
+		to, _ = asYAML(object).(map[string]any)
+	}
+	if change.Equal(from, to) {
+		return nil
+	}
+	e := editor{t: d.unit.tape, style: st}
+	e.edit(d.root, d.place(), from, to, shape)
+	if read, ok := d.read(e.splices); ok && change.Equal(read, to) {
+		d.splices = e.splices
+		return nil
+	}
+	// No text that a person would write brings us here; but a value that is lost is
+	// worse than a comment that is.
+	e.splices = nil
+	e.replace(d.root, d.place(), to)
+	if read, ok := d.read(e.splices); !ok || !change.Equal(read, to) {
+		return fmt.Errorf("writing %s: the text would not read as the object; this is a mistake of preadmit", d.At(nil))
+	}
+	d.splices = e.splices
+	return nil
+}
+
+// place says what holds the document in its unit.
+func (d *Document) place() place {
+	t := d.unit.tape
+	n := &t.nodes[d.root]
+	switch {
+	case n.lead < 0 && n.kind.isFlow():
+		return place{flow: true}
+	case n.lead < 0:
+		return place{column: -1}
+	}
+	// The indicator before the value stands in the column of the collection around
+	// it, or behind the key that does.
+	return place{column: d.column, item: t.text[n.lead] == '-'}
+}
+
+// asYAML copies a value with the numbers that YAML can tell apart.
+func asYAML(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(v))
+		for key := range v {
+			copied[key] = asYAML(v[key])
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(v))
+		for i := range v {
+			copied[i] = asYAML(v[i])
+		}
+		return copied
+	case float64:
+		return numberValue(v)
+	}
+	return value
+}
+
+// read returns the value of the document with splices carried out.
+func (d *Document) read(splices []splice) (map[string]any, bool) {
+	w := d.window
+	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak())
+	scan := scanner{text: text}
+	root, ok := -1, false
+	if marks := d.unit.tape.nodes[d.root].marks; marks&fromJSON != 0 {
+		root, _, ok = scan.json(0, len(text), marks&strict != 0)
+	} else {
+		root, ok = scan.document(0, len(text))
+	}
+	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || len(scan.problems) > 0 {
+		return nil, false
+	}
+	t := tape{text: text, nodes: scan.nodes}
+	return d.withImplied(t.object(root)), true
+}

@@ -1,0 +1,304 @@
+package manifest
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// An editor finds the splices that make a part of a tape read as another value.
+type editor struct {
+	t *tape
+	style
+	splices []splice
+}
+
+// A place says what holds a value.
+type place struct {
+	// column is that of the block collection around the value, -1 for a root.
+	column int
+	// item says that the value stands behind a dash and not behind a colon.
+	item bool
+	// flow says that it stands in a flow collection.
+	flow bool
+}
+
+func (e *editor) cut(start, end int, text string) {
+	e.splices = append(e.splices, splice{start: start, end: end, text: text})
+}
+
+// cutLines replaces whole lines.
+func (e *editor) cutLines(start, end int, lines string) {
+	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true})
+}
+
+// edit makes the value at index i, which reads as from, read as to.
+func (e *editor) edit(i int, p place, from, to any, shape change.Shape) {
+	if change.Equal(from, to) {
+		return
+	}
+	n := &e.t.nodes[i]
+	switch to := to.(type) {
+	case map[string]any:
+		from, ok := from.(map[string]any)
+		if ok && n.kind == blockMap && e.editMap(i, p, from, to, shape) {
+			return
+		}
+		if ok && n.kind == flowMap && e.editFlowMap(i, from, to, shape) {
+			return
+		}
+	case []any:
+		from, ok := from.([]any)
+		if ok && n.kind == blockSequence && e.editList(i, from, to, shape) {
+			return
+		}
+		if ok && n.kind == flowSequence && e.editFlowList(i, from, to, shape) {
+			return
+		}
+	}
+	e.replace(i, p, to)
+}
+
+// replace puts a new value in place of that at index i.
+func (e *editor) replace(i int, p place, to any) {
+	n := &e.t.nodes[i]
+	start, end := int(n.start), int(n.end)
+	switch {
+	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
+		// What stands in brackets stays in brackets.
+		e.cut(start, end, e.flowText(to, e.likeIn(i), e.t.indentation(start)))
+		return
+	case p.column < 0:
+		e.replaceRoot(i, to)
+		return
+	}
+	first, rest := e.render(i, p, to)
+	behind := int(n.lead) // the indicator before the value
+	if p.item {
+		behind++
+	}
+	inline := !strings.Contains(e.t.text[behind:start], "\n")
+	switch {
+	case n.kind == literal || n.kind == folded:
+		size, _, _ := blockHeader(e.t.text[start:end])
+		if first == "" {
+			start, size = behind, start+size-behind
+		}
+		e.cut(start, start+size, first)
+		below := e.t.nextLine(int(n.start))
+		e.cutLines(below, max(below, e.t.nextLine(end)), rest)
+	case n.kind == absent || !inline && (!n.kind.isScalar() || rest != ""):
+		if first != "" {
+			e.cut(behind, behind, " "+first)
+		}
+		below, last := e.t.nextLine(behind), e.t.nextLine(behind)
+		if n.kind != absent {
+			last = e.t.behind(i, p.column)
+		}
+		e.cutLines(below, last, rest)
+	case n.kind.isScalar() || n.kind.isFlow():
+		if first == "" {
+			start = behind
+		}
+		e.cut(start, end, first)
+		if rest != "" {
+			below := e.t.nextLine(end)
+			e.cutLines(below, below, rest)
+		}
+	default: // a block collection on the line of its dash
+		e.cut(start, e.t.behind(i, p.column), first+e.lineBreak+rest)
+	}
+}
+
+// replaceRoot puts a new map in place of the root of a document.
+func (e *editor) replaceRoot(i int, to any) {
+	n := &e.t.nodes[i]
+	out := emitter{style: e.style, inline: true}
+	object, _ := to.(map[string]any)
+	if len(object) == 0 {
+		out.WriteString("{}" + e.lineBreak)
+	}
+	out.entries(object, sortedKeys(object), int(n.column))
+	e.cut(int(n.start), e.t.behind(i, int(n.column)), out.String())
+}
+
+// render writes a value that takes the place of that at index i: what comes on the
+// line of its key or dash, and the lines below.
+func (e *editor) render(i int, p place, to any) (first, rest string) {
+	n := &e.t.nodes[i]
+	s, isString := to.(string)
+	if isScalar(to) {
+		out := emitter{style: e.style}
+		if n.kind == literal || n.kind == folded { // the lines keep their column
+			out.step = int(n.column) - max(p.column, 0)
+		}
+		header, ok := "", false
+		if isString {
+			header, ok = blockScalarHeader(s, out.step)
+		}
+		if !ok {
+			return e.scalarText(to, n.kind), ""
+		}
+		out.blockLines(s, max(p.column, 0)+out.step)
+		return header, out.String()
+	}
+	out := emitter{style: e.style}
+	if !p.item {
+		out.behindKey(to, p.column)
+	} else {
+		column := p.column + 2
+		if dash := int(n.lead); n.kind != absent && !strings.Contains(e.t.text[dash:n.start], "\n") {
+			column = p.column + int(n.start) - dash
+		}
+		out.behindDash(to, p.column, column)
+	}
+	first, rest, _ = strings.Cut(out.String(), e.lineBreak)
+	return strings.TrimPrefix(first, " "), rest
+}
+
+// scalarText writes a scalar quoted like one of a kind.
+func (e *editor) scalarText(value any, like kind) string {
+	out := emitter{style: e.style}
+	return out.scalar(value, like, false)
+}
+
+// flowText writes a value for a flow collection on a line with an indentation.
+func (e *editor) flowText(value any, like kind, indentation string) string {
+	out := emitter{style: e.style}
+	out.flow(value, like, indentation)
+	return out.String()
+}
+
+// likeIn is how strings are quoted in the flow value at index i, or its first key.
+func (e *editor) likeIn(i int) kind {
+	n := &e.t.nodes[i]
+	if !n.kind.isScalar() && n.next > int32(i+1) {
+		n = &e.t.nodes[i+1]
+	}
+	return n.kind
+}
+
+// isScalar reports whether a value is written as a scalar, as empty collections
+// are too.
+func isScalar(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return true
+}
+
+// nextLine returns where the line behind that of i starts.
+func (t *tape) nextLine(i int) int {
+	return min(lineEnd(t.text, i)+1, len(t.text))
+}
+
+// lineStart returns where the line of i starts.
+func (t *tape) lineStart(i int) int {
+	return strings.LastIndexByte(t.text[:i], '\n') + 1
+}
+
+// indentation is the white space that the line of i starts with.
+func (t *tape) indentation(i int) string {
+	line := t.text[t.lineStart(i):]
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// startsLine reports whether nothing but white space stands before i on its line.
+func (t *tape) startsLine(i int) bool {
+	return strings.Trim(t.text[t.lineStart(i):i], " \t") == ""
+}
+
+// behind returns where the line behind the value at index i starts, below the
+// comments that are indented deeper than column and so belong to the value.
+func (t *tape) behind(i, column int) int {
+	at := t.nextLine(int(t.nodes[i].end))
+	for probe := at; probe < len(t.text); {
+		end := lineEnd(t.text, probe)
+		line := strings.TrimRight(t.text[probe:end], " \t\r")
+		probe = min(end+1, len(t.text))
+		switch comment, deep := commentColumn(line); {
+		case line == "":
+		case comment && deep > column:
+			at = probe
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// above returns where the lines of the entry at i start: with the comments at most
+// as deep as column directly above it, but not before limit.
+func (t *tape) above(i, column, limit int) int {
+	at := t.lineStart(i)
+	for at > limit {
+		start := t.lineStart(at - 1)
+		if comment, deep := commentColumn(t.text[start : at-1]); start < limit || !comment || deep > column {
+			break
+		}
+		at = start
+	}
+	return at
+}
+
+// commentColumn reports whether a line is a comment, and where that starts.
+func commentColumn(line string) (bool, int) {
+	column := len(line) - len(strings.TrimLeft(line, " "))
+	return column < len(line) && line[column] == '#', column
+}
+
+// styleOf finds how the document at index i is written, from itself or else from
+// the whole tape around root.
+func (t *tape) styleOf(i, root int, lineBreak string) style {
+	st := style{lineBreak: lineBreak, step: 2, compact: true, colon: ": ", comma: ", "}
+	n := &t.nodes[i]
+	st.json, st.strict = n.marks&fromJSON != 0, n.marks&strict != 0
+	if st.json && n.next > int32(i+1) {
+		st.colon, st.comma = t.flowStyle(i, st)
+		if at := int(t.nodes[i+1].start); t.startsLine(at) {
+			st.tab = strings.TrimPrefix(t.indentation(at), t.indentation(int(n.start)))
+		}
+	}
+	stepKnown, listKnown := false, false
+	for _, from := range [...]int{i, root} {
+		for k := from; k < int(t.nodes[from].next) && !(stepKnown && listKnown); k++ {
+			if t.nodes[k].kind != blockMap {
+				continue
+			}
+			for v := k + 2; v <= int(t.nodes[k].next); v = int(t.nodes[v].next) + 1 {
+				deeper := int(t.nodes[v].column - t.nodes[k].column)
+				switch {
+				case t.nodes[v].kind == blockMap && !stepKnown:
+					st.step, stepKnown = deeper, true
+				case t.nodes[v].kind == blockSequence && !listKnown:
+					st.compact, listKnown = deeper == 0, true
+				}
+				if int(t.nodes[v].next) >= int(t.nodes[k].next) {
+					break
+				}
+			}
+		}
+	}
+	return st
+}
+
+// flowStyle returns what separates keys from values, and entries, in the flow map
+// at index m; that of st where it does not say.
+func (t *tape) flowStyle(m int, st style) (colon, comma string) {
+	colon, comma = st.colon, st.comma
+	value := &t.nodes[m+2]
+	if text := t.text[t.nodes[m+1].end:value.start]; strings.Trim(text, " :") == "" {
+		colon = text
+	}
+	if value.next < t.nodes[m].next {
+		if text := t.text[value.end:t.nodes[value.next].start]; strings.Trim(text, " ,") == "" {
+			comma = text
+		}
+	} else if colon == ":" {
+		comma = ","
+	}
+	return colon, comma
+}

@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// plan says what becomes of the items of a list.
+type plan struct {
+	pairs   []int // for each new item its old index, or -1
+	removed []int // old indexes, rising
+	moved   bool  // whether items that stay change their order
+}
+
+// planList aligns two lists. It reports false if no item stays.
+func planList(from, to []any, shape change.Shape) (plan, bool) {
+	p := plan{pairs: change.Align(from, to, shape)}
+	last, stays := -1, make([]bool, len(from))
+	for _, i := range p.pairs {
+		if i < 0 {
+			continue
+		}
+		p.moved = p.moved || i < last
+		last = i
+		stays[i] = true
+	}
+	for i := range stays {
+		if !stays[i] {
+			p.removed = append(p.removed, i)
+		}
+	}
+	return p, last >= 0
+}
+
+// editList edits the items of the block sequence at index q. It leaves a sequence
+// that keeps none of its items alone and reports false.
+func (e *editor) editList(q int, from, to []any, shape change.Shape) bool {
+	plan, ok := planList(from, to, shape)
+	if !ok {
+		return false
+	}
+	items := e.t.entries(q)
+	if plan.moved {
+		e.rebuildList(q, items, plan, from, to, shape)
+		return true
+	}
+	column := int(e.t.nodes[q].column)
+	limit := e.listLimit(q)
+	before := -1
+	for j, i := range plan.pairs {
+		if i >= 0 {
+			e.edit(items[i].value, place{column: column, item: true}, from[i], to[j], itemShape(shape))
+			before = i
+			continue
+		}
+		e.insertItem(items, before, to[j], column, limit)
+	}
+	e.removeLines(items, plan.removed, column, limit)
+	return true
+}
+
+// listLimit is headLimit for a sequence, which is never a root.
+func (e *editor) listLimit(q int) int { return e.headLimit(q, place{}) }
+
+// insertItem adds an item behind the one at index before, or as the first.
+func (e *editor) insertItem(items []entry, before int, value any, column, limit int) {
+	out := emitter{style: e.style}
+	if before >= 0 {
+		at := e.t.behind(items[before].value, column)
+		out.item(value, column, e.dashWidth(items))
+		e.cutLines(at, at, out.String())
+		return
+	}
+	at := e.start(items[0])
+	if e.t.startsLine(at) {
+		at = e.t.above(at, column, limit)
+		out.item(value, column, e.dashWidth(items))
+		e.cutLines(at, at, out.String())
+		return
+	}
+	out.inline = true
+	out.item(value, column, e.dashWidth(items))
+	out.indent(column)
+	e.cut(at, at, out.String())
+}
+
+// dashWidth is how far the values of the items stand behind their dashes.
+func (e *editor) dashWidth(items []entry) int {
+	for _, it := range items {
+		n := &e.t.nodes[it.value]
+		if n.kind != absent && !strings.Contains(e.t.text[n.lead:n.start], "\n") {
+			return int(n.start - n.lead)
+		}
+	}
+	return 2
+}
+
+// rebuildList writes a block sequence whose items change their order: each takes
+// its lines and comments along, and what stands between items stays where it is.
+func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, shape change.Shape) {
+	column, limit := int(e.t.nodes[q].column), e.listLimit(q)
+	starts, ends := make([]int, len(items)), make([]int, len(items))
+	for i := range items {
+		starts[i], ends[i] = e.lines(items, i, column, limit)
+	}
+	var text strings.Builder
+	for j, i := range plan.pairs {
+		if i < 0 {
+			out := emitter{style: e.style}
+			out.item(to[j], column, e.dashWidth(items))
+			text.WriteString(out.String())
+		} else {
+			lines := e.edited(items[i].value, place{column: column, item: true}, from[i], to[j], itemShape(shape), starts[i], ends[i])
+			if !e.t.startsLine(starts[i]) {
+				text.WriteString(strings.Repeat(" ", column))
+			}
+			text.WriteString(lines)
+			if !strings.HasSuffix(lines, "\n") {
+				text.WriteString(e.lineBreak)
+			}
+		}
+		if j+1 < len(items) && j+1 < len(plan.pairs) {
+			text.WriteString(e.t.text[ends[j]:starts[j+1]])
+		}
+	}
+	last := len(items) - 1
+	if e.t.startsLine(starts[0]) {
+		e.cutLines(starts[0], ends[last], text.String())
+	} else {
+		e.cut(starts[0], ends[last], strings.TrimLeft(text.String(), " "))
+	}
+}
+
+// edited returns the text from start to end, with the value at index i in it edited.
+func (e *editor) edited(i int, p place, from, to any, shape change.Shape, start, end int) string {
+	inner := editor{t: e.t, style: e.style}
+	inner.edit(i, p, from, to, shape)
+	return applySplices(e.t.text, start, end, inner.splices, e.lineBreak)
+}

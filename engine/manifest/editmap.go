@@ -1,0 +1,175 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// An entry is a key and its value on the tape, or an item of a sequence, which is
+// its own key.
+type entry struct {
+	key, value int
+	name       string
+}
+
+// entries lists the entries of the map, or the items of the sequence, at index i.
+func (t *tape) entries(i int) []entry {
+	var list []entry
+	for k := i + 1; k < int(t.nodes[i].next); {
+		en := entry{key: k, value: k}
+		if t.nodes[i].kind.isMap() {
+			en.value, en.name = k+1, t.key(k)
+		}
+		list = append(list, en)
+		k = int(t.nodes[en.value].next)
+	}
+	return list
+}
+
+// added lists, in order, the keys of to that the entries lack and that are not what
+// from has without text.
+func added(entries []entry, from, to map[string]any) []string {
+	written := make(map[string]bool, len(entries))
+	for _, en := range entries {
+		written[en.name] = true
+	}
+	var names []string
+	for name, value := range to {
+		if old, ok := from[name]; !written[name] && !(ok && change.Equal(old, value)) {
+			names = append(names, name)
+		}
+	}
+	return orderKeys(names)
+}
+
+func keepsAny(entries []entry, to map[string]any) bool {
+	for _, en := range entries {
+		if _, ok := to[en.name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// editMap edits the entries of the block map at index m. It leaves a map that keeps
+// none of its entries alone and reports false.
+func (e *editor) editMap(m int, p place, from, to map[string]any, shape change.Shape) bool {
+	entries := e.t.entries(m)
+	if !keepsAny(entries, to) {
+		return false
+	}
+	column := int(e.t.nodes[m].column)
+	var removed []int
+	for i, en := range entries {
+		value, ok := to[en.name]
+		if !ok {
+			removed = append(removed, i)
+			continue
+		}
+		e.edit(en.value, place{column: column}, from[en.name], value, fieldShape(shape, en.name))
+	}
+	e.removeLines(entries, removed, column, e.headLimit(m, p))
+	e.addLines(entries, added(entries, from, to), to, column)
+	return true
+}
+
+// addLines adds the entries of to with the given names to a block map.
+func (e *editor) addLines(entries []entry, names []string, to map[string]any, column int) {
+	if len(names) == 0 {
+		return
+	}
+	out := emitter{style: e.style}
+	out.entries(to, names, column)
+	at := e.t.behind(entries[len(entries)-1].value, column)
+	e.cutLines(at, at, out.String())
+}
+
+// setEntry sets the value of one entry of the root map at index m, without a look
+// at the others. An empty list is no value.
+func (e *editor) setEntry(m int, name string, list []any) {
+	n := &e.t.nodes[m]
+	p := place{column: int(n.column), flow: n.kind.isFlow()}
+	entries := e.t.entries(m)
+	at := slices.IndexFunc(entries, func(en entry) bool { return en.name == name })
+	switch object := map[string]any{name: list}; {
+	case at >= 0 && len(list) > 0:
+		e.edit(entries[at].value, p, e.t.value(entries[at].value), list, nil)
+	case at >= 0 && p.flow:
+		e.removeFlow(entries, []int{at})
+	case at >= 0:
+		e.removeLines(entries, []int{at}, p.column, e.headLimit(m, place{column: -1}))
+	case len(list) == 0:
+	case p.flow:
+		e.addFlow(m, entries, len(entries)-1, []string{name}, object)
+	default:
+		e.addLines(entries, []string{name}, object, p.column)
+	}
+}
+
+// headLimit is how far up the comments above the first entry of a collection go.
+// Those above the first key of a document belong to the document.
+func (e *editor) headLimit(i int, p place) int {
+	n := &e.t.nodes[i]
+	if p.column < 0 {
+		return e.t.lineStart(int(n.start))
+	}
+	return e.t.nextLine(int(n.lead))
+}
+
+// start is where an entry starts: its key, or its dash.
+func (e *editor) start(en entry) int {
+	n := &e.t.nodes[en.key]
+	if en.key == en.value {
+		return int(n.lead)
+	}
+	return int(n.start)
+}
+
+// removeLines takes the lines of entries of a block collection away, with the
+// comments that belong to them. At least one of the entries stays.
+func (e *editor) removeLines(entries []entry, removed []int, column, limit int) {
+	// Where the first entry stands on the line of a dash, the entry that becomes the
+	// first moves up to that line, or the comment above it does.
+	if len(removed) > 0 && removed[0] == 0 && !e.t.startsLine(e.start(entries[0])) {
+		last := 0
+		for last+1 < len(removed) && removed[last+1] == last+1 {
+			last++
+		}
+		end := e.t.behind(entries[last].value, column)
+		end += len(e.t.text[end:]) - len(strings.TrimLeft(e.t.text[end:], " \r\n"))
+		e.cut(e.start(entries[0]), end, "")
+		removed = removed[last+1:]
+	}
+	for _, i := range removed {
+		start, end := e.lines(entries, i, column, limit)
+		e.cut(start, end, "")
+	}
+}
+
+// lines bounds the lines of an entry and the comments that belong to it.
+func (e *editor) lines(entries []entry, i, column, limit int) (start, end int) {
+	if i > 0 {
+		limit = e.t.behind(entries[i-1].value, column)
+	}
+	start = e.start(entries[i])
+	if e.t.startsLine(start) {
+		start = e.t.above(start, column, limit)
+	}
+	return start, e.t.behind(entries[i].value, column)
+}
+
+func fieldShape(shape change.Shape, name string) change.Shape {
+	if shape == nil {
+		return nil
+	}
+	return shape.Field(name)
+}
+
+func itemShape(shape change.Shape) change.Shape {
+	if shape == nil {
+		return nil
+	}
+	return shape.Item()
+}

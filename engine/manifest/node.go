@@ -1,0 +1,470 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// maxExpanded is how many values the aliases of a document may stand for. What an
+// API server takes, 3 MB, holds fewer.
+const maxExpanded = 100_000
+
+// A rewritten document is one that the scanner could not read: its nodes, without
+// aliases, merge keys and tags, which the text it was rewritten to follows.
+type rewritten struct {
+	stream *Stream
+	// line is the line of the stream, counted from 0, that line 0 of the nodes is.
+	line int
+	root *yaml.Node
+}
+
+// rewrite reads the document of u, which ends at end, through the nodes of the YAML
+// library, and gives u a text and a tape of its own. What the scanner has found
+// explains why the library cannot read the document either.
+func (r *reader) rewrite(u *unit, end int, isOdd bool) {
+	text := r.stream.text[u.start:end]
+	w := &rewritten{stream: r.stream, line: r.stream.position(u.start).Line - 1}
+	root, err := parseNodes(text)
+	switch {
+	case err != nil && !isOdd && r.scan.failed > notJSON:
+		r.refuse(r.scan.failedAt, r.scan.failed)
+		return
+	case err != nil:
+		w.refuse(r, u.start, text, err)
+		return
+	case root == nil || len(root.Content) == 0:
+		return
+	}
+	content := root.Content[0]
+	x := expander{active: map[*yaml.Node]bool{}}
+	w.root = x.value(content, 0)
+	hasKind := false
+	if kind := w.find(change.Keys("kind")); kind != nil && kind != w.root {
+		hasKind = kind.Kind == yaml.ScalarNode && kind.Value != ""
+	}
+	for _, p := range x.problems {
+		r.refuseAt(w.at(p.node), p.why)
+		if hasKind {
+			r.found[len(r.found)-1].Field = p.path.String()
+		}
+	}
+	switch {
+	case len(x.problems) > 0:
+	case w.root.Kind != yaml.MappingNode:
+		r.refuseAt(w.at(w.root), notObject)
+	default:
+		root.Content[0] = w.root
+		if u.tape = encodeNodes(root, content, u.lineBreak()); u.tape == nil {
+			r.refuseAt(w.at(w.root), unwritable)
+			return
+		}
+		u.roots, u.rewritten = []int{0}, w
+	}
+}
+
+// parseNodes reads one document. The library panics on some malformed documents.
+func parseNodes(text string) (root *yaml.Node, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("yaml: malformed document")
+		}
+	}()
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// refuse reports an error of the YAML library, which starts at offset start of the
+// stream. Its message may hold a scalar and is not shown.
+func (w *rewritten) refuse(r *reader, start int, text string, err error) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		name, _, _ := strings.Cut(rest, "'")
+		r.refuse(start+max(strings.Index(text, "*"+name), 0), unknownAnchor)
+		return
+	}
+	at := source.Position{File: r.stream.name, Line: w.line + 1}
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		digits, _, _ := strings.Cut(rest, ":")
+		if line, err := strconv.Atoi(digits); err == nil {
+			at.Line = w.line + line
+		}
+	}
+	r.refuseAt(at, malformed)
+}
+
+// encodeNodes writes nodes as a text that the scanner can read, in the indentation
+// of the original, and reads it. It returns nil if that is not possible.
+func encodeNodes(document, original *yaml.Node, lineBreak string) *tape {
+	object, ok := nodeValue(document.Content[0]).(map[string]any)
+	if !ok {
+		return nil
+	}
+	st := nodeStyle(original)
+	st.lineBreak = lineBreak
+	if text, err := encode(document, st); err == nil {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", lineBreak)
+		if t := readsAs(text, object); t != nil {
+			return t
+		}
+	}
+	e := emitter{style: st}
+	e.entries(object, sortedKeys(object), 0)
+	return readsAs(e.String(), object)
+}
+
+func encode(document *yaml.Node, st style) (text string, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("yaml: the nodes cannot be written")
+		}
+	}()
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(st.step)
+	if st.compact {
+		encoder.CompactSeqIndent()
+	}
+	if err := encoder.Encode(document); err != nil {
+		return "", err
+	}
+	err = encoder.Close()
+	return out.String(), err
+}
+
+// readsAs returns the tape of text if it reads as object, or else nil.
+func readsAs(text string, object map[string]any) *tape {
+	s := scanner{text: text}
+	root, ok := s.document(0, len(text))
+	if !ok || root != 0 || len(s.problems) > 0 {
+		return nil
+	}
+	t := &tape{text: text, nodes: s.nodes}
+	if !change.Equal(t.value(0), object) {
+		return nil
+	}
+	return t
+}
+
+// nodeStyle finds how a document is indented.
+func nodeStyle(n *yaml.Node) style {
+	st := style{step: 2, compact: true, colon: ": ", comma: ", "}
+	stepKnown, listKnown := false, false
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode || n.Style&yaml.FlowStyle != 0 {
+			return
+		}
+		for i, child := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Style&yaml.FlowStyle == 0 {
+				deeper := child.Column - n.Content[i-1].Column
+				switch {
+				case child.Kind == yaml.MappingNode && deeper > 0 && !stepKnown:
+					st.step, stepKnown = deeper, true
+				case child.Kind == yaml.SequenceNode && !listKnown:
+					st.compact, listKnown = deeper == 0, true
+				}
+			}
+			look(child)
+		}
+	}
+	look(n)
+	return st
+}
+
+// nodeValue builds the value of an expanded node.
+func nodeValue(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		object := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			object[nodeKey(n.Content[i])] = nodeValue(n.Content[i+1])
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = nodeValue(item)
+		}
+		return list
+	}
+	if n.Style == 0 {
+		return plainValue(n.Value)
+	}
+	return n.Value
+}
+
+func nodeKey(n *yaml.Node) string {
+	if n.Style == 0 {
+		if v, isString := resolve(n.Value); !isString {
+			name, _ := keyText(v)
+			return name
+		}
+	}
+	return n.Value
+}
+
+// An expander copies nodes without aliases, merge keys and tags.
+type expander struct {
+	path     change.Path
+	active   map[*yaml.Node]bool
+	inAlias  int
+	expanded int
+	problems []nodeProblem
+}
+
+type nodeProblem struct {
+	node *yaml.Node
+	path change.Path
+	why  reason
+}
+
+func (x *expander) refuse(n *yaml.Node, why reason) *yaml.Node {
+	x.problems = append(x.problems, nodeProblem{n, slices.Clone(x.path), why})
+	return &yaml.Node{Kind: yaml.ScalarNode, Line: n.Line, Column: n.Column}
+}
+
+func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
+	if depth > maxDepth {
+		return x.refuse(n, tooDeep)
+	}
+	if x.inAlias > 0 {
+		if x.expanded++; x.expanded == maxExpanded {
+			x.refuse(n, aliasBomb)
+		}
+	}
+	if x.expanded >= maxExpanded {
+		return n
+	}
+	copied := *n
+	copied.Anchor = ""
+	switch n.Kind {
+	case yaml.AliasNode:
+		return x.alias(n, depth)
+	case yaml.MappingNode:
+		x.enter(n, func() { x.mapping(&copied, depth) })
+	case yaml.SequenceNode:
+		copied.Tag, copied.Style = "", n.Style&yaml.FlowStyle
+		copied.Content = make([]*yaml.Node, len(n.Content))
+		x.enter(n, func() {
+			for i, item := range n.Content {
+				x.path = append(x.path, change.Index(i))
+				copied.Content[i] = x.value(item, depth+1)
+				x.path = x.path[:len(x.path)-1]
+			}
+		})
+	default:
+		x.scalar(&copied)
+	}
+	return &copied
+}
+
+// enter calls f while n is known to be open, so that an alias to it is a cycle.
+func (x *expander) enter(n *yaml.Node, f func()) {
+	x.active[n] = true
+	f()
+	delete(x.active, n)
+}
+
+// alias returns a copy of what the alias n stands for, in its place.
+func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
+	if x.active[n.Alias] {
+		return x.refuse(n, aliasCycle)
+	}
+	x.inAlias++
+	copied := *x.value(n.Alias, depth)
+	x.inAlias--
+	copied.Line, copied.Column = n.Line, n.Column
+	copied.HeadComment, copied.LineComment, copied.FootComment = n.HeadComment, n.LineComment, n.FootComment
+	return &copied
+}
+
+// mapping expands the entries of n in order. As in go.yaml.in/yaml/v2, a merge key
+// overrides the entries before it, and those behind it override what it merged.
+func (x *expander) mapping(n *yaml.Node, depth int) {
+	entries := n.Content
+	n.Tag, n.Style, n.Content = "", n.Style&yaml.FlowStyle, nil
+	merged := map[string]bool{}
+	index := map[string]int{}
+	set := func(key, value *yaml.Node, merging bool) {
+		name := nodeKey(key)
+		i, exists := index[name]
+		switch {
+		case !exists:
+			index[name] = len(n.Content)
+			n.Content = append(n.Content, key, value)
+		case !merging && !merged[name]:
+			x.refuse(key, duplicateKey)
+		default:
+			n.Content[i], n.Content[i+1] = key, value
+		}
+		merged[name] = merging
+	}
+	for i := 0; i+1 < len(entries); i += 2 {
+		if isMerge(entries[i]) {
+			x.merge(entries[i+1], depth, set)
+		} else if key := x.key(entries[i], depth); key != nil {
+			x.path = append(x.path, change.Key(nodeKey(key)))
+			set(key, x.value(entries[i+1], depth+1), false)
+			x.path = x.path[:len(x.path)-1]
+		}
+	}
+}
+
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+}
+
+// merge sets the entries of the map, or the list of maps, that a merge key has.
+func (x *expander) merge(n *yaml.Node, depth int, set func(key, value *yaml.Node, merging bool)) {
+	maps := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		maps = n.Content
+	}
+	for i := len(maps) - 1; i >= 0; i-- {
+		source := x.value(maps[i], depth)
+		if source.Kind != yaml.MappingNode {
+			x.refuse(maps[i], badMerge)
+			return
+		}
+		for j := 0; j+1 < len(source.Content); j += 2 {
+			set(source.Content[j], source.Content[j+1], true)
+		}
+	}
+}
+
+// key expands a key; it returns nil for one that cannot be a key.
+func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
+	key := x.value(n, depth)
+	if key.Kind != yaml.ScalarNode {
+		x.refuse(n, badKey)
+		return nil
+	}
+	if v, isString := resolve(key.Value); key.Style == 0 && !isString {
+		if v == nil {
+			x.refuse(n, nullKey)
+			return nil
+		}
+		if _, ok := keyText(v); !ok {
+			x.refuse(n, badKey)
+			return nil
+		}
+	}
+	return key
+}
+
+// scalar drops the tag of a scalar, and makes its text read as the tag says.
+func (x *expander) scalar(n *yaml.Node) {
+	tag := n.ShortTag()
+	tagged := n.Style&yaml.TaggedStyle != 0
+	n.Tag, n.Style = "", n.Style&^yaml.TaggedStyle
+	if !tagged {
+		if n.Style == 0 && isNotFinite(n.Value) {
+			x.refuse(n, notFinite)
+		}
+		return
+	}
+	value, isString := resolve(n.Value)
+	fits := true
+	switch tag {
+	case "!!null":
+		fits = !isString && value == nil
+	case "!!bool":
+		_, fits = value.(bool)
+	case "!!int":
+		switch value.(type) {
+		case int64, uint64:
+		default:
+			fits = false
+		}
+	case "!!float":
+		switch value.(type) {
+		case int64, float64:
+		default:
+			fits = false
+		}
+		fits = fits && !isNotFinite(n.Value)
+	case "!!binary":
+		data, err := base64.StdEncoding.DecodeString(n.Value)
+		n.Value, n.Style, fits = string([]rune(string(data))), yaml.DoubleQuotedStyle, err == nil
+		tag = "!!str"
+	case "!!timestamp":
+		fits, tag = isDate(n.Value), "!!str"
+	default:
+		tag = "!!str"
+	}
+	if !fits {
+		x.refuse(n, badTag)
+	}
+	if tag != "!!str" {
+		n.Style = 0
+	} else if n.Style == 0 {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+}
+
+// find returns the node at the path, or its deepest ancestor that exists.
+func (w *rewritten) find(path change.Path) *yaml.Node {
+	n := w.root
+	for _, e := range path {
+		var child *yaml.Node
+		switch {
+		case e.IsIndex() && n.Kind == yaml.SequenceNode && e.Index < len(n.Content):
+			child = n.Content[e.Index]
+		case !e.IsIndex() && n.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if nodeKey(n.Content[i]) == e.Key {
+					child = n.Content[i+1]
+				}
+			}
+		}
+		if child == nil {
+			break
+		}
+		n = child
+	}
+	return n
+}
+
+// at is the position of a node in the stream.
+func (w *rewritten) at(n *yaml.Node) source.Position {
+	return source.Position{File: w.stream.name, Line: w.line + n.Line, Column: n.Column}
+}
+
+func (w *rewritten) position(path change.Path) source.Position { return w.at(w.find(path)) }
+
+// positionIn is where the byte at an offset of the string at path stands. It is
+// exact for literal block scalars and for strings on one line without escapes.
+func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
+	n := w.find(path)
+	p := w.at(n)
+	if n.Kind != yaml.ScalarNode {
+		return p
+	}
+	before := n.Value[:min(max(offset, 0), len(n.Value))]
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		lines := strings.Count(before, "\n")
+		p.Line += 1 + lines
+		text := w.stream.line(p.Line)
+		indent := len(text) - len(strings.TrimLeft(text, " "))
+		p.Column = indent + 1 + len([]rune(before[strings.LastIndex(before, "\n")+1:]))
+	case !strings.Contains(n.Value, "\n"):
+		p.Column += len([]rune(before))
+		if n.Style != 0 {
+			p.Column++
+		}
+	}
+	return p
+}

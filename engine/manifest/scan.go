@@ -1,0 +1,687 @@
+package manifest
+
+import "strings"
+
+// maxDepth is how deep maps and lists may nest. The deepest schemas in
+// CustomResourceDefinitions need about half of it.
+const maxDepth = 200
+
+// A kind is what a node was written as.
+type kind uint8
+
+const (
+	absent kind = iota // no text at all, which reads as null
+	plain
+	singleQuoted
+	doubleQuoted
+	literal
+	folded
+	blockMap
+	blockSequence
+	flowMap
+	flowSequence
+)
+
+func (k kind) isScalar() bool   { return k < blockMap }
+func (k kind) isMap() bool      { return k == blockMap || k == flowMap }
+func (k kind) isSequence() bool { return k == blockSequence || k == flowSequence }
+func (k kind) isFlow() bool     { return k == flowMap || k == flowSequence }
+
+// Marks on a node.
+const (
+	multiline uint8 = 1 << iota // a plain or quoted scalar of several lines
+	escaped                     // a quoted scalar with escapes
+	resolved                    // a plain key that does not read as its own text
+	fromJSON                    // read as JSON
+	strict                      // a number keeps its type, as it does in JSON
+)
+
+// A node is a scalar, map or sequence on the tape. Its children follow it: the
+// items of a sequence, the keys and values of a map by turns.
+type node struct {
+	kind  kind
+	marks uint8
+	// column is where the entries of a block collection or the lines of a block
+	// scalar start, counted in bytes from 0.
+	column int32
+	// lead is where the indicator before the node stands: behind the colon of its
+	// key, or on the dash of its item. Keys, the root and what stands in flow
+	// collections have none.
+	lead int32
+	// start and end bound the text of the node. A block scalar ends before the line
+	// break of its last line.
+	start, end int32
+	// next is the index of the node behind this one and its children.
+	next int32
+}
+
+// A scanner lays the text of documents out on a tape. It understands the YAML that
+// people write and fails on everything else; it accepts nothing that
+// go.yaml.in/yaml/v2, which kubectl and the API server read with, reads otherwise.
+type scanner struct {
+	text  string
+	pos   int
+	end   int // where the document ends
+	line  int // where the current line starts
+	nodes []node
+	depth int
+	last  int   // where the last scalar or flow collection ended
+	outer int   // the column of the block collection around the current value, or -1
+	marks uint8 // what collections and numbers are marked with
+
+	failed   reason
+	failedAt int
+	problems []problem
+	seen     map[string]struct{}
+}
+
+// A problem is a reason to refuse a document that is well formed.
+type problem struct {
+	at  int
+	why reason
+}
+
+func (s *scanner) fail(at int, why reason) bool {
+	if s.failed == none {
+		s.failed, s.failedAt = why, at
+	}
+	return false
+}
+
+// document scans the text from start to end as one document and returns the index
+// of its root, or -1 for a document without content.
+func (s *scanner) document(start, end int) (root int, ok bool) {
+	s.marks = 0
+	s.pos, s.end, s.line = start, end, start
+	s.depth, s.last, s.failed = 0, start, none
+	root = len(s.nodes)
+	if s.token() {
+		if s.block(-1) && s.token() {
+			s.fail(s.pos, badIndentation)
+		}
+	}
+	switch {
+	case s.failed != none:
+		s.nodes = s.nodes[:root]
+		return -1, false
+	case len(s.nodes) == root:
+		return -1, true
+	}
+	return root, true
+}
+
+// token moves to the next token, over blanks, comments and line breaks, and reports
+// whether there is one.
+func (s *scanner) token() bool {
+	for s.pos < s.end {
+		switch s.text[s.pos] {
+		case ' ', '\r':
+			s.pos++
+		case '\n':
+			s.pos++
+			s.line = s.pos
+		case '#':
+			if s.pos > s.line && !isBlank(s.text[s.pos-1]) {
+				return s.fail(s.pos, outside)
+			}
+			s.pos = s.lineEnd(s.pos)
+		case '\t':
+			return s.fail(s.pos, tabIndentation)
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// rest moves to the end of the line, where nothing but a comment may stand.
+func (s *scanner) rest() bool {
+	i := s.pos
+	for isBlank(s.peek(i)) {
+		i++
+	}
+	switch s.peek(i) {
+	case 0, '\n', '\r':
+		s.pos = i
+		return true
+	case '#':
+		if i == s.pos {
+			return s.fail(i, outside)
+		}
+		s.pos = s.lineEnd(i)
+		return true
+	case ':':
+		return s.fail(i, nestedValue)
+	}
+	return s.fail(i, trailingText)
+}
+
+// block scans the value at the current token, which stands inside a collection at
+// column parent. A map may start here.
+func (s *scanner) block(parent int) bool {
+	if s.depth++; s.depth > maxDepth {
+		return s.fail(s.pos, tooDeep)
+	}
+	ok := s.blockValue(parent)
+	s.depth--
+	return ok
+}
+
+func (s *scanner) blockValue(parent int) bool {
+	column := s.pos - s.line
+	at := len(s.nodes)
+	switch c := s.text[s.pos]; c {
+	case '{', '[', '|', '>':
+		return s.inline(parent)
+	case '"', '\'':
+		s.open(blockMap, column)
+		if !s.quoted(c) {
+			return false
+		}
+		if s.atColon() {
+			return s.mapping(at, column)
+		}
+		s.nodes[at] = s.nodes[at+1]
+		s.nodes[at].next = int32(at + 1)
+		s.nodes = s.nodes[:at+1]
+		return s.rest()
+	case '-':
+		if s.blankAt(s.pos + 1) {
+			return s.sequence(column)
+		}
+	}
+	if !s.startsPlain() {
+		return s.failIndicator()
+	}
+	end, stop := s.plainLine(s.pos)
+	if s.peek(stop) != ':' {
+		return s.plainValue(parent, end, stop)
+	}
+	s.open(blockMap, column)
+	s.addKey(end)
+	s.pos = stop
+	return s.mapping(at, column)
+}
+
+// mapping scans the block map whose node stands at index m, from the colon of its
+// first key.
+func (s *scanner) mapping(m, column int) bool {
+	for {
+		s.pos++
+		if !s.mapValue(column) {
+			return false
+		}
+		if !s.token() || s.pos-s.line < column {
+			break
+		}
+		if s.pos-s.line > column {
+			return s.fail(s.pos, badIndentation)
+		}
+		if !s.key() {
+			return false
+		}
+	}
+	if s.failed != none {
+		return false
+	}
+	s.close(m)
+	s.checkKeys(m)
+	return true
+}
+
+// key scans a key of a block map up to its colon.
+func (s *scanner) key() bool {
+	switch c := s.text[s.pos]; {
+	case c == '"' || c == '\'':
+		if !s.quoted(c) {
+			return false
+		}
+		if !s.atColon() {
+			return s.fail(s.pos, missingColon)
+		}
+		return true
+	case c == '-' && s.blankAt(s.pos+1):
+		return s.fail(s.pos, itemInMap)
+	case !s.startsPlain():
+		return s.failIndicator()
+	}
+	end, stop := s.plainLine(s.pos)
+	if s.peek(stop) != ':' {
+		return s.fail(s.pos, missingColon)
+	}
+	s.addKey(end)
+	s.pos = stop
+	return true
+}
+
+// maxKey is how long a key may be before its colon must follow.
+const maxKey = 1000
+
+// atColon moves to the colon that makes the quoted scalar just scanned a key.
+func (s *scanner) atColon() bool {
+	key := s.nodes[len(s.nodes)-1]
+	i := s.pos
+	for s.peek(i) == ' ' {
+		i++
+	}
+	if s.peek(i) != ':' || !s.blankAt(i+1) || key.marks&multiline != 0 || i-int(key.start) > maxKey {
+		return false
+	}
+	s.pos = i
+	return true
+}
+
+// addKey adds the plain key from the current position to end.
+func (s *scanner) addKey(end int) {
+	n := node{kind: plain, start: int32(s.pos), end: int32(end), lead: -1, next: int32(len(s.nodes) + 1)}
+	text := s.text[s.pos:end]
+	switch v, isString := resolve(text); {
+	case len(text) > maxKey, text == "<<":
+		s.fail(s.pos, outside)
+	case isString:
+	case v == nil:
+		s.problems = append(s.problems, problem{s.pos, nullKey})
+	default:
+		n.marks |= resolved
+		if _, ok := keyText(v); !ok {
+			s.problems = append(s.problems, problem{s.pos, badKey})
+		}
+	}
+	s.nodes = append(s.nodes, n)
+}
+
+// mapValue scans the value behind a colon.
+func (s *scanner) mapValue(column int) bool {
+	lead, at := s.pos, len(s.nodes)
+	for isBlank(s.peek(s.pos)) {
+		s.pos++
+	}
+	ok := true
+	switch c := s.peek(s.pos); {
+	case c != 0 && c != '\n' && c != '\r' && c != '#':
+		ok = s.inline(column)
+	case !s.token() || s.pos-s.line < column:
+		s.absent(lead)
+	case s.pos-s.line > column:
+		ok = s.block(column)
+	case s.text[s.pos] == '-' && s.blankAt(s.pos+1):
+		ok = s.block(column)
+	default:
+		s.absent(lead)
+	}
+	if ok {
+		s.nodes[at].lead = int32(lead)
+	}
+	return ok
+}
+
+func (s *scanner) absent(at int) {
+	s.nodes = append(s.nodes, node{kind: absent, start: int32(at), end: int32(at), next: int32(len(s.nodes) + 1)})
+	s.last = at
+}
+
+// sequence scans the block sequence that starts at the current dash.
+func (s *scanner) sequence(column int) bool {
+	q := s.open(blockSequence, column)
+	for {
+		lead, at := s.pos, len(s.nodes)
+		s.pos++
+		for s.peek(s.pos) == ' ' {
+			s.pos++
+		}
+		ok := true
+		switch c := s.peek(s.pos); {
+		case c == '\t':
+			return s.fail(s.pos, tabIndentation)
+		case c != 0 && c != '\n' && c != '\r' && c != '#':
+			ok = s.block(column)
+		case s.token() && s.pos-s.line > column:
+			ok = s.block(column)
+		default:
+			s.absent(lead + 1)
+		}
+		if !ok {
+			return false
+		}
+		s.nodes[at].lead = int32(lead)
+		if !s.token() || s.pos-s.line < column {
+			break
+		}
+		if s.pos-s.line > column {
+			return s.fail(s.pos, badIndentation)
+		}
+		if s.text[s.pos] != '-' || !s.blankAt(s.pos+1) {
+			break
+		}
+	}
+	if s.failed != none {
+		return false
+	}
+	s.close(q)
+	return true
+}
+
+// inline scans a value that stands on the line of its key, where no block
+// collection may start, up to the end of its last line.
+func (s *scanner) inline(parent int) bool {
+	switch c := s.text[s.pos]; c {
+	case '{', '[':
+		s.outer = parent
+		return s.flow() && s.restOfFlow()
+	case '|', '>':
+		return s.blockScalar(parent)
+	case '"', '\'':
+		return s.quoted(c) && s.rest()
+	}
+	if !s.startsPlain() {
+		return s.failIndicator()
+	}
+	end, stop := s.plainLine(s.pos)
+	if s.peek(stop) == ':' {
+		return s.fail(stop, nestedValue)
+	}
+	return s.plainValue(parent, end, stop)
+}
+
+// restOfFlow is rest behind a flow collection, which may be a key.
+func (s *scanner) restOfFlow() bool {
+	if s.rest() {
+		return true
+	}
+	if s.failed == nestedValue {
+		s.failed = outside
+	}
+	return false
+}
+
+// startsPlain reports whether a plain scalar may start at the current token.
+func (s *scanner) startsPlain() bool {
+	switch s.text[s.pos] {
+	case ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`':
+		return false
+	case '-', '?', ':':
+		return !s.blankAt(s.pos + 1)
+	}
+	return true
+}
+
+// failIndicator fails at a character that starts no plain scalar.
+func (s *scanner) failIndicator() bool {
+	switch s.text[s.pos] {
+	case '-':
+		return s.fail(s.pos, itemNotAllowed)
+	case '&', '*', '!', '?', ':':
+		return s.fail(s.pos, outside)
+	}
+	return s.fail(s.pos, reservedCharacter)
+}
+
+// plainLine returns where the plain scalar that starts at i ends on its line, and
+// what character behind it stops it: a colon, a comment or the end of the line.
+func (s *scanner) plainLine(i int) (end, stop int) {
+	text := s.text[:s.end]
+	for end = i; i < len(text); i++ {
+		switch text[i] {
+		case ' ', '\t':
+			continue
+		case '\n', '\r':
+			return end, i
+		case ':':
+			if s.blankAt(i + 1) {
+				return end, i
+			}
+		case '#':
+			if isBlank(text[i-1]) {
+				return end, i
+			}
+		}
+		end = i + 1
+	}
+	return end, i
+}
+
+// plainValue scans the further lines of the plain scalar that starts at the current
+// position, and adds it.
+func (s *scanner) plainValue(parent, end, stop int) bool {
+	n := node{kind: plain, start: int32(s.pos)}
+	for s.peek(stop) != '#' {
+		i := s.nextLine(stop)
+		line := i
+		for i < s.end && (s.text[i] == ' ' || s.text[i] == '\n' || s.text[i] == '\r') {
+			if s.text[i] == '\n' {
+				line = i + 1
+			}
+			i++
+		}
+		if i >= s.end || i-line <= parent || s.text[i] == '#' {
+			break
+		}
+		if s.text[i] == '\t' {
+			return s.fail(i, tabIndentation)
+		}
+		n.marks |= multiline
+		s.line = line
+		end, stop = s.plainLine(i)
+		if s.peek(stop) == ':' {
+			return s.fail(stop, nestedValue)
+		}
+	}
+	n.end = int32(end)
+	s.pos = stop
+	s.addPlain(n)
+	return true
+}
+
+func (s *scanner) addPlain(n node) {
+	if isNotFinite(s.text[n.start:n.end]) {
+		s.problems = append(s.problems, problem{int(n.start), notFinite})
+	}
+	s.add(n)
+}
+
+// quoted scans the quoted scalar at the current position and moves behind it.
+func (s *scanner) quoted(quote byte) bool {
+	n := node{kind: singleQuoted, start: int32(s.pos)}
+	if quote == '"' {
+		n.kind = doubleQuoted
+	}
+	for i := s.pos + 1; i < s.end; i++ {
+		switch c := s.text[i]; {
+		case c == quote && quote == '\'' && s.peek(i+1) == '\'':
+			n.marks |= escaped
+			i++
+		case c == quote:
+			s.pos = i + 1
+			n.end = int32(s.pos)
+			s.add(n)
+			return true
+		case c == '\\' && quote == '"':
+			n.marks |= escaped
+			size := escapeSize(s.text[i:s.end])
+			if size == 0 {
+				return s.fail(i, badEscape)
+			}
+			i += size - 1
+			if s.text[i] == '\n' {
+				n.marks |= multiline
+				s.line = i + 1
+			}
+		case c == '\n':
+			n.marks |= multiline
+			s.line = i + 1
+		}
+	}
+	return s.fail(s.pos, openQuote)
+}
+
+// blockScalar scans the literal or folded scalar at the current position and moves
+// to the line behind it.
+func (s *scanner) blockScalar(parent int) bool {
+	n := node{kind: literal, start: int32(s.pos)}
+	if s.text[s.pos] == '>' {
+		n.kind = folded
+	}
+	size, chomp, indent := blockHeader(s.text[s.pos:s.end])
+	if size == 0 {
+		return s.fail(s.pos, badBlockHeader)
+	}
+	s.pos += size
+	last := s.pos
+	if !s.rest() {
+		return false
+	}
+	i := s.nextLine(s.pos)
+	if indent > 0 {
+		indent += max(parent, 0)
+	} else if indent = s.blockIndent(i, parent); indent < 0 {
+		return false
+	}
+	for i < s.end {
+		spaces := 0
+		for spaces < indent && s.peek(i+spaces) == ' ' {
+			spaces++
+		}
+		c := s.peek(i + spaces)
+		isBreak := c == 0 || c == '\n' || c == '\r'
+		if !isBreak && spaces < indent {
+			if c == '\t' {
+				return s.fail(i+spaces, tabIndentation)
+			}
+			break
+		}
+		end := s.lineEnd(i)
+		if (!isBreak || chomp == '+') && i < s.end {
+			last = end
+		}
+		i = s.nextLine(end)
+	}
+	n.column, n.end = int32(indent), int32(last)
+	s.add(n)
+	s.pos, s.line = i, i
+	return true
+}
+
+// blockIndent finds the column of a block scalar's lines, the first of which is at
+// i. It fails, with -1, where a leading blank line is longer than the first line
+// with text.
+func (s *scanner) blockIndent(i, parent int) int {
+	longest := 0
+	for i < s.end {
+		spaces := 0
+		for s.peek(i+spaces) == ' ' {
+			spaces++
+		}
+		switch s.peek(i + spaces) {
+		case 0, '\n', '\r':
+			longest = max(longest, spaces)
+			i = s.nextLine(i + spaces)
+			continue
+		case '\t':
+			s.fail(i+spaces, tabIndentation)
+			return -1
+		}
+		if spaces <= parent {
+			break
+		}
+		if longest > spaces {
+			s.fail(i, outside)
+			return -1
+		}
+		return max(spaces, 1)
+	}
+	return max(longest, parent+1, 1)
+}
+
+// add adds a scalar.
+func (s *scanner) add(n node) {
+	n.lead, n.next = -1, int32(len(s.nodes)+1)
+	s.nodes = append(s.nodes, n)
+	s.last = int(n.end)
+}
+
+// open adds a collection that starts at the current position.
+func (s *scanner) open(k kind, column int) int {
+	s.nodes = append(s.nodes, node{kind: k, marks: s.marks, column: int32(column), lead: -1, start: int32(s.pos)})
+	return len(s.nodes) - 1
+}
+
+// close ends the collection at index i behind its last child.
+func (s *scanner) close(i int) {
+	s.nodes[i].end = int32(s.last)
+	s.nodes[i].next = int32(len(s.nodes))
+}
+
+// checkKeys looks for keys that occur twice in the map at index m.
+func (s *scanner) checkKeys(m int) {
+	const few = 12 // up to here comparing all pairs is faster than hashing
+	t := tape{text: s.text, nodes: s.nodes}
+	var keys [few]string
+	count := 0
+	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
+		name := t.key(k)
+		if count == few {
+			s.manyKeys(t, m)
+			return
+		}
+		for _, other := range keys[:count] {
+			if other == name {
+				s.problems = append(s.problems, problem{int(s.nodes[k].start), duplicateKey})
+				break
+			}
+		}
+		keys[count] = name
+		count++
+	}
+}
+
+func (s *scanner) manyKeys(t tape, m int) {
+	if s.seen == nil {
+		s.seen = make(map[string]struct{})
+	}
+	clear(s.seen)
+	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
+		name := t.key(k)
+		if _, ok := s.seen[name]; ok {
+			s.problems = append(s.problems, problem{int(s.nodes[k].start), duplicateKey})
+		}
+		s.seen[name] = struct{}{}
+	}
+}
+
+// peek returns the character at i, 0 at the end of the document.
+func (s *scanner) peek(i int) byte {
+	if i < s.end {
+		return s.text[i]
+	}
+	return 0
+}
+
+func (s *scanner) blankAt(i int) bool {
+	switch s.peek(i) {
+	case 0, ' ', '\t', '\n', '\r':
+		return true
+	}
+	return false
+}
+
+// lineEnd returns where the line of i ends, before its line break.
+func (s *scanner) lineEnd(i int) int {
+	n := strings.IndexByte(s.text[i:s.end], '\n')
+	switch {
+	case n < 0:
+		return s.end
+	case n > 0 && s.text[i+n-1] == '\r':
+		return i + n - 1
+	}
+	return i + n
+}
+
+// nextLine returns where the line behind that of i starts.
+func (s *scanner) nextLine(i int) int {
+	if n := strings.IndexByte(s.text[i:s.end], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return s.end
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }

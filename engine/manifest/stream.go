@@ -1,0 +1,411 @@
+// Package manifest reads streams of Kubernetes manifests, in YAML and JSON, and
+// writes back what changed in them and nothing else.
+//
+// The bytes of a stream are kept. A scanner lays the text of every document out on
+// a tape of offsets; values are built from it when asked for, and an edit is a
+// splice in the text. YAML that the scanner does not understand (anchors and
+// aliases, tags, complex keys, …) goes, for that document alone, through the nodes
+// of go.yaml.in/yaml/v3, which are kyaml's: the document is rewritten without what
+// the scanner lacks, and that text stands in its place once it is edited.
+//
+// Scalars mean what kubectl and the API server read: YAML 1.1 as
+// sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
+//
+// Laws:
+//
+//	Bytes is the input if no document was set, or all to what they were
+//	after d.Set(o), reading Bytes again gives an object equal to o in place of d,
+//	and every other object as before
+//	a document that the scanner takes reads as sigs.k8s.io/yaml reads it
+//
+// No diagnostic holds a scalar of a manifest, which may be secret; it names a
+// position and, where the document has a kind, the path of the field.
+//
+// The files in order: stream.go (Stream, Read, Join), scan.go and flow.go (text to
+// tape), scalar.go and decode.go (what scalars mean), tape.go (tape to values),
+// node.go (what the scanner leaves over), list.go (lists, ResourceList),
+// document.go (Document), position.go, edit.go with editmap.go, editlist.go and
+// editflow.go (values to splices), emit.go and quote.go (values to text),
+// splice.go (splices to text), diagnose.go (reasons to refuse).
+package manifest
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Stream is a sequence of documents in one text.
+type Stream struct {
+	name  string
+	text  string
+	tape  *tape
+	units []*unit
+	docs  []*Document
+	list  *ResourceList
+	lines func() []int32
+}
+
+// A unit is what stands between two document separators of a stream.
+type unit struct {
+	stream *Stream
+	// start and end bound the unit in the stream's text.
+	start, end int
+	// tape and roots are where its documents are: on the stream's tape, or on one of
+	// their own with a rewritten text.
+	tape      *tape
+	roots     []int
+	rewritten *rewritten
+	docs      []*Document
+	results   []splice
+}
+
+// Read splits data into documents. name is how positions name the file, "-" for
+// standard input. Documents that cannot be read are left out, and a diagnostic
+// says why; there is one at least for each of them.
+func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
+	s := &Stream{name: name, text: string(data)}
+	s.tape = &tape{text: s.text}
+	s.lines = sync.OnceValue(func() []int32 { return lineStarts(s.text) })
+	r := reader{stream: s}
+	switch {
+	case len(s.text) > math.MaxInt32:
+		s.text = s.text[:0]
+		r.refuse(0, tooLarge)
+	case isUTF16(s.text):
+		r.refuse(0, utf16Text)
+	default:
+		r.scan.text = s.text
+		r.scan.nodes = make([]node, 0, len(s.text)/16)
+		r.findOddities()
+		r.split()
+		s.tape.nodes = r.scan.nodes
+		r.list()
+	}
+	source.Sort(r.found)
+	return s, r.found
+}
+
+// Name is the name that the stream was read under.
+func (s *Stream) Name() string { return s.name }
+
+// Documents returns every object of the stream in order. The items of a List, of a
+// typed list (ConfigMapList) and of a ResourceList stand in place of the list.
+func (s *Stream) Documents() []*Document { return s.docs }
+
+// Bytes returns the stream with all edits; the very bytes that were read if there
+// are none.
+func (s *Stream) Bytes() []byte {
+	var out []byte
+	done := 0
+	for _, u := range s.units {
+		if text, changed := u.edited(); changed {
+			out = append(out, s.text[done:u.start]...)
+			out = append(out, text...)
+			done = u.end
+		}
+	}
+	return append(out, s.text[done:]...)
+}
+
+// edited returns the text of the unit with its edits, and whether there are any.
+func (u *unit) edited() (string, bool) {
+	var all []splice
+	for _, d := range u.docs {
+		all = append(all, d.splices...)
+	}
+	if all = append(all, u.results...); len(all) == 0 {
+		return "", false
+	}
+	if u.rewritten != nil {
+		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak()), true
+	}
+	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak()), true
+}
+
+// lineBreak is the line break of the unit: that of its first line.
+func (u *unit) lineBreak() string {
+	text := u.stream.text[u.start:u.end]
+	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+		return "\r\n"
+	} else if i < 0 && strings.Contains(u.stream.text[:u.start], "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// Join makes one stream of several: a missing line break is added between them, and
+// a document separator where one is needed.
+func Join(streams []*Stream) []byte {
+	var out []byte
+	for _, s := range streams {
+		text := s.Bytes()
+		if len(out) == 0 {
+			out = text
+			continue
+		}
+		if text = bytes.TrimPrefix(text, []byte(byteOrderMark)); len(text) == 0 {
+			continue
+		}
+		lineBreak := "\n"
+		if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+			lineBreak = "\r\n"
+		}
+		if !bytes.HasSuffix(out, []byte("\n")) {
+			out = append(out, lineBreak...)
+		}
+		if !startsWithSeparator(text) {
+			out = append(append(out, "---"...), lineBreak...)
+		}
+		out = append(out, text...)
+	}
+	return out
+}
+
+func startsWithSeparator(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, []byte("---"))
+	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
+}
+
+const byteOrderMark = "\ufeff"
+
+func isUTF16(text string) bool {
+	if len(text) < 2 {
+		return false
+	}
+	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
+}
+
+// A reader fills a stream.
+type reader struct {
+	stream *Stream
+	scan   scanner
+	// odd are the places of characters that the scanner does not know to be line
+	// breaks, or that only JSON may hold; bad are those that nothing may hold.
+	odd, bad []oddity
+	found    []source.Diagnostic
+}
+
+type oddity struct {
+	at  int
+	why reason
+}
+
+func (r *reader) refuse(at int, why reason) {
+	r.refuseAt(r.stream.position(at), why)
+}
+
+func (r *reader) refuseAt(at source.Position, why reason) {
+	e := explanations[why]
+	r.found = append(r.found, source.Errorf(at, e.code, "%s", e.message).With(e.advice))
+}
+
+// findOddities looks at every character once.
+func (r *reader) findOddities() {
+	text := r.stream.text
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case ' ' <= c && c < 0x7f, c == '\n', c == '\t':
+		case c == '\r':
+			if i+1 == len(text) || text[i+1] != '\n' {
+				r.odd = append(r.odd, oddity{i, outside})
+			}
+		case c == 0x7f:
+			r.odd = append(r.odd, oddity{i, controlCharacter})
+		case c < ' ':
+			r.bad = append(r.bad, oddity{i, controlCharacter})
+		default:
+			char, size := utf8.DecodeRuneInString(text[i:])
+			switch {
+			case char == utf8.RuneError && size == 1:
+				r.bad = append(r.bad, oddity{i, notUTF8})
+			case char == 0x85, char == 0x2028, char == 0x2029, char == 0xfeff:
+				r.odd = append(r.odd, oddity{i, outside})
+			case char < 0xa0, char == 0xfffe, char == 0xffff:
+				r.odd = append(r.odd, oddity{i, controlCharacter})
+			}
+			i += size - 1
+		}
+	}
+}
+
+// within returns the first of places from start to end.
+func within(places []oddity, start, end int) (oddity, bool) {
+	i, _ := slices.BinarySearchFunc(places, start, func(o oddity, at int) int { return o.at - at })
+	if i < len(places) && places[i].at < end {
+		return places[i], true
+	}
+	return oddity{}, false
+}
+
+// split cuts the stream at its document separators and reads what is between.
+func (r *reader) split() {
+	text := r.stream.text
+	exact := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
+	for at := len(text) - len(strings.TrimPrefix(text, byteOrderMark)); ; exact = false {
+		end := separator(text, at)
+		r.unit(at, end, exact)
+		if end == len(text) {
+			return
+		}
+		stop := lineEnd(text, end)
+		if rest := strings.TrimLeft(text[end+3:stop], " \t\r"); rest != "" && (rest[0] != '#' || text[end+3] == '#') {
+			r.refuse(stop-len(rest), separatorContent)
+		}
+		at = min(stop+1, len(text))
+	}
+}
+
+// separator finds the first line from at on that starts with ---.
+func separator(text string, at int) int {
+	if strings.HasPrefix(text[at:], "---") {
+		return at
+	}
+	if i := strings.Index(text[at:], "\n---"); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// lineEnd returns where the line of i ends; a carriage return is part of the line.
+func lineEnd(text string, i int) int {
+	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// unit reads the text from start to end, which holds one document, none, or several
+// JSON objects.
+func (r *reader) unit(start, end int, exact bool) {
+	text := r.stream.text
+	if strings.HasPrefix(text[start:end], byteOrderMark) {
+		start += len(byteOrderMark)
+	}
+	if bad, ok := within(r.bad, start, end); ok {
+		r.refuse(bad.at, bad.why)
+		return
+	}
+	u := &unit{stream: r.stream, start: start, end: end, tape: r.stream.tape}
+	stop := r.documentEnd(start, end)
+	first := firstToken(text, start, stop)
+	r.scan.problems = nil
+	switch {
+	case first == stop:
+		return
+	case text[first] == '%' && (first == start || text[first-1] == '\n'):
+		r.refuse(first, directive)
+		return
+	case text[first] == '{' && r.jsonUnit(u, first, stop, exact):
+	default:
+		r.yamlUnit(u, stop)
+	}
+	r.stream.units = append(r.stream.units, u)
+}
+
+// documentEnd returns where the document from start to end ends: before its "..."
+// if it has one, behind which there may be only comments.
+func (r *reader) documentEnd(start, end int) int {
+	text := r.stream.text[:end]
+	for at := start; ; {
+		if strings.HasPrefix(text[at:], "...") && (at+3 == end || strings.IndexByte(" \t\r\n", text[at+3]) >= 0) {
+			if rest := firstToken(text, at+3, end); rest < end {
+				r.refuse(rest, afterEnd)
+			}
+			return at
+		}
+		i := strings.Index(text[at:], "\n...")
+		if i < 0 {
+			return end
+		}
+		at += i + 1
+	}
+}
+
+// firstToken returns where the first text from start to end is that is no comment.
+func firstToken(text string, start, end int) int {
+	for i := start; i < end; i++ {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n':
+		case '#':
+			i = lineEnd(text[:end], i)
+		default:
+			return i
+		}
+	}
+	return end
+}
+
+// jsonUnit reads JSON objects, one behind the other. It reports false, having read
+// nothing, if the first is no JSON.
+func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
+	for at := first; at < end; {
+		root, stop, ok := r.scan.json(at, end, exact)
+		if !ok && at == first {
+			r.scan.problems = nil
+			return false
+		}
+		if !ok {
+			r.refuse(r.scan.failedAt, r.scan.failed)
+			return true
+		}
+		r.accept(u, root)
+		at = firstToken(r.stream.text, stop, end)
+		if at < end && r.stream.text[at] != '{' {
+			r.refuse(at, afterJSON)
+			return true
+		}
+	}
+	return true
+}
+
+// yamlUnit reads one YAML document.
+func (r *reader) yamlUnit(u *unit, end int) {
+	odd, isOdd := within(r.odd, u.start, end)
+	if isOdd && odd.why != outside {
+		r.refuse(odd.at, odd.why)
+		return
+	}
+	if !isOdd {
+		root, ok := r.scan.document(u.start, end)
+		if ok && root >= 0 {
+			r.accept(u, root)
+		}
+		if ok {
+			return
+		}
+		r.scan.problems = nil
+		if r.scan.failed == tooDeep {
+			r.refuse(r.scan.failedAt, tooDeep)
+			return
+		}
+	}
+	r.rewrite(u, end, isOdd)
+}
+
+// accept takes the root that the scanner has found, or refuses it for what is
+// wrong with it.
+func (r *reader) accept(u *unit, root int) {
+	t := &tape{text: r.scan.text, nodes: r.scan.nodes}
+	if !t.nodes[root].kind.isMap() {
+		r.refuse(int(t.nodes[root].start), notObject)
+		return
+	}
+	if len(r.scan.problems) == 0 {
+		u.roots = append(u.roots, root)
+		return
+	}
+	hasKind := t.lookupString(root, "kind") != ""
+	for _, p := range r.scan.problems {
+		r.refuse(p.at, p.why)
+		if hasKind {
+			r.found[len(r.found)-1].Field = t.pathTo(root, p.at).String()
+		}
+	}
+	r.scan.problems = nil
+}

@@ -1,0 +1,128 @@
+package manifest
+
+// A tape is the text of documents and the nodes that a scanner found in it.
+type tape struct {
+	text  string
+	nodes []node
+}
+
+// key is the text of the key at index k, as it reads.
+func (t *tape) key(k int) string {
+	n := &t.nodes[k]
+	if n.marks&resolved != 0 {
+		v, _ := resolve(t.text[n.start:n.end])
+		name, _ := keyText(v)
+		return name
+	}
+	return t.string(n)
+}
+
+// string is the text of the scalar n, as it reads if it is a string.
+func (t *tape) string(n *node) string {
+	switch {
+	case n.kind == plain && n.marks&multiline == 0:
+		return t.text[n.start:n.end]
+	case (n.kind == singleQuoted || n.kind == doubleQuoted) && n.marks&(multiline|escaped) == 0:
+		return t.text[n.start+1 : n.end-1]
+	}
+	d := decoder{want: -1, out: make([]byte, 0, n.end-n.start)}
+	d.scalar(t.text, n)
+	return string(d.out)
+}
+
+// value builds the value of the node at index i.
+func (t *tape) value(i int) any {
+	switch n := &t.nodes[i]; {
+	case n.kind.isMap():
+		return t.object(i)
+	case n.kind.isSequence():
+		list := make([]any, 0, t.count(i))
+		for item := i + 1; item < int(n.next); item = int(t.nodes[item].next) {
+			list = append(list, t.value(item))
+		}
+		return list
+	case n.kind == absent:
+		return nil
+	case n.kind != plain:
+		return t.string(n)
+	case n.marks&strict != 0:
+		return strictValue(t.text[n.start:n.end])
+	default:
+		return plainValue(t.string(n))
+	}
+}
+
+// strictValue is the value of true, false, null or a number in JSON.
+func strictValue(text string) any {
+	switch text[0] {
+	case 't':
+		return true
+	case 'f':
+		return false
+	case 'n':
+		return nil
+	}
+	v, _ := jsonNumber(text) // the scanner has refused what is out of range
+	return v
+}
+
+// object builds the value of the map at index i.
+func (t *tape) object(i int) map[string]any {
+	object := make(map[string]any, t.count(i)/2)
+	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
+		object[t.key(k)] = t.value(k + 1)
+	}
+	return object
+}
+
+// count is the number of children of the collection at index i.
+func (t *tape) count(i int) int {
+	count := 0
+	for child := i + 1; child < int(t.nodes[i].next); child = int(t.nodes[child].next) {
+		count++
+	}
+	return count
+}
+
+// lookup returns the index of the value under name in the map at index i, or -1.
+func (t *tape) lookup(i int, name string) int {
+	if !t.nodes[i].kind.isMap() {
+		return -1
+	}
+	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
+		if t.key(k) == name {
+			return k + 1
+		}
+	}
+	return -1
+}
+
+// item returns the index of an item of the sequence at index i, or -1.
+func (t *tape) item(i, index int) int {
+	if !t.nodes[i].kind.isSequence() {
+		return -1
+	}
+	for item := i + 1; item < int(t.nodes[i].next); item = int(t.nodes[item].next) {
+		if index == 0 {
+			return item
+		}
+		index--
+	}
+	return -1
+}
+
+// lookupString returns the string at a path of keys below the node at index i, ""
+// if there is none.
+func (t *tape) lookupString(i int, path ...string) string {
+	for _, name := range path {
+		if i = t.lookup(i, name); i < 0 {
+			return ""
+		}
+	}
+	if n := &t.nodes[i]; n.kind.isScalar() {
+		if s, ok := t.value(i).(string); ok {
+			return s
+		}
+	}
+	return ""
+}
