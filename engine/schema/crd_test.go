@@ -252,3 +252,34 @@ func TestCRDProblems(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAddCRD: whatever the definition, there is no panic, the same problems are found
+// again, and the kinds that are known have a type that merges.
+func FuzzAddCRD(f *testing.F) {
+	f.Add(gadget)
+	f.Add(strings.ReplaceAll(gadget, `"string"`, `[{}]`))
+	f.Add(strings.ReplaceAll(gadget, `"type":"object"`, `"type":"array"`))
+	f.Add(strings.ReplaceAll(gadget, `["a","b"]`, `[{},3]`))
+	f.Add(strings.ReplaceAll(gadget, `"properties":`, `"items":`))
+	f.Fuzz(func(t *testing.T, definition string) {
+		value, err := decodeJSON([]byte(definition))
+		crd, ok := value.(map[string]any)
+		if err != nil || !ok {
+			return
+		}
+		r := Builtin()
+		problems := r.AddCRD(crd)
+		again := Builtin().AddCRD(crd)
+		if !slices.EqualFunc(problems, again, func(a, b FieldError) bool { return a.Error() == b.Error() }) {
+			t.Errorf("first %v, then %v", problems, again)
+		}
+		for _, k := range r.added {
+			if k.Type() == nil || k.Type().FieldType("metadata") == nil {
+				t.Errorf("%v has the type %+v", k.Kind, k.Type())
+			}
+			if _, err := k.Merge(map[string]any{"kind": k.Kind.Kind}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

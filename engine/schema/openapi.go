@@ -52,7 +52,7 @@ func (r *Registry) openAPIKind(name gvk.Kind, root *Type, served map[gvk.Kind]*K
 	case known != nil:
 		k.Resource, k.Namespaced, k.Subresources = known.Resource, known.Namespaced, known.Subresources
 	}
-	k.Custom = builtin.lookup(name) == nil && !strings.HasPrefix(root.Name, "io.k8s.")
+	k.Custom = builtin.lookup(name) == nil && !strings.HasPrefix(root.Name, kubernetes)
 	return k
 }
 
@@ -142,6 +142,7 @@ func convertComponents(components map[string]any) (map[string]*Type, error) {
 		case rawExtension:
 			t.Scalar, t.AtomicMap = Untyped, true
 		default:
+			c.custom = !strings.HasPrefix(name, kubernetes)
 			*t = c.inline(node, false)
 			t.Name = name
 		}
@@ -156,8 +157,12 @@ func convertComponents(components map[string]any) (map[string]*Type, error) {
 	return c.components, nil
 }
 
-// The components whose types do not follow from their schema.
 const (
+	// kubernetes begins the names of components that are Go types of Kubernetes.
+	// Others are taken for custom resources.
+	kubernetes = "io.k8s."
+
+	// The components whose types do not follow from their schema.
 	quantity     = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 	rawExtension = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 )

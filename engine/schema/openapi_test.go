@@ -84,6 +84,9 @@ func TestAddOpenAPI(t *testing.T) {
 	if next := gizmo.Type().FieldType("next"); next != gizmo.Type() {
 		t.Error("the reference to itself is lost")
 	}
+	if !gizmo.Type().Prunes {
+		t.Error("the server drops what the schema of a custom resource does not declare")
+	}
 	if either := gizmo.Type().FieldType("either"); either.AtomicMap || either.FieldType("a") == nil {
 		t.Errorf("either: %+v", either)
 	}

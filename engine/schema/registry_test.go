@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -165,4 +166,28 @@ func TestCompareVersions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestConcurrent uses kinds from many sides at once; the race detector looks on.
+func TestConcurrent(t *testing.T) {
+	r := Builtin()
+	l := &library{text: &builtinText}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for _, k := range r.Kinds() {
+				if same := r.Lookup(k.Kind); same != k || same.Type() != k.Type() {
+					t.Errorf("%v is found twice", k.Kind)
+				}
+				if l.lookup(k.Kind).Type() == nil {
+					t.Errorf("%v has no type", k.Kind)
+				}
+			}
+			pod := r.Lookup(gvk.Parse("v1", "Pod"))
+			if _, err := pod.Merge(map[string]any{"kind": "Pod"}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
