@@ -1,19 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // admit runs the policies on one target, as the mutating admission of an API server
 // does.
 func (r *run) admit(t *target) {
-	t.raw = t.Document.Object()
-	t.hidden = hideClientAnnotations(t.raw)
 	view, err := r.view(t.place, t.raw)
 	if err != nil {
 		r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
@@ -42,6 +42,14 @@ func (r *run) view(p place, object map[string]any) (map[string]any, error) {
 		return change.CloneObject(object), nil
 	}
 	return admission.View(p.kind, object, p.namespace)
+}
+
+// redefault is the admission view of an object that a policy has changed.
+func (r *run) redefault(kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	if r.settings.Defaulting == "off" {
+		return object, nil
+	}
+	return admission.Redefault(kind, object)
 }
 
 // requestFor makes the request that sends a target to the cluster.
@@ -85,6 +93,8 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
+	// denial is why the request would be denied, when replaying.
+	denial string
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;
@@ -126,6 +136,9 @@ func (a *admitting) onePass(program policy.Program) bool {
 	if dirty {
 		a.requireInvoked()
 		a.dirty = true
+		if err := a.convert(); err != nil {
+			return a.reject(policy.Failure{Err: err})
+		}
 	}
 	for _, f := range a.failures {
 		if !f.Ignored {
@@ -183,7 +196,7 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy
 		a.notApplied(*step.NotApplied)
 		return nil
 	}
-	next, err := a.view(a.target.place, step.Object)
+	next, err := a.redefault(a.target.kind, step.Object)
 	if err != nil {
 		failure := invocation.Deny(err)
 		failure.ID, failure.At = step.ID, step.At
@@ -194,6 +207,19 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy
 	}
 	a.request.Object = next
 	return nil
+}
+
+// convert makes the object of the request anew at the end of a pass, as a server does
+// by converting it to its internal form and back.
+func (a *admitting) convert() error {
+	namespace, _ := change.Keys("metadata", "namespace").Get(a.request.Object)
+	p := a.target.place
+	p.namespace, _ = namespace.(string)
+	view, err := a.view(p, a.request.Object)
+	if err == nil {
+		a.request.Object = view
+	}
+	return err
 }
 
 // requireInvoked has everything that ran so far, and asked for it, run again.
@@ -214,7 +240,11 @@ func (a *admitting) notApplied(reasons ...policy.NotApplied) {
 // message.
 func (a *admitting) reject(failures ...policy.Failure) bool {
 	for _, f := range failures {
-		if !f.Ignored || f.Abort {
+		switch {
+		case f.Ignored && !f.Abort:
+		case a.replaying:
+			a.denial = cmp.Or(a.denial, f.Err.Error())
+		default:
 			a.deny(a.target, f)
 		}
 	}
@@ -239,16 +269,18 @@ func (r *run) replay(t *target) {
 	if admitted && change.Equal(t.After, again.request.Object) {
 		return
 	}
-	severity := source.Warning
+	d := source.Diagnostic{
+		At: t.Document.At(nil), Severity: source.Warning, Code: "not-idempotent",
+		Message: "the policies would change their own output again when the cluster runs them",
+		Advice:  "a policy should check whether its change has been made already",
+	}
 	if r.settings.NonIdempotent == "fail" {
-		severity = source.Error
+		d.Severity = source.Error
 	}
-	for _, c := range change.Diff(t.After, again.request.Object, t.kind.Type()) {
-		r.about(t, source.Diagnostic{
-			At: t.Document.At(nil), Severity: severity, Code: "not-idempotent", Field: c.Path.String(),
-			Message: "the policies would change their own output again when the cluster runs them",
-			Advice:  "a policy should check whether its change has been made already",
-		})
-		return
+	if !admitted {
+		d.Message = "the policies would deny their own output when the cluster runs them: " + again.denial
+	} else {
+		d.Field = change.Diff(t.After, again.request.Object, t.kind.Type())[0].Path.String()
 	}
+	r.about(t, d)
 }

@@ -16,7 +16,7 @@ type sorted struct {
 	// local documents never reach a cluster; they are emitted as they are, and give
 	// context.
 	local   []*manifest.Document
-	targets []*manifest.Document
+	targets []*target
 }
 
 // sortDocuments says what each document is.
@@ -24,14 +24,17 @@ func (s *Set) sortDocuments(streams []*manifest.Stream) sorted {
 	var docs sorted
 	for _, stream := range streams {
 		for _, d := range stream.Documents() {
-			switch {
-			case s.language(d.Kind()) >= 0:
+			if s.language(d.Kind()) >= 0 {
 				docs.policies = append(docs.policies, d)
-			case isLocal(d.Kind(), d.Object()):
-				docs.local = append(docs.local, d)
-			default:
-				docs.targets = append(docs.targets, d)
+				continue
 			}
+			object := d.Object()
+			if isLocal(d.Kind(), object) {
+				docs.local = append(docs.local, d)
+				continue
+			}
+			hidden := hideClientAnnotations(object)
+			docs.targets = append(docs.targets, &target{Manifest: &Manifest{Document: d}, raw: object, hidden: hidden})
 		}
 	}
 	return docs
@@ -74,8 +77,9 @@ func (p place) id() string {
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
-// checkIdentity reports what a document must have to be an object.
-func checkIdentity(d *manifest.Document) []source.Diagnostic {
+// checkIdentity reports what a target must have to be an object.
+func (t *target) checkIdentity() []source.Diagnostic {
+	d := t.Document
 	var diagnostics []source.Diagnostic
 	missing := func(field string) {
 		diagnostics = append(diagnostics, source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", field).
@@ -88,7 +92,7 @@ func checkIdentity(d *manifest.Document) []source.Diagnostic {
 		missing("kind")
 	}
 	if d.Name() == "" {
-		if _, ok := change.Keys("metadata", "generateName").Get(d.Object()); !ok && len(diagnostics) == 0 {
+		if _, ok := change.Keys("metadata", "generateName").Get(t.raw); !ok && len(diagnostics) == 0 {
 			missing("metadata.name")
 		}
 	}

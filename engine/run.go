@@ -81,12 +81,9 @@ func (r *run) prepare(docs sorted) {
 	for _, d := range docs.local {
 		r.report(addDefinition(r.schemas, d, d.Object())...)
 	}
-	for _, d := range docs.targets {
-		if problems := checkIdentity(d); len(problems) > 0 {
-			r.report(problems...)
-			continue
-		}
-		r.targets = append(r.targets, &target{Manifest: &Manifest{Document: d}})
+	r.targets = docs.targets
+	for _, t := range r.targets {
+		r.report(t.checkIdentity()...)
 	}
 	if r.outcome.Invalid {
 		return

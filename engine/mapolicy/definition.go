@@ -66,8 +66,9 @@ func (l *Language) definition(r *reader) *definition {
 	return d
 }
 
-// name reads metadata.name.
+// name reads metadata.name, and checks the rest of the metadata on the way.
 func (r *reader) name() string {
+	r.ownerReferences(r.root.at("metadata").at("ownerReferences"))
 	n := r.root.at("metadata").at("name")
 	if n.text() == "" {
 		r.required(n, "name or generateName is required")
@@ -77,6 +78,19 @@ func (r *reader) name() string {
 		r.invalid(n, "Invalid value: %q: %s", n.text(), problem)
 	}
 	return n.text()
+}
+
+// ownerReferences checks what every object's metadata must have. The server's field
+// paths leave out the index.
+func (r *reader) ownerReferences(n node) {
+	for _, item := range n.items() {
+		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
+			if field := item.at(name); field.text() == "" {
+				r.invalid(field, "Invalid value: \"\": must not be empty")
+				r.problems[len(r.problems)-1].Field = n.path.Key(name).String()
+			}
+		}
+	}
 }
 
 func (r *reader) failurePolicy(n node) (ignore bool) {

@@ -115,12 +115,11 @@ func (l *Language) decodes(r *reader) bool {
 		r.advise(change.Keys("apiVersion"), fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
 		return false
 	}
-	known = true
-	for _, e := range l.schemas.Lookup(kind).Type().Check(r.root.value) {
-		known = false
-		r.report(source.Diagnostic{At: r.document.At(e.Path), Message: fmt.Sprintf("%s in version %q cannot be handled as a %[1]s: %s", kind.Kind, kind.Version, e.Text)}, e.Path)
+	problems := l.schemas.Lookup(kind).Type().Check(r.root.value)
+	for _, p := range problems {
+		r.advise(p.Path, p.Text, "")
 	}
-	return known
+	return len(problems) == 0
 }
 
 func (l *Language) servedVersions() string {

@@ -1,6 +1,7 @@
 package mapolicy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jsonpatch"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -75,11 +77,17 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	}
 }
 
-// mutate runs one mutation and fills in the step's result.
+// mutate runs one mutation and fills in the step's result. Where matchPolicy led to
+// another version of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the
+// result of whatever mutation.
 func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	deny := func(err error) {
 		failure := i.Deny(err)
 		step.Failure = &failure
+	}
+	if i.kind != r.Kind && !r.Kind.Custom {
+		deny(fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.kind.Version, i.kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
+		return
 	}
 	namespace, known, err := r.NamespaceObject()
 	if err != nil {
@@ -95,7 +103,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	if !known && activation.ReadNamespace() {
 		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
 	}
-	var refused *schema.DecodeError
+	var refused undecodable
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: "a test operation of the patch failed, so none of it was applied"}
@@ -104,10 +112,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	case err != nil:
 		deny(err)
 	case i.kind != r.Kind:
-		step.Object, err = i.convertBack(step.Object, r.Kind)
-		if err != nil {
-			deny(err)
-		}
+		step.Object = inVersion(step.Object, r.Kind)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
 		step.Object = nil
@@ -138,31 +143,47 @@ func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) 
 		}
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
-	if i.kind.Custom {
-		return patched, nil
-	}
-	return patched, i.kind.StrictDecode(patched)
+	return patched, i.decodes(patched, r)
 }
 
-// object is the object in the version in which the policy matched it. Custom
-// resources are the same in every version but for their apiVersion, as far as a
-// conversion without a webhook goes.
+// undecodable is the error of a patch whose result a server cannot read. It ends the
+// request whatever the policy's failurePolicy.
+type undecodable struct{ error }
+
+// decodes reports what keeps a server from reading a patched object. It reads it as
+// what the object now says it is, even if the patch changed that.
+func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
+	apiVersion, _ := patched["apiVersion"].(string)
+	name, _ := patched["kind"].(string)
+	kind := gvk.Parse(cmp.Or(apiVersion, i.kind.APIVersion()), cmp.Or(name, i.kind.Kind.Kind))
+	if i.kind.Custom || i.kind.Unknown {
+		return nil
+	}
+	other := r.Schemas.Lookup(kind)
+	if other == nil {
+		return undecodable{fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.APIVersion())}
+	}
+	if err := other.StrictDecode(patched); err != nil {
+		return undecodable{err}
+	}
+	if kind != i.kind.Kind {
+		return undecodable{fmt.Errorf("a patch must not make a %s of the object", kind)}
+	}
+	return nil
+}
+
+// object is the object in the version in which the policy matched it.
 func (i *invocation) object(object map[string]any) map[string]any {
-	if object["apiVersion"] == i.kind.APIVersion() {
+	return inVersion(object, i.kind)
+}
+
+// inVersion gives a custom resource another version: they are the same in every
+// version but for their apiVersion, as far as conversion without a webhook goes.
+func inVersion(object map[string]any, kind *schema.Kind) map[string]any {
+	if object["apiVersion"] == kind.APIVersion() {
 		return object
 	}
 	object = maps.Clone(object)
-	object["apiVersion"] = i.kind.APIVersion()
-	return object
-}
-
-// convertBack gives a patched object the version of the request again. kube-apiserver
-// 1.32 to 1.37 fails to do so for its own types.
-func (i *invocation) convertBack(object map[string]any, kind *schema.Kind) (map[string]any, error) {
-	if !kind.Custom {
-		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.kind.Version, i.kind.Kind.Kind, kind.Version, kind.Kind.Kind)
-	}
-	object = maps.Clone(object)
 	object["apiVersion"] = kind.APIVersion()
-	return object, nil
+	return object
 }

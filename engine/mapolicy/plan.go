@@ -72,7 +72,7 @@ func (p *program) planDefinition(d *definition, r *policy.Request, plan *policy.
 	}
 }
 
-func (p *program) planBinding(d *definition, b *binding, paramKind *paramKind, decision match.Decision, r *policy.Request, plan *policy.Plan) {
+func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind, decision match.Decision, r *policy.Request, plan *policy.Plan) {
 	fail := func(err error) {
 		plan.Failures = append(plan.Failures, d.failure(b, fmt.Errorf("failed to configure binding: %w", err)))
 	}

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// recorded is what a real API server answered in a case (see the README of the
+// corpus).
+type recorded struct {
+	Manifests map[string]struct {
+		Result  int
+		Message string `json:"result_message"`
+	}
+	Policies map[string]struct {
+		Code    int
+		Message string
+	}
+}
+
+// recordedRequest is how the corpus was recorded.
+var recordedRequest = Options{
+	DryRun:     true,
+	Authorizer: "allow",
+	User:       policy.User{Name: "oracle-admin", UID: "oracle-uid", Groups: []string{"system:masters", "system:authenticated"}},
+}
+
+// TestRecorded runs the policies and manifests of every recorded case and compares
+// with what kube-apiserver answered. Cases that are known to differ are listed, with
+// the reason, in testdata/exceptions.txt; one that does not differ any more fails.
+func TestRecorded(t *testing.T) {
+	exceptions := readExceptions(t)
+	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
+		cases, err := filepath.Glob(filepath.Join(root, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cases) == 0 {
+			t.Logf("%s: not there, skipped", root)
+			continue
+		}
+		agree := 0
+		for _, dir := range cases {
+			name := filepath.Base(dir)
+			t.Run(name, func(t *testing.T) {
+				problems := runRecorded(t, dir)
+				reason, excepted := exceptions[name]
+				switch {
+				case excepted && len(problems) == 0:
+					t.Errorf("listed as an exception (%s), but agrees with the recording", reason)
+				case excepted:
+					t.Logf("differs, as listed: %s", reason)
+				case len(problems) > 0:
+					t.Error(strings.Join(problems, "\n"))
+				default:
+					agree++
+				}
+			})
+		}
+		t.Logf("%s: %d cases, %d agree", filepath.Base(root), len(cases), agree)
+	}
+}
+
+// readExceptions reads lines of "case: reason".
+func readExceptions(t *testing.T) map[string]string {
+	data, err := os.ReadFile("testdata/exceptions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exceptions := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, reason, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if ok && !strings.HasPrefix(line, "#") {
+			exceptions[name] = reason
+		}
+	}
+	return exceptions
+}
+
+// runRecorded returns how our answers differ from the recorded ones.
+func runRecorded(t *testing.T, dir string) []string {
+	data, err := os.ReadFile(filepath.Join(dir, "server", "summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want recorded
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	policies, problems := acceptedPolicies(t, dir, want)
+	files, err := filepath.Glob(filepath.Join(dir, "manifests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no manifests (%v)", err)
+	}
+	for _, file := range files {
+		set, diagnostics := Compile(policies, nil, recordedRequest)
+		if set == nil {
+			return append(problems, fmt.Sprintf("policies refused: %v", diagnostics))
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		for i, document := range splitDocuments(t, file, text) {
+			name := base
+			if _, ok := want.Manifests[name]; !ok {
+				name = fmt.Sprintf("%s-%d", base, i)
+			}
+			answer, ok := want.Manifests[name]
+			if !ok {
+				t.Fatalf("no recording for %s", name)
+			}
+			stream, diagnostics := manifest.Read(file, document)
+			if len(diagnostics) > 0 {
+				problems = append(problems, fmt.Sprintf("%s: %v", name, diagnostics))
+				continue
+			}
+			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
+			if p := compareAnswer(t, dir, name, answer.Result, answer.Message, outcome); p != "" {
+				problems = append(problems, name+": "+p)
+			}
+		}
+	}
+	return problems
+}
+
+// plainLetter is a y or n that PyYAML, which read the manifests for the recording,
+// takes for a string, and a server for a boolean.
+var plainLetter = regexp.MustCompile(`: ([yn])([,}\n])`)
+
+// splitDocuments cuts a file into its non-empty documents.
+func splitDocuments(t *testing.T, file string, text []byte) [][]byte {
+	text = plainLetter.ReplaceAll(text, []byte(`: "$1"$2`))
+	var documents [][]byte
+	for _, document := range strings.Split("\n"+string(text), "\n---") {
+		stream, diagnostics := manifest.Read(file, []byte(document))
+		if len(diagnostics) > 0 {
+			t.Logf("%v", diagnostics)
+		} else if len(stream.Documents()) == 0 {
+			continue
+		}
+		documents = append(documents, []byte(document))
+	}
+	return documents
+}
+
+// acceptedPolicies compiles every document of the case on its own: those that the
+// server refused must be refused in the same words, and are left out.
+func acceptedPolicies(t *testing.T, dir string, want recorded) (accepted []*manifest.Stream, problems []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "policies", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range splitDocuments(t, file, text) {
+			stream, diagnostics := manifest.Read(file, document)
+			if len(diagnostics) > 0 {
+				t.Fatal(diagnostics)
+			}
+			d := stream.Documents()[0]
+			answer := want.Policies[d.Kind().Kind+"/"+d.Name()]
+			_, diagnostics = Compile([]*manifest.Stream{stream}, nil, recordedRequest)
+			diagnostics = slices.DeleteFunc(diagnostics, func(d source.Diagnostic) bool { return d.Severity != source.Error })
+			if answer.Code < 300 {
+				accepted = append(accepted, stream)
+				if len(diagnostics) > 0 {
+					problems = append(problems, fmt.Sprintf("%s was accepted by the server, but: %v", d.Name(), diagnostics))
+				}
+				continue
+			}
+			if len(diagnostics) == 0 {
+				problems = append(problems, fmt.Sprintf("%s was refused by the server: %s", d.Name(), answer.Message))
+			}
+			for _, diagnostic := range diagnostics {
+				if strings.Contains(answer.Message, "cannot unmarshal") && !strings.Contains(diagnostic.Message, "cannot unmarshal") {
+					continue // the server stops at the first value of a wrong type
+				}
+				if !refusedAlike(diagnostic, answer.Message) {
+					problems = append(problems, fmt.Sprintf("%s: refused with\n%s: %s\nthe server said\n%s", d.Name(), diagnostic.Field, diagnostic.Message, answer.Message))
+				}
+			}
+		}
+	}
+	return accepted, problems
+}
+
+// refusedAlike reports whether the server's message contains field and text of a
+// diagnostic. Before the text of a CEL error, the server repeats the expression.
+func refusedAlike(d source.Diagnostic, message string) bool {
+	if text, ok := strings.CutPrefix(d.Message, "Invalid value: "); ok && strings.Contains(message, d.Field+": Invalid value: ") {
+		return strings.Contains(squeeze(message), squeeze(text))
+	}
+	return strings.Contains(message, d.Field+": "+d.Message) || strings.Contains(message, "cannot be handled as") && strings.Contains(message, d.Message)
+}
+
+// squeeze makes the two forms of trailing blanks in excerpts the same.
+func squeeze(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func compareAnswer(t *testing.T, dir, name string, code int, message string, outcome *Outcome) string {
+	var denial string
+	for _, d := range outcome.Diagnostics {
+		if d.Severity == source.Error {
+			denial = d.Message
+			break
+		}
+	}
+	switch {
+	case code == 422 || code == 409: // refused after admission: the mutation itself is complete
+		if outcome.Failed() {
+			return fmt.Sprintf("failed with %q, but the server's policies did not", denial)
+		}
+		return ""
+	case code >= 300:
+		if inOrder(denial) != inOrder(message) {
+			return fmt.Sprintf("got %d %q\nthe server said %q", len(outcome.Diagnostics), denial, message)
+		}
+		return ""
+	case outcome.Failed():
+		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
+	}
+	before := recordedObject(t, filepath.Join(dir, "server", name+".baseline.json"))
+	after := recordedObject(t, filepath.Join(dir, "server", name+".result.json"))
+	m := outcome.Manifests[0]
+	want, got := effect(before, after), effect(m.Before, m.After)
+	if want != got {
+		return "effect\n" + got + "\nthe server's\n" + want
+	}
+	return ""
+}
+
+// inOrder sorts the lists in a message that the server gives in the order of its maps
+// or Go types.
+func inOrder(message string) string {
+	for _, list := range []struct{ start, separator string }{
+		{"may not mutate atomic arrays, maps or structs: ", ", "},
+		{"typed object: errors:\n", "\n"},
+		{"strict decoding error: ", ", "},
+	} {
+		if before, after, ok := strings.Cut(message, list.start); ok {
+			items := strings.Split(after, list.separator)
+			slices.Sort(items)
+			return before + list.start + strings.Join(items, list.separator)
+		}
+	}
+	return message
+}
+
+func recordedObject(t *testing.T, file string) map[string]any {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, diagnostics := manifest.Read(file, data)
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	return stream.Documents()[0].Object()
+}
+
+// jobLabel are labels that the server sets on Jobs when the policies are done.
+var jobLabel = regexp.MustCompile(`controller-uid|job-name`)
+
+// afterAdmission are fields that the server sets when the policies are done.
+var afterAdmission = map[string]bool{
+	"metadata.generation": true, "metadata.uid": true, "spec.clusterIP": true, "spec.clusterIPs": true,
+	"spec.ipFamilies": true, "spec.ipFamilyPolicy": true, "status": true,
+}
+
+// effect prints the difference of two objects.
+func effect(before, after map[string]any) string {
+	var lines []string
+	for _, c := range change.Diff(before, after, nil) {
+		path := c.Path.String()
+		generated := path == "metadata.name" && before["metadata"].(map[string]any)["generateName"] != nil
+		if afterAdmission[path] || strings.HasPrefix(path, "status.") || generated || jobLabel.MatchString(path) || strings.HasSuffix(path, "].nodePort") {
+			continue
+		}
+		old, _ := json.Marshal(c.Old)
+		value, _ := json.Marshal(c.New)
+		lines = append(lines, fmt.Sprintf("  %s %s %s -> %s", c.Op, path, old, value))
+	}
+	return strings.Join(lines, "\n")
+}
