@@ -1,0 +1,177 @@
+package match
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// FieldError is something that the API server would refuse in a match block or a
+// selector.
+type FieldError struct {
+	// Path leads to the value that is wrong, or to where one is missing, from the
+	// block or selector.
+	Path change.Path
+	// Field is the path as the API server prints it, which is less exact in places;
+	// empty for the block or selector itself.
+	Field string
+	// Text is the API server's text, like "Required value"; where a value has the
+	// wrong type, of which the server says more than one wants to know, it is ours.
+	Text string
+}
+
+// Parse reads a match block. What is not given has the server's defaults. Fields that
+// it does not know are passed over. If there are errors, which come in the server's
+// order, there are no Resources.
+func Parse(value any) (*Resources, []FieldError) {
+	r := reader{}
+	block := r.object(value, nil)
+	text := func(name, byDefault string) string { return r.text(block[name], change.Keys(name), byDefault) }
+	policy := text("matchPolicy", "Equivalent")
+	namespaces := r.selector(block["namespaceSelector"], change.Keys("namespaceSelector"))
+	objects := r.selector(block["objectSelector"], change.Keys("objectSelector"))
+	m := &Resources{
+		exact:    policy == "Exact",
+		rules:    r.rules(block["resourceRules"], change.Keys("resourceRules")),
+		excluded: r.rules(block["excludeResourceRules"], change.Keys("excludeResourceRules")),
+	}
+	if len(r.errors) > 0 {
+		return nil, r.errors
+	}
+	v := validator{}
+	v.oneOf(policy, change.Keys("matchPolicy"), "Equivalent", "Exact")
+	m.namespaces = v.selector(namespaces, change.Keys("namespaceSelector"))
+	m.objects = v.selector(objects, change.Keys("objectSelector"))
+	v.rules(m.rules, change.Keys("resourceRules"))
+	v.rules(m.excluded, change.Keys("excludeResourceRules"))
+	v.mutating(m.rules)
+	if len(v.errors) > 0 {
+		return nil, v.errors
+	}
+	return m, nil
+}
+
+// ParseSelector reads a label selector. If there are errors, the selector must not be
+// used.
+func ParseSelector(value any) (Selector, []FieldError) {
+	r := reader{}
+	text := r.selector(value, nil)
+	if len(r.errors) > 0 {
+		return Selector{}, r.errors
+	}
+	v := validator{}
+	return v.selector(text, nil), v.errors
+}
+
+// selectorText is a label selector as written, its labels sorted.
+type selectorText struct {
+	labels      [][2]string
+	expressions []expression
+}
+
+type expression struct {
+	key, operator string
+	values        []string
+}
+
+// reader takes values out of a document as Go's JSON decoder would, and collects
+// those of a wrong type. null is as good as nothing.
+type reader struct{ errors []FieldError }
+
+func (r *reader) expected(what string, value any, path change.Path) {
+	r.errors = append(r.errors, FieldError{
+		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, kindOf(value)),
+	})
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case nil:
+		return "nothing"
+	}
+	return "a number"
+}
+
+func (r *reader) object(value any, path change.Path) map[string]any {
+	object, ok := value.(map[string]any)
+	if !ok && value != nil {
+		r.expected("an object", value, path)
+	}
+	return object
+}
+
+func (r *reader) list(value any, path change.Path) []any {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		r.expected("a list", value, path)
+	}
+	return list
+}
+
+func (r *reader) text(value any, path change.Path, byDefault string) string {
+	if value == nil {
+		return byDefault
+	}
+	text, ok := value.(string)
+	if !ok {
+		r.expected("a string", value, path)
+	}
+	return text
+}
+
+func (r *reader) texts(value any, path change.Path) []string {
+	var texts []string
+	for i, item := range r.list(value, path) {
+		texts = append(texts, r.text(item, path.Index(i), ""))
+	}
+	return texts
+}
+
+func (r *reader) selector(value any, path change.Path) selectorText {
+	var s selectorText
+	object := r.object(value, path)
+	labels := path.Key("matchLabels")
+	given := r.object(object["matchLabels"], labels)
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		s.labels = append(s.labels, [2]string{key, r.text(given[key], labels.Key(key), "")})
+	}
+	expressions := path.Key("matchExpressions")
+	for i, item := range r.list(object["matchExpressions"], expressions) {
+		at := expressions.Index(i)
+		fields := r.object(item, at)
+		s.expressions = append(s.expressions, expression{
+			key:      r.text(fields["key"], at.Key("key"), ""),
+			operator: r.text(fields["operator"], at.Key("operator"), ""),
+			values:   r.texts(fields["values"], at.Key("values")),
+		})
+	}
+	return s
+}
+
+func (r *reader) rules(value any, path change.Path) []rule {
+	var rules []rule
+	for i, item := range r.list(value, path) {
+		at := path.Index(i)
+		fields := r.object(item, at)
+		rules = append(rules, rule{
+			at:         at.String(),
+			operations: r.texts(fields["operations"], at.Key("operations")),
+			groups:     r.texts(fields["apiGroups"], at.Key("apiGroups")),
+			versions:   r.texts(fields["apiVersions"], at.Key("apiVersions")),
+			resources:  r.texts(fields["resources"], at.Key("resources")),
+			scope:      r.text(fields["scope"], at.Key("scope"), "*"),
+			names:      r.texts(fields["resourceNames"], at.Key("resourceNames")),
+		})
+	}
+	return rules
+}
