@@ -14,13 +14,17 @@ import (
 // admit runs the policies on one target, as the mutating admission of an API server
 // does.
 func (r *run) admit(t *target) {
-	view, err := r.view(t.place, t.raw)
-	if err != nil {
-		r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
+	t.edited = t.raw
+	pass := &admitting{run: r, target: t, request: r.requestFor(t, t.raw)}
+	if !pass.covered() {
 		return
 	}
-	t.Before, t.edited = view, change.CloneObject(t.raw)
-	pass := &admitting{run: r, target: t, request: r.requestFor(t, view)}
+	view, err := r.view(t.place, t.raw)
+	if err != nil {
+		r.invalid(t, err)
+		return
+	}
+	t.Before, pass.request.Object = view, view
 	if !pass.both() {
 		return
 	}
@@ -34,6 +38,25 @@ func (r *run) admit(t *target) {
 	}
 	r.settle(t)
 	r.replay(t)
+}
+
+// covered reports whether any policy may be about the request. Most manifests are
+// spared the admission view by that.
+func (a *admitting) covered() bool {
+	for _, program := range a.programs {
+		if program.Covers(a.request) {
+			return true
+		}
+	}
+	for _, program := range a.programs {
+		a.notApplied(program.Plan(a.request).NotApplied...)
+	}
+	return false
+}
+
+// invalid reports that a target, or something in its place, is not a valid object.
+func (r *run) invalid(t *target, err error) {
+	r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
 }
 
 // view is the admission view of an object that belongs in a place.
@@ -146,7 +169,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 		}
 	}
 	for _, f := range a.failures {
-		a.notApplied(policy.NotApplied{ID: f.ID, At: f.At, Reason: "failurePolicy is Ignore, and it failed: " + f.Err.Error()})
+		a.notApplied(policy.NotApplied{ID: f.ID, At: f.At, Reason: policy.Text("failurePolicy is Ignore, and it failed: " + f.Err.Error())})
 	}
 	return true
 }

@@ -27,7 +27,7 @@ type Manifest struct {
 	Document *manifest.Document
 	// ID names the object: "group/Kind/namespace/name".
 	ID string
-	// Before and After are its admission views.
+	// Before and After are its admission views; nil if no policy is about the kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
 	// them.

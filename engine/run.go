@@ -144,6 +144,9 @@ func (r *run) mutated(t *target) (map[string]any, error) {
 	if r.outcome.Failed() {
 		return nil, fmt.Errorf("%s, which is needed as context, was not admitted", t.ID)
 	}
+	if t.After == nil { // no policy is about it
+		return r.view(t.place, t.raw)
+	}
 	return t.After, nil
 }
 

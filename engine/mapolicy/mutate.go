@@ -39,7 +39,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 				errs = append(errs, err.Error())
 			}
 		case !ok && notApplied == nil:
-			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: fmt.Sprintf("matchConditions[%d] %q is false", n, c.name)}
+			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: falseCondition{n, c.name}}
 		}
 	}
 	switch {
@@ -52,9 +52,20 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	}
 }
 
+// falseCondition is the reason of a matchCondition that is false.
+type falseCondition struct {
+	index int
+	name  string
+}
+
+// String implements fmt.Stringer.
+func (c falseCondition) String() string {
+	return fmt.Sprintf("matchConditions[%d] %q is false", c.index, c.name)
+}
+
 func (i *invocation) conditionsFailed(err error) (*policy.NotApplied, *policy.Failure) {
 	if i.ignore {
-		return &policy.NotApplied{ID: i.id, At: i.at, Reason: "failurePolicy is Ignore, and the matchConditions failed: " + err.Error()}, nil
+		return &policy.NotApplied{ID: i.id, At: i.at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error())}, nil
 	}
 	failure := i.Deny(err)
 	return nil, &failure
@@ -106,7 +117,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	var refused undecodable
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
-		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: "a test operation of the patch failed, so none of it was applied"}
+		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
 	case err != nil:

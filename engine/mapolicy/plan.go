@@ -2,6 +2,7 @@ package mapolicy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -50,15 +51,24 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	return plan
 }
 
+// Covers implements policy.Program.
+func (p *program) Covers(r *policy.Request) bool {
+	request := matchRequest(r)
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return d.constraints.Covers(request) })
+}
+
 func (p *program) planDefinition(d *definition, r *policy.Request, plan *policy.Plan) {
-	decision := p.match(d.constraints, d, r)
+	decision := d.match(d.constraints, r)
+	if decision.Reason.Code == match.UnknownResource {
+		r.Warn(source.Warningf(d.at, "resource-unknown", "policy %s: %s", d.name, decision.Reason))
+	}
 	switch {
 	case decision.Err != nil:
 		plan.Failures = append(plan.Failures, d.failure(nil, fmt.Errorf("failed to configure policy: %w", decision.Err)))
 		return
 	case !decision.Matched:
 		plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
-			ID: policy.ID{Policy: d.name}, At: d.at, Reason: "matchConstraints: " + decision.Reason.String(),
+			ID: policy.ID{Policy: d.name}, At: d.at, Reason: unmatched{"matchConstraints", decision.Reason},
 		})
 		return
 	}
@@ -76,18 +86,18 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	fail := func(err error) {
 		plan.Failures = append(plan.Failures, d.failure(b, fmt.Errorf("failed to configure binding: %w", err)))
 	}
-	skip := func(reason string) {
+	skip := func(reason fmt.Stringer) {
 		plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
 			ID: policy.ID{Policy: d.name, Binding: b.name}, At: b.document.At(change.Keys("spec")), Reason: reason,
 		})
 	}
 	if b.resources != nil {
-		switch bound := p.match(b.resources, d, r); {
+		switch bound := d.match(b.resources, r); {
 		case bound.Err != nil:
 			fail(bound.Err)
 			return
 		case !bound.Matched:
-			skip("matchResources of the binding: " + bound.Reason.String())
+			skip(unmatched{"matchResources of the binding", bound.Reason})
 			return
 		}
 	}
@@ -97,7 +107,7 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 		return
 	}
 	if len(params) == 0 {
-		skip("there are no params, and parameterNotFoundAction is Allow")
+		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
 	}
 	for _, param := range params {
 		plan.Invocations = append(plan.Invocations, &invocation{
@@ -107,22 +117,36 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	}
 }
 
-// match asks a match block about the request.
-func (p *program) match(resources *match.Resources, d *definition, r *policy.Request) match.Decision {
-	return resources.Matches(match.Request{
-		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation), Object: r.Object,
-		Schemas: r.Schemas,
-		NamespaceLabels: func(name string) (map[string]string, error) {
-			object, known, err := r.Snapshot.Namespace(name)
-			if err != nil {
-				return nil, err
-			}
-			if !known {
-				warnAssumed(r, name, d.at, "policy "+d.name+" selects namespaces by label")
-			}
-			return labelsOf(object), nil
-		},
-	})
+// unmatched is the reason that a match block gives.
+type unmatched struct {
+	block  string
+	reason match.Reason
+}
+
+// String implements fmt.Stringer.
+func (u unmatched) String() string { return u.block + ": " + u.reason.String() }
+
+// match asks a match block of the policy, or of a binding to it, about the request.
+func (d *definition) match(resources *match.Resources, r *policy.Request) match.Decision {
+	request := matchRequest(r)
+	request.NamespaceLabels = func(name string) (map[string]string, error) {
+		object, known, err := r.Snapshot.Namespace(name)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			warnAssumed(r, name, d.at, "policy "+d.name+" selects namespaces by label")
+		}
+		return labelsOf(object), nil
+	}
+	return resources.Matches(request)
+}
+
+func matchRequest(r *policy.Request) match.Request {
+	return match.Request{
+		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
+		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas,
+	}
 }
 
 func labelsOf(object map[string]any) map[string]string {

@@ -8,6 +8,7 @@
 package policy
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -55,6 +56,9 @@ type Language interface {
 
 // Program is the compiled policies of one language. It is safe for concurrent use.
 type Program interface {
+	// Covers reports whether any policy may be about the request, judged without its
+	// object. If none is, Plan still says why not, and looks at no object either.
+	Covers(r *Request) bool
 	// Plan finds what applies to the request, on the object as it is before the
 	// pass.
 	Plan(r *Request) Plan
@@ -103,10 +107,16 @@ type Step struct {
 type NotApplied struct {
 	ID ID
 	At source.Position
-	// Reason is a clause in the words of the field, like "matchConditions[0] 'x' is
-	// false".
-	Reason string
+	// Reason is a clause in the words of the field, like "matchConditions[0] "x" is
+	// false". It is put into words only when somebody wants to read it.
+	Reason fmt.Stringer
 }
+
+// Text is a Reason that needs no more words.
+type Text string
+
+// String implements fmt.Stringer.
+func (t Text) String() string { return string(t) }
 
 // Failure is an error of a policy.
 type Failure struct {
