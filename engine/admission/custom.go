@@ -1,0 +1,171 @@
+package admission
+
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/schema"
+)
+
+// custom decodes a custom resource, as k8s.io/apiextensions-apiserver v0.36.3 does
+// (pkg/apiserver/schema: pruning, defaulting, objectmeta): undeclared fields and
+// nulls that may not be null are dropped and metadata is read and written as
+// ObjectMeta, also that of embedded objects. t is nil if there is no schema: then
+// metadata alone is.
+func (d *decoder) custom(t *schema.Type, object map[string]any) map[string]any {
+	if t == nil || d.kind.Unknown || !d.kind.Custom {
+		return d.withMetadata(object)
+	}
+	return d.pruneObject(t, object, true)
+}
+
+func (d *decoder) withMetadata(object map[string]any) map[string]any {
+	out := change.CloneObject(object)
+	if metadata, ok := object["metadata"]; ok {
+		out["metadata"] = d.metadata(metadata)
+	}
+	return out
+}
+
+// metadata reads and writes the metadata of an object.
+func (d *decoder) metadata(in any) any {
+	d.path = append(d.path, change.Key("metadata"))
+	out := d.item(&objectMeta, in)
+	d.path = d.path[:len(d.path)-1]
+	return out
+}
+
+var objectMeta = goValue{name: "meta/v1.ObjectMeta"}
+
+// prune copies a value of a custom resource without what its schema drops. A nil
+// type is that of a value about which the schema says nothing, inside of which
+// everything is dropped.
+func (d *decoder) prune(t *schema.Type, in any) any {
+	switch in := in.(type) {
+	case map[string]any:
+		return d.pruneObject(t, in, false)
+	case []any:
+		if t != nil && t.Preserve && !t.IsList {
+			return change.Clone(in)
+		}
+		out := make([]any, len(in))
+		for i, item := range in {
+			d.path = append(d.path, change.Index(i))
+			out[i] = d.prune(t.ItemType(), item)
+			d.path = d.path[:len(d.path)-1]
+		}
+		return out
+	}
+	return in
+}
+
+func (d *decoder) pruneObject(t *schema.Type, in map[string]any, root bool) map[string]any {
+	out := make(map[string]any, len(in))
+	for key, value := range in {
+		if (root || t != nil && t.Embedded) && isTypeMeta(key) {
+			out[key] = d.typeMeta(key, value)
+			continue
+		}
+		of, nullable, declared := declaration(t, key)
+		switch {
+		case declared && (value != nil || nullable):
+			d.path = append(d.path, change.Key(key))
+			out[key] = d.prune(of, value)
+			d.path = d.path[:len(d.path)-1]
+		case !declared && t != nil && t.Preserve:
+			out[key] = change.Clone(value)
+		}
+	}
+	return out
+}
+
+func isTypeMeta(key string) bool {
+	return key == "apiVersion" || key == "kind" || key == "metadata"
+}
+
+// typeMeta decodes one of the fields that every object has.
+func (d *decoder) typeMeta(key string, value any) any {
+	if key == "metadata" {
+		return d.metadata(value)
+	}
+	if _, ok := value.(string); !ok {
+		d.path = append(d.path, change.Key(key))
+		d.wrongType(&goValue{code: 's'}, value)
+		d.path = d.path[:len(d.path)-1]
+	}
+	return value
+}
+
+// declaration returns the type of the value under key in an object of a custom
+// resource, and whether a null there stays: because it may be null, or because it
+// will be replaced by a default.
+func declaration(t *schema.Type, key string) (of *schema.Type, nullable, declared bool) {
+	if f := t.Declared(key); f != nil {
+		return f.Type, f.Nullable || f.Default != nil, true
+	}
+	if t == nil || !hasValues(t) {
+		return nil, false, false
+	}
+	if isAnything(t.Elem) {
+		return nil, true, true
+	}
+	return t.Elem, t.ElemNullable || t.ElemDefault != nil, true
+}
+
+// hasValues reports whether the schema speaks of undeclared fields
+// (additionalProperties). Where it does not, Elem stands in for what a merge may
+// write: in objects that prune, or as a plain untyped value in those that preserve.
+func hasValues(t *schema.Type) bool {
+	if t.IsList || t.Prunes || t.Elem == nil {
+		return false
+	}
+	return !t.Preserve || t.Elem.Scalar != schema.Untyped || t.Elem.Preserve || t.Elem.Prunes
+}
+
+// isAnything reports whether the type is that of additionalProperties: true.
+func isAnything(t *schema.Type) bool { return t.Scalar == schema.Untyped && t.Prunes }
+
+// defaultCustom sets the defaults of a schema inside a value, in place. A default is
+// set where nothing is, or a null that may not be.
+func (d *decoder) defaultCustom(t *schema.Type, value any, root bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		if t == nil {
+			return
+		}
+		whole := root || t.Embedded
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			if whole && isTypeMeta(f.Name) || f.Default == nil {
+				continue
+			}
+			if given, ok := value[f.Name]; !ok || given == nil && !f.Nullable {
+				value[f.Name] = d.prune(f.Type, f.Default)
+			}
+		}
+		for key, item := range value {
+			if whole && isTypeMeta(key) {
+				continue
+			}
+			if f := t.Declared(key); f != nil {
+				d.defaultCustom(f.Type, item, false)
+			} else if hasValues(t) {
+				value[key] = d.defaultElem(t, item)
+			}
+		}
+	case []any:
+		if t.ItemType() == nil {
+			return
+		}
+		for i := range value {
+			value[i] = d.defaultElem(t, value[i])
+		}
+	}
+}
+
+// defaultElem defaults an item of a list or a value of a map and what is in it.
+func (d *decoder) defaultElem(t *schema.Type, item any) any {
+	if item == nil && !t.ElemNullable && t.ElemDefault != nil {
+		item = d.prune(t.Elem, t.ElemDefault)
+	}
+	d.defaultCustom(t.Elem, item, false)
+	return item
+}

@@ -1,0 +1,70 @@
+package admission
+
+// child returns the struct or map that out holds under name; nil if there is none.
+func child(out map[string]any, name string) map[string]any {
+	m, _ := out[name].(map[string]any)
+	return m
+}
+
+// items returns the list that out holds under name; nil if there is none.
+func items(out map[string]any, name string) []any {
+	list, _ := out[name].([]any)
+	return list
+}
+
+// objects returns the structs among the items of a list.
+func objects(out map[string]any, name string) []map[string]any {
+	list := items(out, name)
+	structs := make([]map[string]any, 0, len(list))
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			structs = append(structs, m)
+		}
+	}
+	return structs
+}
+
+// text returns the string that out holds under name; "" if there is none.
+func text(out map[string]any, name string) string {
+	s, _ := out[name].(string)
+	return s
+}
+
+// setAbsent sets a field unless it has a value.
+func setAbsent(out map[string]any, name string, value any) {
+	if out[name] == nil {
+		out[name] = value
+	}
+}
+
+// ensure returns the struct that out holds under name, and makes it if need be.
+func ensure(out map[string]any, name string) map[string]any {
+	m := child(out, name)
+	if m == nil {
+		m = map[string]any{}
+		out[name] = m
+	}
+	return m
+}
+
+// isZero reports whether a value is the zero value of its Go type, lists and maps
+// being zero when they are empty.
+func isZero(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case bool:
+		return !value
+	case int64:
+		return value == 0
+	case float64:
+		return value == 0
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+// Gotypes writes down how the Go types of the Kubernetes API turn into JSON: which
+// fields are always written, which vanish when they are zero, which are pointers.
+// An OpenAPI document does not say, and the view of an object depends on it. It is
+// a module of its own so that the API's modules stay out of preadmit's.
+//
+//	go run . FILE
+//
+// Each line of FILE is a type, sorted by name, with its fields in their order in Go:
+//
+//	apps/v1.DaemonSetSpec selector^meta/v1.LabelSelector template!v1.PodTemplateSpec minReadySeconds~i ...
+//
+// After a field's name stands how its zero value is written:
+//
+//	!  always            a value without omitempty, or a struct
+//	~  not at all        a value with omitempty
+//	?  not at all        a struct or time with omitzero
+//	*  not at all if nil a pointer with omitempty
+//	^  null if nil       a pointer, list or map without omitempty
+//
+// and then its type:
+//
+//	s string, b bool, i int32, l int64, f float64, y bytes, q quantity, t time,
+//	m microtime, x int or string, r any object, j any JSON, B, A and S the unions of
+//	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name of a type;
+//	a * before the type of items or values makes them pointers.
+package main
+
+import (
+	"log"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run . FILE")
+	}
+	g := generator{lines: map[reflect.Type]string{}}
+	for _, root := range roots() {
+		g.name(root)
+	}
+	lines := make([]string, 0, len(g.lines))
+	for _, line := range g.lines {
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	if err := os.WriteFile(os.Args[1], []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// roots are the types of the kinds that a server of this version stores, and the
+// metrics and behaviours that HorizontalPodAutoscalers of v1 hold in annotations.
+func roots() []reflect.Type {
+	var types []reflect.Type
+	for _, t := range scheme().AllKnownTypes() {
+		if hasMetadata(t) && !slices.Contains(notServed, t) {
+			types = append(types, t)
+		}
+	}
+	return append(types, inAnnotations...)
+}
+
+func hasMetadata(t reflect.Type) bool {
+	f, ok := t.FieldByName("ObjectMeta")
+	return ok && f.Anonymous
+}
+
+type generator struct {
+	lines map[reflect.Type]string
+}
+
+// name returns the name of a struct type and sees to it that its line is written.
+func (g *generator) name(t reflect.Type) string {
+	group, ok := groups()[t.PkgPath()]
+	if !ok {
+		log.Fatalf("%s: the package belongs to no group", t)
+	}
+	name := group + "." + t.Name()
+	if _, ok := g.lines[t]; !ok {
+		g.lines[t] = "" // against endless recursion
+		var b strings.Builder
+		b.WriteString(name)
+		g.fields(&b, t)
+		g.lines[t] = b.String()
+	}
+	return name
+}
+
+func (g *generator) fields(b *strings.Builder, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case f.Anonymous && name == "":
+			g.fields(b, f.Type)
+		case name == "":
+			log.Fatalf("%s.%s has no JSON name", t, f.Name)
+		default:
+			b.WriteString(" " + name + mode(f.Type, strings.Split(options, ",")) + g.value(deref(f.Type)))
+		}
+	}
+}
+
+func deref(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+func mode(t reflect.Type, options []string) string {
+	empty, zero := slices.Contains(options, "omitempty"), slices.Contains(options, "omitzero")
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer && (empty || zero):
+		return "*"
+	case kind == reflect.Pointer:
+		return "^"
+	case kind == reflect.Struct && zero:
+		return "?"
+	case kind == reflect.Struct:
+		return "!"
+	case empty:
+		return "~"
+	case zero:
+		log.Fatalf("%s with omitzero", t)
+	case kind == reflect.Slice, kind == reflect.Map:
+		return "^"
+	}
+	return "!"
+}
+
+// value is the code of a type.
+func (g *generator) value(t reflect.Type) string {
+	if code, ok := special[t]; ok {
+		return code
+	}
+	if marshals(t) {
+		log.Fatalf("%s writes its JSON itself", t)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "s"
+	case reflect.Bool:
+		return "b"
+	case reflect.Int32:
+		return "i"
+	case reflect.Int64:
+		return "l"
+	case reflect.Float64:
+		return "f"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "y"
+		}
+		return "[" + g.item(t.Elem())
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			log.Fatalf("%s has keys that are not strings", t)
+		}
+		return "{" + g.item(t.Elem())
+	case reflect.Struct:
+		return g.name(t)
+	}
+	log.Fatalf("%s is of a kind that has no code", t)
+	return ""
+}
+
+func (g *generator) item(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		return "*" + g.value(t.Elem())
+	}
+	return g.value(t)
+}
+
+func marshals(t reflect.Type) bool {
+	_, is := reflect.PointerTo(t).MethodByName("MarshalJSON")
+	return is
+}
+
+var byPackage map[string]string
+
+// groups maps the package of each type to the apiVersion it is of.
+func groups() map[string]string {
+	if byPackage == nil {
+		byPackage = map[string]string{"k8s.io/apimachinery/pkg/apis/meta/v1": "meta/v1"}
+		for gvk, t := range scheme().AllKnownTypes() {
+			if strings.HasSuffix(t.PkgPath(), "/"+gvk.Version) && t.PkgPath() != "k8s.io/apimachinery/pkg/apis/meta/v1" {
+				byPackage[t.PkgPath()] = schema.GroupVersion{Group: gvk.Group, Version: gvk.Version}.String()
+			}
+		}
+	}
+	return byPackage
+}
+
+// scheme knows the kinds of all group versions.
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range adders {
+		if err := add(s); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return s
+}
