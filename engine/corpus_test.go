@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -129,7 +130,11 @@ func runRecorded(t *testing.T, dir string) []string {
 				continue
 			}
 			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
-			if p := compareAnswer(t, dir, name, answer.Result, answer.Message, outcome); p != "" {
+			p := compareAnswer(t, set, filepath.Join(dir, "server", name), answer.Result, answer.Message, outcome)
+			if p == "" && !outcome.Failed() {
+				p = staysTheSame(set, stream, outcome)
+			}
+			if p != "" {
 				problems = append(problems, name+": "+p)
 			}
 		}
@@ -215,7 +220,7 @@ func squeeze(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-func compareAnswer(t *testing.T, dir, name string, code int, message string, outcome *Outcome) string {
+func compareAnswer(t *testing.T, set *Set, files string, code int, message string, outcome *Outcome) string {
 	var denial string
 	for _, d := range outcome.Diagnostics {
 		if d.Severity == source.Error {
@@ -237,12 +242,57 @@ func compareAnswer(t *testing.T, dir, name string, code int, message string, out
 	case outcome.Failed():
 		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
 	}
-	before := recordedObject(t, filepath.Join(dir, "server", name+".baseline.json"))
-	after := recordedObject(t, filepath.Join(dir, "server", name+".result.json"))
+	before := recordedObject(t, files+".baseline.json")
+	after := recordedObject(t, files+".result.json")
 	m := outcome.Manifests[0]
 	want, got := effect(before, after), effect(m.Before, m.After)
 	if want != got {
 		return "effect\n" + got + "\nthe server's\n" + want
+	}
+	return closesLoop(set, m)
+}
+
+// closesLoop reports whether an API server that is given our output sees the object
+// that the policies made.
+func closesLoop(set *Set, m *Manifest) string {
+	if m.After == nil {
+		return ""
+	}
+	output := m.Document.Stream().Bytes()
+	stream, diagnostics := manifest.Read("output", output)
+	if len(diagnostics) > 0 {
+		return fmt.Sprintf("the output cannot be read: %v\n%s", diagnostics, output)
+	}
+	d := stream.Documents()[0]
+	p := set.placeOf(d, set.schemas)
+	view, err := admission.View(p.kind, d.Object(), p.namespace)
+	if err != nil {
+		return fmt.Sprintf("the output is not valid: %v\n%s", err, output)
+	}
+	if difference := effect(view, m.After); difference != "" {
+		return "the view of the output is not the mutated view\n" + difference
+	}
+	return ""
+}
+
+// staysTheSame runs the policies on their own output, which they must not change,
+// unless we said that they would.
+func staysTheSame(set *Set, stream *manifest.Stream, outcome *Outcome) string {
+	for _, d := range outcome.Diagnostics {
+		if d.Code == "not-idempotent" {
+			return ""
+		}
+	}
+	output := stream.Bytes()
+	again, diagnostics := manifest.Read("output", output)
+	if len(diagnostics) > 0 {
+		return fmt.Sprintf("the output cannot be read: %v\n%s", diagnostics, output)
+	}
+	if second := set.Run(context.Background(), []*manifest.Stream{again}, nil); second.Failed() {
+		return fmt.Sprintf("the second run fails: %v", second.Diagnostics)
+	}
+	if got := again.Bytes(); string(got) != string(output) {
+		return fmt.Sprintf("the second run changes the output\n%s\nto\n%s", output, got)
 	}
 	return ""
 }
