@@ -1,0 +1,208 @@
+// Package krmfn is preadmit on the command line and as a KRM function of kustomize,
+// kpt and other clients. It turns flags, or the functionConfig of a ResourceList, into
+// engine.Options, and an engine.Outcome into a stream of manifests, or into the
+// ResourceList with results, and an exit status.
+//
+// Laws:
+//
+//	standard output is whole or empty: manifests are written only if all went well
+//	a ResourceList that fails comes back with its items as they were, and with results
+//	every failure is in the exit status and on standard error; no success is empty
+//
+// The files in order: command.go (Main and the commands), options.go (the table of
+// options), flags.go, functionconfig.go and inline.go (options from both faces),
+// suggest.go (the nearest known name), files.go (paths to files), policies.go (what
+// stands in policy files), admit.go (the run), progress.go, render.go and fn.go (the
+// two faces), results.go, help.go.
+package krmfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Process is what a command has of the process it runs in.
+type Process struct {
+	// Args are the arguments without the name of the program.
+	Args []string
+	// Dir is the working directory, an absolute path.
+	Dir string
+	// Policies are paths of policies besides those of the options.
+	Policies       []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// StdinIsTerminal and StderrIsTerminal say that a person is on the other end.
+	StdinIsTerminal, StderrIsTerminal bool
+	// Build describes the program; it may be nil.
+	Build *debug.BuildInfo
+}
+
+// The exit statuses.
+const (
+	exitDone    = 0
+	exitDenied  = 1
+	exitInvalid = 2
+)
+
+// command is one of the program's commands.
+type command struct {
+	name, usage, summary string
+	// flags reports which options are flags of the command.
+	flags func(o *option) bool
+	run   func(p *Process, ctx context.Context, given arguments) int
+	help  func(c *command, w io.Writer)
+}
+
+// commands is the table of commands. It is a function because help refers to it.
+func commands() []command {
+	none := func(*option) bool { return false }
+	return []command{
+		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
+		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
+		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
+		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
+	}
+}
+
+// Main runs the command that the arguments name and returns the exit status: 0 done, 1
+// a policy denied a manifest, 2 bad input.
+func Main(ctx context.Context, p *Process) int {
+	if len(p.Args) == 0 {
+		return p.function(ctx, arguments{bare: true})
+	}
+	name, args := p.Args[0], p.Args[1:]
+	switch name {
+	case "-h", "--help":
+		name = "help"
+	case "--version":
+		name = "version"
+	}
+	c := commandNamed(name)
+	if c == nil {
+		return p.misused(unknownCommand(name), "preadmit --help")
+	}
+	given, err := parseFlags(c, args)
+	if errors.Is(err, errHelp) {
+		return p.write(func(w io.Writer) { c.help(c, w) })
+	}
+	if err != nil {
+		return p.misused(err, "preadmit "+c.name+" --help")
+	}
+	return c.run(p, ctx, given)
+}
+
+func commandNamed(name string) *command {
+	for _, c := range commands() {
+		if c.name == name {
+			return &c
+		}
+	}
+	return nil
+}
+
+func unknownCommand(name string) error {
+	if strings.HasPrefix(name, "-") {
+		return fmt.Errorf("expected a command before %s, as in: preadmit render %s", name, name)
+	}
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return fmt.Errorf("unknown command %q; %s", name, suggest(name, names))
+}
+
+// misused says that the program was not called the way it is meant to.
+func (p *Process) misused(err error, help string) int {
+	fmt.Fprintf(p.Stderr, "preadmit: %v\nRun '%s' for how to use it.\n", err, help)
+	return exitInvalid
+}
+
+// write prints something on standard output, whole.
+func (p *Process) write(print func(w io.Writer)) int {
+	var b strings.Builder
+	print(&b)
+	return p.emit([]byte(b.String()), exitDone)
+}
+
+// emit writes the output of a command. The exit status is the given one if that
+// succeeds.
+func (p *Process) emit(output []byte, status int) int {
+	if _, err := p.Stdout.Write(output); err != nil {
+		fmt.Fprintf(p.Stderr, "preadmit: the output could not be written: %v\n", err)
+		return exitInvalid
+	}
+	return status
+}
+
+// report prints diagnostics on standard error. If there are errors they come first,
+// behind a line that counts them and ends in consequence: clients show few lines.
+func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
+	var b strings.Builder
+	if source.HasErrors(diagnostics) {
+		fmt.Fprintf(&b, "preadmit: %s: %s\n", count(diagnostics), consequence)
+	}
+	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
+		for _, d := range diagnostics {
+			if d.Severity == severity {
+				b.WriteString(d.String() + "\n")
+			}
+		}
+	}
+	io.WriteString(p.Stderr, b.String())
+}
+
+// count says how many errors and warnings there are: "1 denied, 2 errors, 1 warning".
+func count(diagnostics []source.Diagnostic) string {
+	denied := map[string]bool{}
+	errors, warnings := 0, 0
+	for _, d := range diagnostics {
+		switch {
+		case d.Code == deniedCode:
+			denied[d.Subject] = true
+		case d.Severity == source.Error:
+			errors++
+		case d.Severity == source.Warning:
+			warnings++
+		}
+	}
+	var parts []string
+	add := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, plural(n, one, many))
+		}
+	}
+	add(len(denied), "manifest denied", "manifests denied")
+	add(errors, "error", "errors")
+	add(warnings, "warning", "warnings")
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// version prints what the program was built from.
+func (p *Process) version(_ context.Context, given arguments) int {
+	if len(given.operands) > 0 {
+		return p.misused(fmt.Errorf("unexpected argument %q", given.operands[0]), "preadmit --help")
+	}
+	details := []string{"preadmit (unknown version)"}
+	if p.Build != nil {
+		details = []string{"preadmit " + p.Build.Main.Version, p.Build.GoVersion}
+		for _, s := range p.Build.Settings {
+			if s.Key == "vcs.revision" {
+				details = append(details, "commit "+s.Value)
+			}
+		}
+	}
+	return p.write(func(w io.Writer) { fmt.Fprintln(w, strings.Join(details, ", ")) })
+}

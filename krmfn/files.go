@@ -1,0 +1,253 @@
+package krmfn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// file is a file that was read, under the name that the user knows it by.
+type file struct {
+	name string
+	data []byte
+}
+
+// files reads what options and arguments name. Standard input is read once, however
+// often it is named.
+type files struct {
+	process     *Process
+	stdin       *file
+	diagnostics []source.Diagnostic
+}
+
+// fileSet collects files; each is read once, however often it is named.
+type fileSet struct {
+	*files
+	seen  map[string]bool
+	found []file
+}
+
+func (f *files) set() *fileSet { return &fileSet{files: f, seen: map[string]bool{}} }
+
+// manifestExtensions are those that files in a directory must have.
+var manifestExtensions = []string{".yaml", ".yml", ".json"}
+
+// add reads the files of a path. It reports whether there were any, read or not.
+func (s *fileSet) add(p path) bool {
+	if p.name == "-" && p.within == nil {
+		s.addStdin(p)
+		return true
+	}
+	full, err := s.resolve(p)
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(full); err == nil && info.IsDir() {
+			return s.addDirectory(p, full)
+		}
+	}
+	if err == nil {
+		err = s.addFile(p, full)
+	}
+	s.fail(p, err)
+	return true
+}
+
+func (s *fileSet) addStdin(p path) {
+	if s.stdin == nil {
+		if s.process.StdinIsTerminal {
+			s.fail(p, errors.New("standard input is a terminal; give a file, or pipe manifests in"))
+			return
+		}
+		data, err := io.ReadAll(s.process.Stdin)
+		if err != nil {
+			s.fail(p, err)
+			return
+		}
+		s.stdin = &file{"-", data}
+	}
+	if !s.seen["-"] {
+		s.seen["-"] = true
+		s.found = append(s.found, *s.stdin)
+	}
+}
+
+func (s *fileSet) addFile(p path, full string) error {
+	real, err := s.contained(p, full)
+	if err != nil || s.seen[real] {
+		return err
+	}
+	s.seen[real] = true
+	data, err := os.ReadFile(real)
+	if err == nil {
+		s.found = append(s.found, file{s.nameOf(p, full), data})
+	}
+	return err
+}
+
+// nameOf is the name of a file for the user: relative as the option was.
+func (s *fileSet) nameOf(p path, full string) string {
+	if filepath.IsAbs(p.name) {
+		return full
+	}
+	if name, err := filepath.Rel(s.process.Dir, full); err == nil && (p.within == nil || isWithin(full, s.process.Dir)) {
+		return filepath.ToSlash(name)
+	}
+	return full
+}
+
+// addDirectory reads the manifests in a directory and those below it, in the order of
+// their names. What is hidden is left out.
+func (s *fileSet) addDirectory(p path, root string) (found bool) {
+	above := map[string]bool{}
+	var walk func(dir string)
+	walk = func(dir string) {
+		real, err := s.contained(p, dir)
+		if err != nil || above[real] {
+			s.fail(p, err)
+			return
+		}
+		above[real] = true
+		defer delete(above, real)
+		entries, err := os.ReadDir(dir)
+		s.fail(p, err)
+		for _, e := range entries {
+			full := filepath.Join(dir, e.Name())
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			isDir := e.IsDir()
+			if e.Type()&fs.ModeSymlink != 0 {
+				info, err := os.Stat(full)
+				isDir = err == nil && info.IsDir()
+			}
+			switch {
+			case isDir:
+				walk(full)
+			case slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
+				found = true
+				s.fail(p, s.addFile(p, full))
+			}
+		}
+	}
+	walk(root)
+	return found
+}
+
+// errNoManifests says that a directory is of no use.
+var errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
+
+// errEscape says that a path leads out of where a functionConfig may read.
+var errEscape = errors.New("the path leads out of the working directory and of the package")
+
+// resolve finds the full path of a file or directory, which need not exist.
+func (s *fileSet) resolve(p path) (string, error) {
+	full := p.name
+	if p.base != "" && !filepath.IsAbs(full) {
+		full = filepath.Join(p.base, full)
+	}
+	full = s.process.absolute(full)
+	if p.within != nil && !slices.ContainsFunc(p.within, func(dir string) bool { return isWithin(full, dir) }) {
+		return "", errEscape
+	}
+	return full, nil
+}
+
+// contained returns the path of a file or directory without symbolic links, which must
+// not lead out of where it may be.
+func (s *fileSet) contained(p path, full string) (string, error) {
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil || p.within == nil {
+		return real, err
+	}
+	for _, dir := range p.within {
+		if realDir, err := filepath.EvalSymlinks(dir); err == nil && isWithin(real, realDir) {
+			return real, nil
+		}
+	}
+	return "", errEscape
+}
+
+// absolute is the absolute path of a path relative to the working directory.
+func (p *Process) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(p.Dir, path)
+}
+
+// isWithin reports whether a path is a directory or lies below it, going by the names.
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// fail reports why a path cannot be read, if it cannot.
+func (s *fileSet) fail(p path, err error) {
+	if err == nil {
+		return
+	}
+	d := source.Errorf(p.at, "path-unreadable", "%s: %v", p.name, err)
+	d.Field = p.label
+	var pathError *fs.PathError
+	switch {
+	case errors.Is(err, errEscape):
+		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: %v", p.name, err)
+		d.Advice = "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES"
+	case errors.As(err, &pathError):
+		name := pathError.Path
+		if full, err := s.resolve(p); err == nil && full == name {
+			name = p.name
+		}
+		d.Message = fmt.Sprintf("%s: %v", name, pathError.Err)
+		if p.base != "" && errors.Is(err, fs.ErrNotExist) {
+			d.Advice = "paths are relative to " + p.base
+		}
+	}
+	s.diagnostics = append(s.diagnostics, d)
+}
+
+// addAll reads the files of paths. A directory without any is an error.
+func (s *fileSet) addAll(paths []path) {
+	for _, p := range paths {
+		if !s.add(p) {
+			s.fail(p, errNoManifests)
+		}
+	}
+}
+
+// manifests reads the documents in the files that paths name.
+func (s *fileSet) manifests(paths []path) []*manifest.Stream {
+	s.addAll(paths)
+	return s.parse()
+}
+
+// parse reads the documents in the files found since the last call.
+func (s *fileSet) parse() []*manifest.Stream {
+	var streams []*manifest.Stream
+	for _, f := range s.found {
+		stream, diagnostics := manifest.Read(f.name, f.data)
+		s.diagnostics = append(s.diagnostics, diagnostics...)
+		streams = append(streams, stream)
+	}
+	s.found = nil
+	return streams
+}
+
+// openAPI reads the OpenAPI documents that paths name.
+func (s *fileSet) openAPI(paths []path) []engine.OpenAPIDocument {
+	s.addAll(paths)
+	var documents []engine.OpenAPIDocument
+	for _, f := range s.found {
+		documents = append(documents, engine.OpenAPIDocument{Name: f.name, Data: f.data})
+	}
+	return documents
+}

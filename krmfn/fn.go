@@ -1,0 +1,98 @@
+package krmfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const unchanged = "the resources are unchanged"
+
+// function answers the ResourceList on standard input: with the items as the policies
+// change them, or, if anything is wrong, as they were.
+func (p *Process) function(ctx context.Context, given arguments) int {
+	if len(given.operands) > 0 {
+		return p.misused(fmt.Errorf("unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
+	}
+	f := &files{process: p}
+	stream, err := p.readList(f, given.bare)
+	if err != nil {
+		return p.misused(err, "preadmit --help")
+	}
+	list := stream.ResourceList()
+	if list == nil {
+		p.report(f.diagnostics, noOutput)
+		return exitInvalid
+	}
+	var c config
+	var read *functionConfig
+	var lone *manifest.Document
+	if d := list.FunctionConfig(); d != nil {
+		read = p.readFunctionConfig(d, string(f.stdin.data), &c)
+		f.diagnostics = append(f.diagnostics, read.diagnostics...)
+		if isPolicy(d.Kind()) {
+			lone = d
+			if isAmong(d, stream.Documents()) {
+				c.policies.inline = nil
+			}
+		}
+	}
+	given.apply(&c)
+	a := p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
+	return p.answer(stream, a, newLocator(stream, read, a))
+}
+
+// readList reads the ResourceList. It fails if there is none; what is wrong with it is
+// among the diagnostics.
+func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
+	expected := "expected a ResourceList on standard input"
+	if bare {
+		expected = "started without arguments, so " + expected
+	}
+	if p.StdinIsTerminal {
+		return nil, errors.New(expected + ", which is a terminal")
+	}
+	set := f.set()
+	set.addStdin(path{name: "-"})
+	if len(set.found) == 0 {
+		return nil, errors.New(expected + ", which cannot be read")
+	}
+	stream := set.parse()[0]
+	switch n := len(stream.Documents()); {
+	case stream.ResourceList() != nil || source.HasErrors(f.diagnostics):
+		return stream, nil
+	case n == 0:
+		return nil, errors.New(expected + ", which is empty")
+	default:
+		return nil, fmt.Errorf("%s, which holds %s instead; 'preadmit render' is for those", expected, plural(n, "manifest", "manifests"))
+	}
+}
+
+// isAmong reports whether a document, but for its metadata, is among others: kpt and
+// kustomize may pass the functionConfig as an item, too.
+func isAmong(d *manifest.Document, others []*manifest.Document) bool {
+	return slices.ContainsFunc(others, func(other *manifest.Document) bool {
+		return d.Kind() == other.Kind() && d.Name() == other.Name() && change.Equal(d.Object()["spec"], other.Object()["spec"])
+	})
+}
+
+// answer writes the ResourceList with results.
+func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int {
+	var results []map[string]any
+	for i, d := range a.diagnostics {
+		results = append(results, l.result(d))
+		a.diagnostics[i].At = l.locate(d.At)
+	}
+	if len(results) > 0 {
+		if err := stream.ResourceList().SetResults(results); err != nil {
+			a.add(source.Warningf(source.Position{}, "results-unwritable", "the results cannot be written into the ResourceList: %v", err))
+		}
+	}
+	p.report(a.diagnostics, unchanged)
+	return p.emit(stream.Bytes(), a.status())
+}

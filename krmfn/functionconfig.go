@@ -1,0 +1,305 @@
+package krmfn
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// The annotations in which kustomize and kpt say where a document came from; the old
+// names stand beside the new ones.
+const (
+	pathAnnotation        = "internal.config.kubernetes.io/path"
+	oldPathAnnotation     = "config.kubernetes.io/path"
+	indexAnnotation       = "internal.config.kubernetes.io/index"
+	oldIndexAnnotation    = "config.kubernetes.io/index"
+	packagePathAnnotation = "internal.config.kubernetes.io/package-path"
+	originAnnotation      = "config.kubernetes.io/origin"
+)
+
+var (
+	functionConfigKind = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "Preadmit"}
+	configMapKind      = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
+)
+
+// functionConfig reads the options that the functionConfig of a ResourceList gives.
+type functionConfig struct {
+	document *manifest.Document
+	// text is the text that the document stands in.
+	text   string
+	config *config
+	// from is where its paths come from.
+	from path
+	// strings are the streams read from strings in the document, by name.
+	strings     map[string]change.Path
+	diagnostics []source.Diagnostic
+}
+
+// readFunctionConfig gives a config the values of a functionConfig.
+func (p *Process) readFunctionConfig(d *manifest.Document, text string, c *config) *functionConfig {
+	f := &functionConfig{document: d, text: text, config: c, strings: map[string]change.Path{}}
+	object := d.Object()
+	f.from = p.pathsOf(object)
+	switch kind := d.Kind(); {
+	case kind == functionConfigKind:
+		f.fields(object, nil)
+	case kind == configMapKind:
+		f.configMap(object)
+	case isPolicy(kind):
+		c.policies.inline = append(c.policies.inline, f.object(object, nil))
+	default:
+		f.fail(nil, "function-config-kind", fmt.Sprintf("a functionConfig of apiVersion %q and kind %q is not known", kind.APIVersion(), kind.Kind),
+			"expected "+functionConfigKind.APIVersion()+" "+functionConfigKind.Kind+", a v1 ConfigMap, or a policy")
+	}
+	return f
+}
+
+// pathsOf says what the paths in a functionConfig are relative to: the directory of its
+// own file, which may be in a package of kpt. They are confined to the working
+// directory and that package. The annotations are the client's, but may also have been
+// written by the author of the functionConfig; so a package elsewhere is believed only
+// if it is one.
+func (p *Process) pathsOf(object map[string]any) path {
+	from := path{base: p.Dir, within: []string{p.Dir}}
+	annotations := annotationsOf(object)
+	if dir := annotations[packagePathAnnotation]; dir != "" {
+		dir = p.absolute(dir)
+		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || isWithin(dir, p.Dir) {
+			from.base = dir
+			from.within = append(from.within, dir)
+		}
+	}
+	file := annotations[pathAnnotation]
+	if file == "" {
+		file = annotations[oldPathAnnotation]
+	}
+	from.base = filepath.Join(from.base, filepath.Dir(filepath.FromSlash(file)))
+	return from
+}
+
+// annotationsOf returns the annotations of an object that are strings.
+func annotationsOf(object map[string]any) map[string]string {
+	found, _ := change.Keys("metadata", "annotations").Get(object)
+	given, _ := found.(map[string]any)
+	annotations := make(map[string]string, len(given))
+	for name, value := range given {
+		if text, ok := value.(string); ok {
+			annotations[name] = text
+		}
+	}
+	return annotations
+}
+
+// fields reads the map at a path of a functionConfig of kind Preadmit.
+func (f *functionConfig) fields(object map[string]any, at change.Path) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		at, value := at.Key(key), object[key]
+		name := at.String()
+		if name == "apiVersion" || name == "kind" || name == "metadata" || value == nil && isFieldPrefix(name) {
+			continue
+		}
+		if o := optionWith(func(o *option) bool { return o.field != "" && "spec."+o.field == name }); o != nil {
+			if value != nil {
+				f.value(o, value, at)
+			}
+			continue
+		}
+		if !isFieldPrefix(name) {
+			f.unknownField(name, at)
+			continue
+		}
+		if nested, ok := value.(map[string]any); ok {
+			f.fields(nested, at)
+		} else {
+			f.fail(at, "option-value", "expected a map", "")
+		}
+	}
+}
+
+func optionWith(is func(o *option) bool) *option {
+	if i := slices.IndexFunc(options, func(o option) bool { return is(&o) }); i >= 0 {
+		return &options[i]
+	}
+	return nil
+}
+
+// isFieldPrefix reports whether a field holds fields that are options.
+func isFieldPrefix(name string) bool {
+	return name == "spec" || optionWith(func(o *option) bool { return strings.HasPrefix("spec."+o.field, name+".") }) != nil
+}
+
+func (f *functionConfig) unknownField(name string, at change.Path) {
+	var known, siblings []string
+	parent := name[:strings.LastIndexByte(name, '.')+1]
+	for _, o := range options {
+		if o.field == "" {
+			continue
+		}
+		known = append(known, "spec."+o.field)
+		if sibling, ok := strings.CutPrefix("spec."+o.field, parent); ok {
+			sibling, _, _ = strings.Cut(sibling, ".")
+			if sibling = parent + sibling; !slices.Contains(siblings, sibling) {
+				siblings = append(siblings, sibling)
+			}
+		}
+	}
+	for _, candidates := range [][]string{siblings, known} {
+		if best := nearest(name, candidates); best != "" {
+			f.fail(at, "option-unknown", "unknown field", "did you mean "+best+"?")
+			return
+		}
+	}
+	f.fail(at, "option-unknown", "unknown field", suggest(name, siblings))
+}
+
+// value gives an option the value of a field.
+func (f *functionConfig) value(o *option, value any, at change.Path) {
+	switch target := o.target(f.config).(type) {
+	case *string, *bool:
+		if text, ok := scalarText(o, value); ok {
+			f.set(o, text, at)
+		} else {
+			f.fail(at, "option-value", "expected "+map[bool]string{true: "true or false", false: "a string"}[o.isSwitch()], "")
+		}
+	case *[]string, *[]path:
+		f.list(value, at, func(item any, at change.Path) {
+			if text, ok := scalarText(o, item); ok {
+				f.set(o, text, at)
+			} else {
+				f.fail(at, "option-value", "expected a string", "")
+			}
+		})
+	case *[]*manifest.Stream:
+		f.list(value, at, func(item any, at change.Path) {
+			switch item := item.(type) {
+			case map[string]any:
+				*target = append(*target, f.object(item, at))
+			case string:
+				*target = append(*target, f.string(item, at))
+			default:
+				f.fail(at, "option-value", "expected an object, or a string that holds YAML", "")
+			}
+		})
+	case *map[string][]string:
+		f.mapOfLists(target, value, at)
+	}
+}
+
+func (f *functionConfig) list(value any, at change.Path, each func(item any, at change.Path)) {
+	list, ok := value.([]any)
+	if !ok {
+		f.fail(at, "option-value", "expected a list", "")
+		return
+	}
+	for i, item := range list {
+		each(item, at.Index(i))
+	}
+}
+
+func (f *functionConfig) mapOfLists(target *map[string][]string, value any, at change.Path) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		f.fail(at, "option-value", "expected a map of lists", "")
+		return
+	}
+	*target = map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		f.list(object[key], at.Key(key), func(item any, at change.Path) {
+			if text, ok := item.(string); ok {
+				(*target)[key] = append((*target)[key], text)
+			} else {
+				f.fail(at, "option-value", "expected a string", "")
+			}
+		})
+	}
+}
+
+// scalarText is the text of a scalar. Clients and people leave out quotes, and YAML
+// then reads on and off as booleans and a version as a number.
+func scalarText(o *option, value any) (string, bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case bool:
+		switch {
+		case o.isSwitch():
+			return strconv.FormatBool(value), true
+		case slices.Contains(o.values, "on"):
+			return map[bool]string{true: "on", false: "off"}[value], true
+		}
+	case int64:
+		return strconv.FormatInt(value, 10), true
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64), true
+	}
+	return "", false
+}
+
+// set gives an option one value.
+func (f *functionConfig) set(o *option, text string, at change.Path) {
+	from := f.from
+	from.at, from.label = f.document.At(at), at.String()
+	if err := o.set(f.config, text, from); err != nil {
+		f.fail(at, "option-value", err.Error(), "")
+	}
+}
+
+// configMap reads the options in the data of a ConfigMap, which is how kpt passes what
+// follows "--" on its command line. Lists are separated by commas or line breaks.
+func (f *functionConfig) configMap(object map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "data", "immutable"}, key) {
+			f.fail(change.Keys(key), "option-unknown", "a functionConfig must not have this field", "write the options into data")
+		}
+	}
+	data, ok := object["data"].(map[string]any)
+	if !ok && object["data"] != nil {
+		f.fail(change.Keys("data"), "option-value", "expected a map", "")
+	}
+	var known []string
+	for _, o := range options {
+		if o.key != "" {
+			known = append(known, o.key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		at := change.Keys("data", key)
+		o := optionWith(func(o *option) bool { return o.key == key })
+		if o == nil {
+			f.fail(at, "option-unknown", "unknown option", suggest(key, known))
+			continue
+		}
+		text, ok := scalarText(o, data[key])
+		switch {
+		case !ok:
+			f.fail(at, "option-value", "expected a string", "quote the value")
+		case o.isList():
+			for _, item := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == '\n' }) {
+				f.set(o, strings.TrimSpace(item), at)
+			}
+		default:
+			f.set(o, text, at)
+		}
+	}
+}
+
+// fail reports an error about the field at a path.
+func (f *functionConfig) fail(at change.Path, code, message, advice string) {
+	d := source.Errorf(f.document.At(at), code, "%s", message).With(advice)
+	d.Field, d.Subject = at.String(), f.subject()
+	f.diagnostics = append(f.diagnostics, d)
+}
+
+// subject names the functionConfig.
+func (f *functionConfig) subject() string {
+	return strings.TrimSpace("functionConfig " + f.document.Name())
+}

@@ -1,0 +1,172 @@
+package krmfn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// config is what the options of one run say.
+type config struct {
+	engine                 engine.Options
+	policies, context, old inputs
+	openAPI                []path
+	allowEmpty             bool
+	output                 string
+}
+
+// inputs are documents that an option gives, by path or in the functionConfig itself.
+type inputs struct {
+	paths  []path
+	inline []*manifest.Stream
+}
+
+// path is a file or directory that an option or an argument names.
+type path struct {
+	name string
+	// base is the directory that the name is relative to; the working directory if
+	// empty.
+	base string
+	// within are the directories that it must not lead out of; anywhere if nil.
+	within []string
+	// at and label say which option names the path.
+	at    source.Position
+	label string
+}
+
+// option is one option, under all its names. A name that is empty does not exist.
+type option struct {
+	// flag and short are the names of the flag, with which arg stands for the value.
+	flag, short, arg string
+	// field is the path below spec in a functionConfig of kind Preadmit, key the key
+	// of a ConfigMap.
+	field, key string
+	// values are the values that the option may have; any if there are none.
+	values []string
+	help   string
+	// target is where the value goes. Its type says how a value is written: *string,
+	// *bool, *[]string, *[]path, *[]*manifest.Stream or *map[string][]string.
+	target func(c *config) any
+	// stream says that the option is about streams, and not for functions.
+	stream bool
+}
+
+// options is the table of options. Flags, functionConfig, ConfigMap, help and the
+// suggestions for unknown names are all made from it.
+var options = []option{
+	{flag: "policy", short: "p", arg: "PATH", field: "policyPaths", key: "policyPaths",
+		help:   "policies and their bindings; those among the manifests always count",
+		target: func(c *config) any { return &c.policies.paths }},
+	{field: "policies",
+		help:   "policies and their bindings: objects, or strings that hold YAML",
+		target: func(c *config) any { return &c.policies.inline }},
+	{flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
+		help:   "what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
+		target: func(c *config) any { return &c.context.paths }},
+	{field: "context",
+		help:   "what the cluster holds besides: objects, or strings that hold YAML",
+		target: func(c *config) any { return &c.context.inline }},
+	{flag: "kubernetes-version", arg: "VERSION", field: "kubernetesVersion", key: "kubernetesVersion",
+		help:   "version of the cluster (default " + engine.DefaultKubernetesVersion + ")",
+		target: func(c *config) any { return &c.engine.KubernetesVersion }},
+	{flag: "openapi", arg: "PATH", field: "openapiPaths", key: "openapiPaths",
+		help:   "OpenAPI v3 documents of the cluster (default: built in)",
+		target: func(c *config) any { return &c.openAPI }},
+	{flag: "namespace", short: "n", arg: "NAME", field: "namespace", key: "namespace",
+		help:   "namespace of manifests that name none (default default)",
+		target: func(c *config) any { return &c.engine.Namespace }},
+	{flag: "operation", arg: "OPERATION", field: "request.operation", key: "operation", values: []string{"CREATE", "UPDATE"},
+		help:   "what the request does to the objects: CREATE (default) or UPDATE",
+		target: func(c *config) any { return &c.engine.Operation }},
+	{flag: "old", arg: "PATH", field: "oldPaths", key: "oldPaths",
+		help:   "the objects before an UPDATE",
+		target: func(c *config) any { return &c.old.paths }},
+	{field: "old",
+		help:   "the objects before an UPDATE: objects, or strings that hold YAML",
+		target: func(c *config) any { return &c.old.inline }},
+	{flag: "dry-run", field: "request.dryRun", key: "dryRun", values: []string{"true", "false"},
+		help:   "the request is a dry run (what request.dryRun says, nothing else)",
+		target: func(c *config) any { return &c.engine.DryRun }},
+	{flag: "as", arg: "USER", field: "request.userInfo.username", key: "as",
+		help:   "name of the user who makes the request",
+		target: func(c *config) any { return &c.engine.User.Name }},
+	{flag: "as-uid", arg: "UID", field: "request.userInfo.uid", key: "asUid",
+		help:   "uid of the user",
+		target: func(c *config) any { return &c.engine.User.UID }},
+	{flag: "as-group", arg: "GROUP", field: "request.userInfo.groups", key: "asGroup",
+		help:   "group of the user",
+		target: func(c *config) any { return &c.engine.User.Groups }},
+	{field: "request.userInfo.extra",
+		help:   "further attributes of the user: a map of lists",
+		target: func(c *config) any { return &c.engine.User.Extra }},
+	{flag: "authorizer", arg: "ANSWER", field: "request.authorizer", key: "authorizer", values: []string{"allow", "deny"},
+		help:   "what expressions hear from the authorizer: allow or deny (default: an error)",
+		target: func(c *config) any { return &c.engine.Authorizer }},
+	{flag: "defaulting", arg: "on|off", field: "defaulting", key: "defaulting", values: []string{"on", "off"},
+		help:   "whether policies see the defaults of the API, as on a server (default on)",
+		target: func(c *config) any { return &c.engine.Defaulting }},
+	{flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
+		help:   "what to do about policies that would change their own output again: fail, warn (default), or skip the check",
+		target: func(c *config) any { return &c.engine.NonIdempotent }},
+	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
+		help:   "accept a stream without manifests, which is an error otherwise",
+		target: func(c *config) any { return &c.allowEmpty }},
+	{flag: "output", short: "o", arg: "FORMAT", values: []string{"yaml", "json"}, stream: true,
+		help:   "yaml (default): the text as it was, but for the changes; or json: sorted, compact, one object per line",
+		target: func(c *config) any { return &c.output }},
+}
+
+func (o *option) isRenderFlag() bool   { return o.flag != "" }
+func (o *option) isFunctionFlag() bool { return o.flag != "" && !o.stream }
+
+// isSwitch reports whether the option is on or off.
+func (o *option) isSwitch() bool {
+	_, ok := o.target(new(config)).(*bool)
+	return ok
+}
+
+// isList reports whether the option takes any number of values.
+func (o *option) isList() bool {
+	switch o.target(new(config)).(type) {
+	case *[]string, *[]path:
+		return true
+	}
+	return false
+}
+
+// set gives the option a value, a list a further one. from says where a path comes
+// from.
+func (o *option) set(c *config, text string, from path) error {
+	if len(o.values) > 0 && !slices.Contains(o.values, text) {
+		return fmt.Errorf("%q is not a value; expected %s", text, alternatives(o.values))
+	}
+	switch target := o.target(c).(type) {
+	case *string:
+		*target = text
+	case *bool:
+		*target = text == "true"
+	case *[]string:
+		*target = append(*target, text)
+	case *[]path:
+		if text == "" {
+			return errors.New("the path is empty")
+		}
+		from.name = text
+		*target = append(*target, from)
+	}
+	return nil
+}
+
+// alternatives lists values: "a, b or c".
+func alternatives(values []string) string {
+	if len(values) < 2 {
+		return strings.Join(values, "")
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}

@@ -1,0 +1,43 @@
+// Command preadmit runs mutating policies on manifests, on the command line and as a
+// KRM function.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/preadmit/preadmit/krmfn"
+)
+
+func main() {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "preadmit: %v\n", err)
+		os.Exit(2)
+	}
+	build, _ := debug.ReadBuildInfo()
+	os.Exit(krmfn.Main(context.Background(), &krmfn.Process{
+		Args:             os.Args[1:],
+		Dir:              dir,
+		Policies:         filepath.SplitList(os.Getenv("PREADMIT_POLICIES")),
+		Stdin:            os.Stdin,
+		Stdout:           os.Stdout,
+		Stderr:           os.Stderr,
+		StdinIsTerminal:  isTerminal(os.Stdin),
+		StderrIsTerminal: isTerminal(os.Stderr),
+		Build:            build,
+	}))
+}
+
+// isTerminal reports whether a file is a character device like a terminal.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}

@@ -1,0 +1,39 @@
+package krmfn
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// progress shows a person how far a run is when it takes longer than a second.
+type progress struct {
+	w     io.Writer
+	now   func() time.Time
+	next  time.Time // when to show something again
+	shown bool
+}
+
+const (
+	progressDelay    = time.Second
+	progressInterval = 100 * time.Millisecond
+)
+
+func newProgress(w io.Writer, now func() time.Time) *progress {
+	return &progress{w: w, now: now, next: now().Add(progressDelay)}
+}
+
+// observe is told how many manifests are done.
+func (p *progress) observe(done, total int) {
+	if now := p.now(); now.After(p.next) {
+		fmt.Fprintf(p.w, "\r%d/%d manifests", done, total)
+		p.next, p.shown = now.Add(progressInterval), true
+	}
+}
+
+// end clears the line.
+func (p *progress) end() {
+	if p.shown {
+		io.WriteString(p.w, "\r\x1b[K")
+	}
+}

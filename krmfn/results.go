@@ -1,0 +1,151 @@
+package krmfn
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// locator finds the items that diagnostics are about. The user of a client never sees
+// the ResourceList, so positions in it are those of the items' own files where these
+// are known.
+type locator struct {
+	config *functionConfig
+	// documents are the items and the functionConfig in the order of the text.
+	documents []*manifest.Document
+	byID      map[string]*manifest.Document
+}
+
+func newLocator(stream *manifest.Stream, config *functionConfig, a *admission) *locator {
+	l := &locator{config: config, documents: slices.Clone(stream.Documents()), byID: map[string]*manifest.Document{}}
+	if config != nil {
+		l.documents = append(l.documents, config.document)
+		slices.SortStableFunc(l.documents, func(a, b *manifest.Document) int { return a.At(nil).Compare(b.At(nil)) })
+	}
+	if a.outcome != nil {
+		for _, m := range a.outcome.Manifests {
+			l.byID[m.ID] = m.Document
+		}
+	}
+	return l
+}
+
+// documentAt returns the item at a position, or nil.
+func (l *locator) documentAt(p source.Position) *manifest.Document {
+	if l.config != nil {
+		p = l.config.locate(p)
+	}
+	if p.File != "-" || p.Line == 0 {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(l.documents, p, func(d *manifest.Document, p source.Position) int { return d.At(nil).Compare(p) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return l.documents[i]
+}
+
+// locate returns the position for the user.
+func (l *locator) locate(p source.Position) source.Position {
+	if l.config != nil {
+		p = l.config.locate(p)
+	}
+	if d := l.documentAt(p); d != nil {
+		if file, _ := fileOf(d); file != "" {
+			return source.Position{File: file}
+		}
+	}
+	return p
+}
+
+// fileOf returns where a document came from according to its client: the file, and
+// which of its documents it is.
+func fileOf(d *manifest.Document) (file string, index int64) {
+	annotations := annotationsOf(d.Object())
+	either := func(name, oldName string) string {
+		if value := annotations[name]; value != "" {
+			return value
+		}
+		return annotations[oldName]
+	}
+	if file = either(pathAnnotation, oldPathAnnotation); file != "" {
+		index, _ = strconv.ParseInt(either(indexAnnotation, oldIndexAnnotation), 10, 64)
+		return file, index
+	}
+	for line := range strings.Lines(annotations[originAnnotation]) {
+		if path, ok := strings.CutPrefix(line, "path: "); ok {
+			return strings.TrimSpace(path), 0
+		}
+	}
+	return "", 0
+}
+
+// result is a diagnostic as an entry of results. What the entry says in fields of its
+// own, the message does not repeat.
+func (l *locator) result(d source.Diagnostic) map[string]any {
+	result := map[string]any{"severity": d.Severity.String(), "tags": map[string]any{"code": d.Code}}
+	about, is := l.byID[d.Subject]
+	at := l.documentAt(d.At)
+	if !is && at != nil {
+		about, is = at, d.Subject == "" || d.Subject == l.nameOf(at)
+	}
+	if about != nil {
+		result["resourceRef"] = referenceTo(about)
+		if file, index := fileOf(about); file != "" {
+			result["file"] = map[string]any{"path": file, "index": index}
+		}
+	} else if d.At.IsKnown() && d.At.File != "-" {
+		result["file"] = map[string]any{"path": d.At.File}
+	}
+	var message strings.Builder
+	if p := l.locate(d.At); p.IsKnown() && p.File != "-" && (about != at || about == nil) {
+		message.WriteString(p.String() + ": ")
+	}
+	if is && d.Field != "" {
+		result["field"] = map[string]any{"path": d.Field}
+	}
+	for _, name := range []string{d.Subject, d.Field} {
+		if !is && name != "" {
+			message.WriteString(name + ": ")
+		}
+	}
+	message.WriteString(d.Message)
+	for _, extra := range []string{d.Advice, d.Excerpt} {
+		if extra != "" {
+			message.WriteString("\n" + extra)
+		}
+	}
+	result["message"] = message.String()
+	return result
+}
+
+// nameOf is how diagnostics name a document that is no manifest.
+func (l *locator) nameOf(d *manifest.Document) string {
+	if l.config != nil && d == l.config.document && !isPolicy(d.Kind()) {
+		return l.config.subject()
+	}
+	return strings.TrimSpace(d.Kind().Kind + " " + d.Name())
+}
+
+// referenceTo names an object.
+func referenceTo(d *manifest.Document) map[string]any {
+	reference := map[string]any{}
+	for key, value := range map[string]string{"apiVersion": d.Kind().APIVersion(), "kind": d.Kind().Kind, "name": d.Name(), "namespace": d.Namespace()} {
+		if value != "" {
+			reference[key] = value
+		}
+	}
+	if d.Name() == "" {
+		if name, ok := change.Keys("metadata", "generateName").Get(d.Object()); ok {
+			reference["name"] = name
+		}
+	}
+	return reference
+}
