@@ -108,7 +108,7 @@ func (r *run) prepare(docs sorted) {
 // locate finds out where a target belongs.
 func (r *run) locate(t *target) {
 	t.place = r.placeOf(t.Document, r.schemas)
-	t.ID = t.id()
+	t.ID, t.Namespace = t.id(), t.namespace
 	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
 }
 
@@ -157,7 +157,9 @@ func (r *run) finish(t *target) {
 	}
 	t.state = running
 	r.stack = append(r.stack, t)
+	asked := r.snapshot.Asked()
 	r.admit(t)
+	t.Consulted = r.snapshot.Asked() > asked
 	r.stack = r.stack[:len(r.stack)-1]
 	t.state = done
 }

@@ -53,7 +53,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a.add(f.diagnostics...)
-	a.add(checkPolicies(policies)...)
+	a.add(engine.CheckPolicies(policies)...)
 	if source.HasErrors(a.diagnostics) {
 		return a
 	}
@@ -65,12 +65,12 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
-	if !hasPolicies(everything) {
+	if !engine.HavePolicies(everything) {
 		a.add(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with -p, in PREADMIT_POLICIES, in the functionConfig, or among the manifests"))
 	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
-	if hasPolicies(manifests) {
+	if engine.HavePolicies(manifests) {
 		diagnostics = slices.DeleteFunc(diagnostics, isUnsettled)
 	}
 	a.add(diagnostics...)

@@ -26,7 +26,7 @@
 // node.go (what the scanner leaves over), list.go (lists, ResourceList),
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
-// splice.go (splices to text), diagnose.go (reasons to refuse).
+// splice.go (splices to text), text.go (text for people, canonical JSON), diagnose.go (reasons to refuse).
 package manifest
 
 import (
