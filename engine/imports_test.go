@@ -43,7 +43,7 @@ var owners = []struct {
 	{"sigs.k8s.io/kustomize/kyaml", []string{"engine/manifest"}},
 	{"sigs.k8s.io/yaml", []string{"engine/manifest"}},
 	{"go.yaml.in/yaml", []string{"engine/manifest"}},
-	{"k8s.io/apimachinery", []string{"engine/admission", "engine/celenv", "engine/mapolicy"}},
+	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/mapolicy"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 }
 
