@@ -31,7 +31,8 @@ type Manifest struct {
 	// if it names none; empty if the object is not in a namespace.
 	Namespace string
 	// Consulted says that other objects could have changed what became of this one:
-	// policies looked at its namespace, or for params, found or not.
+	// policies looked at its namespace, or for params, found or not; or nobody
+	// defined its kind.
 	Consulted bool
 	// Before and After are its admission views; nil if no policy is about the kind.
 	Before, After map[string]any

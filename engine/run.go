@@ -159,7 +159,7 @@ func (r *run) finish(t *target) {
 	r.stack = append(r.stack, t)
 	asked := r.snapshot.Asked()
 	r.admit(t)
-	t.Consulted = r.snapshot.Asked() > asked
+	t.Consulted = r.snapshot.Asked() > asked || t.Before != nil && r.schemas.Lookup(t.kind.Kind) == nil
 	r.stack = r.stack[:len(r.stack)-1]
 	t.state = done
 }

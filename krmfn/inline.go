@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
