@@ -32,6 +32,9 @@ func (a *admission) status() int {
 // add adds diagnostics, each once: what is wrong with the policies is found again when
 // there are policies among the manifests.
 func (a *admission) add(diagnostics ...source.Diagnostic) {
+	if a.known == nil {
+		a.known = map[source.Diagnostic]bool{}
+	}
 	for _, d := range diagnostics {
 		if !a.known[d] {
 			a.known[d] = true
@@ -43,9 +46,11 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 // admit reads what the options name and runs the policies on manifests, which are
 // edited if all went well. lone is a policy that was given by itself, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
-	a := &admission{known: map[source.Diagnostic]bool{}}
+	a := &admission{}
 	for _, name := range p.Policies {
-		c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
+		if name != "" {
+			c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
+		}
 	}
 	given := f.set()
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)

@@ -89,8 +89,10 @@ func bindAlone(policy *manifest.Document, streams []*manifest.Stream) (*manifest
 	}
 	for _, s := range streams {
 		for _, d := range s.Documents() {
-			bound, _ := change.Keys("spec", "policyName").Get(d.Object())
-			if isPolicy(d.Kind()) && d.Kind().Kind == bindingKind && bound == name {
+			if !isPolicy(d.Kind()) || d.Kind().Kind != bindingKind {
+				continue
+			}
+			if bound, _ := change.Keys("spec", "policyName").Get(d.Object()); bound == name {
 				return nil, nil
 			}
 		}
