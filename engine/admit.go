@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
@@ -54,9 +55,20 @@ func (a *admitting) covered() bool {
 	return false
 }
 
-// invalid reports that a target, or something in its place, is not a valid object.
+// invalid reports what keeps a server from reading a target.
 func (r *run) invalid(t *target, err error) {
-	r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
+	}
+	for _, problem := range problems {
+		d := source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", problem)
+		var field *admission.FieldError
+		if errors.As(problem, &field) {
+			d.At, d.Field, d.Message = t.Document.At(field.Path), field.Path.String(), field.Problem
+		}
+		r.about(t, d)
+	}
 }
 
 // view is the admission view of an object that belongs in a place.
@@ -278,6 +290,10 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 func (r *run) deny(t *target, f policy.Failure) {
 	d := source.Errorf(f.At, "denied", "%v", f.Err)
 	d.Subject = t.ID
+	var unknown *schema.NoSchemaError
+	if errors.As(f.Err, &unknown) {
+		d.Advice = fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)
+	}
 	r.outcome.Denied = true
 	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
 }
