@@ -19,6 +19,31 @@ func (t *target) record(before, written map[string]any, by Change) {
 	t.edited = admission.Unview(t.kind, t.edited, before, written)
 }
 
+// lose takes out of the manifest what a policy wrote and the server drops.
+func (t *target) lose(before, after map[string]any) {
+	var lost []change.Change
+	for _, c := range change.Diff(before, after, t.kind.Type()) {
+		if c.Op == change.Remove {
+			lost = append(lost, c)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	rest := change.CloneObject(before)
+	if err := change.Apply(rest, lost); err != nil {
+		return // what else changed moved what is lost: pinning will see to it
+	}
+	t.edited = admission.Unview(t.kind, t.edited, before, rest)
+	for i, c := range t.Changes {
+		for _, l := range lost {
+			if c.Path.HasPrefix(l.Path) {
+				t.Changes[i].Fate = Dropped
+			}
+		}
+	}
+}
+
 // settle closes the loop: the view of the edited manifest must be the mutated view.
 // Where a default has shifted, the value is written, too.
 func (r *run) settle(t *target) {

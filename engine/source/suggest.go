@@ -1,21 +1,30 @@
-package krmfn
+package source
 
 import "strings"
 
-// suggest is advice about a name that nobody knows: the nearest one of those known, or
+// Suggest is advice about a name that nobody knows: the nearest one of those known, or
 // else all of them.
-func suggest(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
+func Suggest(name string, known []string) string {
+	if best := Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}
 	if len(known) == 0 {
 		return "there are none"
 	}
-	return "expected " + alternatives(known)
+	return "expected " + Alternatives(known)
 }
 
-// nearest returns the known name that resembles name most, or "" if none does.
-func nearest(name string, known []string) string {
+// Alternatives lists values: "a, b or c".
+func Alternatives(values []string) string {
+	if len(values) < 2 {
+		return strings.Join(values, "")
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// Nearest returns the known name that resembles name most, or "" if none does.
+func Nearest(name string, known []string) string {
 	best, least := "", 0
 	for _, k := range known {
 		d := distance(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))

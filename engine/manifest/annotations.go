@@ -1,10 +1,6 @@
-package engine
+package manifest
 
-import (
-	"strings"
-
-	"github.com/preadmit/preadmit/engine/gvk"
-)
+import "strings"
 
 // clientAnnotations are what the tools that carry manifests to us leave in their
 // annotations to find them again. A cluster never sees them, so policies do not
@@ -33,9 +29,9 @@ func isClientAnnotation(name string) bool {
 	return false
 }
 
-// hideClientAnnotations takes the annotations of clients out of an object and returns
+// HideClientAnnotations takes the annotations of clients out of an object and returns
 // them. An annotations map that holds nothing else goes, too.
-func hideClientAnnotations(object map[string]any) (hidden map[string]any) {
+func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	for name, value := range annotations {
@@ -53,8 +49,8 @@ func hideClientAnnotations(object map[string]any) (hidden map[string]any) {
 	return hidden
 }
 
-// restoreClientAnnotations puts back what hideClientAnnotations took out.
-func restoreClientAnnotations(object, hidden map[string]any) {
+// RestoreClientAnnotations puts back what HideClientAnnotations took out.
+func RestoreClientAnnotations(object, hidden map[string]any) {
 	if len(hidden) == 0 {
 		return
 	}
@@ -73,19 +69,4 @@ func child(object map[string]any, key string) map[string]any {
 		object[key] = value
 	}
 	return value
-}
-
-const localConfig = "config.kubernetes.io/local-config"
-
-// isLocal reports whether a document is for the tools only and never reaches a
-// cluster.
-func isLocal(kind gvk.Kind, object map[string]any) bool {
-	switch kind.Group {
-	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev":
-		return true
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	value, _ := annotations[localConfig].(string)
-	return value == "true"
 }
