@@ -7,43 +7,25 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-const (
-	policyGroup = "admissionregistration.k8s.io"
-	policyKind  = "MutatingAdmissionPolicy"
-	bindingKind = "MutatingAdmissionPolicyBinding"
-)
-
-// IsPolicy reports whether documents of the kind are policies, or bindings of them.
+// IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	return kind.Group == policyGroup && (kind.Kind == policyKind || kind.Kind == bindingKind)
+	s := Set{languages: languages(settings{})}
+	return s.language(kind) >= 0
 }
 
-// HavePolicies reports whether there are any policies in the streams.
-func HavePolicies(streams []*manifest.Stream) bool {
-	for _, s := range streams {
-		for _, d := range s.Documents() {
-			if IsPolicy(d.Kind()) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// policyGroups hold the policies of systems that change manifests, ours or not.
+var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", "mutations.gatekeeper.sh"}
 
-// policyLikeGroups hold the policies of other systems.
-var policyLikeGroups = []string{policyGroup, "kyverno.io", "policies.kyverno.io", "json.kyverno.io", "mutations.gatekeeper.sh"}
-
-// CheckPolicies reports documents given as policies, or with them, that look as if
+// checkPolicies reports documents given as policies, or with them, that look as if
 // they were meant to do something and will not.
-func CheckPolicies(streams []*manifest.Stream) []source.Diagnostic {
+func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
-	for _, s := range streams {
-		for _, d := range s.Documents() {
-			if problem := checkPolicy(d); problem != nil {
+	for _, stream := range streams {
+		for _, d := range stream.Documents() {
+			if problem := s.checkPolicy(d); problem != nil {
 				problem.Subject = strings.TrimSpace(d.Kind().Kind + " " + d.Name())
 				diagnostics = append(diagnostics, *problem)
 			}
@@ -52,30 +34,43 @@ func CheckPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	return diagnostics
 }
 
-func checkPolicy(d *manifest.Document) *source.Diagnostic {
+func (s *Set) checkPolicy(d *manifest.Document) *source.Diagnostic {
+	var problem source.Diagnostic
 	kind := d.Kind()
 	at := d.At(change.Keys("kind"))
-	known := []string{policyKind, bindingKind}
-	isLike := slices.Contains(policyLikeGroups, kind.Group) || strings.HasSuffix(kind.Kind, "Policy") || strings.HasSuffix(kind.Kind, "PolicyBinding")
-	switch {
+	switch group, known := s.policyKinds(kind.Kind); {
 	case kind.Kind == "" || kind.Version == "":
-		problem := source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
+		problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
 			With("every Kubernetes object has both")
-		return &problem
-	case IsPolicy(kind) || !isLike && source.Nearest(kind.Kind, known) == "":
+	case s.language(kind) >= 0:
 		return nil
-	case slices.Contains(known, kind.Kind):
-		problem := source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %s", kind.Kind, kind.Group).
-			With("expected apiVersion: " + policyGroup + "/v1, or v1beta1 or v1alpha1 for older clusters")
-		return &problem
-	case schema.Builtin().Lookup(kind) != nil:
-		if kind.Group != policyGroup {
+	case group != "":
+		problem = source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).
+			With("expected a version of " + group)
+	case s.schemas.Lookup(kind) != nil:
+		if kind.Group != policyGroups[0] {
 			return nil
 		}
-		problem := source.Warningf(at, "policy-not-mutating", "a %s does not change manifests, so it is ignored", kind.Kind)
-		return &problem
+		problem = source.Warningf(at, "policy-not-mutating", "a %s does not change manifests, so it is ignored", kind.Kind)
+	case slices.Contains(policyGroups, kind.Group) || strings.HasSuffix(kind.Kind, "Policy") || strings.HasSuffix(kind.Kind, "PolicyBinding") || source.Nearest(kind.Kind, known) != "":
+		problem = source.Errorf(at, "policy-kind-unknown", "there is no policy language with kind %s of %s", kind.Kind, kind.APIVersion()).
+			With(source.Suggest(kind.Kind, known))
+	default:
+		return nil
 	}
-	problem := source.Errorf(at, "policy-kind-unknown", "there is no policy language with kind %s of %s", kind.Kind, kind.APIVersion()).
-		With(source.Suggest(kind.Kind, known))
 	return &problem
+}
+
+// policyKinds returns the kinds of all languages, and the group that has one with
+// the name given.
+func (s *Set) policyKinds(name string) (group string, known []string) {
+	for _, l := range s.languages {
+		for _, kind := range l.Kinds() {
+			known = append(known, kind.Kind)
+			if kind.Kind == name {
+				group = kind.Group
+			}
+		}
+	}
+	return group, known
 }

@@ -1,7 +1,6 @@
 package krmfn
 
 import (
-	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -21,8 +20,10 @@ func bindAlone(policy *manifest.Document, streams []*manifest.Stream) (*manifest
 	}
 	for _, s := range streams {
 		for _, d := range s.Documents() {
-			bound, _ := change.Keys("spec", "policyName").Get(d.Object())
-			if engine.IsPolicy(d.Kind()) && d.Kind().Kind == bindingKind && bound == name {
+			if d.Kind().Group != kind.Group || d.Kind().Kind != bindingKind {
+				continue
+			}
+			if bound, _ := change.Keys("spec", "policyName").Get(d.Object()); bound == name {
 				return nil, nil
 			}
 		}

@@ -118,10 +118,11 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 		}
 	}
 	message.WriteString(d.Message)
-	for _, extra := range []string{d.Advice, d.Excerpt} {
-		if extra != "" {
-			message.WriteString("\n" + extra)
-		}
+	if d.Advice != "" { // kpt prints a line break as a blank
+		message.WriteString("; " + d.Advice)
+	}
+	if d.Excerpt != "" {
+		message.WriteString("\n" + d.Excerpt)
 	}
 	result["message"] = message.String()
 	return result

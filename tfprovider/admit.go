@@ -62,9 +62,6 @@ func admit(ctx context.Context, sets *cache, c *config) *admission {
 	if a.failed() || compiled.set == nil {
 		return a
 	}
-	if !compiled.hasPolicies && !engine.HavePolicies(streams) {
-		a.add(nil, source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes"))
-	}
 	a.set = compiled.set
 	a.outcome = a.set.Run(ctx, streams, nil)
 	a.collect(texts)

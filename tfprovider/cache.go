@@ -30,7 +30,6 @@ type fingerprint [sha256.Size]byte
 type compiled struct {
 	once        sync.Once
 	set         *engine.Set // nil if there are errors
-	hasPolicies bool
 	diagnostics []source.Diagnostic
 }
 
@@ -98,8 +97,6 @@ func (e *compiled) compile(given *config) {
 	for _, t := range given.openAPI {
 		settings.OpenAPI = append(settings.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
 	}
-	e.hasPolicies = engine.HavePolicies(policies) || engine.HavePolicies(context)
-	e.diagnostics = append(e.diagnostics, engine.CheckPolicies(policies)...)
 	if source.HasErrors(e.diagnostics) {
 		return
 	}

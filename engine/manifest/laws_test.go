@@ -66,7 +66,7 @@ func corpusInputs(tb testing.TB) []string {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, text := range trapInputs {
+	for _, text := range trapInputs() {
 		f.Add(text)
 	}
 	for _, text := range layoutInputs {
@@ -211,7 +211,7 @@ func numbers(value any) any {
 }
 
 func FuzzSet(f *testing.F) {
-	for i, text := range append(trapInputs, layoutInputs...) {
+	for i, text := range append(trapInputs(), layoutInputs...) {
 		for j := range 4 {
 			f.Add(text, []byte{byte(i), byte(j), byte(7 * i), byte(31 * j), 5, byte(i + j), 9, 1, byte(3 * i), 2, 8, 200, byte(j), 17})
 		}

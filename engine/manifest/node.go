@@ -29,12 +29,12 @@ type rewritten struct {
 	root  *yaml.Node
 }
 
-// rewrite reads the document of u, which ends at end, through the nodes of the YAML
-// library, and gives u a text and a tape of its own. What the scanner has found
-// explains why the library cannot read the document either.
-func (r *reader) rewrite(u *unit, end int, isOdd bool) {
-	text := r.stream.text[u.start:end]
-	w := &rewritten{stream: r.stream, end: end, lines: libraryLines(r.stream.text, u.start, end)}
+// rewrite reads the document of u through the nodes of the YAML library, and gives u
+// a text and a tape of its own. What the scanner has found explains why the library
+// cannot read the document either.
+func (r *reader) rewrite(u *unit, isOdd bool) {
+	text := r.stream.text[u.start:u.end]
+	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
@@ -185,28 +185,29 @@ func readsAs(text string, object map[string]any) *tape {
 }
 
 // nodeStyle finds how a document is indented.
-func nodeStyle(n *yaml.Node) style {
+func nodeStyle(root *yaml.Node) style {
 	st := style{step: 2, compact: true, colon: ": ", comma: ", "}
 	stepKnown, listKnown := false, false
 	var look func(n *yaml.Node)
 	look = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode || n.Style&yaml.FlowStyle != 0 {
-			return
-		}
 		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Style&yaml.FlowStyle == 0 {
-				deeper := child.Column - n.Content[i-1].Column
+			if child.Kind == yaml.AliasNode || child.Style&yaml.FlowStyle != 0 || len(child.Content) == 0 {
+				continue
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 {
+				key := n.Content[i-1].Column
 				switch {
-				case child.Kind == yaml.MappingNode && deeper > 0 && !stepKnown:
-					st.step, stepKnown = deeper, true
-				case child.Kind == yaml.SequenceNode && !listKnown:
-					st.compact, listKnown = deeper == 0, true
+				case child.Kind == yaml.MappingNode && !stepKnown:
+					st.step, stepKnown = child.Content[0].Column-key, true
+				case child.Kind == yaml.SequenceNode && !listKnown && child.Anchor == "" && child.Style == 0:
+					st.compact, listKnown = child.Column == key, true
 				}
 			}
 			look(child)
 		}
 	}
-	look(n)
+	look(root)
+	st.step = max(st.step, 1)
 	return st
 }
 
@@ -247,7 +248,8 @@ type expander struct {
 	document *rewritten
 	path     change.Path
 	active   map[*yaml.Node]bool
-	inAlias  int
+	// outer is the alias that is being expanded, nil outside of one.
+	outer    *yaml.Node
 	expanded int
 	problems []nodeProblem
 }
@@ -267,9 +269,9 @@ func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
 	if depth > maxDepth {
 		return x.refuse(n, tooDeep)
 	}
-	if x.inAlias > 0 {
+	if x.outer != nil {
 		if x.expanded++; x.expanded == maxExpanded {
-			x.refuse(n, aliasBomb)
+			x.refuse(x.outer, aliasBomb)
 		}
 	}
 	if x.expanded >= maxExpanded {
@@ -310,9 +312,12 @@ func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 	if x.active[n.Alias] {
 		return x.refuse(n, aliasCycle)
 	}
-	x.inAlias++
+	outer := x.outer
+	if outer == nil {
+		x.outer = n
+	}
 	copied := *x.value(n.Alias, depth)
-	x.inAlias--
+	x.outer = outer
 	copied.Line, copied.Column = n.Line, n.Column
 	copied.HeadComment, copied.LineComment, copied.FootComment = n.HeadComment, n.LineComment, n.FootComment
 	return &copied
@@ -495,10 +500,9 @@ func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	line, column := n.Line, n.Column
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		column = 1 + leadingBlanks(w.stream.text[w.offset(line+1, 1):w.end]) - leadingBlanks(n.Value)
+		column += utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
 		line += 1 + strings.Count(before, "\n")
-		text := w.stream.text[w.offset(line, 1):w.end]
-		indent := len(text) - len(strings.TrimLeft(text, " "))
-		column = indent + 1 + utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
 	case !strings.Contains(n.Value, "\n"):
 		column += utf8.RuneCountInString(before)
 		if n.Style != 0 {
@@ -507,6 +511,8 @@ func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	}
 	return w.stream.position(w.offset(line, column))
 }
+
+func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
 // isNonSpecific reports whether the scalar n has the tag "!", which makes it a
 // string and which the library does not tell.
