@@ -2,6 +2,7 @@ package tfprovider
 
 import (
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -28,95 +29,41 @@ const pinned = "apiVersion: v1\nkind: %s\nmetadata: {name: pinned}\ndata: {pin: 
 
 // TestMessages checks every message, word for word, as users see it.
 func TestMessages(t *testing.T) {
+	file, err := filepath.Abs("testdata/messages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{"app/cm.yaml": configMap("a"), "empty/notes.txt": "no manifest"})
 	s := newServer(t)
 	two := configMap("a") + "---\n" + configMap("b")
-	for name, test := range map[string]struct {
+	var b strings.Builder
+	for _, test := range []struct {
+		name   string
 		config map[string]any
-		want   string
 	}{
-		"no input": {
-			map[string]any{"policies": []string{labelPolicy}},
-			"ERROR at (none): No Manifests: One of manifests, manifest_files and sensitive_manifests must be given.\n",
-		},
-		"empty input": {
-			map[string]any{"manifests": []string{"---\n"}, "policies": []string{labelPolicy}},
-			"ERROR at (none): No Manifests: There are no manifests in the input.\n\nCheck what was to make them; where there may be none, use count or for_each.\n",
-		},
-		"invalid policy": {
-			map[string]any{"manifests": []string{two}, "policies": []string{configMapPolicy(t), replaced(t, "Object.metadata", "Objct.metadata")}},
-			"",
-		},
-		"policy kind": {
-			map[string]any{"manifests": []string{two}, "policies": []string{replaced(t, "kind: MutatingAdmissionPolicy\n", "kind: MutatingAdmisionPolicy\n")}},
-			"ERROR at policies[0]: Invalid Policy: policies[0], line 2, column 1: MutatingAdmisionPolicy label.example.com: there is no policy language with kind MutatingAdmisionPolicy of admissionregistration.k8s.io/v1\n\ndid you mean MutatingAdmissionPolicy?\n",
-		},
-		"invalid manifest": {
-			map[string]any{"manifests": []string{configMap("x"), configMap("a") + "---\n# a comment\n---\nkind: ConfigMap\nmetadata: {name: b}\n"}, "policies": []string{labelPolicy}},
-			"ERROR at manifests[1]: Invalid Manifest: manifests[1], document 2, line 7, column 1: the document has no apiVersion\n\nevery Kubernetes object has apiVersion, kind and metadata.name (or generateName)\n",
-		},
-		"not YAML": {
-			map[string]any{"manifests": []string{two + "---\na: [\n"}, "policies": []string{labelPolicy}},
-			"",
-		},
-		"duplicate": {
-			map[string]any{"manifests": []string{two}, "manifest_files": []string{"app/*.yaml"}, "policies": []string{labelPolicy}},
-			"ERROR at manifest_files[0]: Duplicate Manifest: app/cm.yaml, document 1, line 1, column 1: _/ConfigMap/default/a is already defined in manifests[0], document 1, line 1, column 1\n",
-		},
-		"missing file": {
-			map[string]any{"manifest_files": []string{"app/missing.yaml"}, "policies": []string{labelPolicy}},
-			"ERROR at manifest_files[0]: Unreadable File: manifest_files[0]: app/missing.yaml: no such file or directory\n\nRelative paths are relative to the root module; in a module write \"${path.module}/app/missing.yaml\".\n",
-		},
-		"no match": {
-			map[string]any{"manifest_files": []string{"app"}, "policy_files": []string{"**/*.yml"}},
-			"ERROR at policy_files[0]: Unreadable File: policy_files[0]: **/*.yml: no file matches the pattern\n",
-		},
-		"directory without manifests": {
-			map[string]any{"manifest_files": []string{"app", "empty"}},
-			"ERROR at manifest_files[1]: Unreadable File: manifest_files[1]: empty: the directory has no *.yaml, *.yml or *.json files\n",
-		},
-		"option value": {
-			map[string]any{"manifests": []string{two}, "defaulting": "yes", "request": map[string]any{"operation": "PATCH"}},
-			"ERROR at defaulting: Invalid Option: defaulting: \"yes\" is not a value; expected on or off\n" +
-				"ERROR at request.operation: Invalid Option: request.operation: \"PATCH\" is not a value; expected CREATE or UPDATE\n",
-		},
-		"version": {
-			map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "kubernetes_version": "1.12"},
-			"ERROR at (none): Invalid Option: option kubernetes-version: \"1.12\" is not a version that is known\n\nexpected 1.32 to 1.37\n",
-		},
-		"denied": {
-			map[string]any{"manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}},
-			"",
-		},
-		"denied secret": {
-			map[string]any{"manifest_files": []string{}, "sensitive_manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}},
-			"",
-		},
-		"no policies": {
-			map[string]any{"manifests": []string{two}},
-			"WARNING at (none): No Policies: there is no policy, so nothing changes\n",
-		},
-		"secret in clear text": {
-			map[string]any{"manifests": []string{fmt.Sprintf(pinned, "Secret")}, "policies": []string{labelPolicy}},
-			"WARNING at manifests[0]: Secret in Clear Text: manifests[0], document 1, line 1, column 1: Terraform keeps manifests in its state and does not mark them as sensitive\n\nGive Secrets with sensitive_manifests or manifest_files.\n",
-		},
-		"not idempotent": {
-			map[string]any{"manifests": []string{configMap("a")}, "policies": []string{replaced(t, `"yes"`, `has(object.metadata.labels) ? "yes" + object.metadata.labels.mutated : "yes"`)}},
-			"",
-		},
+		{"no input", map[string]any{"policies": []string{labelPolicy}}},
+		{"empty input", map[string]any{"manifests": []string{"---\n"}, "policies": []string{labelPolicy}}},
+		{"invalid policy", map[string]any{"manifests": []string{two}, "policies": []string{configMapPolicy(t), replaced(t, "Object.metadata", "Objct.metadata")}}},
+		{"policy kind", map[string]any{"manifests": []string{two}, "policies": []string{replaced(t, "kind: MutatingAdmissionPolicy\n", "kind: MutatingAdmisionPolicy\n")}}},
+		{"invalid manifest", map[string]any{"manifests": []string{configMap("x"), configMap("a") + "---\n# a comment\n---\nkind: ConfigMap\nmetadata: {name: b}\n"}, "policies": []string{labelPolicy}}},
+		{"not YAML", map[string]any{"manifests": []string{two + "---\na: [\n"}, "policies": []string{labelPolicy}}},
+		{"duplicate", map[string]any{"manifests": []string{two}, "manifest_files": []string{"app/*.yaml"}, "policies": []string{labelPolicy}}},
+		{"missing file", map[string]any{"manifest_files": []string{"app/missing.yaml"}, "policies": []string{labelPolicy}}},
+		{"no match", map[string]any{"manifest_files": []string{"app"}, "policy_files": []string{"**/*.yml"}}},
+		{"directory without manifests", map[string]any{"manifest_files": []string{"app", "empty"}}},
+		{"option value", map[string]any{"manifests": []string{two}, "defaulting": "yes", "request": map[string]any{"operation": "PATCH"}}},
+		{"version", map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "kubernetes_version": "1.12"}},
+		{"denied", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
+		{"denied secret", map[string]any{"manifest_files": []string{}, "sensitive_manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
+		{"no policies", map[string]any{"manifests": []string{two}}},
+		{"secret in clear text", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "Secret")}, "policies": []string{labelPolicy}}},
+		{"not idempotent", map[string]any{"manifests": []string{configMap("a")}, "policies": []string{replaced(t, `"yes"`, `has(object.metadata.labels) ? "yes" + object.metadata.labels.mutated : "yes"`)}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, messages := s.read(t, test.config)
-			messages = plainPaths(messages)
-			if test.want == "" {
-				test.want = goldenMessages[name]
-			}
-			if messages != test.want {
-				t.Errorf("got:\n%s\nwant:\n%s", messages, test.want)
-			}
-		})
+		_, messages := s.read(t, test.config)
+		fmt.Fprintf(&b, "== %s\n%s\n", test.name, plainPaths(messages))
 	}
+	golden(t, file, b.String())
 }
 
 // configMapPolicy is labelPolicy under another name.
@@ -133,8 +80,6 @@ func plainPaths(messages string) string {
 		`").ElementKeyInt(`, "[", "): ", "]: ", `AttributeName("`, "", `"): `, ": ",
 	).Replace(messages)
 }
-
-var goldenMessages = map[string]string{}
 
 // TestFunctionErrors checks what users see of an error in a function, and at which
 // argument.

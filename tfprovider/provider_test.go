@@ -1,8 +1,8 @@
 package tfprovider
 
 import (
-	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -184,20 +184,27 @@ func (s *server) text(t *testing.T, name string, arguments ...any) string {
 	return result.(string)
 }
 
+// validate validates the configuration of the data source.
+func (s *server) validate(t *testing.T, config map[string]any) string {
+	t.Helper()
+	response, err := s.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{
+		TypeName: "preadmit_manifests", Config: encode(t, s.schema, value(s.schema, config)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return describe(response.Diagnostics)
+}
+
 // read validates and reads the data source. It returns the state, nil if there was an
 // error, and the diagnostics, each with its attribute.
 func (s *server) read(t *testing.T, config map[string]any) (map[string]any, string) {
 	t.Helper()
-	ctx := context.Background()
+	if problems := s.validate(t, config); problems != "" {
+		return nil, problems
+	}
 	encoded := encode(t, s.schema, value(s.schema, config))
-	validated, err := s.ValidateDataResourceConfig(ctx, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: "preadmit_manifests", Config: encoded})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(validated.Diagnostics) > 0 {
-		return nil, describe(validated.Diagnostics)
-	}
-	response, err := s.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: "preadmit_manifests", Config: encoded})
+	response, err := s.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: "preadmit_manifests", Config: encoded})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +245,23 @@ func writeFiles(t *testing.T, files map[string]string) {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite what tests expect")
+
+// golden compares a text with a file, or writes the file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		writeFiles(t, map[string]string{path: got})
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s, which -update rewrites, differs; got:\n%s", path, got)
 	}
 }
