@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	yamlv3 "go.yaml.in/yaml/v3"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -172,8 +172,8 @@ func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 // hasTrailingText reports whether text goes on behind its first document, which
 // sigs.k8s.io/yaml does not look at.
 func hasTrailingText(text string) bool {
-	var n yamlv3.Node
-	d := yamlv3.NewDecoder(strings.NewReader(text))
+	var n kyaml.Node
+	d := kyaml.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&n); err != nil {
 		return true
 	}

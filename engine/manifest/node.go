@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
@@ -159,11 +159,12 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 		}
 	}()
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(st.step)
+	lists := yaml.WideSequenceStyle
 	if st.compact {
-		encoder.CompactSeqIndent()
+		lists = yaml.CompactSequenceStyle
 	}
+	encoder := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: lists})
+	encoder.SetIndent(st.step)
 	if err := encoder.Encode(document); err != nil {
 		return "", err
 	}
@@ -357,7 +358,7 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 }
 
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == yaml.MergeTag)
 }
 
 // merge sets the entries of the map, or the list of maps, that a merge key has.

@@ -4,9 +4,9 @@
 // The bytes of a stream are kept. A scanner lays the text of every document out on
 // a tape of offsets; values are built from it when asked for, and an edit is a
 // splice in the text. YAML that the scanner does not understand (anchors and
-// aliases, tags, complex keys, …) goes, for that document alone, through the nodes
-// of go.yaml.in/yaml/v3, which are kyaml's: the document is rewritten without what
-// the scanner lacks, and that text stands in its place once it is edited.
+// aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
+// nodes: the document is rewritten without what the scanner lacks, and that text
+// stands in its place once it is edited.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
