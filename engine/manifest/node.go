@@ -62,6 +62,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	}
 	switch {
 	case slices.ContainsFunc(x.problems, func(p nodeProblem) bool { return p.why < booleanKey }):
+	case w.root.Kind == yaml.ScalarNode && nodeValue(w.root) == nil:
 	case w.root.Kind != yaml.MappingNode:
 		r.refuseAt(w.at(w.root), notObject)
 	default:

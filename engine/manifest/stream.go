@@ -412,9 +412,12 @@ func (r *reader) yamlUnit(u *unit) {
 }
 
 // accept takes the root that the scanner has found, or refuses it for what is
-// wrong with it.
+// wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
 	t := &tape{text: r.scan.text, nodes: r.scan.nodes}
+	if t.equals(root, nil) {
+		return
+	}
 	if !t.nodes[root].kind.isMap() {
 		r.refuse(int(t.nodes[root].start), notObject)
 		return
