@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
@@ -60,7 +61,8 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		}
 	}
 	switch {
-	case len(x.problems) > 0:
+	case slices.ContainsFunc(x.problems, func(p nodeProblem) bool { return p.why < booleanKey }):
+	case w.root.Kind == yaml.ScalarNode && nodeValue(w.root) == nil:
 	case w.root.Kind != yaml.MappingNode:
 		r.refuseAt(w.at(w.root), notObject)
 	default:
@@ -158,11 +160,12 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 		}
 	}()
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(st.step)
+	lists := yaml.WideSequenceStyle
 	if st.compact {
-		encoder.CompactSeqIndent()
+		lists = yaml.CompactSequenceStyle
 	}
+	encoder := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: lists})
+	encoder.SetIndent(st.step)
 	if err := encoder.Encode(document); err != nil {
 		return "", err
 	}
@@ -174,7 +177,7 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 func readsAs(text string, object map[string]any) *tape {
 	s := scanner{text: text}
 	root, ok := s.document(0, len(text))
-	if !ok || root != 0 || len(s.problems) > 0 {
+	if !ok || root != 0 || refuses(s.problems) {
 		return nil
 	}
 	t := &tape{text: text, nodes: s.nodes}
@@ -356,7 +359,7 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 }
 
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == yaml.MergeTag)
 }
 
 // merge sets the entries of the map, or the list of maps, that a merge key has.
@@ -385,13 +388,14 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 		return nil
 	}
 	if v, isString := resolve(key.Value); key.Style == 0 && !isString {
-		if v == nil {
-			x.refuse(n, nullKey)
-			return nil
-		}
-		if _, ok := keyText(v); !ok {
-			x.refuse(n, badKey)
-			return nil
+		if why := keyProblem(key.Value, v); why != none {
+			if why < booleanKey {
+				x.refuse(n, why)
+				return nil
+			}
+			if x.outer == nil { // once, where it is written
+				x.refuse(n, why)
+			}
 		}
 	}
 	return key
@@ -519,7 +523,10 @@ func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(te
 func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 	text := w.stream.text[w.offset(n.Line, n.Column):w.end]
 	if strings.HasPrefix(text, "&") {
-		text = strings.TrimLeft(text[strings.IndexAny(text+" ", " \t\r\n"):], " \t\r\n")
+		text = strings.TrimLeftFunc(text[1:], func(c rune) bool {
+			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
+		})
+		text = strings.TrimLeft(text, " \t\r\n")
 	}
 	return text != "" && text[0] == '!' && (len(text) == 1 || strings.IndexByte(" \t\r\n", text[1]) >= 0)
 }

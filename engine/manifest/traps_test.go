@@ -118,6 +118,7 @@ var traps = []struct{ name, text string }{
 	{"key over two lines", "a\nb: 1\n"},
 	{"items that are no list", "apiVersion: v1\nkind: List\nitems: {}\n"},
 	{"item that is no object", "apiVersion: v1\nkind: List\nitems:\n- a: 1\n- 2\n"},
+	{"document that is null", "null\n---\n&a ~\n---\na: 1\n"},
 	{"list without items", "apiVersion: v1\nkind: List\n"},
 	{"list in a list", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items: [{a: 1}, {a: 2}]\n- b: 1\n"},
 	{"typed list", "apiVersion: v1\nkind: ConfigMapList\nmetadata: {resourceVersion: \"1\"}\nitems:\n- metadata: {name: a}\n- kind: ConfigMap\n  metadata: {name: b}\n"},
