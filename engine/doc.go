@@ -14,6 +14,6 @@
 // The files in order: options.go (Options), policies.go (what looks like a policy),
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), admit.go (the passes over one manifest),
-// write.go (from the mutated view back to the manifest), outcome.go (Outcome),
-// annotations.go (what clients leave in manifests).
+// write.go (from the mutated view back to the manifest), view.go (View: what policies
+// see, and no more), outcome.go (Outcome).
 package engine

@@ -6,7 +6,8 @@
 // splice in the text. YAML that the scanner does not understand (anchors and
 // aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
 // nodes: the document is rewritten without what the scanner lacks, and that text
-// stands in its place once it is edited.
+// stands in its place once it is edited. So does an item of a list, while the others
+// keep their text.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
@@ -65,6 +66,11 @@ type unit struct {
 	rewritten *rewritten
 	docs      []*Document
 	results   []splice
+	// items are the items of a list that the scanner has set aside, and aside is why.
+	items []*unit
+	aside []problem
+	// column is how many columns stand before the text of an item on its first line.
+	column int
 }
 
 // Read splits data into documents. name is how positions name the file, "-" for
@@ -120,6 +126,11 @@ func (u *unit) edited() (string, bool) {
 	var all []splice
 	for _, d := range u.docs {
 		all = append(all, d.splices...)
+	}
+	for _, item := range u.items {
+		if text, changed := item.edited(); changed {
+			all = append(all, item.inList(text))
+		}
 	}
 	if all = append(all, u.results...); len(all) == 0 {
 		return "", false
@@ -397,6 +408,9 @@ func (r *reader) yamlUnit(u *unit) {
 	}
 	if !isOdd {
 		root, ok := r.scan.document(u.start, u.end)
+		if !ok {
+			root, ok = r.scanApart(u)
+		}
 		if ok && root >= 0 {
 			r.accept(u, root)
 		}
