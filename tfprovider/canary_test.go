@@ -162,9 +162,11 @@ func TestCanaryFunction(t *testing.T) {
 // TestCanaryErrors makes errors about Secrets, which must not quote them.
 func TestCanaryErrors(t *testing.T) {
 	for name, policy := range map[string]string{
-		"policy fails": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string(object.stringData.password == "x" ? 1 : 1 / 0)}`, 1),
+		"policy fails": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string({string(object.data.password): 1}["x"])}`, 1),
+		"bad patch": strings.NewReplacer("ApplyConfiguration", "JSONPatch", "applyConfiguration", "jsonPatch",
+			`Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}`, `[JSONPatch{op: "remove", path: "/data/" + string(object.data.password)}]`).Replace(labelPolicy),
 		"bad number":   strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.password))}`, 1),
-		"bad label":    strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": quantity(string(base64.decode(object.data.password))).asInteger() > 1 ? "x" : "y"}`, 1),
+		"bad label":    strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": quantity(string(object.data.password)).asInteger() > 1 ? "x" : "y"}`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)

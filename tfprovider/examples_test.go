@@ -40,7 +40,29 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestDocumentedExamples applies the examples that the documentation shows.
+// TestReadme plans what README.md shows.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "### With Terraform\n")
+	_, section, _ = strings.Cut(section, "```hcl\n")
+	example, _, found := strings.Cut(section, "```")
+	if !found {
+		t.Fatal("README.md shows no configuration")
+	}
+	c := newCLI(t, configuration(t, map[string]string{
+		"versions.tf": strings.Replace(required, "required_providers {", "required_providers {\n    kubernetes = {\n      source = \"hashicorp/kubernetes\"\n    }", 1),
+		"main.tf":     example, "app.yaml": configMap("a") + "---\n" + configMap("b"), "policies.yaml": labelPolicy,
+	}))
+	if output := c.run(t, "plan"); !strings.Contains(output, "2 to add") || !strings.Contains(output, `mutated = "yes"`) {
+		t.Error(output)
+	}
+	c.run(t, "fmt", "-check", "-diff", "main.tf")
+}
+
+// TestDocumentedExamples plans the examples that the documentation shows.
 func TestDocumentedExamples(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"provider/provider.tf":                           "No changes.",

@@ -38,6 +38,10 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 			continue
 		}
 		at, kind := a.origin(d.At.File)
+		if d.Code == "option-value" { // all others are checked by their table
+			at = path.Root("kubernetes_version")
+			d.Message = strings.ReplaceAll(d.Message, "kubernetes-version", at.String())
+		}
 		m := message{severity: d.Severity, at: at, summary: summaries[d.Code], detail: a.detail(d, secrets[d.Subject])}
 		switch {
 		case m.summary != "":
