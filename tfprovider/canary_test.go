@@ -165,8 +165,8 @@ func TestCanaryErrors(t *testing.T) {
 		"policy fails": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string({string(object.data.password): 1}["x"])}`, 1),
 		"bad patch": strings.NewReplacer("ApplyConfiguration", "JSONPatch", "applyConfiguration", "jsonPatch",
 			`Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}`, `[JSONPatch{op: "remove", path: "/data/" + string(object.data.password)}]`).Replace(labelPolicy),
-		"bad number":   strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.password))}`, 1),
-		"bad label":    strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": quantity(string(object.data.password)).asInteger() > 1 ? "x" : "y"}`, 1),
+		"bad number": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.password))}`, 1),
+		"bad label":  strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": quantity(string(object.data.password)).asInteger() > 1 ? "x" : "y"}`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
