@@ -68,7 +68,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		r.refuseAt(w.at(w.root), notObject)
 	default:
 		root.Content[0] = w.root
-		if u.tape = encodeNodes(root, content, u.lineBreak()); u.tape == nil {
+		if u.tape = encodeNodes(root, content, u.lineBreak); u.tape == nil {
 			r.refuseAt(w.at(w.root), unwritable)
 			return
 		}
