@@ -11,5 +11,5 @@ func (d *Document) Text() (before, after string) {
 	if !d.Changed() {
 		return before, before
 	}
-	return before, margin + applySplices(d.unit.tape.text, w.start, w.end, d.splices, d.unit.lineBreak())
+	return before, margin + applySplices(d.unit.tape.text, w.start, w.end, d.splices, d.unit.lineBreak)
 }
