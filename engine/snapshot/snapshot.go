@@ -20,6 +20,7 @@ type Object func() (map[string]any, error)
 // Snapshot holds the objects of one run. The zero value is empty and ready for use.
 type Snapshot struct {
 	objects map[key]Object
+	assumed map[string]map[string]any // namespaces that nobody gave, by name
 }
 
 type key struct {
@@ -74,7 +75,10 @@ func (s *Snapshot) Namespace(name string) (object map[string]any, known bool, er
 	if object != nil || err != nil {
 		return object, true, err
 	}
-	return map[string]any{
+	if object = s.assumed[name]; object != nil {
+		return object, false, nil
+	}
+	object = map[string]any{
 		"apiVersion": "v1",
 		"kind":       "Namespace",
 		"metadata": map[string]any{
@@ -83,5 +87,10 @@ func (s *Snapshot) Namespace(name string) (object map[string]any, known bool, er
 		},
 		"spec":   map[string]any{"finalizers": []any{"kubernetes"}},
 		"status": map[string]any{"phase": "Active"},
-	}, false, nil
+	}
+	if s.assumed == nil {
+		s.assumed = map[string]map[string]any{}
+	}
+	s.assumed[name] = object
+	return object, false, nil
 }
