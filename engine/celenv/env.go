@@ -21,6 +21,9 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/stdlib"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -85,21 +88,28 @@ var libraries = []struct {
 // use.
 type Env struct {
 	minor int
-	base  func() (*cel.Env, error)
-	patch func() (*cel.Env, error)
+	// base is the environment of variables and matchConditions, patch that of
+	// mutations; what a policy declares comes on top of them.
+	base, patch func() (*cel.Env, error)
+	// plain and full are the environments in which programs are planned.
+	plain, full func() (*cel.Env, error)
+
+	mu   sync.Mutex
+	idle map[dialect][]*compiler
 }
 
 // New returns the environment that Kubernetes 1.minor compiles new admission
 // policies in: a server accepts only what the version before it understood as well,
 // so that it can be rolled back. Nothing is built before the first expression.
 func New(minor int) *Env {
-	e := &Env{minor: minor}
+	e := &Env{minor: minor, idle: map[dialect][]*compiler{}}
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
+	e.plain = sync.OnceValues(e.buildPlain)
+	e.full = sync.OnceValues(e.buildFull)
 	return e
 }
 
-// buildBase makes the environment of variables and matchConditions.
 func (e *Env) buildBase() (*cel.Env, error) {
 	compatible := e.minor - 1
 	var options []cel.EnvOption
@@ -122,13 +132,118 @@ func (e *Env) buildBase() (*cel.Env, error) {
 	)
 }
 
-// buildPatch makes the environment of mutations.
 func (e *Env) buildPatch() (*cel.Env, error) {
 	base, err := e.base()
 	if err != nil {
 		return nil, err
 	}
 	return base.Extend(library.JSONPatch())
+}
+
+// dialect says what expressions may use besides what all may.
+type dialect struct{ params, variables, patches bool }
+
+// A compiler checks the expressions of a dialect, one at a time: the provider knows the
+// variables of one policy.
+type compiler struct {
+	*cel.Env
+	provider *provider
+}
+
+// borrow returns a compiler that nobody else uses until it is given back. It takes
+// longer to make one than to check most expressions.
+func (e *Env) borrow(d dialect) (*compiler, error) {
+	e.mu.Lock()
+	if idle := e.idle[d]; len(idle) > 0 {
+		c := idle[len(idle)-1]
+		e.idle[d] = idle[:len(idle)-1]
+		e.mu.Unlock()
+		return c, nil
+	}
+	e.mu.Unlock()
+	return e.newCompiler(d)
+}
+
+func (e *Env) giveBack(d dialect, c *compiler) {
+	c.provider.variables = nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.idle[d] = append(e.idle[d], c)
+}
+
+func (e *Env) newCompiler(d dialect) (*compiler, error) {
+	shared := e.base
+	if d.patches {
+		shared = e.patch
+	}
+	env, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{provider: &provider{Provider: env.CELTypeProvider(), patches: d.patches}}
+	options := []cel.EnvOption{cel.CustomTypeProvider(c.provider)}
+	if d.params {
+		options = append(options, cel.Variable("params", cel.DynType))
+	}
+	if d.variables {
+		options = append(options, cel.Variable("variables", variablesType))
+	}
+	c.Env, err = env.Extend(options...)
+	return c, err
+}
+
+// buildFull makes the environment in which every expression can be planned: planning
+// looks at functions and types, but not at what is declared.
+func (e *Env) buildFull() (*cel.Env, error) {
+	env, err := e.patch()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}))
+}
+
+// buildPlain makes the environment in which expressions are planned that call standard
+// functions only. cel-go goes through all functions of an environment for every
+// program, and through the costs of those of libraries in every evaluation.
+func (e *Env) buildPlain() (*cel.Env, error) {
+	full, err := e.full()
+	if err != nil {
+		return nil, err
+	}
+	var functions []*decls.FunctionDecl
+	for name := range standard() {
+		functions = append(functions, full.Functions()[name])
+	}
+	return cel.NewCustomEnv(
+		cel.CustomTypeAdapter(full.CELTypeAdapter()),
+		cel.CustomTypeProvider(full.CELTypeProvider()),
+		cel.FunctionDecls(functions...),
+	)
+}
+
+// standard are the names of CEL's own functions. What libraries add to them as
+// overloads needs nothing else of the library.
+var standard = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, f := range stdlib.Functions() {
+		names[f.Name()] = true
+	}
+	return names
+})
+
+// program plans a checked expression.
+func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
+	planning := e.plain
+	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		if x.Kind() == ast.CallKind && !standard()[x.AsCall().FunctionName()] {
+			planning = e.full
+		}
+	}))
+	env, err := planning()
+	if err != nil {
+		return nil, err
+	}
+	return env.Program(checked, programOptions...)
 }
 
 // programOptions are the API server's: constant folding, and cost limits at run
