@@ -17,6 +17,7 @@ package celenv
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -24,6 +25,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/stdlib"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -91,8 +93,9 @@ type Env struct {
 	// base is the environment of variables and matchConditions, patch that of
 	// mutations; what a policy declares comes on top of them.
 	base, patch func() (*cel.Env, error)
-	// plain and full are the environments in which programs are planned.
-	plain, full func() (*cel.Env, error)
+	// planner plans most programs, and full is the environment of the others.
+	planner func() (*planner, error)
+	full    func() (*cel.Env, error)
 
 	mu   sync.Mutex
 	idle map[dialect][]*compiler
@@ -105,7 +108,7 @@ func New(minor int) *Env {
 	e := &Env{minor: minor, idle: map[dialect][]*compiler{}}
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
-	e.plain = sync.OnceValues(e.buildPlain)
+	e.planner = sync.OnceValues(e.buildPlanner)
 	e.full = sync.OnceValues(e.buildFull)
 	return e
 }
@@ -202,48 +205,66 @@ func (e *Env) buildFull() (*cel.Env, error) {
 	return env.Extend(cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}))
 }
 
-// buildPlain makes the environment in which expressions are planned that call standard
-// functions only. cel-go goes through all functions of an environment for every
-// program, and through the costs of those of libraries in every evaluation.
-func (e *Env) buildPlain() (*cel.Env, error) {
-	full, err := e.full()
+// planner plans expressions that call CEL's own functions only, without the libraries.
+// What these add to a function as overloads, they have no further part in.
+type planner struct {
+	*cel.Env  // without functions
+	functions map[string]*decls.FunctionDecl
+}
+
+func (e *Env) buildPlanner() (*planner, error) {
+	env, err := e.patch()
 	if err != nil {
 		return nil, err
 	}
-	var functions []*decls.FunctionDecl
-	for name := range standard() {
-		functions = append(functions, full.Functions()[name])
+	all := env.Functions()
+	p := &planner{functions: map[string]*decls.FunctionDecl{}}
+	for _, f := range stdlib.Functions() {
+		p.functions[f.Name()] = all[f.Name()]
 	}
-	return cel.NewCustomEnv(
-		cel.CustomTypeAdapter(full.CELTypeAdapter()),
-		cel.CustomTypeProvider(full.CELTypeProvider()),
-		cel.FunctionDecls(functions...),
+	p.Env, err = cel.NewCustomEnv(
+		cel.CustomTypeAdapter(struct{ types.Adapter }{env.CELTypeAdapter()}), // not to be copied
+		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
 	)
+	return p, err
 }
 
-// standard are the names of CEL's own functions. What libraries add to them as
-// overloads needs nothing else of the library.
-var standard = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
-	for _, f := range stdlib.Functions() {
-		names[f.Name()] = true
-	}
-	return names
-})
-
-// program plans a checked expression.
+// program plans a checked expression. cel-go gathers all functions of an environment
+// for every program, and the costs of those of its libraries for every evaluation, so
+// the environment has only what is called if that is possible.
 func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
-	planning := e.plain
-	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-		if x.Kind() == ast.CallKind && !standard()[x.AsCall().FunctionName()] {
-			planning = e.full
+	plain, err := e.planner()
+	if err != nil {
+		return nil, err
+	}
+	var called []*decls.FunctionDecl
+	for _, name := range calls(checked) {
+		f := plain.functions[name]
+		if f == nil {
+			full, err := e.full()
+			if err != nil {
+				return nil, err
+			}
+			return full.Program(checked, programOptions...)
 		}
-	}))
-	env, err := planning()
+		called = append(called, f)
+	}
+	env, err := plain.Extend(cel.FunctionDecls(called...))
 	if err != nil {
 		return nil, err
 	}
 	return env.Program(checked, programOptions...)
+}
+
+// calls returns the names of the functions that an expression calls.
+func calls(checked *cel.Ast) []string {
+	var names []string
+	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.CallKind && !slices.Contains(names, e.AsCall().FunctionName()) {
+			names = append(names, e.AsCall().FunctionName())
+		}
+	}))
+	return names
 }
 
 // programOptions are the API server's: constant folding, and cost limits at run
