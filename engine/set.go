@@ -4,6 +4,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
@@ -22,11 +23,17 @@ func languages(s settings) []policy.Language {
 type Set struct {
 	settings  settings
 	languages []policy.Language
-	programs  []policy.Program
-	schemas   *schema.Registry
+	compiled
+	schemas *schema.Registry
 	// policies and context are the documents given to Compile; old those of the
 	// objects before an update.
 	policies, context, old []*manifest.Document
+}
+
+// compiled is what policies compile to.
+type compiled struct {
+	programs []policy.Program
+	trees    *mutationtree.Program // nil: none
 }
 
 // Compile checks and compiles policies, and takes context from both: bindings, params,
@@ -45,7 +52,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	}
 	diagnostics = append(diagnostics, s.loadSchemas()...)
 	var problems []source.Diagnostic
-	s.programs, problems = s.compile(s.policies)
+	s.compiled, problems = s.compile(s.policies)
 	diagnostics = append(diagnostics, problems...)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
@@ -58,13 +65,19 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 func (s *Set) sort(streams []*manifest.Stream) {
 	for _, stream := range streams {
 		for _, d := range stream.Documents() {
-			if s.language(d.Kind()) >= 0 {
+			if s.isPolicy(d.Kind()) {
 				s.policies = append(s.policies, d)
 			} else {
 				s.context = append(s.context, d)
 			}
 		}
 	}
+}
+
+// isPolicy reports whether documents of a kind are policies. Among plain documents, only
+// mutation trees are.
+func (s *Set) isPolicy(kind gvk.Kind) bool {
+	return mutationtree.Claims(kind) || !s.settings.Plain && s.language(kind) >= 0
 }
 
 // language is the index of the language that claims a kind, or -1.
@@ -78,23 +91,25 @@ func (s *Set) language(kind gvk.Kind) int {
 }
 
 // compile compiles policy documents, each with its language.
-func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (s *Set) compile(documents []*manifest.Document) (compiled, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
-		i := s.language(d.Kind())
-		byLanguage[i] = append(byLanguage[i], d)
+		if i := s.language(d.Kind()); i >= 0 {
+			byLanguage[i] = append(byLanguage[i], d)
+		}
 	}
-	var programs []policy.Program
+	var c compiled
 	var diagnostics []source.Diagnostic
+	c.trees, diagnostics = s.compileTrees(documents)
 	for i, documents := range byLanguage {
 		if len(documents) == 0 {
 			continue
 		}
 		program, problems := s.languages[i].Compile(documents)
-		programs = append(programs, program)
+		c.programs = append(c.programs, program)
 		diagnostics = append(diagnostics, problems...)
 	}
-	return programs, diagnostics
+	return c, diagnostics
 }
 
 // loadSchemas adds the user's OpenAPI documents and the CustomResourceDefinitions of

@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/preadmit/preadmit/engine"
@@ -69,12 +70,21 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 			With("give policies with -p, in PREADMIT_POLICIES, in the functionConfig, or among the manifests"))
 	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
+	if hasPolicies(manifests) {
+		diagnostics = slices.DeleteFunc(diagnostics, isUnsettled)
+	}
 	a.add(diagnostics...)
 	if set == nil {
 		return a
 	}
 	p.run(ctx, set, manifests, a)
 	return a
+}
+
+// isUnsettled reports whether policies among the manifests may void a warning of
+// Compile. Run finds it again if they do not.
+func isUnsettled(d source.Diagnostic) bool {
+	return d.Code == "policy-without-binding" || d.Code == "binding-without-policy"
 }
 
 // run runs a compiled set.

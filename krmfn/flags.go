@@ -49,8 +49,13 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	return given, nil
 }
 
-// explainFlag adds the nearest known flag to the error about an unknown one.
+// explainFlag puts an error about a flag into our words. That about an unknown one
+// names the nearest known one.
 func explainFlag(err error, names []string) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("flag --%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err

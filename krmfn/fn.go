@@ -29,11 +29,15 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		p.report(f.diagnostics, noOutput)
 		return exitInvalid
 	}
+	a := &admission{diagnostics: f.diagnostics}
+	if source.HasErrors(f.diagnostics) { // items that are no objects
+		return p.answer(stream, a, &locator{})
+	}
 	var c config
 	var read *functionConfig
 	var lone *manifest.Document
 	if d := list.FunctionConfig(); d != nil {
-		read = p.readFunctionConfig(d, string(f.stdin.data), &c)
+		read = p.readFunctionConfig(d, f.stdin.data, &c)
 		f.diagnostics = append(f.diagnostics, read.diagnostics...)
 		if isPolicy(d.Kind()) {
 			lone = d
@@ -43,7 +47,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		}
 	}
 	given.apply(&c)
-	a := p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
+	a = p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
 	return p.answer(stream, a, newLocator(stream, read, a))
 }
 
@@ -60,7 +64,7 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	set := f.set()
 	set.addStdin(path{name: "-"})
 	if len(set.found) == 0 {
-		return nil, errors.New(expected + ", which cannot be read")
+		return nil, errors.New(f.diagnostics[0].Message)
 	}
 	stream := set.parse()[0]
 	switch n := len(stream.Documents()); {

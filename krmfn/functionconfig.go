@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -34,8 +35,8 @@ var (
 // functionConfig reads the options that the functionConfig of a ResourceList gives.
 type functionConfig struct {
 	document *manifest.Document
-	// text is the text that the document stands in.
-	text   string
+	// lines are those of the text that the document stands in.
+	lines  func() []string
 	config *config
 	// from is where its paths come from.
 	from path
@@ -45,8 +46,9 @@ type functionConfig struct {
 }
 
 // readFunctionConfig gives a config the values of a functionConfig.
-func (p *Process) readFunctionConfig(d *manifest.Document, text string, c *config) *functionConfig {
-	f := &functionConfig{document: d, text: text, config: c, strings: map[string]change.Path{}}
+func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *config) *functionConfig {
+	f := &functionConfig{document: d, config: c, strings: map[string]change.Path{}}
+	f.lines = sync.OnceValue(func() []string { return strings.SplitAfter(string(text), "\n") })
 	object := d.Object()
 	f.from = p.pathsOf(object)
 	switch kind := d.Kind(); {
@@ -60,6 +62,7 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text string, c *confi
 		f.fail(nil, "function-config-kind", fmt.Sprintf("a functionConfig of apiVersion %q and kind %q is not known", kind.APIVersion(), kind.Kind),
 			"expected "+functionConfigKind.APIVersion()+" "+functionConfigKind.Kind+", a v1 ConfigMap, or a policy")
 	}
+	source.Sort(f.diagnostics)
 	return f
 }
 
@@ -247,7 +250,7 @@ func scalarText(o *option, value any) (string, bool) {
 // set gives an option one value.
 func (f *functionConfig) set(o *option, text string, at change.Path) {
 	from := f.from
-	from.at, from.label = f.document.At(at), at.String()
+	from.at, from.subject, from.label = f.document.At(at), f.subject(), at.String()
 	if err := o.set(f.config, text, from); err != nil {
 		f.fail(at, "option-value", err.Error(), "")
 	}

@@ -34,9 +34,9 @@ type path struct {
 	base string
 	// within are the directories that it must not lead out of; anywhere if nil.
 	within []string
-	// at and label say which option names the path.
-	at    source.Position
-	label string
+	// at, subject and label say which option names the path.
+	at             source.Position
+	subject, label string
 }
 
 // option is one option, under all its names. A name that is empty does not exist.

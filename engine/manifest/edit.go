@@ -11,6 +11,8 @@ type editor struct {
 	t *tape
 	style
 	splices []splice
+	// tidy drops the blank lines below what is edited.
+	tidy bool
 }
 
 // A place says what holds a value.
@@ -24,12 +26,12 @@ type place struct {
 }
 
 func (e *editor) cut(start, end int, text string) {
-	e.splices = append(e.splices, splice{start: start, end: end, text: text})
+	e.splices = append(e.splices, splice{start: start, end: end, text: text, tidy: e.tidy})
 }
 
 // cutLines replaces whole lines.
 func (e *editor) cutLines(start, end int, lines string) {
-	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true})
+	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true, tidy: e.tidy})
 }
 
 // edit makes the value at index i, which reads as from, read as to.
@@ -134,7 +136,7 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 		}
 		header, ok := "", false
 		if isString {
-			header, ok = blockScalarHeader(s, out.step)
+			header, ok = out.blockHeader(s)
 		}
 		if !ok {
 			return e.scalarText(to, n.kind), ""

@@ -156,4 +156,3 @@ type unmatched struct{ *mismatch }
 
 // String implements fmt.Stringer.
 func (u unmatched) String() string { return "match does not hold: " + u.mismatch.String() }
-
