@@ -1,6 +1,7 @@
 package mutationtree
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -33,6 +34,8 @@ type part struct {
 	assertion assertion
 }
 
+func (p part) rank() int { return min(len(p.binding), 1) }
+
 var (
 	eachSyntax    = regexp.MustCompile(`^~(\w+)?\.(.*)`)
 	bindingSyntax = regexp.MustCompile(`(.*)\s*->\s*(\w+)$`)
@@ -46,6 +49,8 @@ func (c *compiler) parseAssertion(value any, language string, at change.Path) as
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			parts = append(parts, c.parsePart(key, value[key], language, at.Key(key)))
 		}
+		// What defines a binding comes first, so that all others may use it.
+		slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.rank(), a.rank()) })
 		return assertion{at: at, parts: &parts}
 	case []any:
 		items := make([]assertion, len(value))
