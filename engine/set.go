@@ -47,6 +47,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.sort(policies)
 	s.sort(context)
+	diagnostics = append(diagnostics, s.checkPlain(policies)...)
 	for _, stream := range options.Old {
 		s.old = append(s.old, stream.Documents()...)
 	}

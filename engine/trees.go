@@ -32,7 +32,7 @@ func (r *run) plant(t *target) {
 		return
 	}
 	for step := range r.trees.Steps(r.ctx, t.raw) {
-		err := error(nil)
+		var err error
 		switch {
 		case step.NotApplied != nil:
 			t.NotApplied = append(t.NotApplied, *step.NotApplied)
@@ -45,9 +45,8 @@ func (r *run) plant(t *target) {
 		}
 		if err != nil {
 			d := source.Errorf(step.At, "tree-failed", "%v", err)
-			d.Subject = t.ID
-			if d.Subject == "" {
-				d.Subject = t.Document.At(nil).String()
+			if d.Subject = t.ID; d.Subject == "" { // not located yet
+				d.Subject = r.placeAs(t.Document.Kind(), t.Document.Namespace(), t.Document.Name(), r.schemas).id()
 			}
 			r.report(d)
 			return
@@ -67,6 +66,21 @@ func checkPlanted(before, after map[string]any, plain bool) error {
 		}
 	}
 	return nil
+}
+
+// checkPlain reports policies that are given for plain documents, which they are not
+// about.
+func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	for _, stream := range policies {
+		for _, d := range stream.Documents() {
+			if s.settings.Plain && s.language(d.Kind()) >= 0 {
+				diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "a %s is about Kubernetes objects, not about plain documents", d.Kind().Kind).
+					With("leave it out, or leave out the option plain"))
+			}
+		}
+	}
+	return diagnostics
 }
 
 // runPlain lets mutation trees change documents that are no Kubernetes objects.

@@ -51,6 +51,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
+	c.engine.Trees = f.set().trees(c.trees)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a.add(f.diagnostics...)
 	a.add(checkPolicies(policies)...)
@@ -65,7 +66,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
-	if !hasPolicies(everything) {
+	if !hasPolicies(everything) && len(c.engine.Trees) == 0 {
 		a.add(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with -p, in PREADMIT_POLICIES, in the functionConfig, or among the manifests"))
 	}

@@ -15,11 +15,12 @@ const (
 	policyGroup = "admissionregistration.k8s.io"
 	policyKind  = "MutatingAdmissionPolicy"
 	bindingKind = "MutatingAdmissionPolicyBinding"
+	treeGroup   = "json.preadmit.dev"
 )
 
 // isPolicy reports whether documents of the kind are policies, or bindings of them.
 func isPolicy(kind gvk.Kind) bool {
-	return kind.Group == policyGroup && (kind.Kind == policyKind || kind.Kind == bindingKind)
+	return kind.Group == treeGroup || kind.Group == policyGroup && (kind.Kind == policyKind || kind.Kind == bindingKind)
 }
 
 // hasPolicies reports whether there are any policies in the streams.
