@@ -116,8 +116,10 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
-	// denial is why the request would be denied, when replaying.
-	denial string
+	// denial is why the request would be denied, and repeats are the changes that were
+	// made again, when replaying.
+	denial  string
+	repeats []repeat
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;
@@ -225,7 +227,9 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy
 		failure.ID, failure.At = step.ID, step.At
 		return &failure
 	}
-	if !a.replaying {
+	if a.replaying {
+		a.noteRepeat(step, next)
+	} else {
 		a.target.record(a.request.Object, step.Object, Change{By: step.ID, At: step.At, Pass: a.pass})
 	}
 	a.request.Object = next
@@ -280,30 +284,4 @@ func (r *run) deny(t *target, f policy.Failure) {
 	d.Subject = t.ID
 	r.outcome.Denied = true
 	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
-}
-
-// replay runs the policies on their own output, which must not change it.
-func (r *run) replay(t *target) {
-	if r.settings.NonIdempotent == "skip" {
-		return
-	}
-	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
-	admitted := again.both()
-	if admitted && change.Equal(t.After, again.request.Object) {
-		return
-	}
-	d := source.Diagnostic{
-		At: t.Document.At(nil), Severity: source.Warning, Code: "not-idempotent",
-		Message: "the policies would change their own output again when the cluster runs them",
-		Advice:  "a policy should check whether its change has been made already",
-	}
-	if r.settings.NonIdempotent == "fail" {
-		d.Severity = source.Error
-	}
-	if !admitted {
-		d.Message = "the policies would deny their own output when the cluster runs them: " + again.denial
-	} else {
-		d.Field = change.Diff(t.After, again.request.Object, t.kind.Type())[0].Path.String()
-	}
-	r.about(t, d)
 }

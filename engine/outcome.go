@@ -25,7 +25,7 @@ func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
 // Manifest is what became of one object.
 type Manifest struct {
 	Document *manifest.Document
-	// ID names the object: "group/Kind/namespace/name".
+	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
 	ID string
 	// Tree are the changes of mutation trees, which come first of all and are made to
 	// the manifest as it is written. Their Pass is 0.

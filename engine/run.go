@@ -112,6 +112,7 @@ func (r *run) prepare(docs sorted) {
 func (r *run) locate(t *target) {
 	t.place = r.placeAs(t.Document.Kind(), textAt(t.raw, "metadata", "namespace"), textAt(t.raw, "metadata", "name"), r.schemas)
 	t.ID = t.id()
+	r.replayTrees(t)
 	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
 }
 

@@ -45,7 +45,7 @@ func (r *run) plant(t *target) {
 		}
 		if err != nil {
 			d := source.Errorf(step.At, "tree-failed", "%v", err)
-			if d.Subject = t.ID; d.Subject == "" { // not located yet
+			if !r.settings.Plain {
 				d.Subject = r.placeAs(t.Document.Kind(), t.Document.Namespace(), t.Document.Name(), r.schemas).id()
 			}
 			r.report(d)
@@ -85,8 +85,8 @@ func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 
 // runPlain lets mutation trees change documents that are no Kubernetes objects.
 func (r *run) runPlain(t *target) {
-	t.ID = t.Document.At(nil).String()
 	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
 	r.plant(t)
+	r.replayTrees(t)
 	t.edited = t.raw
 }
