@@ -134,6 +134,7 @@ type admitting struct {
 func (a *admitting) both() bool {
 	a.invoked, a.reinvoke = map[policy.ID]bool{}, map[policy.ID]bool{}
 	for a.pass = 1; a.pass == 1 || a.pass == 2 && a.dirty; a.pass++ {
+		a.request.Reinvocation = a.pass == 2
 		for _, program := range a.programs {
 			if !a.onePass(program) {
 				return false

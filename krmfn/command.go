@@ -13,7 +13,7 @@
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // suggest.go (the nearest known name), files.go (paths to files), policies.go (what
 // stands in policy files), admit.go (the run), progress.go, render.go and fn.go (the
-// two faces), results.go, help.go.
+// two faces), convert.go, results.go, help.go.
 package krmfn
 
 import (
@@ -65,6 +65,7 @@ func commands() []command {
 	return []command{
 		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
 		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
+		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
 		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
 	}
