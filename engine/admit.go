@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
@@ -32,7 +33,7 @@ func (r *run) admit(t *target) {
 	if len(t.Changes) == 0 {
 		return
 	}
-	if namespace, _ := change.Keys("metadata", "namespace").Get(t.After); t.kind.Namespaced && namespace != t.namespace {
+	if namespace, ok := change.Keys("metadata", "namespace").Get(t.After); ok && t.kind.Namespaced && namespace != t.namespace {
 		r.deny(t, policy.Failure{At: t.Changes[0].At, Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
 		return
 	}
@@ -54,9 +55,20 @@ func (a *admitting) covered() bool {
 	return false
 }
 
-// invalid reports that a target, or something in its place, is not a valid object.
+// invalid reports what keeps a server from reading a target.
 func (r *run) invalid(t *target, err error) {
-	r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
+	}
+	for _, problem := range problems {
+		d := source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", problem)
+		var field *admission.FieldError
+		if errors.As(problem, &field) {
+			d.At, d.Field, d.Message = t.Document.At(field.Path), field.Path.String(), field.Problem
+		}
+		r.about(t, d)
+	}
 }
 
 // view is the admission view of an object that belongs in a place.
@@ -118,7 +130,7 @@ type admitting struct {
 	replaying bool
 	// denial is why the request would be denied, and repeats are the changes that were
 	// made again, when replaying.
-	denial  string
+	denial  *policy.Failure
 	repeats []repeat
 
 	failures []policy.Failure
@@ -238,16 +250,21 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy
 }
 
 // convert makes the object of the request anew at the end of a pass, as a server does
-// by converting it to its internal form and back.
+// by converting it to its internal form and back. What is lost by that, as fields that
+// a custom resource does not have, is not in the manifest either.
 func (a *admitting) convert() error {
 	namespace, _ := change.Keys("metadata", "namespace").Get(a.request.Object)
 	p := a.target.place
 	p.namespace, _ = namespace.(string)
 	view, err := a.view(p, a.request.Object)
-	if err == nil {
-		a.request.Object = view
+	if err != nil {
+		return err
 	}
-	return err
+	if !a.replaying {
+		a.target.lose(a.request.Object, view)
+	}
+	a.request.Object = view
+	return nil
 }
 
 // requireInvoked has everything that ran so far, and asked for it, run again.
@@ -271,7 +288,7 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 		switch {
 		case f.Ignored && !f.Abort:
 		case a.replaying:
-			a.denial = cmp.Or(a.denial, f.Err.Error())
+			a.denial = cmp.Or(a.denial, &f)
 		default:
 			a.deny(a.target, f)
 		}
@@ -281,6 +298,12 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 
 // deny reports that a policy denies a target.
 func (r *run) deny(t *target, f policy.Failure) {
+	var unknown *schema.NoSchemaError
+	if errors.As(f.Err, &unknown) {
+		r.about(t, source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
+		return
+	}
 	d := source.Errorf(f.At, "denied", "%v", f.Err)
 	d.Subject = t.ID
 	r.outcome.Denied = true

@@ -11,10 +11,10 @@
 //	the bytes of a manifest that no policy changes are its input bytes
 //	the changes applied to the admission view before give the one after
 //
-// The files in order: options.go (Options), set.go (Compile), documents.go (which
-// document is what), run.go (Run: each manifest once, context before what needs it),
-// trees.go (mutation trees), admit.go (the passes over one manifest), write.go (from the
-// mutated view back to the manifest), replay.go (the policies on their own output),
-// outcome.go (Outcome), annotations.go (what clients leave in
-// manifests).
+// The files in order: options.go (Options), policies.go (what looks like a policy),
+// set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
+// once, context before what needs it), trees.go (mutation trees), admit.go (the passes
+// over one manifest), write.go (from the mutated view back to the manifest), replay.go
+// (the policies on their own output), outcome.go (Outcome), convert.go (policies in
+// other forms).
 package engine

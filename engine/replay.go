@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -17,10 +18,9 @@ func (r *run) replay(t *target) {
 	}
 	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
 	if !again.both() {
-		r.notIdempotent(t, r.settings.NonIdempotent, "the policies would deny their own output when the cluster runs them: "+again.denial, nil)
+		r.notIdempotent(t, source.Diagnostic{At: again.denial.At, Message: fmt.Sprintf("the policies would deny their own output: %v", again.denial.Err)}, "")
 		return
 	}
-	const message = "the policies would change their own output again when the cluster runs them"
 	left := change.Diff(t.After, again.request.Object, t.kind.Type())
 	named := map[string]bool{}
 	for _, repeat := range again.repeats {
@@ -29,21 +29,20 @@ func (r *run) replay(t *target) {
 		}
 		named[repeat.id.Policy] = true
 		if repeat.action != "skip" {
-			r.notIdempotent(t, cmp.Or(repeat.action, r.settings.NonIdempotent), message+": "+repeat.id.String()+" does", repeat.path)
+			r.notIdempotent(t, repeat.diagnostic(), repeat.action)
 		}
 	}
 	if len(left) > 0 && len(named) == 0 {
-		r.notIdempotent(t, r.settings.NonIdempotent, message, left[0].Path)
+		r.notIdempotent(t, source.Diagnostic{At: t.Document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }
 
-// notIdempotent reports what the replay of policies on a target has found.
-func (r *run) notIdempotent(t *target, action, message string, at change.Path) {
-	d := source.Diagnostic{
-		At: t.Document.At(nil), Severity: source.Warning, Code: "not-idempotent", Message: message,
-		Advice: "a policy should check whether its change has been made already", Field: at.String(),
-	}
-	if action == "fail" {
+// notIdempotent reports what the replay of policies on a target has found. action is what
+// the policy itself wants done about it.
+func (r *run) notIdempotent(t *target, d source.Diagnostic, action string) {
+	d.Severity, d.Code = source.Warning, "not-idempotent"
+	d.Advice = cmp.Or(d.Advice, "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already")
+	if cmp.Or(action, r.settings.NonIdempotent) == "fail" {
 		d.Severity = source.Error
 	}
 	r.about(t, d)
@@ -52,8 +51,13 @@ func (r *run) notIdempotent(t *target, action, message string, at change.Path) {
 // repeat is a change that a rule makes to an object that it has been applied to before.
 type repeat struct {
 	id     policy.ID
+	at     source.Position
 	path   change.Path
 	action string // what the policy itself wants done about it
+}
+
+func (r repeat) diagnostic() source.Diagnostic {
+	return source.Diagnostic{At: r.at, Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
 }
 
 // noteRepeat notes whether what a step wrote, when replaying, differs from the output of
@@ -66,7 +70,7 @@ func (a *admitting) noteRepeat(step policy.Step, next map[string]any) {
 	differences := change.Diff(a.target.After, next, shape)
 	for _, written := range change.Diff(a.request.Object, step.Object, shape) {
 		if isAmong(differences, written.Path) {
-			a.repeats = append(a.repeats, repeat{step.ID, written.Path, step.Replay})
+			a.repeats = append(a.repeats, repeat{step.ID, step.At, written.Path, step.Replay})
 			return
 		}
 	}
@@ -83,14 +87,16 @@ func (r *run) replayTrees(t *target) {
 			continue
 		}
 		for _, written := range change.Diff(object, step.Object, nil) {
-			repeats = append(repeats, repeat{id: step.ID, path: written.Path})
+			repeats = append(repeats, repeat{id: step.ID, at: step.At, path: written.Path})
 		}
 		object = step.Object
 	}
 	left := change.Diff(t.raw, object, nil)
 	for _, repeat := range repeats {
 		if isAmong(left, repeat.path) {
-			r.notIdempotent(t, r.settings.NonIdempotent, "the mutation trees would change their own output again: "+repeat.id.String()+" does", repeat.path)
+			d := repeat.diagnostic()
+			d.Advice = "the tree acts once more when its output is rendered again"
+			r.notIdempotent(t, d, "")
 			return
 		}
 	}

@@ -62,6 +62,9 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 			}
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+	}
 	if !r.outcome.Failed() {
 		r.edit()
 	}
@@ -76,6 +79,12 @@ func (r *run) prepare(docs sorted) {
 		all, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
 		r.report(diagnostics...)
 		r.compiled = all
+	} else {
+		r.report(r.warnings...)
+	}
+	if len(r.programs) == 0 && r.trees == nil {
+		r.report(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
+			With("give policies with the option policies, or among the manifests"))
 	}
 	r.targets = docs.targets
 	if r.settings.Plain || r.outcome.Invalid {
@@ -176,7 +185,7 @@ func (r *run) edit() {
 		if len(t.Tree) == 0 && change.Equal(t.edited, t.raw) {
 			continue
 		}
-		restoreClientAnnotations(t.edited, t.hidden)
+		manifest.RestoreClientAnnotations(t.edited, t.hidden)
 		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
 			r.internal(t, "the result cannot be written into the manifest: %v", err)
 		}

@@ -10,17 +10,17 @@ import (
 
 const readme = "../README.md"
 
-// session is a command that the README shows in a block of the language "console",
+// transcript is a command that the README shows in a block of the language "console",
 // after "$ ", and what it prints there.
-type session struct {
+type transcript struct {
 	// from and to are the lines of the output, counted from 0; to is excluded.
 	from, to        int
 	command, output string
 }
 
-// sessions finds the commands of a Markdown text.
-func sessions(lines []string) []session {
-	var found []session
+// transcripts finds the commands of a Markdown text.
+func transcripts(lines []string) []transcript {
+	var found []transcript
 	inside := false
 	for i := 0; i < len(lines); i++ {
 		switch line := lines[i]; {
@@ -29,7 +29,7 @@ func sessions(lines []string) []session {
 		case line == "```":
 			inside = false
 		case inside && strings.HasPrefix(line, "$ "):
-			s := session{command: line[len("$ "):], from: i + 1}
+			s := transcript{command: line[len("$ "):], from: i + 1}
 			for strings.HasSuffix(lines[s.from-1], "\\") {
 				s.command += "\n" + lines[s.from]
 				s.from++
@@ -48,7 +48,7 @@ func sessions(lines []string) []session {
 
 func TestReadmeCommands(t *testing.T) {
 	lines := strings.Split(read(t, readme), "\n")
-	commands := sessions(lines)
+	commands := transcripts(lines)
 	if len(commands) == 0 {
 		t.Fatal("README.md shows no command")
 	}

@@ -27,7 +27,7 @@ func convertHelp(c *command, w io.Writer) { fmt.Fprintf(w, convertText, c.usage)
 func (p *Process) convert(_ context.Context, given arguments) int {
 	f := &files{process: p}
 	streams := f.stream(given.operands, &config{})
-	a := &admission{known: map[source.Diagnostic]bool{}}
+	a := &admission{}
 	a.add(f.diagnostics...)
 	if !source.HasErrors(a.diagnostics) {
 		a.add(engine.Convert(streams)...)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // arguments are the arguments of one command.
@@ -64,7 +66,7 @@ func explainFlag(err error, names []string) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = name[1:]
 	}
-	if best := nearest(name, names); best != "" {
+	if best := source.Nearest(name, names); best != "" {
 		return fmt.Errorf("unknown flag %s; did you mean %s?", name, best)
 	}
 	return fmt.Errorf("unknown flag %s", name)

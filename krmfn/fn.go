@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -39,7 +40,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	if d := list.FunctionConfig(); d != nil {
 		read = p.readFunctionConfig(d, f.stdin.data, &c)
 		f.diagnostics = append(f.diagnostics, read.diagnostics...)
-		if isPolicy(d.Kind()) {
+		if engine.IsPolicy(d.Kind()) {
 			lone = d
 			if isAmong(d, stream.Documents()) {
 				c.policies.inline = nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -56,7 +57,7 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *confi
 		f.fields(object, nil)
 	case kind == configMapKind:
 		f.configMap(object)
-	case isPolicy(kind):
+	case engine.IsPolicy(kind):
 		c.policies.inline = append(c.policies.inline, f.object(object, nil))
 	default:
 		f.fail(nil, "function-config-kind", fmt.Sprintf("a functionConfig of apiVersion %q and kind %q is not known", kind.APIVersion(), kind.Kind),
@@ -156,12 +157,12 @@ func (f *functionConfig) unknownField(name string, at change.Path) {
 		}
 	}
 	for _, candidates := range [][]string{siblings, known} {
-		if best := nearest(name, candidates); best != "" {
+		if best := source.Nearest(name, candidates); best != "" {
 			f.fail(at, "option-unknown", "unknown field", "did you mean "+best+"?")
 			return
 		}
 	}
-	f.fail(at, "option-unknown", "unknown field", suggest(name, siblings))
+	f.fail(at, "option-unknown", "unknown field", source.Suggest(name, siblings))
 }
 
 // value gives an option the value of a field.
@@ -278,7 +279,7 @@ func (f *functionConfig) configMap(object map[string]any) {
 		at := change.Keys("data", key)
 		o := optionWith(func(o *option) bool { return o.key == key })
 		if o == nil {
-			f.fail(at, "option-unknown", "unknown option", suggest(key, known))
+			f.fail(at, "option-unknown", "unknown option", source.Suggest(key, known))
 			continue
 		}
 		text, ok := scalarText(o, data[key])

@@ -21,7 +21,7 @@ func (f *functionConfig) object(object map[string]any, at change.Path) *manifest
 			return stream
 		}
 	}
-	stream, diagnostics := manifest.Read(f.partName(at), mustEncode(object))
+	stream, diagnostics := manifest.Read(f.partName(at), manifest.JSON(object))
 	f.diagnostics = append(f.diagnostics, diagnostics...)
 	return stream
 }
@@ -88,16 +88,4 @@ func (f *functionConfig) locate(p source.Position) source.Position {
 		offset += size
 	}
 	return f.document.In(at, offset)
-}
-
-// mustEncode is the JSON of a value that was read from JSON or YAML, sorted and
-// compact.
-func mustEncode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic("krmfn: a value that was read cannot be written: " + err.Error())
-	}
-	return b.Bytes()
 }

@@ -75,7 +75,8 @@ func canonical(text []byte, read readFunc) []byte {
 	stream, _ := read("-", text)
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
-		b.Write(mustEncode(d.Object()))
+		b.Write(manifest.JSON(d.Object()))
+		b.WriteByte('\n')
 	}
 	return b.Bytes()
 }

@@ -31,7 +31,7 @@ type section struct{ name, text string }
 
 var sectionLine = regexp.MustCompile(`(?m)^-- (\S+) --\n`)
 
-func readStory(t *testing.T, path string) *story {
+func readStory(t testing.TB, path string) *story {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	yamlv3 "go.yaml.in/yaml/v3"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -66,7 +66,7 @@ func corpusInputs(tb testing.TB) []string {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, text := range trapInputs {
+	for _, text := range trapInputs() {
 		f.Add(text)
 	}
 	for _, text := range layoutInputs {
@@ -93,7 +93,7 @@ func checkRead(t *testing.T, text string) {
 		t.Fatalf("read %q, wrote %q", text, got)
 	}
 	for _, d := range found {
-		if d.At.Line < 1 || d.At.Line > len(s.lines()) || d.Severity != source.Error || d.Code == "" || d.Message == "" || d.Advice == "" {
+		if d.At.Line < 1 || d.At.Line > len(s.lines()) || d.Severity == source.Info || d.Code == "" || d.Message == "" || d.Advice == "" {
 			t.Errorf("a poor diagnostic: %#v", d)
 		}
 	}
@@ -141,6 +141,9 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 		if err != nil && u.rewritten != nil { // it has the keys of merges twice
 			want, err = oracle(text, yaml.YAMLToJSON)
 		}
+		if err != nil && strings.Contains(err.Error(), "excessive aliasing") {
+			return // a ratio there, a number of values here
+		}
 		if err != nil {
 			t.Errorf("took %q, which is refused elsewhere: %v", text, err)
 			return
@@ -169,8 +172,8 @@ func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 // hasTrailingText reports whether text goes on behind its first document, which
 // sigs.k8s.io/yaml does not look at.
 func hasTrailingText(text string) bool {
-	var n yamlv3.Node
-	d := yamlv3.NewDecoder(strings.NewReader(text))
+	var n kyaml.Node
+	d := kyaml.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&n); err != nil {
 		return true
 	}
@@ -211,7 +214,7 @@ func numbers(value any) any {
 }
 
 func FuzzSet(f *testing.F) {
-	for i, text := range append(trapInputs, layoutInputs...) {
+	for i, text := range append(trapInputs(), layoutInputs...) {
 		for j := range 4 {
 			f.Add(text, []byte{byte(i), byte(j), byte(7 * i), byte(31 * j), 5, byte(i + j), 9, 1, byte(3 * i), 2, 8, 200, byte(j), 17})
 		}
@@ -234,7 +237,7 @@ func TestSetCorpus(t *testing.T) {
 func checkSet(t *testing.T, text string, recipe []byte) {
 	s, found := Read("in.yaml", []byte(text))
 	docs := s.Documents()
-	if len(docs) == 0 || len(found) > 0 {
+	if len(docs) == 0 || source.HasErrors(found) {
 		return
 	}
 	c := &cook{recipe: recipe}
@@ -251,11 +254,10 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if !st.strict {
 		want = asYAML(want).(map[string]any)
 	}
-	if _, ok := d.edits(d.Object(), want, shapes{}, st); !ok {
+	if _, ok := d.edits(want, d.withoutImplied(want), shapes{}, st); !ok {
 		e := editor{t: d.unit.tape, style: st}
-		e.edit(d.root, d.place(), d.Object(), want, shapes{})
-		splices := e.splices
-		t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, applySplices(d.unit.tape.text, d.window.start, d.window.end, splices, "\n"))
+		e.edit(d.root, d.place(), d.withoutImplied(want), shapes{})
+		t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, applySplices(d.unit.tape.text, d.window.start, d.window.end, e.splices, "\n"))
 	}
 	if err := d.Set(want, shapes{}); err != nil {
 		t.Fatal(err)
@@ -268,8 +270,8 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 		t.Errorf("%q unchanged is %q", text, written)
 	}
 	again, found := Read("in.yaml", written)
-	if len(found) > 0 || !sameShape(docs, chosen, want) {
-		if len(found) > 0 {
+	if source.HasErrors(found) || !sameShape(want) {
+		if source.HasErrors(found) {
 			t.Fatalf("%q edited to %#v is refused:\n%s%v", text, want, written, found)
 		}
 		return
@@ -288,9 +290,8 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	}
 }
 
-// sameShape reports whether the documents stay as many: the chosen one neither was
-// nor becomes a list.
-func sameShape(docs []*Document, chosen int, object map[string]any) bool {
+// sameShape reports whether the documents stay as many: the edited one is no list.
+func sameShape(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	return !strings.HasSuffix(kind, "List")
 }

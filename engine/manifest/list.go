@@ -129,11 +129,11 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 	for i := range results {
 		list[i] = change.CloneObject(results[i])
 	}
-	if err := checkValue(list); err != nil {
+	if _, err := checkValue(list); err != nil {
 		return fmt.Errorf("writing results: %w", err)
 	}
 	t := l.unit.tape
-	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak())}
+	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak()), tidy: true}
 	e.setEntry(l.root, "results", list)
 	l.unit.results = e.splices
 	return nil

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
@@ -29,12 +30,12 @@ type rewritten struct {
 	root  *yaml.Node
 }
 
-// rewrite reads the document of u, which ends at end, through the nodes of the YAML
-// library, and gives u a text and a tape of its own. What the scanner has found
-// explains why the library cannot read the document either.
-func (r *reader) rewrite(u *unit, end int, isOdd bool) {
-	text := r.stream.text[u.start:end]
-	w := &rewritten{stream: r.stream, end: end, lines: libraryLines(r.stream.text, u.start, end)}
+// rewrite reads the document of u through the nodes of the YAML library, and gives u
+// a text and a tape of its own. What the scanner has found explains why the library
+// cannot read the document either.
+func (r *reader) rewrite(u *unit, isOdd bool) {
+	text := r.stream.text[u.start:u.end]
+	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
@@ -60,7 +61,8 @@ func (r *reader) rewrite(u *unit, end int, isOdd bool) {
 		}
 	}
 	switch {
-	case len(x.problems) > 0:
+	case slices.ContainsFunc(x.problems, func(p nodeProblem) bool { return p.why < booleanKey }):
+	case w.root.Kind == yaml.ScalarNode && nodeValue(w.root) == nil:
 	case w.root.Kind != yaml.MappingNode:
 		r.refuseAt(w.at(w.root), notObject)
 	default:
@@ -158,11 +160,12 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 		}
 	}()
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(st.step)
+	lists := yaml.WideSequenceStyle
 	if st.compact {
-		encoder.CompactSeqIndent()
+		lists = yaml.CompactSequenceStyle
 	}
+	encoder := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: lists})
+	encoder.SetIndent(st.step)
 	if err := encoder.Encode(document); err != nil {
 		return "", err
 	}
@@ -174,7 +177,7 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 func readsAs(text string, object map[string]any) *tape {
 	s := scanner{text: text}
 	root, ok := s.document(0, len(text))
-	if !ok || root != 0 || len(s.problems) > 0 {
+	if !ok || root != 0 || refuses(s.problems) {
 		return nil
 	}
 	t := &tape{text: text, nodes: s.nodes}
@@ -185,28 +188,29 @@ func readsAs(text string, object map[string]any) *tape {
 }
 
 // nodeStyle finds how a document is indented.
-func nodeStyle(n *yaml.Node) style {
+func nodeStyle(root *yaml.Node) style {
 	st := style{step: 2, compact: true, colon: ": ", comma: ", "}
 	stepKnown, listKnown := false, false
 	var look func(n *yaml.Node)
 	look = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode || n.Style&yaml.FlowStyle != 0 {
-			return
-		}
 		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Style&yaml.FlowStyle == 0 {
-				deeper := child.Column - n.Content[i-1].Column
+			if child.Kind == yaml.AliasNode || child.Style&yaml.FlowStyle != 0 || len(child.Content) == 0 {
+				continue
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 {
+				key := n.Content[i-1].Column
 				switch {
-				case child.Kind == yaml.MappingNode && deeper > 0 && !stepKnown:
-					st.step, stepKnown = deeper, true
-				case child.Kind == yaml.SequenceNode && !listKnown:
-					st.compact, listKnown = deeper == 0, true
+				case child.Kind == yaml.MappingNode && !stepKnown:
+					st.step, stepKnown = child.Content[0].Column-key, true
+				case child.Kind == yaml.SequenceNode && !listKnown && child.Anchor == "" && child.Style == 0:
+					st.compact, listKnown = child.Column == key, true
 				}
 			}
 			look(child)
 		}
 	}
-	look(n)
+	look(root)
+	st.step = max(st.step, 1)
 	return st
 }
 
@@ -249,7 +253,8 @@ type expander struct {
 	active   map[*yaml.Node]bool
 	// brackets says that keys like [labels] are text.
 	brackets bool
-	inAlias  int
+	// outer is the alias that is being expanded, nil outside of one.
+	outer    *yaml.Node
 	expanded int
 	problems []nodeProblem
 }
@@ -269,9 +274,9 @@ func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
 	if depth > maxDepth {
 		return x.refuse(n, tooDeep)
 	}
-	if x.inAlias > 0 {
+	if x.outer != nil {
 		if x.expanded++; x.expanded == maxExpanded {
-			x.refuse(n, aliasBomb)
+			x.refuse(x.outer, aliasBomb)
 		}
 	}
 	if x.expanded >= maxExpanded {
@@ -312,9 +317,12 @@ func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 	if x.active[n.Alias] {
 		return x.refuse(n, aliasCycle)
 	}
-	x.inAlias++
+	outer := x.outer
+	if outer == nil {
+		x.outer = n
+	}
 	copied := *x.value(n.Alias, depth)
-	x.inAlias--
+	x.outer = outer
 	copied.Line, copied.Column = n.Line, n.Column
 	copied.HeadComment, copied.LineComment, copied.FootComment = n.HeadComment, n.LineComment, n.FootComment
 	return &copied
@@ -353,7 +361,7 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 }
 
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == yaml.MergeTag)
 }
 
 // merge sets the entries of the map, or the list of maps, that a merge key has.
@@ -388,13 +396,14 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 		return nil
 	}
 	if v, isString := resolve(key.Value); key.Style == 0 && !isString {
-		if v == nil {
-			x.refuse(n, nullKey)
-			return nil
-		}
-		if _, ok := keyText(v); !ok {
-			x.refuse(n, badKey)
-			return nil
+		if why := keyProblem(key.Value, v); why != none {
+			if why < booleanKey {
+				x.refuse(n, why)
+				return nil
+			}
+			if x.outer == nil { // once, where it is written
+				x.refuse(n, why)
+			}
 		}
 	}
 	return key
@@ -523,10 +532,9 @@ func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	line, column := n.Line, n.Column
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		column = 1 + leadingBlanks(w.stream.text[w.offset(line+1, 1):w.end]) - leadingBlanks(n.Value)
+		column += utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
 		line += 1 + strings.Count(before, "\n")
-		text := w.stream.text[w.offset(line, 1):w.end]
-		indent := len(text) - len(strings.TrimLeft(text, " "))
-		column = indent + 1 + utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
 	case !strings.Contains(n.Value, "\n"):
 		column += utf8.RuneCountInString(before)
 		if n.Style != 0 {
@@ -536,12 +544,17 @@ func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	return w.stream.position(w.offset(line, column))
 }
 
+func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
 // isNonSpecific reports whether the scalar n has the tag "!", which makes it a
 // string and which the library does not tell.
 func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 	text := w.stream.text[w.offset(n.Line, n.Column):w.end]
 	if strings.HasPrefix(text, "&") {
-		text = strings.TrimLeft(text[strings.IndexAny(text+" ", " \t\r\n"):], " \t\r\n")
+		text = strings.TrimLeftFunc(text[1:], func(c rune) bool {
+			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
+		})
+		text = strings.TrimLeft(text, " \t\r\n")
 	}
 	return text != "" && text[0] == '!' && (len(text) == 1 || strings.IndexByte(" \t\r\n", text[1]) >= 0)
 }

@@ -4,9 +4,9 @@
 // The bytes of a stream are kept. A scanner lays the text of every document out on
 // a tape of offsets; values are built from it when asked for, and an edit is a
 // splice in the text. YAML that the scanner does not understand (anchors and
-// aliases, tags, complex keys, …) goes, for that document alone, through the nodes
-// of go.yaml.in/yaml/v3, which are kyaml's: the document is rewritten without what
-// the scanner lacks, and that text stands in its place once it is edited.
+// aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
+// nodes: the document is rewritten without what the scanner lacks, and that text
+// stands in its place once it is edited.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
@@ -51,10 +51,11 @@ type Stream struct {
 	lines func() []int32
 }
 
-// A unit is what stands between two document separators of a stream.
+// A unit is what stands between two document separators of a stream: a document
+// with its comments, or several JSON objects.
 type unit struct {
 	stream *Stream
-	// start and end bound the unit in the stream's text.
+	// start and end bound the unit in the stream's text; a "..." is behind it.
 	start, end int
 	// tape and roots are where its documents are: on the stream's tape, or on one of
 	// their own with a rewritten text.
@@ -96,7 +97,7 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 		r.refuse(0, utf16Text)
 	default:
 		r.scan.text = s.text
-		r.scan.nodes = make([]node, 0, len(s.text)/16)
+		r.scan.nodes = make([]node, 0, len(s.text)/nodeSize+1)
 		r.findOddities()
 		r.split()
 		s.tape.nodes = r.scan.nodes
@@ -196,6 +197,9 @@ func isUTF16(text string) bool {
 	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
 }
 
+// nodeSize is how many bytes of a manifest there are to a node, at the least in most.
+const nodeSize = 11
+
 // A reader fills a stream.
 type reader struct {
 	stream *Stream
@@ -219,36 +223,55 @@ func (r *reader) refuse(at int, why reason) {
 
 func (r *reader) refuseAt(at source.Position, why reason) {
 	e := explanations[why]
-	r.found = append(r.found, source.Errorf(at, e.code, "%s", e.message).With(e.advice))
+	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
+	if why >= booleanKey {
+		d.Severity = source.Warning
+	}
+	r.found = append(r.found, d)
+}
+
+// refuses reports whether some of the problems are more than a warning.
+func refuses(problems []problem) bool {
+	return slices.ContainsFunc(problems, func(p problem) bool { return p.why < booleanKey })
 }
 
 // findOddities looks at every character once.
 func (r *reader) findOddities() {
-	text := r.stream.text
+	text, line := r.stream.text, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case ' ' <= c && c < 0x7f, c == '\n', c == '\t':
+		case ' ' <= c && c < 0x7f, c == '\t':
+		case c == '\n':
+			line = i
 		case c == '\r':
 			if i+1 == len(text) || text[i+1] != '\n' {
-				r.odd = append(r.odd, oddity{i, outside})
+				r.odd = note(r.odd, line, i, outside)
 			}
 		case c == 0x7f:
-			r.odd = append(r.odd, oddity{i, controlCharacter})
+			r.odd = note(r.odd, line, i, controlCharacter)
 		case c < ' ':
-			r.bad = append(r.bad, oddity{i, controlCharacter})
+			r.bad = note(r.bad, line, i, controlCharacter)
 		default:
 			char, size := utf8.DecodeRuneInString(text[i:])
 			switch {
 			case char == utf8.RuneError && size == 1:
-				r.bad = append(r.bad, oddity{i, notUTF8})
+				r.bad = note(r.bad, line, i, notUTF8)
 			case char == 0x85, char == 0x2028, char == 0x2029, char == 0xfeff:
-				r.odd = append(r.odd, oddity{i, outside})
+				r.odd = note(r.odd, line, i, outside)
 			case char < 0xa0, char == 0xfffe, char == 0xffff:
-				r.odd = append(r.odd, oddity{i, controlCharacter})
+				r.odd = note(r.odd, line, i, controlCharacter)
 			}
 			i += size - 1
 		}
 	}
+}
+
+// note adds a place, if it is the first of its kind on the line that starts at line.
+func note(places []oddity, line, at int, why reason) []oddity {
+	if n := len(places); n > 0 && places[n-1].why == why && places[n-1].at >= line {
+		return places
+	}
+	return append(places, oddity{at, why})
 }
 
 // within returns the first of places from start to end.
@@ -308,19 +331,19 @@ func (r *reader) unit(start, end int, exact bool) {
 		r.refuse(bad.at, bad.why)
 		return
 	}
+	end = r.documentEnd(start, end)
 	u := &unit{stream: r.stream, start: start, end: end, tape: r.stream.tape}
-	stop := r.documentEnd(start, end)
-	first := firstToken(text, start, stop)
+	first := firstToken(text, start, end)
 	r.scan.problems = nil
 	switch {
-	case first == stop:
+	case first == end:
 		return
 	case text[first] == '%' && (first == start || text[first-1] == '\n'):
 		r.refuse(first, directive)
 		return
-	case text[first] == '{' && r.jsonUnit(u, first, stop, exact):
+	case text[first] == '{' && r.jsonUnit(u, first, exact):
 	default:
-		r.yamlUnit(u, stop)
+		r.yamlUnit(u)
 	}
 	r.stream.units = append(r.stream.units, u)
 }
@@ -360,9 +383,9 @@ func firstToken(text string, start, end int) int {
 
 // jsonUnit reads JSON objects, one behind the other. It reports false, having read
 // nothing, if the first is no JSON.
-func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
-	for at := first; at < end; {
-		root, stop, ok := r.scan.json(at, end, exact)
+func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
+	for at := first; at < u.end; {
+		root, stop, ok := r.scan.json(at, u.end, exact)
 		if !ok && at == first {
 			r.scan.problems = nil
 			return false
@@ -372,8 +395,8 @@ func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
 			return true
 		}
 		r.accept(u, root)
-		at = firstToken(r.stream.text, stop, end)
-		if at < end && r.stream.text[at] != '{' {
+		at = firstToken(r.stream.text, stop, u.end)
+		if at < u.end && r.stream.text[at] != '{' {
 			r.refuse(at, afterJSON)
 			return true
 		}
@@ -382,14 +405,14 @@ func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
 }
 
 // yamlUnit reads one YAML document.
-func (r *reader) yamlUnit(u *unit, end int) {
-	odd, isOdd := within(r.odd, u.start, end)
+func (r *reader) yamlUnit(u *unit) {
+	odd, isOdd := within(r.odd, u.start, u.end)
 	if isOdd && odd.why != outside {
 		r.refuse(odd.at, odd.why)
 		return
 	}
 	if !isOdd {
-		root, ok := r.scan.document(u.start, end)
+		root, ok := r.scan.document(u.start, u.end)
 		if ok && root >= 0 {
 			r.accept(u, root)
 		}
@@ -402,19 +425,24 @@ func (r *reader) yamlUnit(u *unit, end int) {
 			return
 		}
 	}
-	r.rewrite(u, end, isOdd)
+	r.rewrite(u, isOdd)
 }
 
 // accept takes the root that the scanner has found, or refuses it for what is
-// wrong with it.
+// wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
 	t := &tape{text: r.scan.text, nodes: r.scan.nodes}
+	if t.equals(root, nil) {
+		return
+	}
 	if !t.nodes[root].kind.isMap() {
 		r.refuse(int(t.nodes[root].start), notObject)
 		return
 	}
-	if len(r.scan.problems) == 0 {
+	if !refuses(r.scan.problems) {
 		u.roots = append(u.roots, root)
+	}
+	if len(r.scan.problems) == 0 {
 		return
 	}
 	hasKind := t.lookupString(root, "kind") != ""

@@ -2,10 +2,12 @@ package mapolicy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -14,7 +16,7 @@ import (
 // proposal, or of an older version. A draft that cannot be said in v1 is an error.
 // Documents that the language does not claim are left alone.
 func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
-	if !l.Claims(d.Kind()) {
+	if kind := d.Kind(); !slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 		return nil
 	}
 	r := newReader(d)

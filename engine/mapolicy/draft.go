@@ -77,11 +77,9 @@ func (r *reader) proposal() string {
 // draft reads a draft.
 func (l *Language) draft(r *reader) *definition {
 	spec := r.root.at("spec")
-	warning := source.Warningf(r.document.At(change.Keys("apiVersion")), "policy-draft",
-		"the policy is in the form of %s, which no API server accepts", r.proposal()).
-		With("preadmit convert prints it in the form of " + group + "/v1, where there is one")
-	warning.Subject = r.subject
-	r.problems = append(r.problems, warning)
+	r.problems = append(r.problems, source.Warningf(r.document.At(change.Keys("apiVersion")), "policy-draft",
+		"%s is in the form of %s, which no API server accepts", r.subject, r.proposal()).
+		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
 	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.at("metadata").at("name").path)}
 	d.ignore = r.failurePolicy(spec.at("failurePolicy"))

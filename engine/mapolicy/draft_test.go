@@ -37,8 +37,8 @@ spec:
 // server refuses it.
 func TestDrafts(t *testing.T) {
 	const (
-		warn3775 = "warning: : the policy is in the form of KEP-3775, which no API server accepts"
-		warn3962 = "warning: : the policy is in the form of an early version of KEP-3962, which no API server accepts"
+		warn3775 = "warning: : MutatingAdmissionPolicy p is in the form of KEP-3775, which no API server accepts"
+		warn3962 = "warning: : MutatingAdmissionPolicy p is in the form of an early version of KEP-3962, which no API server accepts"
 		flat     = `  mutations: [{expression: 'JSONPatch[{op: "remove", path: "/spec/x"}]'}]` + "\n"
 	)
 	for _, c := range []struct{ name, version, spec, want string }{
