@@ -53,11 +53,10 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.sort(policies)
 	s.sort(context)
-	diagnostics = append(diagnostics, s.checkPlain(policies)...)
 	for _, stream := range options.Old {
 		s.old = append(s.old, stream.Documents()...)
 	}
-	diagnostics = append(s.checkPolicies(policies), s.loadSchemas()...)
+	diagnostics = slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), s.loadSchemas())
 	var problems []source.Diagnostic
 	s.compiled, problems = s.compile(s.policies)
 	diagnostics = append(diagnostics, problems...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/source"
@@ -25,6 +26,8 @@ func (s *Set) compileTrees(documents []*manifest.Document) (*mutationtree.Progra
 	return mutationtree.Compile(policies, s.settings.Trees, celenv.New(s.settings.minor))
 }
 
+var secretKind = gvk.Kind{Version: "v1", Kind: "Secret"}
+
 // plant lets mutation trees change a target as it is written. What they make of it is
 // the manifest for all that follows.
 func (r *run) plant(t *target) {
@@ -38,8 +41,10 @@ func (r *run) plant(t *target) {
 			t.NotApplied = append(t.NotApplied, *step.NotApplied)
 			continue
 		case step.Failure != nil:
-			err = step.Failure.Err
-			step.At = step.Failure.At
+			err, step.At = step.Failure.Err, step.Failure.At
+			if t.Document.Kind() == secretKind {
+				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of the Secret", step.ID)
+			}
 		default:
 			err = checkPlanted(t.raw, step.Object, r.settings.Plain)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/jmespath-community/go-jmespath/pkg/functions"
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
@@ -39,7 +40,23 @@ func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
 	case err != nil:
 		return jmesPath{}, &syntaxError{Text: err.Error()}
 	}
+	if name := unknownFunction(node); name != "" {
+		return jmesPath{}, &syntaxError{"there is no function " + name, max(strings.Index(text, name), 0)}
+	}
 	return jmesPath{inOrder(node)}, nil
+}
+
+// unknownFunction names a function in an expression that does not exist.
+func unknownFunction(node parsing.ASTNode) string {
+	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !functionNames[name] {
+		return name
+	}
+	for _, child := range node.Children {
+		if name := unknownFunction(child); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // inOrder makes the wildcard of objects, which the library evaluates in the random
@@ -62,21 +79,37 @@ func inOrder(node parsing.ASTNode) parsing.ASTNode {
 func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result any, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			result, err = nil, errors.New("a function was given a value that it cannot take")
+			result, err = nil, errors.New("a function was given an argument that it cannot take")
 		}
 	}()
 	value = floats(value)
 	result, err = interpreter.NewInterpreter(value, functionTable, b).Execute(e.node, value)
-	if err != nil {
+	switch {
+	case err == nil:
+		return plain(result)
+	case strings.HasPrefix(err.Error(), "invalid type for: "): // the value may be a secret
+		return nil, errors.New("a function was given an argument of another type than it takes")
+	default:
 		return nil, err
 	}
-	return plain(result)
 }
 
 // sortedValues is the name of a function that expressions cannot write.
 const sortedValues = "sorted values"
 
-var functionTable = interpreter.NewFunctionCaller(append(functions.GetDefaultFunctions(), ownFunctions...)...)
+var (
+	functionEntries = append(functions.GetDefaultFunctions(), ownFunctions...)
+	functionTable   = interpreter.NewFunctionCaller(functionEntries...)
+	functionNames   = namesOf(functionEntries)
+)
+
+func namesOf(entries []functions.FunctionEntry) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name] = true
+	}
+	return names
+}
 
 var (
 	anything = functions.ArgSpec{Types: []functions.JpType{functions.JpAny}}
@@ -141,7 +174,7 @@ func at(arguments []any) (any, error) {
 func parseJSON(arguments []any) (any, error) {
 	value, err := decodeJSON(arguments[0].(string))
 	if err != nil {
-		return nil, fmt.Errorf("json_parse: %w", err)
+		return nil, errors.New("json_parse: the text is not JSON")
 	}
 	return value, nil
 }
