@@ -142,7 +142,7 @@ func (r *reader) converted(m mutation) string {
 		r.noForm(d.source, "a mutation of v1 gives a patch, and neither null nor a bool", "let a ValidatingAdmissionPolicy deny requests")
 	}
 	if d.condition != nil {
-		text = wrap("(", strings.TrimSpace(rewrite(d.conditionText).text), ")") + "\n? " + wrap("(", text, ")") + "\n: " + empty
+		text = wrap("(", strings.TrimSpace(d.conditionText), ")") + "\n? " + wrap("(", text, ")") + "\n: " + empty
 	}
 	return text + strings.Repeat("\n", min(strings.Count(text, "\n"), 1))
 }

@@ -26,7 +26,13 @@ type syntaxError struct {
 	Offset int
 }
 
+// maxExpression is how many bytes an expression may have, as the parser recurses.
+const maxExpression = 100_000
+
 func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
+	if len(text) > maxExpression {
+		return jmesPath{}, &syntaxError{Text: "the expression is too long"}
+	}
 	defer func() {
 		if recover() != nil { // the parser panics on some malformed literals
 			problem = &syntaxError{Text: "the expression is malformed"}
@@ -98,10 +104,29 @@ func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result an
 const sortedValues = "sorted values"
 
 var (
-	functionEntries = append(functions.GetDefaultFunctions(), ownFunctions...)
+	functionEntries = append(bounded(functions.GetDefaultFunctions()), ownFunctions...)
 	functionTable   = interpreter.NewFunctionCaller(functionEntries...)
 	functionNames   = namesOf(functionEntries)
 )
+
+// maxPad is how wide a text may be made.
+const maxPad = 1 << 16
+
+// bounded keeps functions from using all memory.
+func bounded(entries []functions.FunctionEntry) []functions.FunctionEntry {
+	for i, e := range entries {
+		if e.Name != "pad_left" && e.Name != "pad_right" {
+			continue
+		}
+		entries[i].Handler = func(arguments []any) (any, error) {
+			if width, ok := arguments[1].(float64); ok && width > maxPad {
+				return nil, fmt.Errorf("%s: a text must not be made wider than %d", e.Name, maxPad)
+			}
+			return e.Handler(arguments)
+		}
+	}
+	return entries
+}
 
 func namesOf(entries []functions.FunctionEntry) map[string]bool {
 	names := map[string]bool{}

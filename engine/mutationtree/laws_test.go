@@ -144,3 +144,37 @@ func checkRemoved(t *testing.T, tree, result, before map[string]any) {
 		}
 	}
 }
+
+// FuzzExpression shows that no expression, and no value it is given, makes the process
+// fail; and that the result is the same every time.
+func FuzzExpression(f *testing.F) {
+	for _, text := range []string{"@", "a.b[?c > `1`] | [0]", "sort_by(@, &a)", "let $x = a in $x.*", "to_number(@)", "join(',', keys(@))", "a[::-1]", "-a // `2`", "group_by(@, &a)", "zip(@, @)", "max_by(@, &@)", "$payload.a", "items(@)[*][1]"} {
+		for _, value := range []string{`{"a":1,"b":[1,"x",null]}`, `[{"a":"x"},{"a":"y"}]`, `null`, `"text"`, `3.5`} {
+			f.Add(text, value)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, data string) {
+		var value any
+		if len(text) > 200 || json.Unmarshal([]byte(data), &value) != nil {
+			return
+		}
+		e, problem := compileJMESPath(text)
+		if problem != nil {
+			if problem.Offset < 0 || problem.Text == "" {
+				t.Errorf("offset %d, %q", problem.Offset, problem.Text)
+			}
+			return
+		}
+		var b *bindings
+		b = b.with("$payload", value)
+		first, err := e.evaluate(context.Background(), value, b)
+		if err != nil {
+			return
+		}
+		for range 3 {
+			if again, err := e.evaluate(context.Background(), value, b); err != nil || !change.Equal(first, again) {
+				t.Fatalf("%s gives %v, then %v (%v)", text, first, again, err)
+			}
+		}
+	})
+}
