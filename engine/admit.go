@@ -128,10 +128,11 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
-	// denial is why the request would be denied, and repeats are the changes that were
-	// made again, when replaying.
+	// denial is why the request would be denied, repeats are the changes that were made
+	// again, and acted says that there were any at all, when replaying.
 	denial  *policy.Failure
 	repeats []repeat
+	acted   bool
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;

@@ -32,7 +32,7 @@ func (r *run) replay(t *target) {
 			r.notIdempotent(t, repeat.diagnostic(), repeat.action)
 		}
 	}
-	if len(left) > 0 && len(named) == 0 {
+	if again.acted && len(left) > 0 && len(named) == 0 {
 		r.notIdempotent(t, source.Diagnostic{At: t.Document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }
@@ -66,6 +66,7 @@ func (a *admitting) noteRepeat(step policy.Step, next map[string]any) {
 	if change.Equal(a.request.Object, step.Object) {
 		return
 	}
+	a.acted = true
 	shape := a.target.kind.Type()
 	differences := change.Diff(a.target.After, next, shape)
 	for _, written := range change.Diff(a.request.Object, step.Object, shape) {

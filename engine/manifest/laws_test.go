@@ -136,6 +136,13 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	if len(u.roots) == 1 && u.tape.nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
 		return
 	}
+	if len(u.aside) > 0 {
+		for _, item := range u.items {
+			compareUnit(t, s, item, found)
+		}
+		return
+	}
+	text = strings.Repeat(" ", u.column) + text
 	want, err := oracle(text, yaml.YAMLToJSONStrict)
 	if len(u.roots) == 1 {
 		if err != nil && u.rewritten != nil { // it has the keys of merges twice
@@ -250,7 +257,7 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if want == nil || impliedLost(d, want) {
 		return
 	}
-	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if !st.strict {
 		want = asYAML(want).(map[string]any)
 	}

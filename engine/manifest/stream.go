@@ -6,7 +6,8 @@
 // splice in the text. YAML that the scanner does not understand (anchors and
 // aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
 // nodes: the document is rewritten without what the scanner lacks, and that text
-// stands in its place once it is edited.
+// stands in its place once it is edited. So does an item of a list, while the others
+// keep their text.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
@@ -57,6 +58,7 @@ type unit struct {
 	stream *Stream
 	// start and end bound the unit in the stream's text; a "..." is behind it.
 	start, end int
+	lineBreak  string
 	// tape and roots are where its documents are: on the stream's tape, or on one of
 	// their own with a rewritten text.
 	tape      *tape
@@ -64,6 +66,11 @@ type unit struct {
 	rewritten *rewritten
 	docs      []*Document
 	results   []splice
+	// items are the items of a list that the scanner has set aside, and aside is why.
+	items []*unit
+	aside []problem
+	// column is how many columns stand before the text of an item on its first line.
+	column int
 }
 
 // Read splits data into documents. name is how positions name the file, "-" for
@@ -91,8 +98,7 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 	r.stream = s
 	switch {
 	case len(s.text) > math.MaxInt32:
-		s.text = s.text[:0]
-		r.refuse(0, tooLarge)
+		r.refuseAt(source.Position{File: name, Line: 1, Column: 1}, tooLarge)
 	case isUTF16(s.text):
 		r.refuse(0, utf16Text)
 	default:
@@ -135,21 +141,28 @@ func (u *unit) edited() (string, bool) {
 	for _, d := range u.docs {
 		all = append(all, d.splices...)
 	}
+	for _, item := range u.items {
+		if text, changed := item.edited(); changed {
+			all = append(all, item.inList(text))
+		}
+	}
 	if all = append(all, u.results...); len(all) == 0 {
 		return "", false
 	}
 	if u.rewritten != nil {
-		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak()), true
+		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak), true
 	}
-	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak()), true
+	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak), true
 }
 
-// lineBreak is the line break of the unit: that of its first line.
-func (u *unit) lineBreak() string {
-	text := u.stream.text[u.start:u.end]
-	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-		return "\r\n"
-	} else if i < 0 && strings.Contains(u.stream.text[:u.start], "\r\n") {
+// lineBreakOf is the line break of the text from start to end: that of its first line,
+// or else of the line before.
+func lineBreakOf(text string, start, end int) string {
+	i := strings.IndexByte(text[start:end], '\n')
+	if i < 0 {
+		i = strings.LastIndexByte(text[:start], '\n') - start
+	}
+	if i += start; i > 0 && text[i-1] == '\r' {
 		return "\r\n"
 	}
 	return "\n"
@@ -168,10 +181,7 @@ func Join(streams []*Stream) []byte {
 		if text = bytes.TrimPrefix(text, []byte(byteOrderMark)); len(text) == 0 {
 			continue
 		}
-		lineBreak := "\n"
-		if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-			lineBreak = "\r\n"
-		}
+		lineBreak := lineBreakOf(s.text, 0, len(s.text))
 		if !bytes.HasSuffix(out, []byte("\n")) {
 			out = append(out, lineBreak...)
 		}
@@ -332,7 +342,7 @@ func (r *reader) unit(start, end int, exact bool) {
 		return
 	}
 	end = r.documentEnd(start, end)
-	u := &unit{stream: r.stream, start: start, end: end, tape: r.stream.tape}
+	u := &unit{stream: r.stream, start: start, end: end, lineBreak: lineBreakOf(text, start, end), tape: r.stream.tape}
 	first := firstToken(text, start, end)
 	r.scan.problems = nil
 	switch {
@@ -413,6 +423,9 @@ func (r *reader) yamlUnit(u *unit) {
 	}
 	if !isOdd {
 		root, ok := r.scan.document(u.start, u.end)
+		if !ok {
+			root, ok = r.scanApart(u)
+		}
 		if ok && root >= 0 {
 			r.accept(u, root)
 		}

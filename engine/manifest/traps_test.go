@@ -120,6 +120,7 @@ var traps = []struct{ name, text string }{
 	{"item that is no object", "apiVersion: v1\nkind: List\nitems:\n- a: 1\n- 2\n"},
 	{"document that is null", "null\n---\n&a ~\n---\na: 1\n"},
 	{"list without items", "apiVersion: v1\nkind: List\n"},
+	{"items with errors", "apiVersion: v1\nkind: List\nitems:\n- a: b: c\n- a: &x 1\n  b: *x\n- c: 1\n  c: 2\n- d: *x\n"},
 	{"list in a list", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items: [{a: 1}, {a: 2}]\n- b: 1\n"},
 	{"typed list", "apiVersion: v1\nkind: ConfigMapList\nmetadata: {resourceVersion: \"1\"}\nitems:\n- metadata: {name: a}\n- kind: ConfigMap\n  metadata: {name: b}\n"},
 	{"object whose kind ends in List", "apiVersion: example.com/v1\nkind: AllowList\nmetadata: {name: a}\nitems:\n- b: 1\n"},

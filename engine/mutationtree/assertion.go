@@ -10,8 +10,9 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). A
-// value of another shape than the assertion does not hold, and is no error.
+// An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). Other
+// than there, a value of another shape than the assertion does not hold and is no error,
+// and what a key binds (key->name) is known to all keys beside it.
 type assertion struct {
 	at change.Path
 	// Exactly one of these is set.

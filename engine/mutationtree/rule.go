@@ -30,7 +30,8 @@ type contextEntry struct {
 	variable tree
 }
 
-// match holds if all of all do, and one of any if there are some.
+// match holds if all of all do, and one of any if there are some. kyverno-json does not
+// look at all where there is any.
 type match struct{ any, all []assertion }
 
 // Steps yields what the rules make of a document, in order, each on the result of those
