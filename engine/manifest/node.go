@@ -55,7 +55,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	if kind := w.find(change.Keys("kind")); kind != nil && kind != w.root {
 		hasKind = kind.Kind == yaml.ScalarNode && kind.Value != ""
 	}
-	for _, p := range x.problems {
+	for _, p := range x.problems[:min(maxProblems, len(x.problems))] {
 		r.refuseAt(w.at(p.node), p.why)
 		if hasKind {
 			r.found[len(r.found)-1].Field = p.path.String()

@@ -27,7 +27,8 @@
 // node.go (what the scanner leaves over), list.go (lists, ResourceList),
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
-// splice.go (splices to text), diagnose.go (reasons to refuse).
+// splice.go (splices to text), diagnose.go (reasons to refuse). Beside them stand
+// json.go and yaml.go (new documents) and annotations.go (those of clients).
 package manifest
 
 import (
@@ -441,6 +442,9 @@ func (r *reader) yamlUnit(u *unit) {
 	r.rewrite(u, isOdd)
 }
 
+// maxProblems is how many problems of a document are reported.
+const maxProblems = 100
+
 // accept takes the root that the scanner has found, or refuses it for what is
 // wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
@@ -459,7 +463,7 @@ func (r *reader) accept(u *unit, root int) {
 		return
 	}
 	hasKind := t.lookupString(root, "kind") != ""
-	for _, p := range r.scan.problems {
+	for _, p := range r.scan.problems[:min(maxProblems, len(r.scan.problems))] {
 		r.refuse(p.at, p.why)
 		if hasKind {
 			r.found[len(r.found)-1].Field = t.pathTo(root, p.at).String()
