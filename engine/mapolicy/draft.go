@@ -64,6 +64,14 @@ func (l *Language) isDraft(r *reader) bool {
 	return found && len(l.schemas.Lookup(kind).Type().Check(object)) == 0
 }
 
+// draftAdvice says what a field may be that a server does not know.
+func draftAdvice(path change.Path) string {
+	if last := len(path) - 1; last == 3 && path[1].Key == "mutations" && path[last].Key == "expression" {
+		return "servers want it in applyConfiguration or jsonPatch; it is the form of a proposal, which preadmit takes in v1alpha1, where all else is as servers want it"
+	}
+	return ""
+}
+
 // proposal names the proposal that a draft is in the form of.
 func (r *reader) proposal() string {
 	for _, item := range r.root.at("spec").at("mutations").items() {

@@ -126,7 +126,7 @@ func (l *Language) decodes(r *reader) bool {
 	}
 	problems := l.schemas.Lookup(kind).Type().Check(r.root.value)
 	for _, p := range problems {
-		r.advise(p.Path, p.Text, "")
+		r.advise(p.Path, p.Text, draftAdvice(p.Path))
 	}
 	return len(problems) == 0
 }
