@@ -3,7 +3,9 @@ package celenv
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -36,6 +38,42 @@ func (p *Program) Shape() Shape {
 	default:
 		return Undecided
 	}
+}
+
+// NestsLiterals reports whether an expression seems to give an Object with a map literal
+// in a list, or with a map or list literal in a map: servers before 1.37 leave those as
+// they are, and then refuse them.
+func (p *Program) NestsLiterals() bool { return nestsLiterals(p.expr, true) }
+
+// nestsLiterals looks at what becomes part of the value of e. field says that e is the
+// value of an Object's field, or the whole value.
+func nestsLiterals(e ast.Expr, field bool) bool {
+	within := func(e ast.Expr) bool { return nestsLiterals(e, false) }
+	switch e.Kind() {
+	case ast.StructKind:
+		return slices.ContainsFunc(e.AsStruct().Fields(), func(f ast.EntryExpr) bool { return nestsLiterals(f.AsStructField().Value(), true) })
+	case ast.MapKind:
+		return !field || slices.ContainsFunc(e.AsMap().Entries(), func(entry ast.EntryExpr) bool {
+			value := unwrapped(entry.AsMapEntry().Value())
+			return value.Kind() == ast.ListKind || within(value)
+		})
+	case ast.ListKind:
+		return slices.ContainsFunc(e.AsList().Elements(), within)
+	case ast.ComprehensionKind:
+		return within(e.AsComprehension().LoopStep())
+	case ast.CallKind:
+		return slices.ContainsFunc(e.AsCall().Args(), func(arg ast.Expr) bool { return nestsLiterals(arg, field) })
+	default:
+		return false
+	}
+}
+
+// unwrapped is what stands in dyn(…).
+func unwrapped(e ast.Expr) ast.Expr {
+	for e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 {
+		e = e.AsCall().Args()[0]
+	}
+	return e
 }
 
 // unlist is the type of the items of nested lists.

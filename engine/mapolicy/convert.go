@@ -125,6 +125,13 @@ func (r *reader) converted(m mutation) string {
 	if d.rewritten.uses(unsetKey) || strings.Contains(text, unsetKey) {
 		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
 	}
+	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
+		warning := source.Warningf(r.document.At(d.source.path), "policy-needs-1.37",
+			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
+			With("write Object literals in their place, for instance Object.spec.containers{…}")
+		warning.Subject, warning.Field = r.subject, d.source.path.String()
+		r.problems = append(r.problems, warning)
+	}
 	empty := "[]"
 	switch shape := m.program.Shape(); {
 	case shape == celenv.AnObject:
