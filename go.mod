@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/google/cel-go v0.26.0
+	github.com/jmespath-community/go-jmespath v1.1.1
 	github.com/spf13/pflag v1.0.10
 	google.golang.org/protobuf v1.36.12
 	k8s.io/apimachinery v0.36.3

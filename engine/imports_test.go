@@ -21,7 +21,7 @@ var ladder = [][]string{
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch"},
 	{"engine/celenv"},
 	{"engine/policy"},
-	{"engine/mapolicy"},
+	{"engine/mapolicy", "engine/mutationtree"},
 	{"engine"},
 	{"krmfn"},
 	{"krmfn/preadmit"},
@@ -44,6 +44,7 @@ var owners = []struct {
 	{"sigs.k8s.io/yaml", []string{"engine/manifest"}},
 	{"go.yaml.in/yaml", []string{"engine/manifest"}},
 	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/mapolicy"}},
+	{"github.com/jmespath-community/go-jmespath", []string{"engine/mutationtree"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 }
 

@@ -25,8 +25,11 @@ func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
 // Manifest is what became of one object.
 type Manifest struct {
 	Document *manifest.Document
-	// ID names the object: "group/Kind/namespace/name".
+	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
 	ID string
+	// Tree are the changes of mutation trees, which come first of all and are made to
+	// the manifest as it is written. Their Pass is 0.
+	Tree []Change
 	// Before and After are its admission views; nil if no policy is about the kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
@@ -41,7 +44,7 @@ type Change struct {
 	By policy.ID
 	// At is where the rule stands.
 	At source.Position
-	// Pass is 1, or 2 for a reinvocation.
+	// Pass is 1, or 2 for a reinvocation; 0 for a mutation tree.
 	Pass int
 	// Fate says what became of the change in the manifest.
 	Fate Fate

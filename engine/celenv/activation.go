@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -47,6 +48,7 @@ type Program struct {
 	expression     string
 	program        cel.Program
 	output         *cel.Type
+	expr           ast.Expr
 	readsNamespace bool
 }
 

@@ -85,8 +85,11 @@ var libraries = []struct {
 // use.
 type Env struct {
 	minor int
-	base  func() (*cel.Env, error)
-	patch func() (*cel.Env, error)
+	// functions is what the others have in common.
+	functions func() (*cel.Env, error)
+	base      func() (*cel.Env, error)
+	patch     func() (*cel.Env, error)
+	tree      func() (*cel.Env, error)
 }
 
 // New returns the environment that Kubernetes 1.minor compiles new admission
@@ -94,13 +97,15 @@ type Env struct {
 // so that it can be rolled back. Nothing is built before the first expression.
 func New(minor int) *Env {
 	e := &Env{minor: minor}
+	e.functions = sync.OnceValues(e.buildFunctions)
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
+	e.tree = sync.OnceValues(e.buildTree)
 	return e
 }
 
-// buildBase makes the environment of variables and matchConditions.
-func (e *Env) buildBase() (*cel.Env, error) {
+// buildFunctions makes the environment with the libraries of the version.
+func (e *Env) buildFunctions() (*cel.Env, error) {
 	compatible := e.minor - 1
 	var options []cel.EnvOption
 	for _, l := range libraries {
@@ -108,7 +113,12 @@ func (e *Env) buildBase() (*cel.Env, error) {
 			options = append(options, l.options()...)
 		}
 	}
-	env, err := cel.NewEnv(options...)
+	return cel.NewEnv(options...)
+}
+
+// buildBase makes the environment of variables and matchConditions.
+func (e *Env) buildBase() (*cel.Env, error) {
+	env, err := e.functions()
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (s *Scope) compile(env **cel.Env, base func() (*cel.Env, error), expression
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: checked.OutputType(), readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, output: checked.OutputType(), expr: checked.NativeRep().Expr(), readsNamespace: readsNamespace(checked),
 	}, nil
 }
 

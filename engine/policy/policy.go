@@ -102,6 +102,9 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
+	// Replay is what the policy itself wants done if the rule would change its own output
+	// again: "fail", "warn" or "skip". Empty leaves it to the option.
+	Replay string
 }
 
 // NotApplied says why a policy, or a rule of it, left the object alone.
