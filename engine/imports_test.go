@@ -23,8 +23,9 @@ var ladder = [][]string{
 	{"engine/policy"},
 	{"engine/mapolicy", "engine/mutationtree"},
 	{"engine"},
-	{"krmfn"},
-	{"krmfn/preadmit"},
+	{"engine/report"},
+	{"krmfn", "tfprovider"},
+	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit"},
 }
 
 // owners says through which packages a third-party library enters the module; a
@@ -46,6 +47,7 @@ var owners = []struct {
 	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/mapolicy"}},
 	{"github.com/jmespath-community/go-jmespath", []string{"engine/mutationtree"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
+	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
 
 // goPackage is a package and what its files, not those of its tests, import.

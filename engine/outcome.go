@@ -30,6 +30,13 @@ type Manifest struct {
 	// Tree are the changes of mutation trees, which come first of all and are made to
 	// the manifest as it is written. Their Pass is 0.
 	Tree []Change
+	// Namespace is where a cluster would keep the object: the namespace of the options
+	// if it names none; empty if the object is not in a namespace.
+	Namespace string
+	// Consulted says that other objects could have changed what became of this one:
+	// policies looked at its namespace, or for params, found or not; or nobody
+	// defined its kind.
+	Consulted bool
 	// Before and After are its admission views; nil if no policy is about the kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from

@@ -120,7 +120,7 @@ func (r *run) prepare(docs sorted) {
 // locate finds out where a target belongs.
 func (r *run) locate(t *target) {
 	t.place = r.placeAs(t.Document.Kind(), textAt(t.raw, "metadata", "namespace"), textAt(t.raw, "metadata", "name"), r.schemas)
-	t.ID = t.id()
+	t.ID, t.Namespace = t.id(), t.namespace
 	r.replayTrees(t)
 	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
 }
@@ -170,11 +170,13 @@ func (r *run) finish(t *target) {
 	}
 	t.state = running
 	r.stack = append(r.stack, t)
+	asked := r.snapshot.Asked()
 	if r.settings.Plain {
 		r.runPlain(t)
 	} else {
 		r.admit(t)
 	}
+	t.Consulted = r.snapshot.Asked() > asked || t.Before != nil && r.schemas.Lookup(t.kind.Kind) == nil
 	r.stack = r.stack[:len(r.stack)-1]
 	t.state = done
 }

@@ -160,3 +160,7 @@ func addDefinition(schemas *schema.Registry, d *manifest.Document, object map[st
 	}
 	return diagnostics
 }
+
+// NamespaceOf returns the namespace in which a cluster would keep the object of a
+// document: that of the options if it names none; empty if it is not in a namespace.
+func (s *Set) NamespaceOf(d *manifest.Document) string { return s.placeOf(d, s.schemas).namespace }

@@ -28,7 +28,8 @@
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
 // splice.go (splices to text), diagnose.go (reasons to refuse). Beside them stand
-// json.go and yaml.go (new documents) and annotations.go (those of clients).
+// text.go (the text of one document), json.go and yaml.go (new documents) and
+// annotations.go (those of clients).
 package manifest
 
 import (

@@ -116,8 +116,11 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	} else {
 		step.Object, err = i.patch(activation, m, r)
 	}
-	if !known && activation.ReadNamespace() {
-		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+	if activation.ReadNamespace() {
+		r.Snapshot.Ask()
+		if !known {
+			warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+		}
 	}
 	var refused undecodable
 	var rejected rejection
