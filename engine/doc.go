@@ -13,7 +13,7 @@
 //
 // The files in order: options.go (Options), set.go (Compile), documents.go (which
 // document is what), run.go (Run: each manifest once, context before what needs it),
-// admit.go (the passes over one manifest), write.go (from the mutated view back to
+// admit.go (the passes over one manifest), follow.go (what they trigger on others), write.go (from the mutated view back to
 // the manifest), outcome.go (Outcome), annotations.go (what clients leave in
 // manifests).
 package engine

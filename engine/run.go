@@ -64,6 +64,9 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 		}
 	}
 	if !r.outcome.Failed() {
+		r.follow()
+	}
+	if !r.outcome.Failed() {
 		r.edit()
 	}
 	source.Sort(r.outcome.Diagnostics)

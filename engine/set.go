@@ -14,6 +14,7 @@ import (
 func languages(s settings) []policy.Language {
 	return []policy.Language{
 		mapolicy.New(s.minor, s.authorizer),
+		s.kyverno,
 	}
 }
 
@@ -40,9 +41,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.sort(policies)
 	s.sort(context)
-	for _, stream := range options.Old {
-		s.old = append(s.old, stream.Documents()...)
-	}
+	s.old = documentsOf(options.Old)
 	diagnostics = append(diagnostics, s.loadSchemas()...)
 	var problems []source.Diagnostic
 	s.programs, problems = s.compile(s.policies)
