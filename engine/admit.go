@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
@@ -32,7 +33,7 @@ func (r *run) admit(t *target) {
 	if len(t.Changes) == 0 {
 		return
 	}
-	if namespace, _ := change.Keys("metadata", "namespace").Get(t.After); t.kind.Namespaced && namespace != t.namespace {
+	if namespace, ok := change.Keys("metadata", "namespace").Get(t.After); ok && t.kind.Namespaced && namespace != t.namespace {
 		r.deny(t, policy.Failure{At: t.Changes[0].At, Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
 		return
 	}
@@ -54,9 +55,20 @@ func (a *admitting) covered() bool {
 	return false
 }
 
-// invalid reports that a target, or something in its place, is not a valid object.
+// invalid reports what keeps a server from reading a target.
 func (r *run) invalid(t *target, err error) {
-	r.about(t, source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", err))
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
+	}
+	for _, problem := range problems {
+		d := source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", problem)
+		var field *admission.FieldError
+		if errors.As(problem, &field) {
+			d.At, d.Field, d.Message = t.Document.At(field.Path), field.Path.String(), field.Problem
+		}
+		r.about(t, d)
+	}
 }
 
 // view is the admission view of an object that belongs in a place.
@@ -116,8 +128,10 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
-	// denial is why the request would be denied, when replaying.
-	denial string
+	// denial is why the request would be denied, and culprit the first step that
+	// changes the object, when replaying.
+	denial  *policy.Failure
+	culprit *policy.Step
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;
@@ -246,24 +260,32 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook
 			return &failure
 		}
 	}
-	if !a.replaying {
+	switch {
+	case !a.replaying:
 		a.target.record(a.request.Object, step.Object, Change{By: step.ID, At: step.At, Pass: a.pass})
+	case a.culprit == nil && !change.Equal(a.request.Object, next):
+		a.culprit = &step
 	}
 	a.request.Object = next
 	return nil
 }
 
 // convert makes the object of the request anew at the end of a pass, as a server does
-// by converting it to its internal form and back.
+// by converting it to its internal form and back. What is lost by that, as fields that
+// a custom resource does not have, is not in the manifest either.
 func (a *admitting) convert() error {
 	namespace, _ := change.Keys("metadata", "namespace").Get(a.request.Object)
 	p := a.target.place
 	p.namespace, _ = namespace.(string)
 	view, err := a.view(p, a.request.Object)
-	if err == nil {
-		a.request.Object = view
+	if err != nil {
+		return err
 	}
-	return err
+	if !a.replaying {
+		a.target.lose(a.request.Object, view)
+	}
+	a.request.Object = view
+	return nil
 }
 
 // requireInvoked has everything that ran so far, and asked for it, run again.
@@ -287,7 +309,7 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 		switch {
 		case f.Ignored && !f.Abort:
 		case a.replaying:
-			a.denial = cmp.Or(a.denial, f.Err.Error())
+			a.denial = cmp.Or(a.denial, &f)
 		default:
 			a.deny(a.target, f)
 		}
@@ -297,6 +319,12 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 
 // deny reports that a policy denies a target.
 func (r *run) deny(t *target, f policy.Failure) {
+	var unknown *schema.NoSchemaError
+	if errors.As(f.Err, &unknown) {
+		r.about(t, source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
+		return
+	}
 	d := source.Errorf(f.At, "denied", "%v", f.Err)
 	d.Subject = t.ID
 	r.outcome.Denied = true
@@ -314,16 +342,16 @@ func (r *run) replay(t *target) {
 		return
 	}
 	d := source.Diagnostic{
-		At: t.Document.At(nil), Severity: source.Warning, Code: "not-idempotent",
-		Message: "the policies would change their own output again when the cluster runs them",
-		Advice:  "a policy should check whether its change has been made already",
+		Severity: source.Warning, Code: "not-idempotent",
+		Advice: "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already",
 	}
 	if r.settings.NonIdempotent == "fail" {
 		d.Severity = source.Error
 	}
 	if !admitted {
-		d.Message = "the policies would deny their own output when the cluster runs them: " + again.denial
+		d.At, d.Message = again.denial.At, fmt.Sprintf("the policies would deny their own output: %v", again.denial.Err)
 	} else {
+		d.At, d.Message = again.culprit.At, fmt.Sprintf("%s would change its own output again", again.culprit.ID)
 		d.Field = change.Diff(t.After, again.request.Object, t.kind.Type())[0].Path.String()
 	}
 	r.about(t, d)

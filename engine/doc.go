@@ -11,9 +11,9 @@
 //	the bytes of a manifest that no policy changes are its input bytes
 //	the changes applied to the admission view before give the one after
 //
-// The files in order: options.go (Options), set.go (Compile), documents.go (which
-// document is what), run.go (Run: each manifest once, context before what needs it),
-// admit.go (the passes over one manifest), follow.go (what they trigger on others), write.go (from the mutated view back to
-// the manifest), outcome.go (Outcome), annotations.go (what clients leave in
-// manifests).
+// The files in order: options.go (Options), policies.go (what looks like a policy),
+// set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
+// once, context before what needs it), admit.go (the passes over one manifest),
+// follow.go (what they lead to on others), write.go (from the mutated view back to the
+// manifest), outcome.go (Outcome), annotations.go (what clients leave in manifests).
 package engine

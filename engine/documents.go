@@ -33,11 +33,26 @@ func (s *Set) sortDocuments(streams []*manifest.Stream) sorted {
 				docs.local = append(docs.local, d)
 				continue
 			}
-			hidden := hideClientAnnotations(object)
+			hidden := manifest.HideClientAnnotations(object)
 			docs.targets = append(docs.targets, &target{Manifest: &Manifest{Document: d}, raw: object, hidden: hidden})
 		}
 	}
 	return docs
+}
+
+const localConfig = "config.kubernetes.io/local-config"
+
+// isLocal reports whether a document is for the tools only and never reaches a
+// cluster.
+func isLocal(kind gvk.Kind, object map[string]any) bool {
+	switch kind.Group {
+	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev":
+		return true
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	value, _ := annotations[localConfig].(string)
+	return value == "true"
 }
 
 // place says under what kind, namespace and name a cluster would keep a document.

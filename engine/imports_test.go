@@ -47,7 +47,7 @@ var owners = []struct {
 	{"github.com/distribution/reference", []string{"engine/jmespath"}},
 	{"github.com/blang/semver", []string{"engine/jmespath"}},
 	{"gopkg.in/inf.v0", []string{"engine/jmespath"}},
-	{"k8s.io/apimachinery", []string{"engine/admission", "engine/celenv", "engine/jmespath", "engine/mapolicy"}},
+	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/jmespath", "engine/mapolicy"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 }
 

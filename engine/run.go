@@ -63,6 +63,9 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 			}
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+	}
 	if !r.outcome.Failed() {
 		r.follow()
 	}
@@ -80,6 +83,12 @@ func (r *run) prepare(docs sorted) {
 		programs, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
 		r.report(diagnostics...)
 		r.programs = programs
+	} else {
+		r.report(r.warnings...)
+	}
+	if len(r.programs) == 0 {
+		r.report(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
+			With("give policies with the option policies, or among the manifests"))
 	}
 	for _, d := range docs.local {
 		r.report(addDefinition(r.schemas, d, d.Object())...)
@@ -171,7 +180,7 @@ func (r *run) edit() {
 		if change.Equal(t.edited, t.raw) {
 			continue
 		}
-		restoreClientAnnotations(t.edited, t.hidden)
+		manifest.RestoreClientAnnotations(t.edited, t.hidden)
 		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
 			r.internal(t, "the result cannot be written into the manifest: %v", err)
 		}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
@@ -28,11 +30,15 @@ type Set struct {
 	// policies and context are the documents given to Compile; old those of the
 	// objects before an update.
 	policies, context, old []*manifest.Document
+	// warnings are those of Compile.
+	warnings []source.Diagnostic
 }
 
 // Compile checks and compiles policies, and takes context from both: bindings, params,
 // namespaces and CustomResourceDefinitions may be given with either. The documents
-// given are not part of any output. If a diagnostic is an error, the Set is nil.
+// given are not part of any output. The diagnostics are errors, and there is no Set if
+// there are any; what calls for a warning only is reported by every Run, as the
+// policies among the manifests may make up for it.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	settings, diagnostics := options.check()
 	if source.HasErrors(diagnostics) {
@@ -42,7 +48,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	s.sort(policies)
 	s.sort(context)
 	s.old = documentsOf(options.Old)
-	diagnostics = append(diagnostics, s.loadSchemas()...)
+	diagnostics = append(s.checkPolicies(policies), s.loadSchemas()...)
 	var problems []source.Diagnostic
 	s.programs, problems = s.compile(s.policies)
 	diagnostics = append(diagnostics, problems...)
@@ -50,7 +56,8 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	if source.HasErrors(diagnostics) {
 		return nil, diagnostics
 	}
-	return s, diagnostics
+	s.warnings = diagnostics
+	return s, nil
 }
 
 // sort adds the documents of streams to the policies and the context of the set.
@@ -66,10 +73,10 @@ func (s *Set) sort(streams []*manifest.Stream) {
 	}
 }
 
-// language is the index of the language that claims a kind, or -1.
+// language is the index of the language that documents of a kind belong to, or -1.
 func (s *Set) language(kind gvk.Kind) int {
 	for i, l := range s.languages {
-		if l.Claims(kind) {
+		if slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 			return i
 		}
 	}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
 )
@@ -21,40 +19,44 @@ func (t *target) record(before, written map[string]any, by Change) {
 	t.edited = admission.Unview(t.kind, t.edited, before, written)
 }
 
-// maxRounds bounds how often defaults are pinned before the whole view is written. One
-// pinned default may shift another, but not many times.
-const maxRounds = 8
-
-// settle closes the loop: the view of the edited manifest must be the mutated view.
-// Where it is not, a default has shifted, and the value is written, too.
-func (r *run) settle(t *target) {
-	for round := range maxRounds + 2 {
-		view, err := r.view(t.place, t.edited)
-		if err != nil {
-			r.internal(t, "the result is not a valid object: %v", err)
-			return
+// lose takes out of the manifest what a policy wrote and the server drops.
+func (t *target) lose(before, after map[string]any) {
+	var lost []change.Change
+	for _, c := range change.Diff(before, after, t.kind.Type()) {
+		if c.Op == change.Remove {
+			lost = append(lost, c)
 		}
-		differences := r.differences(t, view)
-		switch {
-		case len(differences) == 0:
-			return
-		case round < maxRounds:
-			for _, c := range differences {
-				t.Changes = append(t.Changes, Change{Change: c, Fate: Pinned})
+	}
+	if len(lost) == 0 {
+		return
+	}
+	rest := change.CloneObject(before)
+	if err := change.Apply(rest, lost); err != nil {
+		return // what else changed moved what is lost: pinning will see to it
+	}
+	t.edited = admission.Unview(t.kind, t.edited, before, rest)
+	for i, c := range t.Changes {
+		for _, l := range lost {
+			if c.Path.HasPrefix(l.Path) {
+				t.Changes[i].Fate = Dropped
 			}
-			t.edited = admission.Unview(t.kind, t.edited, view, t.After)
-		case round == maxRounds:
-			t.edited = change.CloneObject(t.After)
-		default:
-			r.internal(t, "the result is not what admission made of the manifest: %s differs", differences[0].Path)
 		}
 	}
 }
 
-// differences are the changes that lead from the view of the edited manifest to the
-// mutated view, but for fields that the server sets itself.
-func (r *run) differences(t *target, view map[string]any) []change.Change {
-	return slices.DeleteFunc(change.Diff(view, t.After, t.kind.Type()), func(c change.Change) bool {
-		return admission.ServerOwned(t.kind, c.Path)
-	})
+// settle closes the loop: the view of the edited manifest must be the mutated view.
+// Where a default has shifted, the value is written, too.
+func (r *run) settle(t *target) {
+	if r.settings.Defaulting == "off" {
+		return
+	}
+	pinned, err := admission.Pin(t.kind, t.edited, t.namespace, t.After)
+	if err != nil {
+		r.internal(t, "the result is not what admission made of the manifest: %v", err)
+		return
+	}
+	for _, c := range change.Diff(t.edited, pinned, t.kind.Type()) {
+		t.Changes = append(t.Changes, Change{Change: c, Fate: Pinned})
+	}
+	t.edited = pinned
 }

@@ -14,7 +14,6 @@ type admission struct {
 	// outcome is nil if the run never began.
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
-	known       map[source.Diagnostic]bool
 }
 
 // status is the exit status.
@@ -28,23 +27,18 @@ func (a *admission) status() int {
 	return exitDone
 }
 
-// add adds diagnostics, each once: what is wrong with the policies is found again when
-// there are policies among the manifests.
 func (a *admission) add(diagnostics ...source.Diagnostic) {
-	for _, d := range diagnostics {
-		if !a.known[d] {
-			a.known[d] = true
-			a.diagnostics = append(a.diagnostics, d)
-		}
-	}
+	a.diagnostics = append(a.diagnostics, diagnostics...)
 }
 
 // admit reads what the options name and runs the policies on manifests, which are
 // edited if all went well. lone is a policy that was given by itself, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
-	a := &admission{known: map[source.Diagnostic]bool{}}
+	a := &admission{}
 	for _, name := range p.Policies {
-		c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
+		if name != "" {
+			c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
+		}
 	}
 	given := f.set()
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
@@ -52,21 +46,15 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a.add(f.diagnostics...)
-	a.add(checkPolicies(policies)...)
 	if source.HasErrors(a.diagnostics) {
 		return a
 	}
-	everything := append(append(policies[:len(policies):len(policies)], surroundings...), manifests...)
 	if lone != nil {
-		binding, notes := bindAlone(lone, everything)
+		binding, notes := bindAlone(lone, append(append(policies[:len(policies):len(policies)], surroundings...), manifests...))
 		if binding != nil {
 			policies = append(policies, binding)
 		}
 		a.add(notes...)
-	}
-	if !hasPolicies(everything) {
-		a.add(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
-			With("give policies with -p, in PREADMIT_POLICIES, in the functionConfig, or among the manifests"))
 	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)
@@ -87,8 +75,4 @@ func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifes
 	}
 	a.outcome = set.Run(ctx, manifests, observe)
 	a.add(a.outcome.Diagnostics...)
-	if err := ctx.Err(); err != nil {
-		a.outcome.Invalid = true
-		a.add(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
-	}
 }

@@ -11,9 +11,8 @@
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
-// suggest.go (the nearest known name), files.go (paths to files), policies.go (what
-// stands in policy files), admit.go (the run), progress.go, render.go and fn.go (the
-// two faces), results.go, help.go.
+// files.go (paths to files), policies.go (lone policies), admit.go (the run),
+// progress.go, render.go and fn.go (the two faces), results.go, help.go.
 package krmfn
 
 import (
@@ -114,7 +113,7 @@ func unknownCommand(name string) error {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	return fmt.Errorf("unknown command %q; %s", name, suggest(name, names))
+	return fmt.Errorf("unknown command %q; %s", name, source.Suggest(name, names))
 }
 
 // misused says that the program was not called the way it is meant to.

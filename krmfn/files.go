@@ -64,12 +64,12 @@ func (s *fileSet) add(p path) bool {
 func (s *fileSet) addStdin(p path) {
 	if s.stdin == nil {
 		if s.process.StdinIsTerminal {
-			s.fail(p, errors.New("standard input is a terminal; give a file, or pipe manifests in"))
+			s.failStdin(p, "is a terminal; give a file, or pipe manifests in")
 			return
 		}
 		data, err := io.ReadAll(s.process.Stdin)
 		if err != nil {
-			s.fail(p, err)
+			s.failStdin(p, "cannot be read: "+err.Error())
 			return
 		}
 		s.stdin = &file{"-", data}
@@ -78,6 +78,12 @@ func (s *fileSet) addStdin(p path) {
 		s.seen["-"] = true
 		s.found = append(s.found, *s.stdin)
 	}
+}
+
+func (s *fileSet) failStdin(p path, why string) {
+	d := source.Errorf(p.at, "path-unreadable", "standard input %s", why)
+	d.Field = p.label
+	s.diagnostics = append(s.diagnostics, d)
 }
 
 func (s *fileSet) addFile(p path, full string) error {
@@ -105,7 +111,7 @@ func (s *fileSet) nameOf(p path, full string) string {
 }
 
 // addDirectory reads the manifests in a directory and those below it, in the order of
-// their names. What is hidden is left out.
+// their names. What is hidden is left out. It reports false if there are none.
 func (s *fileSet) addDirectory(p path, root string) (found bool) {
 	above := map[string]bool{}
 	var walk func(dir string)
@@ -113,6 +119,7 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 		real, err := s.contained(p, dir)
 		if err != nil || above[real] {
 			s.fail(p, err)
+			found = found || err != nil // what is there is not known
 			return
 		}
 		above[real] = true
@@ -196,7 +203,7 @@ func (s *fileSet) fail(p path, err error) {
 		return
 	}
 	d := source.Errorf(p.at, "path-unreadable", "%s: %v", p.name, err)
-	d.Field = p.label
+	d.Subject, d.Field = p.subject, p.label
 	var pathError *fs.PathError
 	switch {
 	case errors.Is(err, errEscape):

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // arguments are the arguments of one command.
@@ -49,8 +51,13 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	return given, nil
 }
 
-// explainFlag adds the nearest known flag to the error about an unknown one.
+// explainFlag puts an error about a flag into our words. That about an unknown one
+// names the nearest known one.
 func explainFlag(err error, names []string) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("flag --%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
@@ -59,7 +66,7 @@ func explainFlag(err error, names []string) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = name[1:]
 	}
-	if best := nearest(name, names); best != "" {
+	if best := source.Nearest(name, names); best != "" {
 		return fmt.Errorf("unknown flag %s; did you mean %s?", name, best)
 	}
 	return fmt.Errorf("unknown flag %s", name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -29,13 +30,17 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		p.report(f.diagnostics, noOutput)
 		return exitInvalid
 	}
+	a := &admission{diagnostics: f.diagnostics}
+	if source.HasErrors(f.diagnostics) { // items that are no objects
+		return p.answer(stream, a, &locator{})
+	}
 	var c config
 	var read *functionConfig
 	var lone *manifest.Document
 	if d := list.FunctionConfig(); d != nil {
-		read = p.readFunctionConfig(d, string(f.stdin.data), &c)
+		read = p.readFunctionConfig(d, f.stdin.data, &c)
 		f.diagnostics = append(f.diagnostics, read.diagnostics...)
-		if isPolicy(d.Kind()) {
+		if engine.IsPolicy(d.Kind()) {
 			lone = d
 			if isAmong(d, stream.Documents()) {
 				c.policies.inline = nil
@@ -43,7 +48,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		}
 	}
 	given.apply(&c)
-	a := p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
+	a = p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
 	return p.answer(stream, a, newLocator(stream, read, a))
 }
 
@@ -60,7 +65,7 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	set := f.set()
 	set.addStdin(path{name: "-"})
 	if len(set.found) == 0 {
-		return nil, errors.New(expected + ", which cannot be read")
+		return nil, errors.New(f.diagnostics[0].Message)
 	}
 	stream := set.parse()[0]
 	switch n := len(stream.Documents()); {

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -34,8 +36,8 @@ var (
 // functionConfig reads the options that the functionConfig of a ResourceList gives.
 type functionConfig struct {
 	document *manifest.Document
-	// text is the text that the document stands in.
-	text   string
+	// lines are those of the text that the document stands in.
+	lines  func() []string
 	config *config
 	// from is where its paths come from.
 	from path
@@ -45,8 +47,9 @@ type functionConfig struct {
 }
 
 // readFunctionConfig gives a config the values of a functionConfig.
-func (p *Process) readFunctionConfig(d *manifest.Document, text string, c *config) *functionConfig {
-	f := &functionConfig{document: d, text: text, config: c, strings: map[string]change.Path{}}
+func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *config) *functionConfig {
+	f := &functionConfig{document: d, config: c, strings: map[string]change.Path{}}
+	f.lines = sync.OnceValue(func() []string { return strings.SplitAfter(string(text), "\n") })
 	object := d.Object()
 	f.from = p.pathsOf(object)
 	switch kind := d.Kind(); {
@@ -54,12 +57,13 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text string, c *confi
 		f.fields(object, nil)
 	case kind == configMapKind:
 		f.configMap(object)
-	case isPolicy(kind):
+	case engine.IsPolicy(kind):
 		c.policies.inline = append(c.policies.inline, f.object(object, nil))
 	default:
 		f.fail(nil, "function-config-kind", fmt.Sprintf("a functionConfig of apiVersion %q and kind %q is not known", kind.APIVersion(), kind.Kind),
 			"expected "+functionConfigKind.APIVersion()+" "+functionConfigKind.Kind+", a v1 ConfigMap, or a policy")
 	}
+	source.Sort(f.diagnostics)
 	return f
 }
 
@@ -153,12 +157,12 @@ func (f *functionConfig) unknownField(name string, at change.Path) {
 		}
 	}
 	for _, candidates := range [][]string{siblings, known} {
-		if best := nearest(name, candidates); best != "" {
+		if best := source.Nearest(name, candidates); best != "" {
 			f.fail(at, "option-unknown", "unknown field", "did you mean "+best+"?")
 			return
 		}
 	}
-	f.fail(at, "option-unknown", "unknown field", suggest(name, siblings))
+	f.fail(at, "option-unknown", "unknown field", source.Suggest(name, siblings))
 }
 
 // value gives an option the value of a field.
@@ -247,7 +251,7 @@ func scalarText(o *option, value any) (string, bool) {
 // set gives an option one value.
 func (f *functionConfig) set(o *option, text string, at change.Path) {
 	from := f.from
-	from.at, from.label = f.document.At(at), at.String()
+	from.at, from.subject, from.label = f.document.At(at), f.subject(), at.String()
 	if err := o.set(f.config, text, from); err != nil {
 		f.fail(at, "option-value", err.Error(), "")
 	}
@@ -275,7 +279,7 @@ func (f *functionConfig) configMap(object map[string]any) {
 		at := change.Keys("data", key)
 		o := optionWith(func(o *option) bool { return o.key == key })
 		if o == nil {
-			f.fail(at, "option-unknown", "unknown option", suggest(key, known))
+			f.fail(at, "option-unknown", "unknown option", source.Suggest(key, known))
 			continue
 		}
 		text, ok := scalarText(o, data[key])

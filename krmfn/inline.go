@@ -15,49 +15,45 @@ import (
 // are those in the text that the functionConfig stands in, where that is possible.
 func (f *functionConfig) object(object map[string]any, at change.Path) *manifest.Stream {
 	start := f.document.At(at)
-	if text, ok := cutOut(f.text, start); ok {
+	if text := cutOut(f.lines(), start); text != nil {
 		stream, diagnostics := manifest.Read(start.File, text)
 		if d := stream.Documents(); len(diagnostics) == 0 && len(d) == 1 && change.Equal(d[0].Object(), object) {
 			return stream
 		}
 	}
-	stream, diagnostics := manifest.Read(f.partName(at), mustEncode(object))
+	stream, diagnostics := manifest.Read(f.partName(at), manifest.JSON(object))
 	f.diagnostics = append(f.diagnostics, diagnostics...)
 	return stream
 }
 
 // cutOut takes the value that starts at a position out of a text: all before it is
-// blanked, so that the value keeps its place, and all behind it is left out.
-func cutOut(text string, start source.Position) ([]byte, bool) {
-	lines := strings.SplitAfter(text, "\n")
-	if start.Line == 0 || start.Line > len(lines) {
-		return nil, false
+// blanked, so that the value keeps its place, and all behind it is left out. It returns
+// nil if it cannot tell where the value ends.
+func cutOut(lines []string, start source.Position) []byte {
+	if start.Line == 0 || start.Line > len(lines) || start.Column > len(lines[start.Line-1]) {
+		return nil
 	}
 	column := start.Column - 1
-	first := lines[start.Line-1]
-	if column > len(first) {
-		return nil, false
-	}
-	var b strings.Builder
+	first, rest := lines[start.Line-1][column:], lines[start.Line:]
+	var b bytes.Buffer
 	b.WriteString(strings.Repeat("\n", start.Line-1) + strings.Repeat(" ", column))
-	rest := first[column:] + strings.Join(lines[start.Line:], "")
-	if strings.HasPrefix(rest, "{") {
+	if strings.HasPrefix(first, "{") {
 		var value json.RawMessage
-		if err := json.NewDecoder(strings.NewReader(rest)).Decode(&value); err != nil {
-			return nil, false
+		if err := json.NewDecoder(strings.NewReader(first + strings.Join(rest, ""))).Decode(&value); err != nil {
+			return nil
 		}
 		b.Write(value)
-		return []byte(b.String()), true
+		return b.Bytes()
 	}
-	b.WriteString(first[column:])
-	for _, line := range lines[start.Line:] {
+	b.WriteString(first)
+	for _, line := range rest {
 		content := strings.TrimLeft(line, " ")
-		if indent := len(line) - len(content); indent < column && content[:min(1, len(content))] != "#" && strings.TrimSpace(content) != "" {
+		if len(line)-len(content) < column && strings.TrimSpace(content) != "" && content[0] != '#' {
 			break
 		}
 		b.WriteString(line)
 	}
-	return []byte(b.String()), true
+	return b.Bytes()
 }
 
 // string reads the documents in a string of the functionConfig. locate finds their
@@ -92,16 +88,4 @@ func (f *functionConfig) locate(p source.Position) source.Position {
 		offset += size
 	}
 	return f.document.In(at, offset)
-}
-
-// mustEncode is the JSON of a value that was read from JSON or YAML, sorted and
-// compact.
-func mustEncode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic("krmfn: a value that was read cannot be written: " + err.Error())
-	}
-	return b.Bytes()
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -34,9 +33,9 @@ type path struct {
 	base string
 	// within are the directories that it must not lead out of; anywhere if nil.
 	within []string
-	// at and label say which option names the path.
-	at    source.Position
-	label string
+	// at, subject and label say which option names the path.
+	at             source.Position
+	subject, label string
 }
 
 // option is one option, under all its names. A name that is empty does not exist.
@@ -143,7 +142,7 @@ func (o *option) isList() bool {
 // from.
 func (o *option) set(c *config, text string, from path) error {
 	if len(o.values) > 0 && !slices.Contains(o.values, text) {
-		return fmt.Errorf("%q is not a value; expected %s", text, alternatives(o.values))
+		return fmt.Errorf("%q is not a value; expected %s", text, source.Alternatives(o.values))
 	}
 	switch target := o.target(c).(type) {
 	case *string:
@@ -160,13 +159,4 @@ func (o *option) set(c *config, text string, from path) error {
 		*target = append(*target, from)
 	}
 	return nil
-}
-
-// alternatives lists values: "a, b or c".
-func alternatives(values []string) string {
-	if len(values) < 2 {
-		return strings.Join(values, "")
-	}
-	last := len(values) - 1
-	return strings.Join(values[:last], ", ") + " or " + values[last]
 }

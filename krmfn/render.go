@@ -63,7 +63,8 @@ func canonical(text []byte) []byte {
 	stream, _ := manifest.Read("-", text)
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
-		b.Write(mustEncode(d.Object()))
+		b.Write(manifest.JSON(d.Object()))
+		b.WriteByte('\n')
 	}
 	return b.Bytes()
 }

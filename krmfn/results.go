@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -117,10 +118,11 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 		}
 	}
 	message.WriteString(d.Message)
-	for _, extra := range []string{d.Advice, d.Excerpt} {
-		if extra != "" {
-			message.WriteString("\n" + extra)
-		}
+	if d.Advice != "" { // kpt prints a line break as a blank
+		message.WriteString("; " + d.Advice)
+	}
+	if d.Excerpt != "" {
+		message.WriteString("\n" + d.Excerpt)
 	}
 	result["message"] = message.String()
 	return result
@@ -128,7 +130,7 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 
 // nameOf is how diagnostics name a document that is no manifest.
 func (l *locator) nameOf(d *manifest.Document) string {
-	if l.config != nil && d == l.config.document && !isPolicy(d.Kind()) {
+	if l.config != nil && d == l.config.document && !engine.IsPolicy(d.Kind()) {
 		return l.config.subject()
 	}
 	return strings.TrimSpace(d.Kind().Kind + " " + d.Name())

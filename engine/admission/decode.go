@@ -138,9 +138,6 @@ func (d *decoder) item(elem *goValue, in any) any {
 
 // zero is what the zero value of a type is written as.
 func (d *decoder) zero(v *goValue) any {
-	if v.pointer {
-		return nil
-	}
 	switch v.code {
 	case 0:
 		return d.object(v.object(), nil)

@@ -23,8 +23,8 @@
 //
 // The files in order: view.go (View, Redefault); gotypes.go reads the table of
 // types; decode.go and scalars.go decode and normalise, quantities.go quantities;
-// defaults.go, and pods.go with images.go, workloads.go and resources.go for the
-// conditional defaults; convert.go and autoscalers.go for what conversion does;
-// custom.go for custom resources; fields.go; errors.go; unview.go (Unview,
-// ServerOwned) for the way back.
+// defaults.go, with pods.go and images.go, core.go, workloads.go and groups.go (the
+// other API groups) for the conditional defaults; convert.go and autoscalers.go do
+// what conversion does; custom.go reads custom resources; unview.go (Unview, Pin,
+// ServerOwned) is the way back; fields.go, errors.go.
 package admission

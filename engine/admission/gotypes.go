@@ -43,12 +43,10 @@ type goField struct {
 
 // A goValue is the type of a field, item or map value.
 type goValue struct {
-	code byte // one of the codes in gotypes/main.go, or 0 for a struct
-	// pointer says that items or map values may be nil.
-	pointer bool
-	elem    *goValue // of '[' and '{'
-	name    string   // of a struct
-	typ     atomic.Pointer[goType]
+	code byte     // one of the codes in gotypes/main.go, or 0 for a struct
+	elem *goValue // of '[' and '{'
+	name string   // of a struct
+	typ  atomic.Pointer[goType]
 }
 
 // object returns the struct type of v.
@@ -124,10 +122,6 @@ func readValue(v *goValue, text string) {
 	switch {
 	case text[0] == '[' || text[0] == '{':
 		v.code, v.elem = text[0], &goValue{}
-		if text[1] == '*' {
-			v.elem.pointer = true
-			text = text[1:]
-		}
 		readValue(v.elem, text[1:])
 	case len(text) == 1:
 		v.code = text[0]

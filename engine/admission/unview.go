@@ -2,7 +2,9 @@ package admission
 
 import (
 	"encoding/base64"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -21,25 +23,79 @@ import (
 // is text, and moves to data otherwise. Fields that are ServerOwned are left as they
 // are. None of the arguments is modified.
 //
-// Unview(k, object, v, v) is equal to object. A default may depend on what changed,
-// so that the view of the outcome is not yet mutated; then
-//
-//	object = Unview(k, object, view of object, mutated)
-//
-// is to be repeated, and pins the default.
+// Unview(k, object, v, v) is equal to object. The view of the outcome need not be
+// mutated, as a default may depend on what changed: see Pin.
 func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]any {
-	u := unviewer{kind}
-	out := u.object(nil, object, view, mutated, kind.Type())
-	if kind.APIVersion() == "v1" && kind.Kind.Kind == "Secret" {
+	return unviewer{kind: kind, limit: math.MaxInt}.unview(object, view, mutated)
+}
+
+// Pin returns object with everything written that it takes for its View in a
+// namespace to be mutated, but for fields that are ServerOwned; mutated must be a
+// view. Where writing a value that differs does not do, because a default or another
+// field overrules it, the map around it is written whole, and then the map around
+// that. None of the arguments is modified.
+//
+// The error names a field in which the views differ still.
+func Pin(kind *schema.Kind, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
+	u := unviewer{kind: kind, limit: math.MaxInt}
+	for range maxRounds {
+		view, err := View(kind, object, namespace)
+		if err != nil {
+			return nil, err
+		}
+		path := u.difference(view, mutated)
+		if path == nil {
+			return object, nil
+		}
+		next := u.unview(object, view, mutated)
+		for ; change.Equal(next, object); next = u.unview(object, view, mutated) {
+			if u.limit = min(u.limit, len(path)) - 1; u.limit < 0 {
+				return nil, fmt.Errorf("%s: cannot be written so that it has this value on the server", path)
+			}
+		}
+		object = next
+	}
+	return nil, fmt.Errorf("the object does not become what it is on the server in %d rounds", maxRounds)
+}
+
+// maxRounds bounds the work of Pin. Each round settles what depends on the one
+// before; more than three have not been seen.
+const maxRounds = 10
+
+type unviewer struct {
+	kind *schema.Kind
+	// limit is the length of the paths at which maps that differ are written whole.
+	limit int
+}
+
+// difference returns the path of a difference between two views that is not the
+// server's, the longest one; nil if there is none.
+func (u unviewer) difference(view, mutated map[string]any) change.Path {
+	if change.Equal(view, mutated) {
+		return nil
+	}
+	var longest change.Path
+	for _, c := range change.Diff(view, mutated, u.kind.Type()) {
+		if len(c.Path) > len(longest) && !ServerOwned(u.kind, c.Path) {
+			longest = c.Path
+		}
+	}
+	return longest
+}
+
+func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {
+	out := u.object(nil, object, view, mutated, u.kind.Type())
+	if u.kind.APIVersion() == "v1" && u.kind.Kind.Kind == "Secret" {
 		restoreStringData(object, view, mutated, out)
 	}
 	return out
 }
 
-type unviewer struct{ kind *schema.Kind }
-
 // object returns object with the differences between from and to.
 func (u unviewer) object(path change.Path, object, from, to map[string]any, shape change.Shape) map[string]any {
+	if len(path) >= u.limit {
+		return u.whole(path, object, to)
+	}
 	out := maps.Clone(object)
 	if out == nil {
 		out = map[string]any{}
@@ -64,6 +120,25 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 			continue // nothing but removals of what was not written anyhow
 		}
 		out[key] = value
+	}
+	return out
+}
+
+// whole returns to in place of object, but for what is the server's and the
+// namespace of the request.
+func (u unviewer) whole(path change.Path, object, to map[string]any) map[string]any {
+	out := make(map[string]any, len(to))
+	for key, value := range to {
+		if at := path.Key(key); at.String() == "metadata" {
+			out[key] = u.whole(at, child(object, key), child(to, key))
+		} else if at.String() != "metadata.namespace" && !ServerOwned(u.kind, at) {
+			out[key] = change.Clone(value)
+		}
+	}
+	for key, value := range object {
+		if at := path.Key(key); at.String() == "metadata.namespace" || ServerOwned(u.kind, at) {
+			out[key] = value
+		}
 	}
 	return out
 }

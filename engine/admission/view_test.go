@@ -60,24 +60,15 @@ func TestView(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			written, view, _ := bytes.Cut(text, []byte("\n--- # view\n"))
-			definition, manifest, custom := bytes.Cut(written, []byte("\n---\n"))
-			var object map[string]any
-			var kind *schema.Kind
-			if custom {
-				object = readYAML(t, manifest)
-				kind = kindOf(t, object, readYAML(t, definition))
-			} else {
-				object = readYAML(t, written)
-				kind = kindOf(t, object)
-			}
+			written, view, _ := bytes.Cut(text, []byte(viewSeparator))
+			object, kind := readCase(t, text)
 			got := checkView(t, kind, object)
 			if *update {
 				data, err := yaml.Marshal(got)
 				if err != nil {
 					t.Fatal(err)
 				}
-				text = append(append(bytes.TrimRight(written, "\n"), "\n--- # view\n"...), data...)
+				text = append(append(bytes.TrimRight(written, "\n"), viewSeparator...), data...)
 				if err := os.WriteFile(file, text, 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -88,6 +79,21 @@ func TestView(t *testing.T) {
 			}
 		})
 	}
+}
+
+const viewSeparator = "\n--- # view\n"
+
+// readCase returns the object of a case and its kind.
+func readCase(t testing.TB, text []byte) (map[string]any, *schema.Kind) {
+	t.Helper()
+	written, _, _ := bytes.Cut(text, []byte(viewSeparator))
+	definition, manifest, custom := bytes.Cut(written, []byte("\n---\n"))
+	if !custom {
+		object := readYAML(t, written)
+		return object, kindOf(t, object)
+	}
+	object := readYAML(t, manifest)
+	return object, kindOf(t, object, readYAML(t, definition))
 }
 
 // checkView returns the view of an object in the namespace "default" and checks the
@@ -258,3 +264,37 @@ func TestUnknownKind(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestClusterSchema: fields that the OpenAPI document of a newer server has are kept,
+// and custom resources that a document describes are read by it.
+func TestClusterSchema(t *testing.T) {
+	registry := schema.Builtin()
+	if err := registry.AddOpenAPI([]byte(clusterDocument)); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ object, want string }{
+		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1.0}, gone: null, unknown: 1}`,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1}}`},
+		{`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {}}, free: {a: {b: null}, c: null}, size: null, unknown: 1}`,
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, free: {a: {b: null}, c: null}, size: 3}`},
+	} {
+		object := readYAML(t, []byte(test.object))
+		kind := registry.Lookup(gvk.Parse(object["apiVersion"].(string), object["kind"].(string)))
+		got, err := admission.View(kind, object, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, diff := range change.Diff(readYAML(t, []byte(test.want)), wholeNumbers(got), nil) {
+			t.Error(kind, ": ", diff)
+		}
+	}
+}
+
+const clusterDocument = `{"openapi": "3.0.0", "components": {"schemas": {
+	"io.k8s.api.core.v1.ConfigMap": {"type": "object",
+		"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "ConfigMap"}],
+		"properties": {"since2030": {"type": "object"}, "gone": {"type": "string"}}},
+	"com.example.v1.Widget": {"type": "object",
+		"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}],
+		"properties": {"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "size": {"type": "integer", "default": 3},
+			"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}}}}}`

@@ -38,20 +38,6 @@ func defaultStatefulSetUpdateStrategy(_, out map[string]any) {
 	}
 }
 
-// defaultReplicationController is SetDefaults_ReplicationController: selector and
-// labels come from the template.
-func defaultReplicationController(_, out map[string]any) {
-	spec := child(out, "spec")
-	labels := child(child(child(spec, "template"), "metadata"), "labels")
-	if labels == nil {
-		return
-	}
-	if _, ok := spec["selector"]; !ok {
-		spec["selector"] = maps.Clone(labels)
-	}
-	inheritLabels(out, labels)
-}
-
 // inheritLabels labels an object that has no labels.
 func inheritLabels(out, labels map[string]any) {
 	metadata := child(out, "metadata")

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine/jsonpatch"
 )
 
 var deployment = map[string]any{
@@ -106,24 +108,24 @@ func TestJSONPatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		minor      int
 		expression string
-		want       []PatchOperation
+		want       []jsonpatch.Operation
 		err        string
 	}{
 		"values": {
 			expression: `[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "x"}, JSONPatch{op: "replace", path: "/spec/replicas", value: 3.0}, JSONPatch{op: "move", from: "/a", path: "/b"}]`,
-			want: []PatchOperation{
-				{Op: "add", Path: "/metadata/labels/a~1b", Value: "x", HasValue: true},
-				{Op: "replace", Path: "/spec/replicas", Value: int64(3), HasValue: true},
-				{Op: "move", From: "/a", Path: "/b"},
+			want: []jsonpatch.Operation{
+				{Op: "add", Path: "/metadata/labels/a~1b", Value: "x"},
+				{Op: "replace", Path: "/spec/replicas", Value: int64(3)},
+				{Op: "move", From: "/a", Path: "/b", NoValue: true},
 			},
 		},
 		"integers beyond 2^53 are strings": {
 			expression: `[JSONPatch{op: "add", path: "/a", value: 9007199254740993}]`,
-			want:       []PatchOperation{{Op: "add", Path: "/a", Value: "9007199254740993", HasValue: true}},
+			want:       []jsonpatch.Operation{{Op: "add", Path: "/a", Value: "9007199254740993"}},
 		},
 		"an Object": {
 			expression: `[JSONPatch{op: "add", path: "/spec/x", value: Object.spec.x{a: 1, b: Object.spec.x.b{c: [true]}}}]`,
-			want: []PatchOperation{{Op: "add", Path: "/spec/x", HasValue: true, Value: map[string]any{
+			want: []jsonpatch.Operation{{Op: "add", Path: "/spec/x", Value: map[string]any{
 				"a": int64(1), "b": map[string]any{"c": []any{true}},
 			}}},
 		},
@@ -134,11 +136,11 @@ func TestJSONPatch(t *testing.T) {
 		"a list of Objects in 1.37": {
 			minor:      37,
 			expression: `[JSONPatch{op: "add", path: "/spec/volumes", value: [Object.spec.volumes{name: "v"}]}]`,
-			want:       []PatchOperation{{Op: "add", Path: "/spec/volumes", HasValue: true, Value: []any{map[string]any{"name": "v"}}}},
+			want:       []jsonpatch.Operation{{Op: "add", Path: "/spec/volumes", Value: []any{map[string]any{"name": "v"}}}},
 		},
 		"null": {
 			expression: `[JSONPatch{op: "add", path: "/a", value: null}]`,
-			want:       []PatchOperation{{Op: "add", Path: "/a", HasValue: true}},
+			want:       []jsonpatch.Operation{{Op: "add", Path: "/a"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

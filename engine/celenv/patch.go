@@ -9,15 +9,9 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
-)
 
-// PatchOperation is one evaluated JSONPatch literal.
-type PatchOperation struct {
-	Op, Path, From string
-	// Value is meant only if HasValue; nil is null.
-	Value    any
-	HasValue bool
-}
+	"github.com/preadmit/preadmit/engine/jsonpatch"
+)
 
 // patchValue is the value of a JSONPatch literal.
 type patchValue struct {
@@ -89,7 +83,7 @@ func (p *patchValue) Equal(other ref.Val) ref.Val {
 func (p *patchValue) Value() any { return p }
 
 // JSONPatch evaluates a mutation that is a list of JSONPatch literals.
-func (a *Activation) JSONPatch(p *Program) ([]PatchOperation, error) {
+func (a *Activation) JSONPatch(p *Program) ([]jsonpatch.Operation, error) {
 	budget := MutationBudget
 	value, err := a.eval(p, &budget)
 	if err != nil {
@@ -99,7 +93,7 @@ func (a *Activation) JSONPatch(p *Program) ([]PatchOperation, error) {
 	if !ok {
 		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")
 	}
-	var operations []PatchOperation
+	var operations []jsonpatch.Operation
 	for it := list.Iterator(); it.HasNext() == types.True; {
 		item, ok := it.Next().(*patchValue)
 		if !ok {
@@ -116,8 +110,8 @@ func (a *Activation) JSONPatch(p *Program) ([]PatchOperation, error) {
 
 // operation converts a literal; its value goes through the JSON form of CEL values,
 // in which all numbers are doubles and integers beyond 2^53 strings.
-func (a *Activation) operation(p *patchValue) (PatchOperation, error) {
-	operation := PatchOperation{Op: p.op, Path: p.path, From: p.from}
+func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
+	operation := jsonpatch.Operation{Op: p.op, Path: p.path, From: p.from, NoValue: p.value == nil}
 	if p.value == nil {
 		return operation, nil
 	}
@@ -132,7 +126,7 @@ func (a *Activation) operation(p *patchValue) (PatchOperation, error) {
 	if err != nil {
 		return operation, fmt.Errorf("JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w", err)
 	}
-	operation.Value, operation.HasValue = plain(native.(*structpb.Value)), true
+	operation.Value = plain(native.(*structpb.Value))
 	return operation, nil
 }
 

@@ -89,6 +89,11 @@ func (p Path) Pointer() string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
+// HasPrefix reports whether p leads to the value at q, or to one in it.
+func (p Path) HasPrefix(q Path) bool {
+	return len(p) >= len(q) && slices.Equal(p[:len(q)], q)
+}
+
 // Get returns the value at the path, and whether there is one.
 func (p Path) Get(value any) (any, bool) {
 	for _, e := range p {

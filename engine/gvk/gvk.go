@@ -30,9 +30,9 @@ func (k Kind) APIVersion() string {
 }
 
 // String prints the kind as the API server does in its messages:
-// "apps/v1, Kind=Deployment".
+// "apps/v1, Kind=Deployment", "/v1, Kind=Pod".
 func (k Kind) String() string {
-	return k.APIVersion() + ", Kind=" + k.Kind
+	return k.Group + "/" + k.Version + ", Kind=" + k.Kind
 }
 
 // Resource names a collection of objects by its lower-case plural.
@@ -41,7 +41,7 @@ type Resource struct {
 }
 
 // String prints the resource as the API server does in its messages:
-// "apps/v1, Resource=deployments".
+// "apps/v1, Resource=deployments", "/v1, Resource=pods".
 func (r Resource) String() string {
-	return Kind{Group: r.Group, Version: r.Version}.APIVersion() + ", Resource=" + r.Resource
+	return r.Group + "/" + r.Version + ", Resource=" + r.Resource
 }

@@ -71,7 +71,7 @@ func (d *decoder) blanks(text string, i, end int) int {
 	for i < end && (isBlank(text[i]) || text[i] == '\n' || text[i] == '\r') {
 		if text[i] == '\n' {
 			if breaks == 0 {
-				first = i
+				first = len(strings.TrimSuffix(text[:i], "\r"))
 			} else {
 				d.put(i, "\n")
 			}

@@ -53,6 +53,7 @@ const (
 
 // explanations holds the code, the message and the advice for each reason.
 var explanations = [...]struct{ code, message, advice string }{
+	notJSON:           {"malformed-yaml", "the text behind the end of a JSON object is not valid JSON", "correct it, or put --- before the next document"},
 	tabIndentation:    {"tab-indentation", "a tab is used as indentation", "indent with spaces"},
 	badIndentation:    {"malformed-yaml", "this line is indented differently from the entries around it", "align it with the entries of its map or list"},
 	trailingText:      {"malformed-yaml", "there is text behind the end of a value", "quote the whole value, or start a new line"},

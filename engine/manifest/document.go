@@ -15,7 +15,7 @@ type Document struct {
 	root int
 	// at is the path from the root of the unit to the document.
 	at change.Path
-	// implied are keys that a typed list gives its items.
+	// implied are values that a typed list gives its items where they lack them.
 	implied [][2]string
 	window  window
 	// column is that of the block collection around the document, if there is one.
@@ -23,8 +23,8 @@ type Document struct {
 	splices []splice
 }
 
-// A window is the part of a text that holds a document and can be read by itself
-// behind column blanks.
+// A window is the part of a text that holds a document, with the blank lines below,
+// and that can be read by itself behind column blanks.
 type window struct {
 	start, end, column int
 }
@@ -57,16 +57,16 @@ func itemWindow(t *tape, list, item int) window {
 		return window{start: int(n.start), end: int(n.end)}
 	}
 	column := int(t.nodes[list].column)
-	return window{start: int(n.lead) + 1, end: t.behind(item, column), column: column + 1}
+	return window{start: int(n.lead) + 1, end: skipBlankLines(t.text, t.behind(item, column)), column: column + 1}
 }
 
-// valueWindow is the window on the value of a key in the root map.
-func valueWindow(t *tape, value int) window {
+// valueWindow is the window on the value of a key in the map at a column.
+func valueWindow(t *tape, value, column int) window {
 	n := &t.nodes[value]
 	if n.kind.isFlow() {
 		return window{start: int(n.start), end: int(n.end)}
 	}
-	return window{start: int(n.lead), end: t.behind(value, 0)}
+	return window{start: int(n.lead), end: skipBlankLines(t.text, t.behind(value, column))}
 }
 
 // Stream returns the stream that the document is part of.
@@ -85,11 +85,9 @@ func (d *Document) Name() string { return d.string("metadata", "name") }
 func (d *Document) Namespace() string { return d.string("metadata", "namespace") }
 
 func (d *Document) string(path ...string) string {
-	if len(path) == 1 {
-		for _, pair := range d.implied {
-			if pair[0] == path[0] {
-				return pair[1]
-			}
+	for _, pair := range d.implied {
+		if len(path) == 1 && pair[0] == path[0] && d.unit.tape.lookup(d.root, path[0]) < 0 {
+			return pair[1]
 		}
 	}
 	return d.unit.tape.lookupString(d.root, path...)
@@ -164,21 +162,33 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	if change.Equal(from, to) {
 		return nil
 	}
-	e := editor{t: d.unit.tape, style: st}
-	e.edit(d.root, d.place(), from, to, shape)
-	if read, ok := d.read(e.splices); ok && change.Equal(read, to) {
-		d.splices = e.splices
-		return nil
+	splices, ok := d.edits(from, to, shape, st)
+	if !ok {
+		// No text that a person would write brings us here; but a value that is lost
+		// is worse than a comment that is.
+		e := editor{t: d.unit.tape, style: st}
+		e.replace(d.root, d.place(), to)
+		if splices = e.splices; !d.readsAs(splices, to) {
+			return fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
+		}
 	}
-	// No text that a person would write brings us here; but a value that is lost is
-	// worse than a comment that is.
-	e.splices = nil
-	e.replace(d.root, d.place(), to)
-	if read, ok := d.read(e.splices); !ok || !change.Equal(read, to) {
-		return fmt.Errorf("writing %s: the text would not read as the object; this is a mistake of preadmit", d.At(nil))
-	}
-	d.splices = e.splices
+	d.splices = splices
 	return nil
+}
+
+// edits finds the splices that make the document read as to, and reports whether
+// they do. New block scalars may swallow comments and blank lines below them; where
+// they would, strings are quoted or the blank lines dropped.
+func (d *Document) edits(from, to map[string]any, shape change.Shape, st style) ([]splice, bool) {
+	for _, way := range [...]struct{ quoted, tidy bool }{{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true}} {
+		st.quoted = way.quoted
+		e := editor{t: d.unit.tape, style: st, tidy: way.tidy}
+		e.edit(d.root, d.place(), from, to, shape)
+		if d.readsAs(e.splices, to) {
+			return e.splices, true
+		}
+	}
+	return nil, false
 }
 
 // place says what holds the document in its unit.
@@ -217,8 +227,8 @@ func asYAML(value any) any {
 	return value
 }
 
-// read returns the value of the document with splices carried out.
-func (d *Document) read(splices []splice) (map[string]any, bool) {
+// readsAs reports whether the document reads as object with splices carried out.
+func (d *Document) readsAs(splices []splice, object map[string]any) bool {
 	w := d.window
 	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak())
 	scan := scanner{text: text}
@@ -229,8 +239,8 @@ func (d *Document) read(splices []splice) (map[string]any, bool) {
 		root, ok = scan.document(0, len(text))
 	}
 	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || len(scan.problems) > 0 {
-		return nil, false
+		return false
 	}
 	t := tape{text: text, nodes: scan.nodes}
-	return d.withImplied(t.object(root)), true
+	return change.Equal(d.withImplied(t.object(root)), object)
 }

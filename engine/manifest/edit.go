@@ -11,6 +11,8 @@ type editor struct {
 	t *tape
 	style
 	splices []splice
+	// tidy drops the blank lines below what is edited.
+	tidy bool
 }
 
 // A place says what holds a value.
@@ -19,17 +21,19 @@ type place struct {
 	column int
 	// item says that the value stands behind a dash and not behind a colon.
 	item bool
-	// flow says that it stands in a flow collection.
+	// flow says that it stands in a flow collection, and like how strings are quoted
+	// there.
 	flow bool
+	like kind
 }
 
 func (e *editor) cut(start, end int, text string) {
-	e.splices = append(e.splices, splice{start: start, end: end, text: text})
+	e.splices = append(e.splices, splice{start: start, end: end, text: text, tidy: e.tidy})
 }
 
 // cutLines replaces whole lines.
 func (e *editor) cutLines(start, end int, lines string) {
-	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true})
+	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true, tidy: e.tidy})
 }
 
 // edit makes the value at index i, which reads as from, read as to.
@@ -52,7 +56,7 @@ func (e *editor) edit(i int, p place, from, to any, shape change.Shape) {
 		if ok && n.kind == blockSequence && e.editList(i, from, to, shape) {
 			return
 		}
-		if ok && n.kind == flowSequence && e.editFlowList(i, from, to, shape) {
+		if ok && n.kind == flowSequence && e.editFlowList(i, p, from, to, shape) {
 			return
 		}
 	}
@@ -66,7 +70,7 @@ func (e *editor) replace(i int, p place, to any) {
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
 		// What stands in brackets stays in brackets.
-		e.cut(start, end, e.flowText(to, e.likeIn(i), e.t.indentation(start)))
+		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), e.t.indentation(start)))
 		return
 	case p.column < 0:
 		e.replaceRoot(i, to)
@@ -134,7 +138,7 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 		}
 		header, ok := "", false
 		if isString {
-			header, ok = blockScalarHeader(s, out.step)
+			header, ok = out.blockHeader(s)
 		}
 		if !ok {
 			return e.scalarText(to, n.kind), ""
@@ -169,11 +173,15 @@ func (e *editor) flowText(value any, like kind, indentation string) string {
 	return out.String()
 }
 
-// likeIn is how strings are quoted in the flow value at index i, or its first key.
-func (e *editor) likeIn(i int) kind {
+// likeIn is how strings are quoted in the flow value at index i: like it or its first
+// key or item if that is a string, or else like what is around it.
+func (e *editor) likeIn(i int, around kind) kind {
 	n := &e.t.nodes[i]
 	if !n.kind.isScalar() && n.next > int32(i+1) {
 		n = &e.t.nodes[i+1]
+	}
+	if _, isString := resolve(e.t.text[n.start:n.end]); !n.kind.isScalar() || n.kind == plain && !isString {
+		return around
 	}
 	return n.kind
 }

@@ -22,7 +22,7 @@ func (e *editor) editFlowMap(m int, from, to map[string]any, shape change.Shape)
 			continue
 		}
 		kept = i
-		e.edit(en.value, place{flow: true}, from[en.name], value, fieldShape(shape, en.name))
+		e.edit(en.value, place{flow: true, like: e.likeIn(m, plain)}, from[en.name], value, fieldShape(shape, en.name))
 	}
 	e.addFlow(m, entries, kept, added(entries, from, to), to)
 	e.removeFlow(entries, removed)
@@ -34,7 +34,7 @@ func (e *editor) editFlowMap(m int, from, to map[string]any, shape change.Shape)
 func (e *editor) addFlow(m int, entries []entry, before int, names []string, to map[string]any) {
 	st := e.style
 	st.colon, st.comma = e.t.flowStyle(m, e.style)
-	like := e.likeIn(m)
+	like := e.likeIn(m, plain)
 	for _, name := range names {
 		out := emitter{style: st}
 		out.WriteString(out.scalar(name, like, true))
@@ -46,24 +46,25 @@ func (e *editor) addFlow(m int, entries []entry, before int, names []string, to 
 
 // editFlowList edits the items of the flow sequence at index q. It leaves a
 // sequence that keeps none of its items alone and reports false.
-func (e *editor) editFlowList(q int, from, to []any, shape change.Shape) bool {
+func (e *editor) editFlowList(q int, p place, from, to []any, shape change.Shape) bool {
 	plan, ok := planList(from, to, shape)
 	if !ok {
 		return false
 	}
 	items := e.t.entries(q)
+	p = place{flow: true, like: e.likeIn(q, p.like)}
 	if plan.moved {
-		e.rebuildFlowList(q, items, plan, from, to, shape)
+		e.rebuildFlowList(items, p, plan, from, to, shape)
 		return true
 	}
 	before := -1
 	for j, i := range plan.pairs {
 		if i >= 0 {
-			e.edit(items[i].value, place{flow: true}, from[i], to[j], itemShape(shape))
+			e.edit(items[i].value, p, from[i], to[j], itemShape(shape))
 			before = i
 			continue
 		}
-		text := e.flowText(to[j], e.likeIn(items[0].value), e.t.indentation(e.flowStart(items[0])))
+		text := e.flowText(to[j], p.like, e.t.indentation(e.flowStart(items[0])))
 		if before >= 0 {
 			e.insertFlow(items, before, text, e.itemComma(items))
 			continue
@@ -162,7 +163,7 @@ func (e *editor) lineBehind(end int) int {
 }
 
 // rebuildFlowList writes a flow sequence whose items change their order.
-func (e *editor) rebuildFlowList(q int, items []entry, plan plan, from, to []any, shape change.Shape) {
+func (e *editor) rebuildFlowList(items []entry, p place, plan plan, from, to []any, shape change.Shape) {
 	separator := e.separator(items, e.itemComma(items))
 	var text strings.Builder
 	for j, i := range plan.pairs {
@@ -170,10 +171,10 @@ func (e *editor) rebuildFlowList(q int, items []entry, plan plan, from, to []any
 			text.WriteString(separator)
 		}
 		if i < 0 {
-			text.WriteString(e.flowText(to[j], e.likeIn(items[0].value), e.t.indentation(e.flowStart(items[0]))))
+			text.WriteString(e.flowText(to[j], p.like, e.t.indentation(e.flowStart(items[0]))))
 			continue
 		}
-		text.WriteString(e.edited(items[i].value, place{flow: true}, from[i], to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))
+		text.WriteString(e.edited(items[i].value, p, from[i], to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))
 	}
 	e.cut(e.flowStart(items[0]), e.flowEnd(items[len(items)-1]), text.String())
 }

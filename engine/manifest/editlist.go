@@ -121,7 +121,11 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, sh
 			}
 		}
 		if j+1 < len(items) && j+1 < len(plan.pairs) {
-			text.WriteString(e.t.text[ends[j]:starts[j+1]])
+			gap := ends[j]
+			if e.tidy {
+				gap = min(skipBlankLines(e.t.text, gap), starts[j+1])
+			}
+			text.WriteString(e.t.text[gap:starts[j+1]])
 		}
 	}
 	last := len(items) - 1
@@ -134,7 +138,7 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, sh
 
 // edited returns the text from start to end, with the value at index i in it edited.
 func (e *editor) edited(i int, p place, from, to any, shape change.Shape, start, end int) string {
-	inner := editor{t: e.t, style: e.style}
+	inner := editor{t: e.t, style: e.style, tidy: e.tidy}
 	inner.edit(i, p, from, to, shape)
 	return applySplices(e.t.text, start, end, inner.splices, e.lineBreak)
 }

@@ -16,6 +16,8 @@ type style struct {
 	// of a list stand in the column of its key.
 	step    int
 	compact bool
+	// quoted says that strings of several lines are quoted.
+	quoted bool
 	// json says that the document is JSON, and strict that its numbers keep their
 	// type.
 	json, strict bool
@@ -162,7 +164,7 @@ func (e *emitter) behindDash(value any, dash, column int) {
 // column is that of the collection around it.
 func (e *emitter) scalarLines(value any, column int) {
 	if s, ok := value.(string); ok {
-		if header, ok := blockScalarHeader(s, e.step); ok {
+		if header, ok := e.blockHeader(s); ok {
 			e.WriteString(header)
 			e.WriteString(e.lineBreak)
 			e.blockLines(s, column+e.step)
@@ -173,12 +175,11 @@ func (e *emitter) scalarLines(value any, column int) {
 	e.WriteString(e.lineBreak)
 }
 
-// blockScalarHeader returns the header under which a string of several lines can
-// be written as a literal block scalar, step columns behind the collection around
-// it.
-func blockScalarHeader(s string, step int) (string, bool) {
+// blockHeader returns the header under which a string of several lines can be
+// written as a literal block scalar, a step behind the collection around it.
+func (e *emitter) blockHeader(s string) (string, bool) {
 	body := strings.TrimRight(s, "\n")
-	if body == "" || !strings.Contains(s, "\n") {
+	if e.quoted || body == "" || !strings.Contains(s, "\n") {
 		return "", false
 	}
 	for _, c := range s {
@@ -188,10 +189,10 @@ func blockScalarHeader(s string, step int) (string, bool) {
 	}
 	header := "|"
 	if first := strings.TrimLeft(s, "\n")[0]; isBlank(first) {
-		if step > 9 {
+		if e.step > 9 {
 			return "", false
 		}
-		header += strconv.Itoa(step)
+		header += strconv.Itoa(e.step)
 	}
 	switch len(s) - len(body) {
 	case 0:

@@ -18,7 +18,8 @@ func (r *reader) list() {
 				s.list = &ResourceList{unit: u, root: root}
 				r.items(d, nil)
 				if at := u.tape.lookup(root, "functionConfig"); at >= 0 && u.tape.nodes[at].kind.isMap() {
-					config := &Document{unit: u, root: at, at: change.Keys("functionConfig"), window: valueWindow(u.tape, at)}
+					column := int(u.tape.nodes[root].column)
+					config := &Document{unit: u, root: at, at: change.Keys("functionConfig"), window: valueWindow(u.tape, at, column), column: column}
 					s.list.config = config
 					u.docs = append(u.docs, config)
 				}
@@ -73,7 +74,7 @@ func (r *reader) items(d *Document, implied map[string]string) {
 			continue
 		}
 		for _, name := range [...]string{"apiVersion", "kind"} {
-			if value := implied[name]; value != "" && t.lookup(item, name) < 0 {
+			if value := implied[name]; value != "" {
 				it.implied = append(it.implied, [2]string{name, value})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,30 +23,31 @@ const maxExpanded = 100_000
 // aliases, merge keys and tags, which the text it was rewritten to follows.
 type rewritten struct {
 	stream *Stream
-	// line is the line of the stream, counted from 0, that line 0 of the nodes is.
-	line int
-	root *yaml.Node
+	end    int
+	// lines are the offsets in the stream at which the lines of the nodes start.
+	lines []int
+	root  *yaml.Node
 }
 
-// rewrite reads the document of u, which ends at end, through the nodes of the YAML
-// library, and gives u a text and a tape of its own. What the scanner has found
-// explains why the library cannot read the document either.
-func (r *reader) rewrite(u *unit, end int, isOdd bool) {
-	text := r.stream.text[u.start:end]
-	w := &rewritten{stream: r.stream, line: r.stream.position(u.start).Line - 1}
+// rewrite reads the document of u through the nodes of the YAML library, and gives u
+// a text and a tape of its own. What the scanner has found explains why the library
+// cannot read the document either.
+func (r *reader) rewrite(u *unit, isOdd bool) {
+	text := r.stream.text[u.start:u.end]
+	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
 		r.refuse(r.scan.failedAt, r.scan.failed)
 		return
 	case err != nil:
-		w.refuse(r, u.start, text, err)
+		w.refuse(r, text, err)
 		return
 	case root == nil || len(root.Content) == 0:
 		return
 	}
 	content := root.Content[0]
-	x := expander{active: map[*yaml.Node]bool{}}
+	x := expander{document: w, active: map[*yaml.Node]bool{}}
 	w.root = x.value(content, 0)
 	hasKind := false
 	if kind := w.find(change.Keys("kind")); kind != nil && kind != w.root {
@@ -71,7 +73,8 @@ func (r *reader) rewrite(u *unit, end int, isOdd bool) {
 	}
 }
 
-// parseNodes reads one document. The library panics on some malformed documents.
+// parseNodes reads one document, whose last line is taken to be ended. The library
+// panics on some malformed documents.
 func parseNodes(text string) (root *yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -79,28 +82,52 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 		}
 	}()
 	var n yaml.Node
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
 	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 		return nil, err
 	}
 	return &n, nil
 }
 
-// refuse reports an error of the YAML library, which starts at offset start of the
-// stream. Its message may hold a scalar and is not shown.
-func (w *rewritten) refuse(r *reader, start int, text string, err error) {
+// libraryLines lists where the lines of a document start for the YAML library, which
+// knows more line breaks than others.
+func libraryLines(text string, start, end int) []int {
+	lines := []int{start}
+	for i := start; i < end; {
+		c, size := utf8.DecodeRuneInString(text[i:end])
+		i += size
+		switch c {
+		case '\r':
+			if i < end && text[i] == '\n' {
+				i++
+			}
+		case '\n', 0x85, 0x2028, 0x2029:
+		default:
+			continue
+		}
+		lines = append(lines, i)
+	}
+	return lines
+}
+
+// refuse reports an error of the YAML library. Its message may hold a scalar and is
+// not shown.
+func (w *rewritten) refuse(r *reader, text string, err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
 		name, _, _ := strings.Cut(rest, "'")
-		r.refuse(start+max(strings.Index(text, "*"+name), 0), unknownAnchor)
+		r.refuse(w.lines[0]+max(strings.Index(text, "*"+name), 0), unknownAnchor)
 		return
 	}
-	at := source.Position{File: r.stream.name, Line: w.line + 1}
+	line := 1
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		digits, _, _ := strings.Cut(rest, ":")
-		if line, err := strconv.Atoi(digits); err == nil {
-			at.Line = w.line + line
-		}
+		line, _ = strconv.Atoi(digits)
 	}
+	at := r.stream.position(w.offset(line, 1))
+	at.Column = 0
 	r.refuseAt(at, malformed)
 }
 
@@ -158,28 +185,29 @@ func readsAs(text string, object map[string]any) *tape {
 }
 
 // nodeStyle finds how a document is indented.
-func nodeStyle(n *yaml.Node) style {
+func nodeStyle(root *yaml.Node) style {
 	st := style{step: 2, compact: true, colon: ": ", comma: ", "}
 	stepKnown, listKnown := false, false
 	var look func(n *yaml.Node)
 	look = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode || n.Style&yaml.FlowStyle != 0 {
-			return
-		}
 		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Style&yaml.FlowStyle == 0 {
-				deeper := child.Column - n.Content[i-1].Column
+			if child.Kind == yaml.AliasNode || child.Style&yaml.FlowStyle != 0 || len(child.Content) == 0 {
+				continue
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 {
+				key := n.Content[i-1].Column
 				switch {
-				case child.Kind == yaml.MappingNode && deeper > 0 && !stepKnown:
-					st.step, stepKnown = deeper, true
-				case child.Kind == yaml.SequenceNode && !listKnown:
-					st.compact, listKnown = deeper == 0, true
+				case child.Kind == yaml.MappingNode && !stepKnown:
+					st.step, stepKnown = child.Content[0].Column-key, true
+				case child.Kind == yaml.SequenceNode && !listKnown && child.Anchor == "" && child.Style == 0:
+					st.compact, listKnown = child.Column == key, true
 				}
 			}
 			look(child)
 		}
 	}
-	look(n)
+	look(root)
+	st.step = max(st.step, 1)
 	return st
 }
 
@@ -217,9 +245,11 @@ func nodeKey(n *yaml.Node) string {
 
 // An expander copies nodes without aliases, merge keys and tags.
 type expander struct {
+	document *rewritten
 	path     change.Path
 	active   map[*yaml.Node]bool
-	inAlias  int
+	// outer is the alias that is being expanded, nil outside of one.
+	outer    *yaml.Node
 	expanded int
 	problems []nodeProblem
 }
@@ -239,9 +269,9 @@ func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
 	if depth > maxDepth {
 		return x.refuse(n, tooDeep)
 	}
-	if x.inAlias > 0 {
+	if x.outer != nil {
 		if x.expanded++; x.expanded == maxExpanded {
-			x.refuse(n, aliasBomb)
+			x.refuse(x.outer, aliasBomb)
 		}
 	}
 	if x.expanded >= maxExpanded {
@@ -282,9 +312,12 @@ func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 	if x.active[n.Alias] {
 		return x.refuse(n, aliasCycle)
 	}
-	x.inAlias++
+	outer := x.outer
+	if outer == nil {
+		x.outer = n
+	}
 	copied := *x.value(n.Alias, depth)
-	x.inAlias--
+	x.outer = outer
 	copied.Line, copied.Column = n.Line, n.Column
 	copied.HeadComment, copied.LineComment, copied.FootComment = n.HeadComment, n.LineComment, n.FootComment
 	return &copied
@@ -370,7 +403,9 @@ func (x *expander) scalar(n *yaml.Node) {
 	tagged := n.Style&yaml.TaggedStyle != 0
 	n.Tag, n.Style = "", n.Style&^yaml.TaggedStyle
 	if !tagged {
-		if n.Style == 0 && isNotFinite(n.Value) {
+		if n.Style == 0 && x.document.isNonSpecific(n) {
+			n.Style = yaml.DoubleQuotedStyle
+		} else if n.Style == 0 && isNotFinite(n.Value) {
 			x.refuse(n, notFinite)
 		}
 		return
@@ -437,9 +472,19 @@ func (w *rewritten) find(path change.Path) *yaml.Node {
 	return n
 }
 
+// offset is where a line and column of the nodes are in the stream.
+func (w *rewritten) offset(line, column int) int {
+	at := w.lines[min(max(line, 1), len(w.lines))-1]
+	for column--; column > 0 && at < w.end; column-- {
+		_, size := utf8.DecodeRuneInString(w.stream.text[at:])
+		at += size
+	}
+	return at
+}
+
 // at is the position of a node in the stream.
 func (w *rewritten) at(n *yaml.Node) source.Position {
-	return source.Position{File: w.stream.name, Line: w.line + n.Line, Column: n.Column}
+	return w.stream.position(w.offset(n.Line, n.Column))
 }
 
 func (w *rewritten) position(path change.Path) source.Position { return w.at(w.find(path)) }
@@ -448,23 +493,33 @@ func (w *rewritten) position(path change.Path) source.Position { return w.at(w.f
 // exact for literal block scalars and for strings on one line without escapes.
 func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	n := w.find(path)
-	p := w.at(n)
 	if n.Kind != yaml.ScalarNode {
-		return p
+		return w.at(n)
 	}
 	before := n.Value[:min(max(offset, 0), len(n.Value))]
+	line, column := n.Line, n.Column
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		lines := strings.Count(before, "\n")
-		p.Line += 1 + lines
-		text := w.stream.line(p.Line)
-		indent := len(text) - len(strings.TrimLeft(text, " "))
-		p.Column = indent + 1 + len([]rune(before[strings.LastIndex(before, "\n")+1:]))
+		column = 1 + leadingBlanks(w.stream.text[w.offset(line+1, 1):w.end]) - leadingBlanks(n.Value)
+		column += utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
+		line += 1 + strings.Count(before, "\n")
 	case !strings.Contains(n.Value, "\n"):
-		p.Column += len([]rune(before))
+		column += utf8.RuneCountInString(before)
 		if n.Style != 0 {
-			p.Column++
+			column++
 		}
 	}
-	return p
+	return w.stream.position(w.offset(line, column))
+}
+
+func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
+// isNonSpecific reports whether the scalar n has the tag "!", which makes it a
+// string and which the library does not tell.
+func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
+	text := w.stream.text[w.offset(n.Line, n.Column):w.end]
+	if strings.HasPrefix(text, "&") {
+		text = strings.TrimLeft(text[strings.IndexAny(text+" ", " \t\r\n"):], " \t\r\n")
+	}
+	return text != "" && text[0] == '!' && (len(text) == 1 || strings.IndexByte(" \t\r\n", text[1]) >= 0)
 }

@@ -88,7 +88,7 @@ func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	}
 	d := decoder{want: max(want, 0), at: end}
 	d.scalar(t.text, n)
-	return d.at
+	return min(d.at, int(n.end))
 }
 
 // pathTo is the path below the node at index i of what stands at an offset: a key,

@@ -169,15 +169,16 @@ func keyText(value any) (string, bool) {
 	case int64:
 		return strconv.FormatInt(v, 10), true
 	case float64:
-		switch {
-		case math.IsNaN(v):
+		switch s := strconv.FormatFloat(v, 'g', -1, 32); s {
+		case "NaN":
 			return ".nan", true
-		case math.IsInf(v, 1):
+		case "+Inf":
 			return ".inf", true
-		case math.IsInf(v, -1):
+		case "-Inf":
 			return "-.inf", true
+		default:
+			return s, true
 		}
-		return strconv.FormatFloat(v, 'g', -1, 32), true
 	}
 	return "", false
 }

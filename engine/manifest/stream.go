@@ -51,10 +51,11 @@ type Stream struct {
 	lines func() []int32
 }
 
-// A unit is what stands between two document separators of a stream.
+// A unit is what stands between two document separators of a stream: a document
+// with its comments, or several JSON objects.
 type unit struct {
 	stream *Stream
-	// start and end bound the unit in the stream's text.
+	// start and end bound the unit in the stream's text; a "..." is behind it.
 	start, end int
 	// tape and roots are where its documents are: on the stream's tape, or on one of
 	// their own with a rewritten text.
@@ -291,19 +292,19 @@ func (r *reader) unit(start, end int, exact bool) {
 		r.refuse(bad.at, bad.why)
 		return
 	}
+	end = r.documentEnd(start, end)
 	u := &unit{stream: r.stream, start: start, end: end, tape: r.stream.tape}
-	stop := r.documentEnd(start, end)
-	first := firstToken(text, start, stop)
+	first := firstToken(text, start, end)
 	r.scan.problems = nil
 	switch {
-	case first == stop:
+	case first == end:
 		return
 	case text[first] == '%' && (first == start || text[first-1] == '\n'):
 		r.refuse(first, directive)
 		return
-	case text[first] == '{' && r.jsonUnit(u, first, stop, exact):
+	case text[first] == '{' && r.jsonUnit(u, first, exact):
 	default:
-		r.yamlUnit(u, stop)
+		r.yamlUnit(u)
 	}
 	r.stream.units = append(r.stream.units, u)
 }
@@ -343,9 +344,9 @@ func firstToken(text string, start, end int) int {
 
 // jsonUnit reads JSON objects, one behind the other. It reports false, having read
 // nothing, if the first is no JSON.
-func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
-	for at := first; at < end; {
-		root, stop, ok := r.scan.json(at, end, exact)
+func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
+	for at := first; at < u.end; {
+		root, stop, ok := r.scan.json(at, u.end, exact)
 		if !ok && at == first {
 			r.scan.problems = nil
 			return false
@@ -355,8 +356,8 @@ func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
 			return true
 		}
 		r.accept(u, root)
-		at = firstToken(r.stream.text, stop, end)
-		if at < end && r.stream.text[at] != '{' {
+		at = firstToken(r.stream.text, stop, u.end)
+		if at < u.end && r.stream.text[at] != '{' {
 			r.refuse(at, afterJSON)
 			return true
 		}
@@ -365,14 +366,14 @@ func (r *reader) jsonUnit(u *unit, first, end int, exact bool) bool {
 }
 
 // yamlUnit reads one YAML document.
-func (r *reader) yamlUnit(u *unit, end int) {
-	odd, isOdd := within(r.odd, u.start, end)
+func (r *reader) yamlUnit(u *unit) {
+	odd, isOdd := within(r.odd, u.start, u.end)
 	if isOdd && odd.why != outside {
 		r.refuse(odd.at, odd.why)
 		return
 	}
 	if !isOdd {
-		root, ok := r.scan.document(u.start, end)
+		root, ok := r.scan.document(u.start, u.end)
 		if ok && root >= 0 {
 			r.accept(u, root)
 		}
@@ -385,7 +386,7 @@ func (r *reader) yamlUnit(u *unit, end int) {
 			return
 		}
 	}
-	r.rewrite(u, end, isOdd)
+	r.rewrite(u, isOdd)
 }
 
 // accept takes the root that the scanner has found, or refuses it for what is

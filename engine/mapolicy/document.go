@@ -57,7 +57,9 @@ func (n node) text() string {
 func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Severity, d.Code, d.Subject = source.Error, "policy-invalid", r.subject
 	d.Field = path.String()
-	d.Excerpt = excerpt(r.document, d.At)
+	if !strings.Contains(d.Message, "\n") { // CEL adds an excerpt of its own
+		d.Excerpt = excerpt(r.document, d.At)
+	}
 	r.problems = append(r.problems, d)
 }
 

@@ -52,9 +52,9 @@ func New(minor int, authorizer celenv.Authorizer) *Language {
 	return &Language{minor: minor, authorizer: authorizer, cel: celenv.New(minor), schemas: schema.Builtin()}
 }
 
-// Claims implements policy.Language.
-func (*Language) Claims(kind gvk.Kind) bool {
-	return kind.Group == group && (kind.Kind == "MutatingAdmissionPolicy" || kind.Kind == "MutatingAdmissionPolicyBinding")
+// Kinds implements policy.Language.
+func (*Language) Kinds() []gvk.Kind {
+	return []gvk.Kind{{Group: group, Kind: "MutatingAdmissionPolicy"}, {Group: group, Kind: "MutatingAdmissionPolicyBinding"}}
 }
 
 // program is the compiled policies with their bindings, sorted by name.
@@ -184,7 +184,7 @@ func (p *program) link(definitions []*definition, bindings []*binding) []source.
 
 // duplicate reports a second document of the same name, unless it says the same.
 func duplicate(kind, name string, second, first *manifest.Document) []source.Diagnostic {
-	if change.Equal(second.Object(), first.Object()) {
+	if change.Equal(second.Object()["spec"], first.Object()["spec"]) {
 		return nil
 	}
 	return []source.Diagnostic{source.Errorf(second.At(change.Keys("metadata", "name")), "policy-defined-twice",

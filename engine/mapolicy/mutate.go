@@ -115,11 +115,14 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
 	}
 	var refused undecodable
+	var unknown *schema.NoSchemaError
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
+	case errors.As(err, &unknown): // not the policy's fault, nor for it to ignore
+		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
 		deny(err)
 	case i.kind != r.Kind:

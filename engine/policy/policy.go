@@ -48,10 +48,11 @@ func (id ID) String() string {
 
 // Language is one language that mutating policies are written in.
 type Language interface {
-	// Claims reports whether documents of the kind belong to the language.
-	Claims(kind gvk.Kind) bool
-	// Compile checks and compiles all documents that the language claims. If any
-	// diagnostic is an error, the Program must not be used.
+	// Kinds are the kinds of documents that belong to the language. They have no
+	// version: whether it knows that of a document is for the language to say.
+	Kinds() []gvk.Kind
+	// Compile checks and compiles all documents of the language. If any diagnostic is
+	// an error, the Program must not be used.
 	Compile(documents []*manifest.Document) (Program, []source.Diagnostic)
 }
 

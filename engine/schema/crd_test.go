@@ -199,7 +199,7 @@ func TestCRDProblems(t *testing.T) {
 		crd  string
 		want []string
 	}{
-		{`{}`, []string{"kind: expected apiextensions.k8s.io/v1, Kind=CustomResourceDefinition, got , Kind="}},
+		{`{}`, []string{"kind: expected apiextensions.k8s.io/v1, Kind=CustomResourceDefinition, got /, Kind="}},
 		{`{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition"}`,
 			[]string{"apiVersion: apiextensions.k8s.io/v1beta1 is not served any more, expected apiextensions.k8s.io/v1"}},
 		{`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"","scope":"Global","names":{"kind":3}}}`, []string{

@@ -142,7 +142,7 @@ func TestVersions(t *testing.T) {
 		{gvk.Parse("autoscaling/v1", "HorizontalPodAutoscaler"), []string{"autoscaling/v2, Kind=HorizontalPodAutoscaler"}},
 		{gvk.Parse("autoscaling/v2", "HorizontalPodAutoscaler"), []string{"autoscaling/v1, Kind=HorizontalPodAutoscaler"}},
 		{gvk.Parse("v1", "Event"), []string{"events.k8s.io/v1, Kind=Event"}},
-		{gvk.Parse("events.k8s.io/v1", "Event"), []string{"v1, Kind=Event"}},
+		{gvk.Parse("events.k8s.io/v1", "Event"), []string{"/v1, Kind=Event"}},
 		{gvk.Parse("resource.k8s.io/v1beta1", "ResourceSlice"), []string{"resource.k8s.io/v1, Kind=ResourceSlice", "resource.k8s.io/v1beta2, Kind=ResourceSlice"}},
 		{gvk.Parse("autoscaling/v1", "Scale"), nil},
 		{gvk.Parse("v1", "Pod"), nil},

@@ -13,6 +13,7 @@ import (
 )
 
 func main() {
+	delayGC()
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "preadmit: %v\n", err)

@@ -21,12 +21,13 @@
 //
 //	s string, b bool, i int32, l int64, f float64, y bytes, q quantity, t time,
 //	m microtime, x int or string, r any object, j any JSON, B, A and S the unions of
-//	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name of a type;
-//	a * before the type of items or values makes them pointers.
+//	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name
+//	of a type.
 package main
 
 import (
 	"log"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -41,22 +42,23 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: go run . FILE")
 	}
-	g := generator{lines: map[reflect.Type]string{}}
-	for _, root := range roots() {
-		g.name(root)
-	}
-	lines := make([]string, 0, len(g.lines))
-	for _, line := range g.lines {
-		lines = append(lines, line)
-	}
-	slices.Sort(lines)
-	if err := os.WriteFile(os.Args[1], []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(os.Args[1], table(), 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// roots are the types of the kinds that a server of this version stores, and the
-// metrics and behaviours that HorizontalPodAutoscalers of v1 hold in annotations.
+// table is the content of FILE.
+func table() []byte {
+	g := generator{lines: map[reflect.Type]string{}}
+	for _, root := range roots() {
+		g.name(root)
+	}
+	lines := slices.Sorted(maps.Values(g.lines))
+	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
+// roots are the types of the kinds that a server of this version serves, and those
+// inAnnotations.
 func roots() []reflect.Type {
 	var types []reflect.Type
 	for _, t := range scheme().AllKnownTypes() {
@@ -160,24 +162,17 @@ func (g *generator) value(t reflect.Type) string {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return "y"
 		}
-		return "[" + g.item(t.Elem())
+		return "[" + g.value(t.Elem())
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
 			log.Fatalf("%s has keys that are not strings", t)
 		}
-		return "{" + g.item(t.Elem())
+		return "{" + g.value(t.Elem())
 	case reflect.Struct:
 		return g.name(t)
 	}
 	log.Fatalf("%s is of a kind that has no code", t)
 	return ""
-}
-
-func (g *generator) item(t reflect.Type) string {
-	if t.Kind() == reflect.Pointer {
-		return "*" + g.value(t.Elem())
-	}
-	return g.value(t)
 }
 
 func marshals(t reflect.Type) bool {

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// TestCurrent checks that the table is what the types say.
+func TestCurrent(t *testing.T) {
+	written, err := os.ReadFile("../gotypes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(written, table()) {
+		t.Error("gotypes.txt is not current: run go generate in the directory above")
+	}
+}

@@ -1,0 +1,72 @@
+package manifest
+
+import "strings"
+
+// clientAnnotations are what the tools that carry manifests to us leave in their
+// annotations to find them again. A cluster never sees them, so policies do not
+// either, and they come back unchanged. A name that ends in "/" is a prefix.
+var clientAnnotations = []string{
+	// kustomize v5.8 and kpt v1.0 (kyaml): where an item came from.
+	"internal.config.kubernetes.io/",
+	"config.kubernetes.io/index",
+	"config.kubernetes.io/path",
+	"config.kubernetes.io/id",
+	"config.k8s.io/id",
+	// kustomize v5.8: ids, and buildMetadata.
+	"kustomize.config.k8s.io/",
+	"config.kubernetes.io/origin",
+	"alpha.config.kubernetes.io/transformations",
+	// Helm v4: the template of a post-rendered object.
+	"postrenderer.helm.sh/postrender-filename",
+}
+
+func isClientAnnotation(name string) bool {
+	for _, known := range clientAnnotations {
+		if name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// HideClientAnnotations takes the annotations of clients out of an object and returns
+// them. An annotations map that holds nothing else goes, too.
+func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	for name, value := range annotations {
+		if isClientAnnotation(name) {
+			if hidden == nil {
+				hidden = map[string]any{}
+			}
+			hidden[name] = value
+			delete(annotations, name)
+		}
+	}
+	if hidden != nil && len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	return hidden
+}
+
+// RestoreClientAnnotations puts back what HideClientAnnotations took out.
+func RestoreClientAnnotations(object, hidden map[string]any) {
+	if len(hidden) == 0 {
+		return
+	}
+	metadata := child(object, "metadata")
+	annotations := child(metadata, "annotations")
+	for name, value := range hidden {
+		annotations[name] = value
+	}
+}
+
+// child returns the map under a key, which it makes if there is none.
+func child(object map[string]any, key string) map[string]any {
+	value, ok := object[key].(map[string]any)
+	if !ok {
+		value = map[string]any{}
+		object[key] = value
+	}
+	return value
+}

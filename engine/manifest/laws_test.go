@@ -1,0 +1,377 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// layoutInputs are texts whose layout is hard on an editor.
+var layoutInputs = []string{
+	"a:\n  b: 1\n  # foot\nc: 2 # c\n",
+	"- a: 1\n",
+	"a:\n- b: 1 # one\n  c: 2\n\n  # head of d\n  d: 3\n- e\n# tail\n",
+	"a:\n  - b: 1\n\n  - c: 2\n  # head\n  - d: 3\nf: g",
+	"a:\n- - 1\n  # x\n  - 2\n- - 3\nb:\n-\n- c\n-\n  d: e\n",
+	"a: [\n  x, # one\n  y,\n  z # three\n]\nb: {c: 1, d: {e: f}}\n",
+	"{\n  \"a\": [\n    1,\n    {\"b\": \"c\"}\n  ],\n  \"d\": {}\n}\n",
+	"{\"a\":1,\"b\":[1.0,2e3,-0],\"c\":\"\\ud83d\\ude00\\/\"}{\"d\":1}",
+	"a: |  # header\n  x\n   y\n\n  z\nb: >-\n  f\n  g\n\n  h\n   i\nc: |+\n\n\nd: |\n",
+	"a: 'it''s'\nb: \"q\\\"\\n\"\nc: 'x\n\n  y'\n\"d e\": 1\n'f': 2\n",
+	"a: \"x\n\n  y \\\n\n   z\\  \n\n  \"\nb:\n  plain over\n\n  lines\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  data: {x: y}\n-\n  kind: B\n- {kind: C}\nfunctionConfig:\n  kind: F\n",
+	"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n- kind: X\n  metadata:\n    name: b\n",
+	"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"a\":1.0},{\"b\":[]}]}",
+	"a:\n  b:\n    c:\n\n\n# end\n",
+	"a: 1\r\nb:\r\n- c # d\r\n- |\r\n  e\r\n",
+}
+
+// corpusInputs are recorded manifests, where the checkout has them.
+func corpusInputs(tb testing.TB) []string {
+	var texts []string
+	root := filepath.Join("..", "..", "..", "shared", "corpus")
+	if _, err := os.Stat(root); err != nil {
+		return nil
+	}
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		switch filepath.Ext(path) {
+		case ".yaml", ".yml", ".json":
+			data, err := os.ReadFile(path)
+			texts = append(texts, string(data))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return texts
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range trapInputs() {
+		f.Add(text)
+	}
+	for _, text := range layoutInputs {
+		f.Add(text)
+	}
+	f.Fuzz(checkRead)
+}
+
+func TestReadCorpus(t *testing.T) {
+	texts := corpusInputs(t)
+	if texts == nil {
+		t.Skip("no corpus beside the checkout")
+	}
+	for _, text := range texts {
+		checkRead(t, text)
+	}
+}
+
+// checkRead holds what needs no edit: nothing panics, the bytes stay, positions
+// exist, and every unit reads as sigs.k8s.io/yaml reads it.
+func checkRead(t *testing.T, text string) {
+	s, found := Read("in.yaml", []byte(text))
+	if got := s.Bytes(); string(got) != text {
+		t.Fatalf("read %q, wrote %q", text, got)
+	}
+	for _, d := range found {
+		if d.At.Line < 1 || d.At.Line > len(s.lines()) || d.Severity != source.Error || d.Code == "" || d.Message == "" || d.Advice == "" {
+			t.Errorf("a poor diagnostic: %#v", d)
+		}
+	}
+	for _, d := range s.Documents() {
+		object := d.Object()
+		if err := d.Set(object, nil); err != nil || d.Changed() {
+			t.Fatalf("setting what was read changes %q: %v", text, err)
+		}
+		eachPath(nil, object, func(path change.Path) {
+			if p, q := d.At(path), d.In(path, 1); p.Line < 1 || p.Column < 1 || q.Line < p.Line {
+				t.Errorf("%s stands at %s, its inside at %s", path, p, q)
+			}
+		})
+	}
+	for _, u := range s.units {
+		compareUnit(t, s, u, found)
+	}
+}
+
+func eachPath(path change.Path, value any, f func(change.Path)) {
+	f(path)
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			eachPath(path.Key(key), v[key], f)
+		}
+	case []any:
+		for i := range v {
+			eachPath(path.Index(i), v[i], f)
+		}
+	}
+}
+
+// compareUnit holds a unit against sigs.k8s.io/yaml. JSON it reads less of.
+func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
+	text := s.text[u.start:u.end]
+	if !strings.HasSuffix(text, "\n") { // kubectl reads lines
+		text += "\n"
+	}
+	if len(u.roots) == 1 && u.tape.nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
+		return
+	}
+	want, err := oracle(text, yaml.YAMLToJSONStrict)
+	if len(u.roots) == 1 {
+		if err != nil && u.rewritten != nil { // it has the keys of merges twice
+			want, err = oracle(text, yaml.YAMLToJSON)
+		}
+		if err != nil {
+			t.Errorf("took %q, which is refused elsewhere: %v", text, err)
+			return
+		}
+		if got := u.tape.value(u.roots[0]); !change.Equal(got, want) {
+			t.Errorf("%q reads as\n%#v and elsewhere as\n%#v", text, got, want)
+		}
+		return
+	}
+	if err == nil && want != nil && !refusedByChoice(s, u, found) && !hasTrailingText(text) {
+		t.Errorf("refused %q, which reads elsewhere as %#v: %v", text, want, found)
+	}
+}
+
+// refusedByChoice reports whether u is refused for what others accept.
+func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
+	from, to := s.position(u.start), s.position(u.end)
+	for _, d := range found {
+		if d.Code != "malformed-yaml" && d.At.Compare(from) >= 0 && d.At.Line <= to.Line {
+			return true
+		}
+	}
+	return false
+}
+
+// hasTrailingText reports whether text goes on behind its first document, which
+// sigs.k8s.io/yaml does not look at.
+func hasTrailingText(text string) bool {
+	var n yamlv3.Node
+	d := yamlv3.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&n); err != nil {
+		return true
+	}
+	return d.Decode(&n) != io.EOF
+}
+
+// oracle reads text as the API server would after kubectl: YAML made JSON, and
+// whole numbers integers.
+func oracle(text string, convert func([]byte) ([]byte, error)) (value any, err error) {
+	data, err := convert([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return numbers(value), err
+}
+
+func numbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = numbers(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case json.Number:
+		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil && !strings.Contains(v.String(), ".") {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
+	}
+	return value
+}
+
+func FuzzSet(f *testing.F) {
+	for i, text := range append(trapInputs(), layoutInputs...) {
+		for j := range 4 {
+			f.Add(text, []byte{byte(i), byte(j), byte(7 * i), byte(31 * j), 5, byte(i + j), 9, 1, byte(3 * i), 2, 8, 200, byte(j), 17})
+		}
+	}
+	f.Fuzz(checkSet)
+}
+
+func TestSetCorpus(t *testing.T) {
+	texts := corpusInputs(t)
+	if texts == nil {
+		t.Skip("no corpus beside the checkout")
+	}
+	for i, text := range texts {
+		recipe := sha256.Sum256([]byte(text))
+		checkSet(t, text, recipe[:8+i%24])
+	}
+}
+
+// checkSet edits one document as a recipe says, and holds what an edit promises.
+func checkSet(t *testing.T, text string, recipe []byte) {
+	s, found := Read("in.yaml", []byte(text))
+	docs := s.Documents()
+	if len(docs) == 0 || len(found) > 0 {
+		return
+	}
+	c := &cook{recipe: recipe}
+	chosen := c.next(len(docs))
+	d := docs[chosen]
+	want := d.Object()
+	for len(c.recipe) > 0 {
+		want, _ = c.change(want, 0).(map[string]any)
+	}
+	if want == nil || impliedLost(d, want) {
+		return
+	}
+	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	if !st.strict {
+		want = asYAML(want).(map[string]any)
+	}
+	if _, ok := d.edits(d.Object(), want, shapes{}, st); !ok {
+		e := editor{t: d.unit.tape, style: st}
+		e.edit(d.root, d.place(), d.Object(), want, shapes{})
+		splices := e.splices
+		t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, applySplices(d.unit.tape.text, d.window.start, d.window.end, splices, "\n"))
+	}
+	if err := d.Set(want, shapes{}); err != nil {
+		t.Fatal(err)
+	}
+	written := s.Bytes()
+	if err := d.Set(want, shapes{}); err != nil || !bytes.Equal(s.Bytes(), written) {
+		t.Fatalf("setting %q twice differs: %v", text, err)
+	}
+	if !d.Changed() && string(written) != text {
+		t.Errorf("%q unchanged is %q", text, written)
+	}
+	again, found := Read("in.yaml", written)
+	if len(found) > 0 || !sameShape(docs, chosen, want) {
+		if len(found) > 0 {
+			t.Fatalf("%q edited to %#v is refused:\n%s%v", text, want, written, found)
+		}
+		return
+	}
+	if len(again.Documents()) != len(docs) {
+		t.Fatalf("%q edited has %d documents, not %d:\n%s", text, len(again.Documents()), len(docs), written)
+	}
+	for i, d := range again.Documents() {
+		expected := docs[i].Object()
+		if i == chosen {
+			expected = want
+		}
+		if got := d.Object(); !change.Equal(got, expected) {
+			t.Errorf("document %d of %q reads as\n%#v\nnot\n%#v\nin\n%s", i, text, got, expected, written)
+		}
+	}
+}
+
+// sameShape reports whether the documents stay as many: the chosen one neither was
+// nor becomes a list.
+func sameShape(docs []*Document, chosen int, object map[string]any) bool {
+	kind, _ := object["kind"].(string)
+	return !strings.HasSuffix(kind, "List")
+}
+
+// impliedLost reports whether object lacks what the list around d gives it, which no
+// text can say.
+func impliedLost(d *Document, object map[string]any) bool {
+	for _, pair := range d.implied {
+		if _, ok := object[pair[0]]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// shapes knows lists by name.
+type shapes struct{}
+
+func (s shapes) Field(string) change.Shape { return s }
+func (s shapes) Item() change.Shape        { return s }
+func (s shapes) Keys() []string            { return []string{"name"} }
+
+// A cook changes values as the bytes of a recipe say.
+type cook struct{ recipe []byte }
+
+func (c *cook) next(limit int) int {
+	if len(c.recipe) == 0 || limit == 0 {
+		return 0
+	}
+	b := int(c.recipe[0])
+	c.recipe = c.recipe[1:]
+	return b % limit
+}
+
+var ingredients = []any{
+	nil, true, int64(0), int64(-7), 1.5, 2.0, "", "plain", "yes", "12:30", "0x1F", "1e3", "null", "a: b", "# c", " x ",
+	"it's", "\"q\"", "two\nlines\n", "no\nend", "more\n\n\n", "\n", "\n\nlate\n", "  indented\nfirst\n", "\ttab\nx", "a\rb\n", "t\t\nu",
+	"- x", "{x}", "[", "*a", "&a", "!t", "%d", "@", "`", "?", "? a", "---", "...", "<<", "=", "~", "é\u0085ü", "\u2028", "😀",
+	"x\n---\ny\n", "x\n  y\n\n z", "\n  \nz\n", "  \n", "trailing \nspaces  \n",
+	map[string]any{}, []any{}, map[string]any{"name": "n", "on": "off", "1": []any{}}, []any{"a", []any{int64(1)}, map[string]any{"name": "z", "b": nil}},
+	map[string]any{"x": map[string]any{"y": "deep\nlines\n"}}, []any{[]any{[]any{}}, []any{map[string]any{"k": []any{"v"}}}},
+}
+
+var keys = []string{"a", "name", "b", "kind", "metadata", "on", "1", "", "x: y", "#", "apiVersion", "é", "long key", "~", "- d", "\"", "new\nline"}
+
+func (c *cook) ingredient() any { return change.Clone(ingredients[c.next(len(ingredients))]) }
+
+func (c *cook) change(value any, depth int) any {
+	op := c.next(16)
+	switch v := value.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		switch {
+		case op < 9 && len(names) > 0:
+			name := names[c.next(len(names))]
+			v[name] = c.change(v[name], depth+1)
+		case op < 11 && len(names) > 0:
+			delete(v, names[c.next(len(names))])
+		case op < 15 || depth == 0:
+			v[keys[c.next(len(keys))]] = c.ingredient()
+		default:
+			return c.ingredient()
+		}
+		return v
+	case []any:
+		switch i := c.next(len(v)); {
+		case op < 6 && len(v) > 0:
+			v[i] = c.change(v[i], depth+1)
+		case op < 8 && len(v) > 0:
+			return slices.Delete(v, i, i+1)
+		case op < 10 && len(v) > 1:
+			j := c.next(len(v))
+			v[i], v[j] = v[j], v[i]
+		case op < 12 && len(v) > 0:
+			v[i] = c.ingredient()
+		case op < 15:
+			return slices.Insert(v, c.next(len(v)+1), c.ingredient())
+		default:
+			return c.ingredient()
+		}
+		return v
+	}
+	return c.ingredient()
+}

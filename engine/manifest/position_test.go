@@ -1,0 +1,175 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+const positions = `# head
+apiVersion: v1 # é
+kind: ConfigMap
+metadata:
+  name: web
+  labels: {a: "x", "b": [1, {c: d}]}
+  none:
+data:
+  plain: a é b
+  over: one
+    two
+  single: 'it''s é'
+  double: "a\u00e9\n b"
+  wrapped: "one
+
+    two \
+    three"
+  literal: |  # header
+    has(x)
+
+      && é.y
+  folded: >-
+    has(x)
+    && y
+
+    || z
+  empty: |
+
+list:
+- a: 1
+-
+- - x
+`
+
+// inner names a place in a string by the text that starts there.
+var positionCases = []struct {
+	pointer, inner string
+	want           string
+}{
+	{"", "", "2:1"},
+	{"/apiVersion", "", "2:13"},
+	{"/apiVersion", "1", "2:14"},
+	{"/metadata", "", "5:3"},
+	{"/metadata/name", "", "5:9"},
+	{"/metadata/labels", "", "6:11"},
+	{"/metadata/labels/a", "", "6:15"},
+	{"/metadata/labels/a", "x", "6:16"},
+	{"/metadata/labels/b", "", "6:25"},
+	{"/metadata/labels/b/1/c", "", "6:33"},
+	{"/metadata/none", "", "7:3"},
+	{"/metadata/missing", "", "5:3"},
+	{"/metadata/name/deeper", "", "5:9"},
+	{"/metadata/labels/b/7", "", "6:25"},
+	{"/data/plain", "b", "9:14"},
+	{"/data/over", "two", "11:5"},
+	{"/data/over", " two", "10:12"},
+	{"/data/single", "s é", "12:16"},
+	{"/data/single", "é", "12:18"},
+	{"/data/single", "'s", "12:14"},
+	{"/data/double", "é", "13:13"},
+	{"/data/double", "\n", "13:19"},
+	{"/data/double", "b", "13:22"},
+	{"/data/wrapped", "two", "16:5"},
+	{"/data/wrapped", "three", "17:5"},
+	{"/data/literal", "", "18:12"},
+	{"/data/literal", "has", "19:5"},
+	{"/data/literal", "&&", "21:7"},
+	{"/data/literal", ".y", "21:11"},
+	{"/data/folded", "has", "23:5"},
+	{"/data/folded", "&&", "24:5"},
+	{"/data/folded", "y", "24:8"},
+	{"/data/folded", "|| z", "26:5"},
+	{"/list/0/a", "", "30:6"},
+	{"/list/1", "", "31:1"},
+	{"/list/2", "", "32:3"},
+	{"/list/2/0", "", "32:5"},
+}
+
+// A position is exact, whether the document stands alone, behind others, or as an
+// item in a list.
+func TestPositions(t *testing.T) {
+	indented := "apiVersion: v1\nkind: List\nitems:\n-\n  " + strings.TrimSuffix(strings.ReplaceAll(positions, "\n", "\n  "), "  ")
+	for _, layout := range []struct {
+		name, text   string
+		index        int
+		line, column int
+	}{
+		{"alone", positions, 0, 0, 0},
+		{"with a byte order mark", byteOrderMark + positions, 0, 0, 0},
+		{"behind another", "a: 1\n---\n" + positions, 1, 2, 0},
+		{"with CRLF", strings.ReplaceAll(positions, "\n", "\r\n"), 0, 0, 0},
+		{"as an item", indented, 0, 4, 2},
+	} {
+		d := readClean(t, layout.text).Documents()[layout.index]
+		for _, c := range positionCases {
+			path := pointer(c.pointer, d.Object())
+			p := d.At(path)
+			if c.inner != "" {
+				value, _ := path.Get(d.Object())
+				p = d.In(path, strings.Index(value.(string), c.inner))
+			}
+			p.File, p.Line, p.Column = "", p.Line-layout.line, p.Column-layout.column
+			if got := strings.TrimPrefix(p.String(), ":"); got != c.want {
+				t.Errorf("%s: %q in %s stands at %s, not %s", layout.name, c.inner, c.pointer, got, c.want)
+			}
+		}
+	}
+}
+
+// Documents that the scanner leaves to the library have positions too.
+func TestPositionsOfRewritten(t *testing.T) {
+	s := readClean(t, `kind: A
+---
+# head
+kind: B
+a: &a
+  b: [c, 'd e']
+  expression: |
+    has(x)
+      && y
+aliased: *a
+merged:
+  <<: *a
+  own: !!str plain
+`)
+	d := s.Documents()[1]
+	if d.unit.rewritten == nil {
+		t.Fatal("the scanner took it")
+	}
+	for _, c := range []struct{ pointer, inner, want string }{
+		{"", "", "in.yaml:4:1"},
+		{"/a/b", "", "in.yaml:6:6"},
+		{"/a/b/1", "", "in.yaml:6:10"},
+		{"/a/b/1", "e", "in.yaml:6:13"},
+		{"/a/expression", "has", "in.yaml:8:5"},
+		{"/a/expression", "&& y", "in.yaml:9:7"},
+		{"/aliased", "", "in.yaml:10:10"},
+		{"/aliased/b/0", "", "in.yaml:6:7"},
+		{"/merged/own", "", "in.yaml:13:8"},
+		{"/merged/b", "", "in.yaml:6:6"},
+		{"/merged/missing", "", "in.yaml:12:3"},
+	} {
+		path := pointer(c.pointer, d.Object())
+		p := d.At(path)
+		if c.inner != "" {
+			value, _ := path.Get(d.Object())
+			p = d.In(path, strings.Index(value.(string), c.inner))
+		}
+		if p.String() != c.want {
+			t.Errorf("%q in %s stands at %s, not %s", c.inner, c.pointer, p, c.want)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	s := readClean(t, "a: 1\r\nb: é # c\n---\nc: 2")
+	for path, want := range map[string]string{"a": "a: 1", "b": "b: é # c"} {
+		d := s.Documents()[0]
+		if got := d.Line(d.At(change.Keys(path))); got != want {
+			t.Errorf("the line of %s is %q", path, got)
+		}
+	}
+	if d := s.Documents()[1]; d.Line(d.At(nil)) != "c: 2" {
+		t.Errorf("the last line is %q", d.Line(d.At(nil)))
+	}
+}

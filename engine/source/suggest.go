@@ -1,0 +1,62 @@
+package source
+
+import "strings"
+
+// Suggest is advice about a name that nobody knows: the nearest one of those known, or
+// else all of them.
+func Suggest(name string, known []string) string {
+	if best := Nearest(name, known); best != "" {
+		return "did you mean " + best + "?"
+	}
+	if len(known) == 0 {
+		return "there are none"
+	}
+	return "expected " + Alternatives(known)
+}
+
+// Alternatives lists values: "a, b or c".
+func Alternatives(values []string) string {
+	if len(values) < 2 {
+		return strings.Join(values, "")
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// Nearest returns the known name that resembles name most, or "" if none does.
+func Nearest(name string, known []string) string {
+	best, least := "", 0
+	for _, k := range known {
+		d := distance(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))
+		if d <= len(lastPart(k))/2 && (best == "" || d < least) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// lastPart is what follows the last dot of a field path.
+func lastPart(name string) string {
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// distance counts the letters to insert, delete or replace to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,93 @@
+// Package examples runs what the README and the directories beside it show, and the
+// cases in testdata/cases, with the binary that a user would have and with real
+// clients.
+//
+// The files in order: examples_test.go (the binary), readme_test.go (the commands of
+// README.md), quickstart_test.go, kustomize_test.go (one per example),
+// cases_test.go (the cases, through the command line and as a KRM function).
+package examples
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output, also that in README.md")
+
+// TestMain builds preadmit and puts it first in PATH.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	directory, err := os.MkdirTemp("", "preadmit")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(directory)
+	build := exec.Command("go", "build", "-o", directory, "../krmfn/preadmit")
+	if output, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build, err, output)
+		return 1
+	}
+	os.Setenv("PATH", directory+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return m.Run()
+}
+
+// result is what a command printed, and its exit status.
+type result struct {
+	stdout, stderr string
+	status         int
+}
+
+// command runs a program in a directory.
+func command(t *testing.T, directory, stdin, name string, arguments ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := exec.Command(name, arguments...)
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = directory, bytes.NewBufferString(stdin), &stdout, &stderr
+	if err := c.Run(); c.ProcessState == nil {
+		t.Fatalf("%v: %v", c, err)
+	}
+	return result{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}
+}
+
+// output runs a program that must succeed.
+func output(t *testing.T, directory, name string, arguments ...string) string {
+	t.Helper()
+	r := command(t, directory, "", name, arguments...)
+	if r.status != 0 {
+		t.Fatalf("%s %q: exit status %d\n%s", name, arguments, r.status, r.stderr)
+	}
+	return r.stdout
+}
+
+// read returns a file as a string.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// golden compares a text with a file, or writes the file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want := read(t, path); got != want {
+		t.Errorf("%s, which -update rewrites, differs\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}

@@ -1,0 +1,166 @@
+package krmfn
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// sample is a value that an option may have.
+func (o *option) sample() string {
+	if len(o.values) > 0 {
+		return o.values[0]
+	}
+	return "some"
+}
+
+// configOf is what a functionConfig says, but for where its paths come from.
+func configOf(t *testing.T, text string) config {
+	t.Helper()
+	stream, diagnostics := manifest.Read("-", []byte(text))
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	var c config
+	p := &Process{Dir: t.TempDir()}
+	if f := p.readFunctionConfig(stream.Documents()[0], []byte(text), &c); len(f.diagnostics) > 0 {
+		t.Fatal(f.diagnostics)
+	}
+	return withoutOrigins(c)
+}
+
+func withoutOrigins(c config) config {
+	for _, paths := range []*[]path{&c.policies.paths, &c.context.paths, &c.old.paths, &c.openAPI} {
+		for i := range *paths {
+			(*paths)[i] = path{name: (*paths)[i].name}
+		}
+	}
+	return c
+}
+
+// TestFaces shows that an option means the same by all its names.
+func TestFaces(t *testing.T) {
+	for i := range options {
+		o := &options[i]
+		if o.flag == "" {
+			continue
+		}
+		t.Run(o.flag, func(t *testing.T) {
+			given, err := parseFlags(commandNamed("render"), []string{"--" + o.flag + "=" + o.sample()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want config
+			given.apply(&want)
+			want = withoutOrigins(want)
+			if reflect.DeepEqual(want, config{}) {
+				t.Error("the flag does nothing")
+			}
+			if o.field != "" {
+				value := o.sample()
+				if o.isList() {
+					value = "[" + value + "]"
+				}
+				if got := configOf(t, functionConfigWith(o.field, value)); !reflect.DeepEqual(got, want) {
+					t.Errorf("the field gives %+v, the flag %+v", got, want)
+				}
+			}
+			if o.key != "" {
+				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\ndata: {%s: %q}\n", o.key, o.sample())
+				if got := configOf(t, text); !reflect.DeepEqual(got, want) {
+					t.Errorf("the key gives %+v, the flag %+v", got, want)
+				}
+			}
+		})
+	}
+}
+
+// functionConfigWith is a functionConfig with one field.
+func functionConfigWith(field, value string) string {
+	parts := strings.Split("spec."+field, ".")
+	return "apiVersion: preadmit.dev/v1alpha1\nkind: Preadmit\n" +
+		strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1) + "\n"
+}
+
+// TestValues shows that the engine knows the values of the table, and no others.
+func TestValues(t *testing.T) {
+	for i := range options {
+		o := &options[i]
+		if len(o.values) == 0 || o.isSwitch() || o.stream {
+			continue
+		}
+		for _, value := range o.values {
+			var c config
+			if err := o.set(&c, value, path{}); err != nil {
+				t.Error(err)
+			}
+			if _, diagnostics := engine.Compile(nil, nil, c.engine); source.HasErrors(diagnostics) {
+				t.Errorf("--%s %s: %v", o.flag, value, diagnostics)
+			}
+		}
+		var c config
+		*o.target(&c).(*string) = "other"
+		if _, diagnostics := engine.Compile(nil, nil, c.engine); !source.HasErrors(diagnostics) {
+			t.Errorf("the engine takes any value for %s", o.flag)
+		}
+	}
+}
+
+// TestReadme holds the table of options in README.md against the one in the code.
+func TestReadme(t *testing.T) {
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`([^`]+)`")
+	var flags, fields, keys []string
+	inTable := false
+	for line := range strings.Lines(string(data)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 6 || strings.HasPrefix(cells[1], " option ") || strings.HasPrefix(cells[1], "---") {
+			inTable = len(cells) >= 6 && (inTable || strings.HasPrefix(cells[1], " option "))
+			continue
+		}
+		if !inTable {
+			continue
+		}
+		for i, list := range []*[]string{&flags, &fields, &keys} {
+			for _, m := range names.FindAllStringSubmatch(cells[2+i], -1) {
+				*list = append(*list, m[1])
+			}
+		}
+	}
+	var wantFlags, wantFields, wantKeys []string
+	for _, o := range options {
+		if o.short != "" {
+			wantFlags = append(wantFlags, "-"+o.short)
+		}
+		if o.flag != "" {
+			wantFlags = append(wantFlags, "--"+o.flag)
+		}
+		if o.field != "" {
+			wantFields = append(wantFields, o.field)
+		}
+		if o.key != "" {
+			wantKeys = append(wantKeys, o.key)
+		}
+	}
+	for _, c := range []struct {
+		what      string
+		got, want []string
+	}{{"flags", flags, wantFlags}, {"fields", fields, wantFields}, {"keys", keys, wantKeys}} {
+		slices.Sort(c.got)
+		slices.Sort(c.want)
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("README.md has the %s %q, the code %q", c.what, c.got, c.want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// TestDelayGC shows that the first collection makes the following ones usual.
+func TestDelayGC(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	limit := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(limit)
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
+
+	delayGC()
+	if got := debug.SetMemoryLimit(-1); got != quietHeap {
+		t.Fatalf("the limit is %d", got)
+	}
+	runtime.GC()
+	for deadline := time.Now().Add(10 * time.Second); debug.SetMemoryLimit(-1) != math.MaxInt64; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("collection stays off")
+		}
+	}
+	if got := debug.SetGCPercent(percent); got != 100 {
+		t.Errorf("GOGC is %d", got)
+	}
+}
+
+func TestDelayGCIsAsked(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	before := debug.SetMemoryLimit(-1)
+	if delayGC(); debug.SetMemoryLimit(-1) != before {
+		t.Error("GOGC is overruled")
+	}
+}

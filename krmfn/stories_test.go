@@ -1,0 +1,197 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite what the stories in testdata expect")
+
+// A story is a file in testdata/stories: what it shows, the command after "$", and the
+// files and the standard input it needs, each behind a line "-- name --". What the
+// command prints, and its exit status unless it is 0, are in the sections stdout,
+// stderr and status. The files in testdata/shared are in the directory "shared" of every story.
+type story struct {
+	text    string // up to the command
+	command string
+	files   []section
+}
+
+type section struct{ name, text string }
+
+var sectionLine = regexp.MustCompile(`(?m)^-- (\S+) --\n`)
+
+func readStory(t testing.TB, path string) *story {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s story
+	marks := sectionLine.FindAllSubmatchIndex(data, -1)
+	head := data
+	for i, m := range marks {
+		end := len(data)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		s.files = append(s.files, section{string(data[m[2]:m[3]]), string(data[m[1]:end])})
+		head = data[:marks[0][0]]
+	}
+	text, command, ok := strings.Cut(string(head), "$ ")
+	if !ok {
+		t.Fatalf("%s: there is no command", path)
+	}
+	s.text, s.command = text, strings.TrimSpace(command)
+	return &s
+}
+
+// take removes a section and returns its text.
+func (s *story) take(name string) (text string, ok bool) {
+	for i, f := range s.files {
+		if f.name == name {
+			s.files = append(s.files[:i:i], s.files[i+1:]...)
+			return f.text, true
+		}
+	}
+	return "", false
+}
+
+// process makes the process of the story in a directory with its files.
+func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "shared"), os.DirFS("testdata/shared")); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.files {
+		writeFile(t, filepath.Join(dir, f.name), f.text)
+	}
+	var stdout, stderr bytes.Buffer
+	p := &Process{
+		Dir: dir, Stdin: strings.NewReader(strings.ReplaceAll(stdin, "$DIR", dir)), Stdout: &stdout, Stderr: &stderr,
+		Build: &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}},
+	}
+	words := strings.Fields(s.command)
+	for len(words) > 0 && words[0] != "preadmit" {
+		switch name, value, _ := strings.Cut(words[0], "="); name {
+		case "PREADMIT_POLICIES":
+			p.Policies = strings.Split(value, ":")
+		case "TERMINAL":
+			p.StdinIsTerminal = true
+		default:
+			t.Fatalf("unknown setting %s", words[0])
+		}
+		words = words[1:]
+	}
+	for _, word := range words[1:] {
+		p.Args = append(p.Args, strings.ReplaceAll(strings.ReplaceAll(word, "$DIR", dir), "''", ""))
+	}
+	return p, &stdout, &stderr
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/stories/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no stories", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			s := readStory(t, path)
+			want := map[string]string{}
+			for _, name := range []string{"stdout", "stderr", "status"} {
+				want[name], _ = s.take(name)
+			}
+			files := s.files
+			stdin, _ := s.take("stdin")
+			p, stdout, stderr := s.process(t, stdin)
+			status := Main(context.Background(), p)
+
+			replaceDir := strings.NewReplacer(p.Dir, "$DIR")
+			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}
+			if status != 0 {
+				got["status"] = fmt.Sprintf("%d\n", status)
+			}
+			checkOutput(t, status, stdin, got["stdout"], got["stderr"])
+			if *update {
+				s.files = files
+				s.write(t, path, got)
+				return
+			}
+			for name := range want {
+				if got[name] != want[name] {
+					t.Errorf("%s (run with -update to accept it):\n%s\nwant:\n%s", name, got[name], want[name])
+				}
+			}
+		})
+	}
+}
+
+// checkOutput holds every story to the laws of the package.
+func checkOutput(t *testing.T, status int, stdin, stdout, stderr string) {
+	t.Helper()
+	if status == 0 {
+		return
+	}
+	if stderr == "" {
+		t.Error("it failed without a word on standard error")
+	}
+	if stdout == "" {
+		return
+	}
+	// Only a ResourceList may come back from a failure, with its items as they were.
+	before, _ := manifest.Read("-", []byte(stdin))
+	after, _ := manifest.Read("-", []byte(stdout))
+	if before.ResourceList() == nil || after.ResourceList() == nil {
+		t.Fatal("it failed and printed something else than a ResourceList")
+	}
+	if err := after.ResourceList().SetResults(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.ResourceList().SetResults(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.TrimSpace(string(after.Bytes())), strings.TrimSpace(string(before.Bytes())); got != want {
+		t.Errorf("it failed and changed the ResourceList:\n%s\nwas:\n%s", got, want)
+	}
+}
+
+// write rewrites the story with what it gave.
+func (s *story) write(t *testing.T, path string, got map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(s.text + "$ " + s.command + "\n")
+	for _, f := range s.files {
+		fmt.Fprintf(&b, "-- %s --\n%s", f.name, f.text)
+	}
+	for _, name := range []string{"stdout", "stderr", "status"} {
+		if text := got[name]; text != "" {
+			fmt.Fprintf(&b, "-- %s --\n%s", name, text)
+			if !strings.HasSuffix(text, "\n") {
+				t.Errorf("%s does not end in a line break", name)
+			}
+		}
+	}
+	writeFile(t, path, b.String())
+}
