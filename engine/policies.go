@@ -6,13 +6,14 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	s := Set{languages: languages(settings{})}
+	s := Set{languages: languages(settings{kyverno: kyverno.New(nil, nil)})}
 	return s.language(kind) >= 0
 }
 

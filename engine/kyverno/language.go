@@ -14,9 +14,9 @@ import (
 
 const group = "kyverno.io"
 
-// claimed are the kinds of the language and the versions in which they have the shape
+// versions are the kinds of the language and the versions in which they have the shape
 // that is read here.
-var claimed = map[string][]string{
+var versions = map[string][]string{
 	"ClusterPolicy":   {"v1", "v2beta1"},
 	"Policy":          {"v1", "v2beta1"},
 	"PolicyException": {"v2", "v2beta1", "v2alpha1"},
@@ -57,9 +57,13 @@ func (l *Language) User(u policy.User) policy.User {
 	return u
 }
 
-// Claims implements policy.Language.
-func (*Language) Claims(kind gvk.Kind) bool {
-	return kind.Group == group && claimed[kind.Kind] != nil
+// Kinds implements policy.Language.
+func (*Language) Kinds() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, name := range []string{"ClusterPolicy", "Policy", "PolicyException"} {
+		kinds = append(kinds, gvk.Kind{Group: group, Kind: name})
+	}
+	return kinds
 }
 
 // program is the compiled policies in the order of their documents.
@@ -107,12 +111,12 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 // checkVersion reports versions whose shape is not known here.
 func (r *reader) checkVersion() bool {
 	kind := r.document.Kind()
-	versions := claimed[kind.Kind]
-	if slices.Contains(versions, kind.Version) {
+	known := versions[kind.Kind]
+	if slices.Contains(known, kind.Version) {
 		return true
 	}
 	r.advise(change.Keys("apiVersion"), fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
-		"expected apiVersion: "+group+"/"+versions[0])
+		"expected apiVersion: "+group+"/"+known[0])
 	return false
 }
 
