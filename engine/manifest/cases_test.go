@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -28,8 +27,12 @@ func golden(t *testing.T, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("%s differs; run the test with -update and look at what changes. Got:\n%s", path, got)
+	lines, wanted := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(lines), len(wanted)) {
+		if i >= len(lines) || i >= len(wanted) || lines[i] != wanted[i] {
+			t.Fatalf("%s:%d: differs; run the test with -update and look at what changes. Got:\n%s",
+				path, i+1, strings.Join(lines[min(i, len(lines)):min(i+12, len(lines))], "\n"))
+		}
 	}
 }
 
@@ -41,11 +44,9 @@ func TestTraps(t *testing.T) {
 		fmt.Fprintf(&out, "## %s\nin:    %q\n", trap.name, trap.text)
 		s, found := Read("in.yaml", []byte(trap.text))
 		for i, d := range s.Documents() {
-			text, err := json.Marshal(d.Object())
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&out, "reads: %s\n", text)
+			text := emitter{style: style{json: true, strict: true, colon: ":", comma: ","}}
+			text.flow(d.Object(), doubleQuoted, "")
+			fmt.Fprintf(&out, "reads: %s\n", text.String())
 			object := d.Object()
 			object["new"] = int64(i)
 			if err := d.Set(object, nil); err != nil {

@@ -49,6 +49,9 @@ const (
 	badItems
 	badItem
 	unwritable
+
+	// What follows is no reason to refuse anything.
+	booleanKey
 )
 
 // explanations holds the code, the message and the advice for each reason.
@@ -90,5 +93,7 @@ var explanations = [...]struct{ code, message, advice string }{
 	badTag:           {"bad-tag", "the value does not fit its tag", "correct the value or remove the tag"},
 	badItems:         {"bad-items", "the items of a list are not a list", "write the items as a list of objects"},
 	badItem:          {"not-an-object", "an item of the list is not an object", "a manifest is a map with apiVersion and kind"},
-	unwritable:       {"unsupported-yaml", "the document uses YAML that preadmit cannot rewrite", "write it without anchors, aliases, tags and keys over several lines"},
+	booleanKey:       {"boolean-key", "kubectl reads this key as a boolean, so as \"true\" or \"false\"", "quote the key if it is meant as text"},
+
+	unwritable: {"unsupported-yaml", "the document uses YAML that preadmit cannot rewrite", "write it without anchors, aliases, tags and keys over several lines"},
 }

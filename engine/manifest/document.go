@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -97,10 +98,7 @@ func (d *Document) string(path ...string) string {
 // call builds a new one. The items of a typed list have the apiVersion and kind
 // that follow from the list.
 func (d *Document) Object() map[string]any {
-	return d.withImplied(d.unit.tape.object(d.root))
-}
-
-func (d *Document) withImplied(object map[string]any) map[string]any {
+	object := d.unit.tape.object(d.root)
 	for _, pair := range d.implied {
 		if _, ok := object[pair[0]]; !ok {
 			object[pair[0]] = pair[1]
@@ -150,25 +148,27 @@ func (d *Document) Changed() bool { return len(d.splices) > 0 }
 // A YAML document cannot tell a floating-point number without fraction from an
 // integer, so 1.0 is written as 1 and reads as an integer.
 func (d *Document) Set(object map[string]any, shape change.Shape) error {
-	if err := checkValue(object); err != nil {
-		return fmt.Errorf("writing %s: %w", d.At(nil), err)
-	}
 	d.splices = nil
-	from, to := d.Object(), object
-	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
-	if !st.strict {
-		to, _ = asYAML(object).(map[string]any)
-	}
-	if change.Equal(from, to) {
+	t := d.unit.tape
+	if d.isAt(t, d.root, object) {
 		return nil
 	}
-	splices, ok := d.edits(from, to, shape, st)
+	wholeFloats, err := checkValue(object)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", d.At(nil), err)
+	}
+	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	if wholeFloats && !st.strict {
+		object, _ = asYAML(object).(map[string]any)
+	}
+	text := d.withoutImplied(object)
+	splices, ok := d.edits(object, text, shape, st)
 	if !ok {
 		// No text that a person would write brings us here; but a value that is lost
 		// is worse than a comment that is.
-		e := editor{t: d.unit.tape, style: st}
-		e.replace(d.root, d.place(), to)
-		if splices = e.splices; !d.readsAs(splices, to) {
+		e := editor{t: t, style: st}
+		e.replace(d.root, d.place(), text)
+		if splices = e.splices; !d.readsAs(splices, object) {
 			return fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
 		}
 	}
@@ -176,15 +176,45 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	return nil
 }
 
-// edits finds the splices that make the document read as to, and reports whether
-// they do. New block scalars may swallow comments and blank lines below them; where
-// they would, strings are quoted or the blank lines dropped.
-func (d *Document) edits(from, to map[string]any, shape change.Shape, st style) ([]splice, bool) {
+// withoutImplied returns object without what the document's list says in its place.
+func (d *Document) withoutImplied(object map[string]any) map[string]any {
+	text := object
+	for _, pair := range d.implied {
+		if d.unit.tape.lookup(d.root, pair[0]) < 0 && object[pair[0]] == pair[1] {
+			if len(text) == len(object) {
+				text = maps.Clone(object)
+			}
+			delete(text, pair[0])
+		}
+	}
+	return text
+}
+
+// isAt reports whether the map at index i of a tape reads as object.
+func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
+	count := t.count(i) / 2
+	for _, pair := range d.implied {
+		if t.lookup(i, pair[0]) >= 0 {
+			continue
+		}
+		if object[pair[0]] != pair[1] {
+			return false
+		}
+		count++
+	}
+	return len(object) == count && t.within(i, object)
+}
+
+// edits finds the splices that turn the document into text and make it read as
+// object, and reports whether they do. New block scalars may swallow comments and
+// blank lines below them; where they would, strings are quoted or the blank lines
+// dropped.
+func (d *Document) edits(object, text map[string]any, shape change.Shape, st style) ([]splice, bool) {
 	for _, way := range [...]struct{ quoted, tidy bool }{{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true}} {
 		st.quoted = way.quoted
 		e := editor{t: d.unit.tape, style: st, tidy: way.tidy}
-		e.edit(d.root, d.place(), from, to, shape)
-		if d.readsAs(e.splices, to) {
+		e.edit(d.root, d.place(), text, shape)
+		if d.readsAs(e.splices, object) {
 			return e.splices, true
 		}
 	}
@@ -231,16 +261,15 @@ func asYAML(value any) any {
 func (d *Document) readsAs(splices []splice, object map[string]any) bool {
 	w := d.window
 	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak())
-	scan := scanner{text: text}
+	scan := scanner{text: text, nodes: make([]node, 0, int(d.unit.tape.nodes[d.root].next)-d.root+32)}
 	root, ok := -1, false
 	if marks := d.unit.tape.nodes[d.root].marks; marks&fromJSON != 0 {
 		root, _, ok = scan.json(0, len(text), marks&strict != 0)
 	} else {
 		root, ok = scan.document(0, len(text))
 	}
-	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || len(scan.problems) > 0 {
+	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || refuses(scan.problems) {
 		return false
 	}
-	t := tape{text: text, nodes: scan.nodes}
-	return change.Equal(d.withImplied(t.object(root)), object)
+	return d.isAt(&tape{text: text, nodes: scan.nodes}, root, object)
 }

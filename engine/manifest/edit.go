@@ -36,31 +36,31 @@ func (e *editor) cutLines(start, end int, lines string) {
 	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true, tidy: e.tidy})
 }
 
-// edit makes the value at index i, which reads as from, read as to.
-func (e *editor) edit(i int, p place, from, to any, shape change.Shape) {
-	if change.Equal(from, to) {
+// edit makes the value at index i read as to.
+func (e *editor) edit(i int, p place, to any, shape change.Shape) {
+	if e.t.equals(i, to) {
 		return
 	}
-	n := &e.t.nodes[i]
+	done := false
 	switch to := to.(type) {
 	case map[string]any:
-		from, ok := from.(map[string]any)
-		if ok && n.kind == blockMap && e.editMap(i, p, from, to, shape) {
-			return
-		}
-		if ok && n.kind == flowMap && e.editFlowMap(i, from, to, shape) {
-			return
+		switch e.t.nodes[i].kind {
+		case blockMap:
+			done = e.editMap(i, p, to, shape)
+		case flowMap:
+			done = e.editFlowMap(i, to, shape)
 		}
 	case []any:
-		from, ok := from.([]any)
-		if ok && n.kind == blockSequence && e.editList(i, from, to, shape) {
-			return
-		}
-		if ok && n.kind == flowSequence && e.editFlowList(i, p, from, to, shape) {
-			return
+		switch e.t.nodes[i].kind {
+		case blockSequence:
+			done = e.editList(i, to, shape)
+		case flowSequence:
+			done = e.editFlowList(i, p, to, shape)
 		}
 	}
-	e.replace(i, p, to)
+	if !done {
+		e.replace(i, p, to)
+	}
 }
 
 // replace puts a new value in place of that at index i.

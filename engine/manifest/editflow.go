@@ -8,7 +8,7 @@ import (
 
 // editFlowMap edits the entries of the flow map at index m. It leaves a map that
 // keeps none of its entries alone and reports false.
-func (e *editor) editFlowMap(m int, from, to map[string]any, shape change.Shape) bool {
+func (e *editor) editFlowMap(m int, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	if !keepsAny(entries, to) {
 		return false
@@ -22,9 +22,9 @@ func (e *editor) editFlowMap(m int, from, to map[string]any, shape change.Shape)
 			continue
 		}
 		kept = i
-		e.edit(en.value, place{flow: true, like: e.likeIn(m, plain)}, from[en.name], value, fieldShape(shape, en.name))
+		e.edit(en.value, place{flow: true, like: e.likeIn(m, plain)}, value, fieldShape(shape, en.name))
 	}
-	e.addFlow(m, entries, kept, added(entries, from, to), to)
+	e.addFlow(m, entries, kept, added(entries, to), to)
 	e.removeFlow(entries, removed)
 	return true
 }
@@ -46,21 +46,21 @@ func (e *editor) addFlow(m int, entries []entry, before int, names []string, to 
 
 // editFlowList edits the items of the flow sequence at index q. It leaves a
 // sequence that keeps none of its items alone and reports false.
-func (e *editor) editFlowList(q int, p place, from, to []any, shape change.Shape) bool {
-	plan, ok := planList(from, to, shape)
+func (e *editor) editFlowList(q int, p place, to []any, shape change.Shape) bool {
+	plan, ok := e.planList(q, to, shape)
 	if !ok {
 		return false
 	}
 	items := e.t.entries(q)
 	p = place{flow: true, like: e.likeIn(q, p.like)}
 	if plan.moved {
-		e.rebuildFlowList(items, p, plan, from, to, shape)
+		e.rebuildFlowList(items, p, plan, to, shape)
 		return true
 	}
 	before := -1
 	for j, i := range plan.pairs {
 		if i >= 0 {
-			e.edit(items[i].value, p, from[i], to[j], itemShape(shape))
+			e.edit(items[i].value, p, to[j], itemShape(shape))
 			before = i
 			continue
 		}
@@ -163,7 +163,7 @@ func (e *editor) lineBehind(end int) int {
 }
 
 // rebuildFlowList writes a flow sequence whose items change their order.
-func (e *editor) rebuildFlowList(items []entry, p place, plan plan, from, to []any, shape change.Shape) {
+func (e *editor) rebuildFlowList(items []entry, p place, plan plan, to []any, shape change.Shape) {
 	separator := e.separator(items, e.itemComma(items))
 	var text strings.Builder
 	for j, i := range plan.pairs {
@@ -174,7 +174,7 @@ func (e *editor) rebuildFlowList(items []entry, p place, plan plan, from, to []a
 			text.WriteString(e.flowText(to[j], p.like, e.t.indentation(e.flowStart(items[0]))))
 			continue
 		}
-		text.WriteString(e.edited(items[i].value, p, from[i], to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))
+		text.WriteString(e.edited(items[i].value, p, to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))
 	}
 	e.cut(e.flowStart(items[0]), e.flowEnd(items[len(items)-1]), text.String())
 }

@@ -13,8 +13,10 @@ type plan struct {
 	moved   bool  // whether items that stay change their order
 }
 
-// planList aligns two lists. It reports false if no item stays.
-func planList(from, to []any, shape change.Shape) (plan, bool) {
+// planList aligns the sequence at index q with a list. It reports false if no item
+// stays.
+func (e *editor) planList(q int, to []any, shape change.Shape) (plan, bool) {
+	from, _ := e.t.value(q).([]any)
 	p := plan{pairs: change.Align(from, to, shape)}
 	last, stays := -1, make([]bool, len(from))
 	for _, i := range p.pairs {
@@ -35,14 +37,14 @@ func planList(from, to []any, shape change.Shape) (plan, bool) {
 
 // editList edits the items of the block sequence at index q. It leaves a sequence
 // that keeps none of its items alone and reports false.
-func (e *editor) editList(q int, from, to []any, shape change.Shape) bool {
-	plan, ok := planList(from, to, shape)
+func (e *editor) editList(q int, to []any, shape change.Shape) bool {
+	plan, ok := e.planList(q, to, shape)
 	if !ok {
 		return false
 	}
 	items := e.t.entries(q)
 	if plan.moved {
-		e.rebuildList(q, items, plan, from, to, shape)
+		e.rebuildList(q, items, plan, to, shape)
 		return true
 	}
 	column := int(e.t.nodes[q].column)
@@ -50,7 +52,7 @@ func (e *editor) editList(q int, from, to []any, shape change.Shape) bool {
 	before := -1
 	for j, i := range plan.pairs {
 		if i >= 0 {
-			e.edit(items[i].value, place{column: column, item: true}, from[i], to[j], itemShape(shape))
+			e.edit(items[i].value, place{column: column, item: true}, to[j], itemShape(shape))
 			before = i
 			continue
 		}
@@ -98,7 +100,7 @@ func (e *editor) dashWidth(items []entry) int {
 
 // rebuildList writes a block sequence whose items change their order: each takes
 // its lines and comments along, and what stands between items stays where it is.
-func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, shape change.Shape) {
+func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape change.Shape) {
 	column, limit := int(e.t.nodes[q].column), e.listLimit(q)
 	starts, ends := make([]int, len(items)), make([]int, len(items))
 	for i := range items {
@@ -111,7 +113,7 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, sh
 			out.item(to[j], column, e.dashWidth(items))
 			text.WriteString(out.String())
 		} else {
-			lines := e.edited(items[i].value, place{column: column, item: true}, from[i], to[j], itemShape(shape), starts[i], ends[i])
+			lines := e.edited(items[i].value, place{column: column, item: true}, to[j], itemShape(shape), starts[i], ends[i])
 			if !e.t.startsLine(starts[i]) {
 				text.WriteString(strings.Repeat(" ", column))
 			}
@@ -137,8 +139,8 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, from, to []any, sh
 }
 
 // edited returns the text from start to end, with the value at index i in it edited.
-func (e *editor) edited(i int, p place, from, to any, shape change.Shape, start, end int) string {
+func (e *editor) edited(i int, p place, to any, shape change.Shape, start, end int) string {
 	inner := editor{t: e.t, style: e.style, tidy: e.tidy}
-	inner.edit(i, p, from, to, shape)
+	inner.edit(i, p, to, shape)
 	return applySplices(e.t.text, start, end, inner.splices, e.lineBreak)
 }

@@ -28,20 +28,31 @@ func (t *tape) entries(i int) []entry {
 	return list
 }
 
-// added lists, in order, the keys of to that the entries lack and that are not what
-// from has without text.
-func added(entries []entry, from, to map[string]any) []string {
+// added lists, in order, the keys of to that the entries lack.
+func added(entries []entry, to map[string]any) []string {
+	if len(entries) == len(to) && keepsAll(entries, to) {
+		return nil
+	}
 	written := make(map[string]bool, len(entries))
 	for _, en := range entries {
 		written[en.name] = true
 	}
 	var names []string
-	for name, value := range to {
-		if old, ok := from[name]; !written[name] && !(ok && change.Equal(old, value)) {
+	for name := range to {
+		if !written[name] {
 			names = append(names, name)
 		}
 	}
 	return orderKeys(names)
+}
+
+func keepsAll(entries []entry, to map[string]any) bool {
+	for _, en := range entries {
+		if _, ok := to[en.name]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func keepsAny(entries []entry, to map[string]any) bool {
@@ -55,7 +66,7 @@ func keepsAny(entries []entry, to map[string]any) bool {
 
 // editMap edits the entries of the block map at index m. It leaves a map that keeps
 // none of its entries alone and reports false.
-func (e *editor) editMap(m int, p place, from, to map[string]any, shape change.Shape) bool {
+func (e *editor) editMap(m int, p place, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	if !keepsAny(entries, to) {
 		return false
@@ -68,10 +79,10 @@ func (e *editor) editMap(m int, p place, from, to map[string]any, shape change.S
 			removed = append(removed, i)
 			continue
 		}
-		e.edit(en.value, place{column: column}, from[en.name], value, fieldShape(shape, en.name))
+		e.edit(en.value, place{column: column}, value, fieldShape(shape, en.name))
 	}
 	e.removeLines(entries, removed, column, e.headLimit(m, p))
-	e.addLines(entries, added(entries, from, to), to, column)
+	e.addLines(entries, added(entries, to), to, column)
 	return true
 }
 
@@ -95,7 +106,7 @@ func (e *editor) setEntry(m int, name string, list []any) {
 	at := slices.IndexFunc(entries, func(en entry) bool { return en.name == name })
 	switch object := map[string]any{name: list}; {
 	case at >= 0 && len(list) > 0:
-		e.edit(entries[at].value, p, e.t.value(entries[at].value), list, nil)
+		e.edit(entries[at].value, p, list, nil)
 	case at >= 0 && p.flow:
 		e.removeFlow(entries, []int{at})
 	case at >= 0:

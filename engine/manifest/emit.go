@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A style is how a document is written.
@@ -54,28 +55,52 @@ func sortedKeys(object map[string]any) []string {
 	return orderKeys(slices.Collect(maps.Keys(object)))
 }
 
-// checkValue reports what cannot be written.
-func checkValue(value any) error {
+// checkValue reports what cannot be written, and whether there are floating-point
+// numbers that YAML does not tell from integers.
+func checkValue(value any) (wholeFloats bool, err error) {
 	switch v := value.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if err := checkValue(v[key]); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
+		for key, child := range v {
+			whole, err := checkValue(child)
+			if err != nil || !utf8.ValidString(key) {
+				return false, firstError(v)
 			}
+			wholeFloats = wholeFloats || whole
 		}
 	case []any:
 		for i := range v {
-			if err := checkValue(v[i]); err != nil {
-				return fmt.Errorf("[%d]: %w", i, err)
+			whole, err := checkValue(v[i])
+			if err != nil {
+				return false, fmt.Errorf("[%d]: %w", i, err)
 			}
+			wholeFloats = wholeFloats || whole
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("a number that JSON cannot say")
+			return false, fmt.Errorf("a number that JSON cannot say")
 		}
-	case nil, string, bool, int64:
+		_, isFloat := numberValue(v).(float64)
+		return !isFloat, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return false, fmt.Errorf("a string that is not valid UTF-8")
+		}
+	case nil, bool, int64:
 	default:
-		return fmt.Errorf("a value of Go type %T, which no manifest holds", value)
+		return false, fmt.Errorf("a value of Go type %T, which no manifest holds", value)
+	}
+	return wholeFloats, nil
+}
+
+// firstError is why a map cannot be written, the same each time.
+func firstError(object map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !utf8.ValidString(key) {
+			return fmt.Errorf("a key that is not valid UTF-8: %q", key)
+		}
+		if _, err := checkValue(object[key]); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func checkRead(t *testing.T, text string) {
 		t.Fatalf("read %q, wrote %q", text, got)
 	}
 	for _, d := range found {
-		if d.At.Line < 1 || d.At.Line > len(s.lines()) || d.Severity != source.Error || d.Code == "" || d.Message == "" || d.Advice == "" {
+		if d.At.Line < 1 || d.At.Line > len(s.lines()) || d.Severity == source.Info || d.Code == "" || d.Message == "" || d.Advice == "" {
 			t.Errorf("a poor diagnostic: %#v", d)
 		}
 	}
@@ -140,6 +140,9 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	if len(u.roots) == 1 {
 		if err != nil && u.rewritten != nil { // it has the keys of merges twice
 			want, err = oracle(text, yaml.YAMLToJSON)
+		}
+		if err != nil && strings.Contains(err.Error(), "excessive aliasing") {
+			return // a ratio there, a number of values here
 		}
 		if err != nil {
 			t.Errorf("took %q, which is refused elsewhere: %v", text, err)
@@ -234,7 +237,7 @@ func TestSetCorpus(t *testing.T) {
 func checkSet(t *testing.T, text string, recipe []byte) {
 	s, found := Read("in.yaml", []byte(text))
 	docs := s.Documents()
-	if len(docs) == 0 || len(found) > 0 {
+	if len(docs) == 0 || source.HasErrors(found) {
 		return
 	}
 	c := &cook{recipe: recipe}
@@ -251,11 +254,10 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if !st.strict {
 		want = asYAML(want).(map[string]any)
 	}
-	if _, ok := d.edits(d.Object(), want, shapes{}, st); !ok {
+	if _, ok := d.edits(want, d.withoutImplied(want), shapes{}, st); !ok {
 		e := editor{t: d.unit.tape, style: st}
-		e.edit(d.root, d.place(), d.Object(), want, shapes{})
-		splices := e.splices
-		t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, applySplices(d.unit.tape.text, d.window.start, d.window.end, splices, "\n"))
+		e.edit(d.root, d.place(), d.withoutImplied(want), shapes{})
+		t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, applySplices(d.unit.tape.text, d.window.start, d.window.end, e.splices, "\n"))
 	}
 	if err := d.Set(want, shapes{}); err != nil {
 		t.Fatal(err)
@@ -268,8 +270,8 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 		t.Errorf("%q unchanged is %q", text, written)
 	}
 	again, found := Read("in.yaml", written)
-	if len(found) > 0 || !sameShape(docs, chosen, want) {
-		if len(found) > 0 {
+	if source.HasErrors(found) || !sameShape(want) {
+		if source.HasErrors(found) {
 			t.Fatalf("%q edited to %#v is refused:\n%s%v", text, want, written, found)
 		}
 		return
@@ -288,9 +290,8 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	}
 }
 
-// sameShape reports whether the documents stay as many: the chosen one neither was
-// nor becomes a list.
-func sameShape(docs []*Document, chosen int, object map[string]any) bool {
+// sameShape reports whether the documents stay as many: the edited one is no list.
+func sameShape(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	return !strings.HasSuffix(kind, "List")
 }

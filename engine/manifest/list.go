@@ -124,7 +124,7 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 	for i := range results {
 		list[i] = change.CloneObject(results[i])
 	}
-	if err := checkValue(list); err != nil {
+	if _, err := checkValue(list); err != nil {
 		return fmt.Errorf("writing results: %w", err)
 	}
 	t := l.unit.tape

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -60,7 +61,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		}
 	}
 	switch {
-	case len(x.problems) > 0:
+	case slices.ContainsFunc(x.problems, func(p nodeProblem) bool { return p.why < booleanKey }):
 	case w.root.Kind != yaml.MappingNode:
 		r.refuseAt(w.at(w.root), notObject)
 	default:
@@ -174,7 +175,7 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 func readsAs(text string, object map[string]any) *tape {
 	s := scanner{text: text}
 	root, ok := s.document(0, len(text))
-	if !ok || root != 0 || len(s.problems) > 0 {
+	if !ok || root != 0 || refuses(s.problems) {
 		return nil
 	}
 	t := &tape{text: text, nodes: s.nodes}
@@ -385,13 +386,14 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 		return nil
 	}
 	if v, isString := resolve(key.Value); key.Style == 0 && !isString {
-		if v == nil {
-			x.refuse(n, nullKey)
-			return nil
-		}
-		if _, ok := keyText(v); !ok {
-			x.refuse(n, badKey)
-			return nil
+		if why := keyProblem(key.Value, v); why != none {
+			if why < booleanKey {
+				x.refuse(n, why)
+				return nil
+			}
+			if x.outer == nil { // once, where it is written
+				x.refuse(n, why)
+			}
 		}
 	}
 	return key
@@ -519,7 +521,10 @@ func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(te
 func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 	text := w.stream.text[w.offset(n.Line, n.Column):w.end]
 	if strings.HasPrefix(text, "&") {
-		text = strings.TrimLeft(text[strings.IndexAny(text+" ", " \t\r\n"):], " \t\r\n")
+		text = strings.TrimLeftFunc(text[1:], func(c rune) bool {
+			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
+		})
+		text = strings.TrimLeft(text, " \t\r\n")
 	}
 	return text != "" && text[0] == '!' && (len(text) == 1 || strings.IndexByte(" \t\r\n", text[1]) >= 0)
 }

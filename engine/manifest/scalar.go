@@ -183,6 +183,21 @@ func keyText(value any) (string, bool) {
 	return "", false
 }
 
+// keyProblem says what is wrong with a plain key that reads as value.
+func keyProblem(text string, value any) reason {
+	name, ok := keyText(value)
+	_, isBool := value.(bool)
+	switch {
+	case value == nil:
+		return nullKey
+	case !ok:
+		return badKey
+	case isBool && name != text:
+		return booleanKey
+	}
+	return none
+}
+
 // blockHeader reads the header of a block scalar ("|", ">-", "|2+"): its size, 0 if
 // it is malformed, and its indicators, 0 where there are none.
 func blockHeader(text string) (size int, chomp byte, indent int) {

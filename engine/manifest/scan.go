@@ -75,7 +75,7 @@ type scanner struct {
 	seen     map[string]struct{}
 }
 
-// A problem is a reason to refuse a document that is well formed.
+// A problem is a reason to refuse a document that is well formed, or to warn.
 type problem struct {
 	at  int
 	why reason
@@ -279,12 +279,10 @@ func (s *scanner) addKey(end int) {
 	case len(text) > maxKey, text == "<<":
 		s.fail(s.pos, outside)
 	case isString:
-	case v == nil:
-		s.problems = append(s.problems, problem{s.pos, nullKey})
 	default:
 		n.marks |= resolved
-		if _, ok := keyText(v); !ok {
-			s.problems = append(s.problems, problem{s.pos, badKey})
+		if why := keyProblem(text, v); why != none {
+			s.problems = append(s.problems, problem{s.pos, why})
 		}
 	}
 	s.nodes = append(s.nodes, n)

@@ -82,7 +82,7 @@ func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
 		r.refuse(0, utf16Text)
 	default:
 		r.scan.text = s.text
-		r.scan.nodes = make([]node, 0, len(s.text)/16)
+		r.scan.nodes = make([]node, 0, len(s.text)/nodeSize+1)
 		r.findOddities()
 		r.split()
 		s.tape.nodes = r.scan.nodes
@@ -182,6 +182,9 @@ func isUTF16(text string) bool {
 	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
 }
 
+// nodeSize is how many bytes of a manifest there are to a node, at the least in most.
+const nodeSize = 11
+
 // A reader fills a stream.
 type reader struct {
 	stream *Stream
@@ -203,36 +206,55 @@ func (r *reader) refuse(at int, why reason) {
 
 func (r *reader) refuseAt(at source.Position, why reason) {
 	e := explanations[why]
-	r.found = append(r.found, source.Errorf(at, e.code, "%s", e.message).With(e.advice))
+	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
+	if why >= booleanKey {
+		d.Severity = source.Warning
+	}
+	r.found = append(r.found, d)
+}
+
+// refuses reports whether some of the problems are more than a warning.
+func refuses(problems []problem) bool {
+	return slices.ContainsFunc(problems, func(p problem) bool { return p.why < booleanKey })
 }
 
 // findOddities looks at every character once.
 func (r *reader) findOddities() {
-	text := r.stream.text
+	text, line := r.stream.text, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case ' ' <= c && c < 0x7f, c == '\n', c == '\t':
+		case ' ' <= c && c < 0x7f, c == '\t':
+		case c == '\n':
+			line = i
 		case c == '\r':
 			if i+1 == len(text) || text[i+1] != '\n' {
-				r.odd = append(r.odd, oddity{i, outside})
+				r.odd = note(r.odd, line, i, outside)
 			}
 		case c == 0x7f:
-			r.odd = append(r.odd, oddity{i, controlCharacter})
+			r.odd = note(r.odd, line, i, controlCharacter)
 		case c < ' ':
-			r.bad = append(r.bad, oddity{i, controlCharacter})
+			r.bad = note(r.bad, line, i, controlCharacter)
 		default:
 			char, size := utf8.DecodeRuneInString(text[i:])
 			switch {
 			case char == utf8.RuneError && size == 1:
-				r.bad = append(r.bad, oddity{i, notUTF8})
+				r.bad = note(r.bad, line, i, notUTF8)
 			case char == 0x85, char == 0x2028, char == 0x2029, char == 0xfeff:
-				r.odd = append(r.odd, oddity{i, outside})
+				r.odd = note(r.odd, line, i, outside)
 			case char < 0xa0, char == 0xfffe, char == 0xffff:
-				r.odd = append(r.odd, oddity{i, controlCharacter})
+				r.odd = note(r.odd, line, i, controlCharacter)
 			}
 			i += size - 1
 		}
 	}
+}
+
+// note adds a place, if it is the first of its kind on the line that starts at line.
+func note(places []oddity, line, at int, why reason) []oddity {
+	if n := len(places); n > 0 && places[n-1].why == why && places[n-1].at >= line {
+		return places
+	}
+	return append(places, oddity{at, why})
 }
 
 // within returns the first of places from start to end.
@@ -397,8 +419,10 @@ func (r *reader) accept(u *unit, root int) {
 		r.refuse(int(t.nodes[root].start), notObject)
 		return
 	}
-	if len(r.scan.problems) == 0 {
+	if !refuses(r.scan.problems) {
 		u.roots = append(u.roots, root)
+	}
+	if len(r.scan.problems) == 0 {
 		return
 	}
 	hasKind := t.lookupString(root, "kind") != ""

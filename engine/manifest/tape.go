@@ -1,5 +1,7 @@
 package manifest
 
+import "github.com/preadmit/preadmit/engine/change"
+
 // A tape is the text of documents and the nodes that a scanner found in it.
 type tape struct {
 	text  string
@@ -73,6 +75,39 @@ func (t *tape) object(i int) map[string]any {
 		object[t.key(k)] = t.value(k + 1)
 	}
 	return object
+}
+
+// equals reports whether the node at index i reads as value.
+func (t *tape) equals(i int, value any) bool {
+	switch n := &t.nodes[i]; {
+	case n.kind.isMap():
+		object, ok := value.(map[string]any)
+		return ok && len(object) == t.count(i)/2 && t.within(i, object)
+	case n.kind.isSequence():
+		list, ok := value.([]any)
+		if !ok {
+			return false
+		}
+		for item := i + 1; item < int(n.next); item = int(t.nodes[item].next) {
+			if len(list) == 0 || !t.equals(item, list[0]) {
+				return false
+			}
+			list = list[1:]
+		}
+		return len(list) == 0
+	default:
+		return change.Equal(t.value(i), value)
+	}
+}
+
+// within reports whether every entry of the map at index i is in object.
+func (t *tape) within(i int, object map[string]any) bool {
+	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
+		if value, ok := object[t.key(k)]; !ok || !t.equals(k+1, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // count is the number of children of the collection at index i.
