@@ -11,6 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
+// stringFunctions are functions on strings. join and to_string are the library's, with
+// bounds.
 var stringFunctions = []function{
 	{"compare", "ss", func(a []any) (any, error) { return float64(strings.Compare(a[0].(string), a[1].(string))), nil }},
 	{"equal_fold", "ss", func(a []any) (any, error) { return strings.EqualFold(a[0].(string), a[1].(string)), nil }},
@@ -31,6 +33,28 @@ var stringFunctions = []function{
 	{"split", "ss", func(a []any) (any, error) {
 		list, _ := otherList(strings.Split(a[0].(string), a[1].(string)))
 		return list, nil
+	}},
+	{"join", "sa", func(a []any) (any, error) {
+		var texts []string
+		size := 0
+		for _, item := range a[1].([]any) {
+			text, ok := item.(string)
+			if !ok {
+				return nil, errors.New("argument 2 must be a list of strings")
+			}
+			if size += len(text) + len(a[0].(string)); size > maxSize {
+				return nil, errSize
+			}
+			texts = append(texts, text)
+		}
+		return strings.Join(texts, a[0].(string)), nil
+	}},
+	{"to_string", "v", func(a []any) (any, error) {
+		value, err := Output(a[0])
+		if err != nil {
+			return nil, err
+		}
+		return Text(value), nil
 	}},
 	{"truncate", "sn", func(a []any) (any, error) {
 		text, n := a[0].(string), int(max(0, min(a[1].(float64), maxSize)))

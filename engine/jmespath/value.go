@@ -73,7 +73,9 @@ func output(result any, room *int) (any, error) {
 		}
 		return value, nil
 	case string:
-		*room -= len(result)
+		if *room -= len(result); *room < 0 {
+			return nil, errSize
+		}
 		return result, nil
 	case float64:
 		return number(result)

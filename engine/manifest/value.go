@@ -2,7 +2,10 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Value reads a single YAML or JSON value, of whatever type, as Read reads those in
@@ -18,10 +21,10 @@ func Value(text string) (any, error) {
 	// Indented, the value is that of a key.
 	wrapped := "value:\n " + strings.ReplaceAll(text, "\n", "\n ")
 	stream, diagnostics := Read("", []byte(wrapped))
-	if len(diagnostics) > 0 {
-		d := diagnostics[0]
-		d.At.Line--
-		return nil, errors.New(strings.TrimPrefix(d.At.String(), ":") + ": " + d.Message)
+	for _, d := range diagnostics {
+		if d.Severity == source.Error {
+			return nil, fmt.Errorf("line %d: %s", d.At.Line-1, d.Message)
+		}
 	}
 	documents := stream.Documents()
 	if len(documents) != 1 {

@@ -4,6 +4,7 @@
 //
 //   - a directive that is not known ($retainKeys, $setElementOrder/…) is an error, it is
 //     not written into the object
+//   - `$patch: replace` in an item replaces it; kyaml leaves such an item as it is
 //   - an item without its merge key, or one that fits several items, is an error
 //   - lists merge by the schema given, not by that of Kubernetes 1.21
 //
