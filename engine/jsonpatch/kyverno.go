@@ -2,6 +2,9 @@ package jsonpatch
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
@@ -17,7 +20,18 @@ import (
 // key adds it.
 var Kyverno = Dialect{odd: oddKyverno}
 
+// maxIndex bounds the indexes in pointers: a list that add makes is filled with nulls
+// up to them.
+const maxIndex = 10000
+
 func oddKyverno(object map[string]any, op Operation) (map[string]any, error) {
+	for _, key := range strings.Split(op.Path, "/") {
+		if i, err := strconv.Atoi(key); op.Op != "remove" && err == nil && i > maxIndex {
+			if _, found := find(object, op.Path); !found {
+				return nil, fmt.Errorf("the index %d in %s is too large", i, op.Path)
+			}
+		}
+	}
 	if op.Path == "" && (op.Op == "add" || op.Op == "replace") {
 		if value, ok := op.Value.(map[string]any); ok {
 			return value, nil
