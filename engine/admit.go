@@ -338,7 +338,7 @@ func (r *run) replay(t *target) {
 	}
 	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
 	admitted := again.both()
-	if admitted && change.Equal(t.After, again.request.Object) {
+	if admitted && (again.culprit == nil || change.Equal(t.After, again.request.Object)) {
 		return
 	}
 	d := source.Diagnostic{

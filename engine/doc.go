@@ -15,5 +15,5 @@
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), admit.go (the passes over one manifest),
 // follow.go (what they lead to on others), write.go (from the mutated view back to the
-// manifest), outcome.go (Outcome), annotations.go (what clients leave in manifests).
+// manifest), view.go (View: what policies see, and no more), outcome.go (Outcome).
 package engine

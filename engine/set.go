@@ -40,6 +40,24 @@ type Set struct {
 // there are any; what calls for a warning only is reported by every Run, as the
 // policies among the manifests may make up for it.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	s, diagnostics := newSet(policies, context, options)
+	if s == nil {
+		return nil, diagnostics
+	}
+	programs, problems := s.compile(s.policies)
+	s.programs = programs
+	diagnostics = append(diagnostics, problems...)
+	source.Sort(diagnostics)
+	if source.HasErrors(diagnostics) {
+		return nil, diagnostics
+	}
+	s.warnings = diagnostics
+	return s, nil
+}
+
+// newSet makes a set whose policies are not compiled yet. There is none if the options
+// are wrong.
+func newSet(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	settings, diagnostics := options.check()
 	if source.HasErrors(diagnostics) {
 		return nil, diagnostics
@@ -48,16 +66,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	s.sort(policies)
 	s.sort(context)
 	s.old = documentsOf(options.Old)
-	diagnostics = append(s.checkPolicies(policies), s.loadSchemas()...)
-	var problems []source.Diagnostic
-	s.programs, problems = s.compile(s.policies)
-	diagnostics = append(diagnostics, problems...)
-	source.Sort(diagnostics)
-	if source.HasErrors(diagnostics) {
-		return nil, diagnostics
-	}
-	s.warnings = diagnostics
-	return s, nil
+	return s, append(s.checkPolicies(policies), s.loadSchemas()...)
 }
 
 // sort adds the documents of streams to the policies and the context of the set.

@@ -82,6 +82,33 @@ func renderHelp(c *command, w io.Writer) {
 	fmt.Fprintf(w, renderText, c.usage, flagsHelp(c), environmentText, statusText)
 }
 
+const viewText = `Print manifests as the expressions of policies see them before any policy has changed
+them: decoded, normalised and with the defaults of the API, as an API server shows them
+to mutating admission. An example is object.spec.replicas, which is there whether or not
+the manifest has it. Values of Secrets are printed.
+
+Usage:
+  %s
+
+Manifests come from the files named, from standard input for -, or if none is named. A
+directory means the *.yaml, *.yml and *.json files in it and below it, sorted, without
+hidden ones. Left out is what no policy sees: policies themselves, and documents for
+local use.
+
+Not in the view, though a server has it, are metadata.managedFields and what the server's
+built-in admission plug-ins add.
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+Exit status:
+  0  done
+  2  the input or the command line is wrong
+`
+
+func viewHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, viewText, c.usage, flagsHelp(c))
+}
+
 const functionText = `Run as a KRM function: read a ResourceList from standard input and write it back with
 its items as the policies change them. If anything is wrong, the items come back
 unchanged, with results that say why.

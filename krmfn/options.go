@@ -52,8 +52,9 @@ type option struct {
 	// target is where the value goes. Its type says how a value is written: *string,
 	// *bool, *[]string, *[]path, *[]*manifest.Stream or *map[string][]string.
 	target func(c *config) any
-	// stream says that the option is about streams, and not for functions.
-	stream bool
+	// stream says that the option is about streams, and not for functions; view that
+	// the admission view depends on it.
+	stream, view bool
 }
 
 // options is the table of options. Flags, functionConfig, ConfigMap, help and the
@@ -67,19 +68,19 @@ var options = []option{
 		target: func(c *config) any { return &c.policies.inline }},
 	{flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
 		help:   "what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
-		target: func(c *config) any { return &c.context.paths }},
+		target: func(c *config) any { return &c.context.paths }, view: true},
 	{field: "context",
 		help:   "what the cluster holds besides: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.context.inline }},
 	{flag: "kubernetes-version", arg: "VERSION", field: "kubernetesVersion", key: "kubernetesVersion",
-		help:   "version of the cluster (default " + engine.DefaultKubernetesVersion + ")",
-		target: func(c *config) any { return &c.engine.KubernetesVersion }},
+		help:   "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
+		target: func(c *config) any { return &c.engine.KubernetesVersion }, view: true},
 	{flag: "openapi", arg: "PATH", field: "openapiPaths", key: "openapiPaths",
 		help:   "OpenAPI v3 documents of the cluster (default: built in)",
-		target: func(c *config) any { return &c.openAPI }},
+		target: func(c *config) any { return &c.openAPI }, view: true},
 	{flag: "namespace", short: "n", arg: "NAME", field: "namespace", key: "namespace",
 		help:   "namespace of manifests that name none (default default)",
-		target: func(c *config) any { return &c.engine.Namespace }},
+		target: func(c *config) any { return &c.engine.Namespace }, view: true},
 	{flag: "operation", arg: "OPERATION", field: "request.operation", key: "operation", values: []string{"CREATE", "UPDATE"},
 		help:   "what the request does to the objects: CREATE (default) or UPDATE",
 		target: func(c *config) any { return &c.engine.Operation }},
@@ -127,14 +128,19 @@ var options = []option{
 		target: func(c *config) any { return &c.userInfo.inline }},
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
-		target: func(c *config) any { return &c.allowEmpty }},
+		target: func(c *config) any { return &c.allowEmpty }, view: true},
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"yaml", "json"}, stream: true,
-		help:   "yaml (default): the text as it was, but for the changes; or json: sorted, compact, one object per line",
-		target: func(c *config) any { return &c.output }},
+		help:   "yaml (default), or json: sorted, compact, one object per line",
+		target: func(c *config) any { return &c.output }, view: true},
 }
+
+// versionNote says what the version of the cluster does not decide.
+const versionNote = "; it decides which versions of the policy API are served, what expressions may use, and how lists with several keys merge, " +
+	"while schemas, defaults and message texts are always those of 1.36"
 
 func (o *option) isRenderFlag() bool   { return o.flag != "" }
 func (o *option) isFunctionFlag() bool { return o.flag != "" && !o.stream }
+func (o *option) isViewFlag() bool     { return o.flag != "" && o.view }
 
 // isSwitch reports whether the option is on or off.
 func (o *option) isSwitch() bool {

@@ -164,3 +164,24 @@ func TestReadme(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeView holds what README.md says about the flags of view against the table.
+func TestReadmeView(t *testing.T) {
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flags []string
+	for i := range options {
+		if o := &options[i]; o.isViewFlag() && o.short != "" {
+			flags = append(flags, "`-"+o.short+"`")
+		} else if o.isViewFlag() {
+			flags = append(flags, "`--"+o.flag+"`")
+		}
+	}
+	last := len(flags) - 1
+	want := "`view` has the flags " + strings.Join(flags[:last], ", ") + " and " + flags[last] + "."
+	if !strings.Contains(strings.ReplaceAll(string(data), "\n", " "), want) {
+		t.Errorf("README.md should say: %s", want)
+	}
+}

@@ -2,7 +2,6 @@ package change
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -25,49 +24,64 @@ type Shape interface {
 // order), or else if they are equal. What remains between items that stayed is
 // compared by position.
 func Diff(from, to map[string]any, shape Shape) []Change {
-	d := differ{}
-	d.object(nil, from, to, shape)
+	d := differ{path: make(Path, 0, 16)}
+	d.object(from, to, shape)
 	return d.changes
 }
 
-type differ struct{ changes []Change }
+// differ collects changes. path leads to the values that it compares.
+type differ struct {
+	path    Path
+	changes []Change
+}
 
-func (d *differ) value(path Path, from, to any, shape Shape) {
-	if Equal(from, to) {
-		return
-	}
+func (d *differ) add(c Change) {
+	c.Path = slices.Clone(d.path)
+	d.changes = append(d.changes, c)
+}
+
+// value compares values that are not equal.
+func (d *differ) value(from, to any, shape Shape) {
 	switch from := from.(type) {
 	case map[string]any:
 		if to, ok := to.(map[string]any); ok {
-			d.object(path, from, to, shape)
+			d.object(from, to, shape)
 			return
 		}
 	case []any:
 		if to, ok := to.([]any); ok {
-			d.list(path, from, to, shape)
+			d.list(from, to, shape)
 			return
 		}
 	}
-	d.changes = append(d.changes, Change{Path: path, Op: Replace, Old: from, New: to})
+	d.add(Change{Op: Replace, Old: from, New: to})
 }
 
-func (d *differ) object(path Path, from, to map[string]any, shape Shape) {
-	for _, key := range unionKeys(from, to) {
+func (d *differ) object(from, to map[string]any, shape Shape) {
+	for _, key := range differingKeys(from, to) {
+		d.path = append(d.path, Key(key))
 		before, had := from[key]
 		after, has := to[key]
 		switch {
 		case !has:
-			d.changes = append(d.changes, Change{Path: path.Key(key), Op: Remove, Old: before})
+			d.add(Change{Op: Remove, Old: before})
 		case !had:
-			d.changes = append(d.changes, Change{Path: path.Key(key), Op: Add, New: after})
+			d.add(Change{Op: Add, New: after})
 		default:
-			d.value(path.Key(key), before, after, field(shape, key))
+			d.value(before, after, field(shape, key))
 		}
+		d.path = d.path[:len(d.path)-1]
 	}
 }
 
-func unionKeys(a, b map[string]any) []string {
-	keys := slices.AppendSeq(make([]string, 0, len(a)+len(b)), maps.Keys(a))
+// differingKeys returns the keys under which two maps do not hold the same, sorted.
+func differingKeys(a, b map[string]any) []string {
+	var keys []string
+	for key, value := range a {
+		if other, ok := b[key]; !ok || !Equal(value, other) {
+			keys = append(keys, key)
+		}
+	}
 	for key := range b {
 		if _, ok := a[key]; !ok {
 			keys = append(keys, key)
@@ -77,7 +91,7 @@ func unionKeys(a, b map[string]any) []string {
 	return keys
 }
 
-func (d *differ) list(path Path, from, to []any, shape Shape) {
+func (d *differ) list(from, to []any, shape Shape) {
 	pairs := Align(from, to, shape)
 	kept := make([]bool, len(from))
 	for _, i := range pairs {
@@ -87,26 +101,35 @@ func (d *differ) list(path Path, from, to []any, shape Shape) {
 	}
 	for i := len(from) - 1; i >= 0; i-- {
 		if !kept[i] {
-			d.changes = append(d.changes, Change{Path: path.Index(i), Op: Remove, Old: from[i]})
+			d.addItem(i, Change{Op: Remove, Old: from[i]})
 		}
 	}
-	d.moves(path, pairs, kept)
+	d.moves(pairs, kept)
 	for j, i := range pairs {
 		if i < 0 {
-			d.changes = append(d.changes, Change{Path: path.Index(j), Op: Add, New: to[j]})
+			d.addItem(j, Change{Op: Add, New: to[j]})
 		}
 	}
 	for j, i := range pairs {
-		if i >= 0 {
-			d.value(path.Index(j), from[i], to[j], item(shape))
+		if i >= 0 && !Equal(from[i], to[j]) {
+			d.path = append(d.path, Index(j))
+			d.value(from[i], to[j], item(shape))
+			d.path = d.path[:len(d.path)-1]
 		}
 	}
+}
+
+// addItem adds a change of the item at index i.
+func (d *differ) addItem(i int, c Change) {
+	d.path = append(d.path, Index(i))
+	d.add(c)
+	d.path = d.path[:len(d.path)-1]
 }
 
 // moves brings the items that stay into their new order. The longest run that is
 // in order already stays where it is; each of the others is put behind the item
 // that it is to follow.
-func (d *differ) moves(path Path, pairs []int, kept []bool) {
+func (d *differ) moves(pairs []int, kept []bool) {
 	var current, wanted []int
 	for i := range kept {
 		if kept[i] {
@@ -134,7 +157,7 @@ func (d *differ) moves(path Path, pairs []int, kept []bool) {
 		}
 		current = slices.Insert(current, at, i)
 		if from != at {
-			d.changes = append(d.changes, Change{Path: path.Index(at), Op: Move, From: from})
+			d.addItem(at, Change{Op: Move, From: from})
 		}
 	}
 }

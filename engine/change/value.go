@@ -1,5 +1,7 @@
 package change
 
+import "reflect"
+
 // Equal reports whether two values are the same. Numbers are equal only in the
 // same type: 1 is not 1.0, as in CEL and in a JSON Patch test.
 func Equal(a, b any) bool {
@@ -8,6 +10,9 @@ func Equal(a, b any) bool {
 		b, ok := b.(map[string]any)
 		if !ok || len(a) != len(b) {
 			return false
+		}
+		if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+			return true // what a change did not touch is often shared
 		}
 		for key, value := range a {
 			other, ok := b[key]
@@ -20,6 +25,9 @@ func Equal(a, b any) bool {
 		b, ok := b.([]any)
 		if !ok || len(a) != len(b) {
 			return false
+		}
+		if len(a) == 0 || &a[0] == &b[0] {
+			return true
 		}
 		for i := range a {
 			if !Equal(a[i], b[i]) {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -43,12 +44,8 @@ func (u *unit) window(root int) window {
 
 // rootOf is the root of the unit's document that holds the node at index i.
 func (u *unit) rootOf(i int) int {
-	for _, root := range u.roots {
-		if root <= i && i < int(u.tape.nodes[root].next) {
-			return root
-		}
-	}
-	return i
+	after, _ := slices.BinarySearch(u.roots, i+1)
+	return u.roots[after-1]
 }
 
 // itemWindow is the window on an item of a list.

@@ -106,7 +106,7 @@ func (e *editor) setEntry(m int, name string, list []any) {
 	at := slices.IndexFunc(entries, func(en entry) bool { return en.name == name })
 	switch object := map[string]any{name: list}; {
 	case at >= 0 && len(list) > 0:
-		e.edit(entries[at].value, p, list, nil)
+		e.replace(entries[at].value, p, list)
 	case at >= 0 && p.flow:
 		e.removeFlow(entries, []int{at})
 	case at >= 0:

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	yamlv3 "go.yaml.in/yaml/v3"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -136,6 +136,13 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	if len(u.roots) == 1 && u.tape.nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
 		return
 	}
+	if len(u.aside) > 0 {
+		for _, item := range u.items {
+			compareUnit(t, s, item, found)
+		}
+		return
+	}
+	text = strings.Repeat(" ", u.column) + text
 	want, err := oracle(text, yaml.YAMLToJSONStrict)
 	if len(u.roots) == 1 {
 		if err != nil && u.rewritten != nil { // it has the keys of merges twice
@@ -172,8 +179,8 @@ func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 // hasTrailingText reports whether text goes on behind its first document, which
 // sigs.k8s.io/yaml does not look at.
 func hasTrailingText(text string) bool {
-	var n yamlv3.Node
-	d := yamlv3.NewDecoder(strings.NewReader(text))
+	var n kyaml.Node
+	d := kyaml.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&n); err != nil {
 		return true
 	}

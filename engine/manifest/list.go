@@ -12,6 +12,11 @@ func (r *reader) list() {
 	s := r.stream
 	single := len(s.units) == 1 && len(s.units[0].roots) == 1
 	for _, u := range s.units {
+		if len(u.aside) > 0 && !r.isListed(u, single) {
+			u.roots = nil
+			r.scan.failed, r.scan.failedAt = u.aside[0].why, u.aside[0].at
+			r.rewrite(u, false)
+		}
 		for _, root := range u.roots {
 			d := &Document{unit: u, root: root, window: u.window(root)}
 			if single && isResourceList(u.tape, root) {
@@ -30,21 +35,33 @@ func (r *reader) list() {
 	}
 }
 
+// listOf returns the index of the items of the list at a root, or -1 if it is no list
+// but an object. The items of a typed list may leave out what the list says (implied).
+func (t *tape) listOf(root int) (items int, implied map[string]string) {
+	kind, version := t.lookupString(root, "kind"), t.lookupString(root, "apiVersion")
+	items = t.lookup(root, "items")
+	switch {
+	case kind == "List" && version == "v1":
+		return max(items, 0), nil
+	case strings.HasSuffix(kind, "List") && items >= 0 && t.nodes[items].kind.isSequence() && t.lookupString(root, "metadata", "name") == "":
+		return items, map[string]string{"apiVersion": version, "kind": strings.TrimSuffix(kind, "List")}
+	}
+	return -1, nil
+}
+
+// isListed reports whether the items of u become documents.
+func (r *reader) isListed(u *unit, single bool) bool {
+	if len(u.roots) == 0 {
+		return true // refused already
+	}
+	items, _ := u.tape.listOf(u.roots[0])
+	return items >= 0 || single && isResourceList(u.tape, u.roots[0])
+}
+
 // expand adds a document, or the items of one that is a list.
 func (r *reader) expand(d *Document) {
-	t := d.unit.tape
-	kind := t.lookupString(d.root, "kind")
-	items := t.lookup(d.root, "items")
-	if kind == "List" && t.lookupString(d.root, "apiVersion") == "v1" {
-		r.items(d, nil)
-		return
-	}
-	if strings.HasSuffix(kind, "List") && items >= 0 && t.nodes[items].kind.isSequence() && t.lookupString(d.root, "metadata", "name") == "" {
-		// The items of a typed list may leave out what the list says.
-		r.items(d, map[string]string{
-			"apiVersion": t.lookupString(d.root, "apiVersion"),
-			"kind":       strings.TrimSuffix(kind, "List"),
-		})
+	if items, implied := d.unit.tape.listOf(d.root); items >= 0 {
+		r.items(d, implied)
 		return
 	}
 	d.unit.docs = append(d.unit.docs, d)
@@ -68,17 +85,45 @@ func (r *reader) items(d *Document, implied map[string]string) {
 	for item := items + 1; item < int(t.nodes[items].next); item = int(t.nodes[item].next) {
 		path := at.Index(index)
 		index++
+		if t.nodes[item].kind == opaque {
+			r.itemAside(d.unit, item, implied)
+			continue
+		}
 		it := &Document{unit: d.unit, root: item, at: path, window: itemWindow(t, items, item), column: int(t.nodes[items].column)}
 		if !t.nodes[item].kind.isMap() {
 			r.refuseAt(it.positionOf(item, path), badItem)
 			continue
 		}
-		for _, name := range [...]string{"apiVersion", "kind"} {
-			if value := implied[name]; value != "" {
-				it.implied = append(it.implied, [2]string{name, value})
-			}
-		}
+		it.imply(implied)
 		r.expand(it)
+	}
+}
+
+// imply notes what a list says of its item.
+func (d *Document) imply(implied map[string]string) {
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		if value := implied[name]; value != "" {
+			d.implied = append(d.implied, [2]string{name, value})
+		}
+	}
+}
+
+// itemAside reads an item that the scanner has set aside, as a unit of its own.
+func (r *reader) itemAside(u *unit, item int, implied map[string]string) {
+	n := &u.tape.nodes[item]
+	own := &unit{stream: u.stream, start: int(n.start), end: u.tape.nextLine(int(n.end)), column: int(n.column)}
+	for _, p := range u.aside {
+		if own.start <= p.at && p.at <= own.end {
+			r.scan.failed, r.scan.failedAt = p.why, p.at
+			break
+		}
+	}
+	u.items = append(u.items, own)
+	r.rewrite(own, false)
+	for _, root := range own.roots {
+		d := &Document{unit: own, root: root, window: own.window(root)}
+		d.imply(implied)
+		r.expand(d)
 	}
 }
 
@@ -128,7 +173,7 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 		return fmt.Errorf("writing results: %w", err)
 	}
 	t := l.unit.tape
-	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak())}
+	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak()), tidy: true}
 	e.setEntry(l.root, "results", list)
 	l.unit.results = e.splices
 	return nil

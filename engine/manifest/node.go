@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
@@ -34,8 +34,9 @@ type rewritten struct {
 // a text and a tape of its own. What the scanner has found explains why the library
 // cannot read the document either.
 func (r *reader) rewrite(u *unit, isOdd bool) {
-	text := r.stream.text[u.start:u.end]
+	text := strings.Repeat(" ", u.column) + r.stream.text[u.start:u.end]
 	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
+	w.lines[0] -= u.column
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
@@ -62,6 +63,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	}
 	switch {
 	case slices.ContainsFunc(x.problems, func(p nodeProblem) bool { return p.why < booleanKey }):
+	case w.root.Kind == yaml.ScalarNode && nodeValue(w.root) == nil:
 	case w.root.Kind != yaml.MappingNode:
 		r.refuseAt(w.at(w.root), notObject)
 	default:
@@ -72,6 +74,57 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		}
 		u.roots, u.rewritten = []int{0}, w
 	}
+}
+
+// scanApart scans the document of u once more, setting aside the items of a list that
+// the scanner fails on. It fails as before if that does not help, or if these items
+// do not stand for themselves.
+func (r *reader) scanApart(u *unit) (root int, ok bool) {
+	s := &r.scan
+	base, failed, at := len(s.nodes), s.failed, s.failedAt
+	s.problems, s.aside, s.apart = nil, nil, failed != tooDeep
+	root, ok = s.document(u.start, u.end)
+	s.apart = false
+	for i := base; ok && i < len(s.nodes); i++ {
+		if n := &s.nodes[i]; n.kind == opaque {
+			_, err := parseNodes(strings.Repeat(" ", int(n.column)) + s.text[n.start:n.end])
+			ok = err == nil || !strings.Contains(err.Error(), "unknown anchor")
+		}
+	}
+	if !ok || len(s.aside) == 0 {
+		s.nodes = s.nodes[:base]
+		s.failed, s.failedAt = failed, at
+		return -1, false
+	}
+	u.aside = s.aside
+	return root, true
+}
+
+// inList is the splice that puts the new text of an item of a list in its place.
+func (u *unit) inList(text string) splice {
+	source := u.stream.text
+	first := firstToken(source, u.start, u.end)
+	column := max(first-strings.LastIndexByte(source[:first], '\n')-1, u.column+1)
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		switch {
+		case out.Len() == 0:
+			out.WriteString(strings.Repeat(" ", column-u.column))
+		case strings.Trim(line, "\r\n") != "":
+			out.WriteString(strings.Repeat(" ", column))
+		}
+		out.WriteString(line)
+	}
+	return splice{start: u.start, end: u.end, text: out.String(), tidy: endsInBlockScalar(text)}
+}
+
+func endsInBlockScalar(text string) bool {
+	s := scanner{text: text}
+	if _, ok := s.document(0, len(text)); !ok || len(s.nodes) == 0 {
+		return false
+	}
+	last := s.nodes[len(s.nodes)-1].kind
+	return last == literal || last == folded
 }
 
 // parseNodes reads one document, whose last line is taken to be ended. The library
@@ -159,11 +212,12 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 		}
 	}()
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(st.step)
+	lists := yaml.WideSequenceStyle
 	if st.compact {
-		encoder.CompactSeqIndent()
+		lists = yaml.CompactSequenceStyle
 	}
+	encoder := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: lists})
+	encoder.SetIndent(st.step)
 	if err := encoder.Encode(document); err != nil {
 		return "", err
 	}
@@ -357,7 +411,7 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 }
 
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == yaml.MergeTag)
 }
 
 // merge sets the entries of the map, or the list of maps, that a merge key has.

@@ -20,6 +20,7 @@ const (
 	blockSequence
 	flowMap
 	flowSequence
+	opaque // an item of a list that is left to the library
 )
 
 func (k kind) isScalar() bool   { return k < blockMap }
@@ -41,8 +42,8 @@ const (
 type node struct {
 	kind  kind
 	marks uint8
-	// column is where the entries of a block collection or the lines of a block
-	// scalar start, counted in bytes from 0.
+	// column is where the entries of a block collection, the lines of a block scalar
+	// or the text of what is opaque start, counted in bytes from 0.
 	column int32
 	// lead is where the indicator before the node stands: behind the colon of its
 	// key, or on the dash of its item. Keys, the root and what stands in flow
@@ -73,6 +74,12 @@ type scanner struct {
 	failedAt int
 	problems []problem
 	seen     map[string]struct{}
+
+	// apart says that an item under the root's key "items" that cannot be scanned is
+	// passed over; aside tells why each was. inItems says that the value of that key
+	// comes next.
+	apart, inItems bool
+	aside          []problem
 }
 
 // A problem is a reason to refuse a document that is well formed, or to warn.
@@ -207,6 +214,10 @@ func (s *scanner) blockValue(parent int) bool {
 // first key.
 func (s *scanner) mapping(m, column int) bool {
 	for {
+		if s.apart {
+			key := s.nodes[len(s.nodes)-1]
+			s.inItems = s.depth == 1 && s.text[key.start:key.end] == "items"
+		}
 		s.pos++
 		if !s.mapValue(column) {
 			return false
@@ -321,8 +332,10 @@ func (s *scanner) absent(at int) {
 // sequence scans the block sequence that starts at the current dash.
 func (s *scanner) sequence(column int) bool {
 	q := s.open(blockSequence, column)
+	apart, depth := s.inItems, s.depth
+	s.inItems = false
 	for {
-		lead, at := s.pos, len(s.nodes)
+		lead, at, problems := s.pos, len(s.nodes), len(s.problems)
 		s.pos++
 		for s.peek(s.pos) == ' ' {
 			s.pos++
@@ -330,7 +343,7 @@ func (s *scanner) sequence(column int) bool {
 		ok := true
 		switch c := s.peek(s.pos); {
 		case c == '\t':
-			return s.fail(s.pos, tabIndentation)
+			ok = s.fail(s.pos, tabIndentation)
 		case c != 0 && c != '\n' && c != '\r' && c != '#':
 			ok = s.block(column)
 		case s.token() && s.pos-s.line > column:
@@ -338,7 +351,10 @@ func (s *scanner) sequence(column int) bool {
 		default:
 			s.absent(lead + 1)
 		}
-		if !ok {
+		if !ok && apart && s.failed != tooDeep {
+			s.depth, s.nodes, s.problems = depth, s.nodes[:at], s.problems[:problems]
+			s.setAside(lead, column)
+		} else if !ok {
 			return false
 		}
 		s.nodes[at].lead = int32(lead)
@@ -357,6 +373,26 @@ func (s *scanner) sequence(column int) bool {
 	}
 	s.close(q)
 	return true
+}
+
+// setAside passes over the item whose dash is at lead, up to the next line that is
+// not indented deeper than the dash.
+func (s *scanner) setAside(lead, column int) {
+	s.aside = append(s.aside, problem{s.failedAt, s.failed})
+	s.failed = none
+	n := node{kind: opaque, column: int32(column + 1), start: int32(lead + 1), end: int32(s.lineEnd(lead))}
+	i := s.nextLine(lead)
+	for ; i < s.end; i = s.nextLine(i) {
+		line := s.text[i:s.lineEnd(i)]
+		if text := strings.TrimLeft(line, " "); text == "" {
+			continue
+		} else if len(line)-len(text) <= column {
+			break
+		}
+		n.end = int32(i + len(line))
+	}
+	s.add(n)
+	s.pos, s.line = i, i
 }
 
 // inline scans a value that stands on the line of its key, where no block

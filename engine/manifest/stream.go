@@ -4,9 +4,10 @@
 // The bytes of a stream are kept. A scanner lays the text of every document out on
 // a tape of offsets; values are built from it when asked for, and an edit is a
 // splice in the text. YAML that the scanner does not understand (anchors and
-// aliases, tags, complex keys, …) goes, for that document alone, through the nodes
-// of go.yaml.in/yaml/v3, which are kyaml's: the document is rewritten without what
-// the scanner lacks, and that text stands in its place once it is edited.
+// aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
+// nodes: the document is rewritten without what the scanner lacks, and that text
+// stands in its place once it is edited. So does an item of a list, while the others
+// keep their text.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
@@ -64,6 +65,11 @@ type unit struct {
 	rewritten *rewritten
 	docs      []*Document
 	results   []splice
+	// items are the items of a list that the scanner has set aside, and aside is why.
+	items []*unit
+	aside []problem
+	// column is how many columns stand before the text of an item on its first line.
+	column int
 }
 
 // Read splits data into documents. name is how positions name the file, "-" for
@@ -119,6 +125,11 @@ func (u *unit) edited() (string, bool) {
 	var all []splice
 	for _, d := range u.docs {
 		all = append(all, d.splices...)
+	}
+	for _, item := range u.items {
+		if text, changed := item.edited(); changed {
+			all = append(all, item.inList(text))
+		}
 	}
 	if all = append(all, u.results...); len(all) == 0 {
 		return "", false
@@ -396,6 +407,9 @@ func (r *reader) yamlUnit(u *unit) {
 	}
 	if !isOdd {
 		root, ok := r.scan.document(u.start, u.end)
+		if !ok {
+			root, ok = r.scanApart(u)
+		}
 		if ok && root >= 0 {
 			r.accept(u, root)
 		}
@@ -412,9 +426,12 @@ func (r *reader) yamlUnit(u *unit) {
 }
 
 // accept takes the root that the scanner has found, or refuses it for what is
-// wrong with it.
+// wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
 	t := &tape{text: r.scan.text, nodes: r.scan.nodes}
+	if t.equals(root, nil) {
+		return
+	}
 	if !t.nodes[root].kind.isMap() {
 		r.refuse(int(t.nodes[root].start), notObject)
 		return

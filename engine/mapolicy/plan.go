@@ -39,10 +39,15 @@ var unreached = map[gvk.Resource]bool{
 	{Group: group, Resource: "mutatingadmissionpolicybindings"}:            true,
 }
 
+// Hides reports whether an API server hides the objects of a kind from policies.
+func Hides(kind *schema.Kind) bool {
+	return unreached[gvk.Resource{Group: kind.Group, Resource: kind.Resource}]
+}
+
 // Plan implements policy.Program.
 func (p *program) Plan(r *policy.Request) policy.Plan {
 	var plan policy.Plan
-	if unreached[gvk.Resource{Group: r.Kind.Group, Resource: r.Kind.Resource}] {
+	if Hides(r.Kind) {
 		return plan
 	}
 	for _, d := range p.definitions {

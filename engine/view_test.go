@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// TestViewIsWhatRunShows runs the recorded cases: what View shows of a manifest is what
+// the policies of Run see.
+func TestViewIsWhatRunShows(t *testing.T) {
+	files, err := filepath.Glob("testdata/recorded/*/manifests/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded cases (%v)", err)
+	}
+	compared := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var policies []*manifest.Stream
+		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "../policies/*.yaml"))
+		for _, path := range paths {
+			policies = append(policies, readFile(t, path))
+		}
+		set, _ := Compile(policies, nil, recordedRequest)
+		if set == nil {
+			continue // a case of refused policies
+		}
+		stream, _ := manifest.Read(file, text)
+		run := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
+		stream, _ = manifest.Read(file, text)
+		view := View([]*manifest.Stream{stream}, policies, recordedRequest)
+		if view.Failed() || len(view.Manifests) != len(run.Manifests) {
+			t.Fatalf("%s: %v", file, view.Diagnostics)
+		}
+		for i, m := range run.Manifests {
+			if m.Before == nil {
+				continue // no policy is about it
+			}
+			compared++
+			if got := view.Manifests[i].Before; !change.Equal(got, m.Before) {
+				t.Errorf("%s: %s: got\n%s\nwant\n%s", file, m.ID, manifest.YAML(got), manifest.YAML(m.Before))
+			}
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+func readFile(t testing.TB, path string) *manifest.Stream {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, diagnostics := manifest.Read(path, text)
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	return stream
+}

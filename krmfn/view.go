@@ -1,0 +1,51 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// view prints manifests as policies see them.
+func (p *Process) view(_ context.Context, given arguments) int {
+	var c config
+	given.apply(&c)
+	f := &files{process: p}
+	manifests := f.stream(given.operands, c.allowEmpty)
+	surroundings := f.set().manifests(c.context.paths)
+	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	a := &admission{diagnostics: f.diagnostics}
+	if !source.HasErrors(a.diagnostics) {
+		a.outcome = engine.View(manifests, surroundings, c.engine)
+		a.add(a.outcome.Diagnostics...)
+		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.allowEmpty {
+			a.add(source.Errorf(source.Position{}, "empty-stream", "policies see none of the manifests in the input").
+				With("what is left out, and why, is said below; allow it with --allow-empty"))
+		}
+	}
+	p.report(a.diagnostics, noOutput)
+	if a.status() != exitDone {
+		return a.status()
+	}
+	return p.emit(views(a.outcome, c.output), exitDone)
+}
+
+// views prints the views of an outcome.
+func views(outcome *engine.Outcome, format string) []byte {
+	var b bytes.Buffer
+	for i, m := range outcome.Manifests {
+		switch {
+		case format == "json":
+			b.Write(manifest.JSON(m.Before))
+			b.WriteByte('\n')
+			continue
+		case i > 0:
+			b.WriteString("---\n")
+		}
+		b.Write(manifest.YAML(m.Before))
+	}
+	return b.Bytes()
+}
