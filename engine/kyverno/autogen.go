@@ -47,7 +47,7 @@ func autogen(d *definition, spec node, written []*rule) []*rule {
 	}
 	var generated []*rule
 	for _, r := range written {
-		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() {
+		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() || r.mutate().at("targets").given() {
 			continue
 		}
 		if len(selectors) > 0 {
@@ -147,7 +147,6 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		}
 	}
 	if m, ok := root["mutate"].(map[string]any); ok {
-		delete(m, "targets")
 		wrapPatches(m, template)
 	}
 	path := "request.object." + strings.Join(template, ".")

@@ -117,25 +117,30 @@ func (s *scope) variable(e *entry) (any, error) {
 }
 
 func (s *scope) variableValue(e *entry) (any, error) {
-	var path string
-	if n := e.body.at("jmesPath"); n.given() {
-		var err error
-		if path, err = s.text(e, n); err != nil {
-			return nil, err
-		}
-	}
 	n := e.body.at("value")
-	if !n.given() {
-		if path == "" {
-			return nil, nil
-		}
-		return s.query(path)
-	}
 	value, err := s.substitute(n.value, e.rule.substitution(n.path))
-	if err != nil || path == "" {
+	written := e.body.at("jmesPath")
+	if err != nil || !written.given() {
 		return value, err
 	}
-	expression, err := s.compile(path)
+	path, err := s.text(e, written)
+	if err != nil {
+		return nil, err
+	}
+	if n.given() {
+		value, err = s.search(path, value)
+	} else {
+		value, err = s.query(path)
+	}
+	if err != nil {
+		err = explain(path, err, path != written.text())
+	}
+	return value, err
+}
+
+// search evaluates an expression on a value.
+func (s *scope) search(text string, value any) (any, error) {
+	expression, err := s.compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +163,9 @@ func (s *scope) configMap(e *entry) (any, error) {
 		return nil, err
 	}
 	if object == nil {
+		if s.isSecret() {
+			return nil, errors.New("the ConfigMap is not in the input; give it as context")
+		}
 		return nil, fmt.Errorf("there is no ConfigMap %s/%s in the input; give it as context", namespace, name)
 	}
 	result := map[string]any{"data": map[string]any{}, "metadata": object["metadata"]}

@@ -70,9 +70,28 @@ func (r *reader) definition() *definition {
 	if conditions := spec.at("webhookConfiguration", "matchConditions"); len(conditions.items()) > 0 {
 		r.advise(conditions.path, "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
+	written := r.rules(spec.at("rules"), d)
+	for _, w := range written {
+		r.rule(w)
+	}
+	if source.HasErrors(r.problems) {
+		return d
+	}
+	if len(written) == 0 {
+		r.note(spec.at("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing")
+	}
+	d.rules = autogen(d, spec, written)
+	for _, compiled := range d.rules {
+		compiled.compile()
+	}
+	return d
+}
+
+// rules reads the rules that mutate, and lists the others.
+func (r *reader) rules(n node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
-	for _, n := range r.list(spec.at("rules")) {
+	for _, n := range r.list(n) {
 		if !r.fields(n, ruleFields) {
 			continue
 		}
@@ -86,26 +105,11 @@ func (r *reader) definition() *definition {
 		if n.at("mutate").given() {
 			written = append(written, &rule{definition: d, name: name, root: n})
 		} else {
-			r.notOurs(n, name)
+			r.notOurs(n, "rule "+name+" of policy "+d.key())
 		}
 	}
-	if len(written) == 0 && len(r.problems) == 0 || len(written) == 0 && !hasErrors(r.problems) {
-		r.report(source.Diagnostic{At: r.document.At(spec.at("rules").path), Severity: source.Warning, Code: "policy-not-mutating",
-			Message: "the policy has no mutate rule, so it changes nothing"}, spec.at("rules").path)
-	}
-	for _, w := range written {
-		r.rule(w)
-	}
-	if !hasErrors(r.problems) {
-		d.rules = autogen(d, spec, written)
-		for _, generated := range d.rules {
-			generated.compile()
-		}
-	}
-	return d
+	return written
 }
-
-func hasErrors(ds []source.Diagnostic) bool { return source.HasErrors(ds) }
 
 // choice reports a string that is none of those allowed.
 func (r *reader) choice(n node, allowed ...string) {
@@ -118,12 +122,11 @@ func (r *reader) choice(n node, allowed ...string) {
 func (r *reader) notOurs(n node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.at(kind).given() {
-			r.report(source.Diagnostic{At: r.document.At(n.path), Severity: source.Info, Code: "rule-not-mutating",
-				Message: "rule " + name + " is a " + kind + " rule, which does not change the object, so it is left alone"}, n.path)
+			r.note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change the object, so it is left alone")
 			return
 		}
 	}
-	r.advise(n.path, "rule "+name+" does nothing", "give it a mutate block")
+	r.advise(n.path, name+" does nothing", "give it a mutate block")
 }
 
 // rule checks a rule as the user wrote it.
@@ -160,8 +163,8 @@ func (r *reader) rule(w *rule) {
 		r.advise(m.path, "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for i, entry := range r.list(m.at("foreach")) {
-		r.foreach(entry, i)
+	for _, entry := range r.list(m.at("foreach")) {
+		r.foreach(entry)
 	}
 }
 
@@ -185,7 +188,7 @@ func (r *reader) patches(n node) {
 }
 
 // foreach checks an entry of foreach.
-func (r *reader) foreach(n node, _ int) {
+func (r *reader) foreach(n node) {
 	if !r.fields(n, foreachFields) {
 		return
 	}
@@ -210,7 +213,7 @@ func (r *reader) foreach(n node, _ int) {
 		r.advise(n.path, "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
-	for i, entry := range r.list(n.at("foreach")) {
-		r.foreach(entry, i)
+	for _, entry := range r.list(n.at("foreach")) {
+		r.foreach(entry)
 	}
 }

@@ -26,6 +26,8 @@
 //     them into the object)
 //   - a rule generated for pod controllers keeps nested foreach and order (Kyverno:
 //     the pod template is deleted; order is lost)
+//   - a rule with mutate.targets is not generated for pod controllers (Kyverno: it is,
+//     without the targets, and patches the controllers)
 //   - empty maps of a patch are written (Kyverno drops them)
 //   - an item of a patch that fits several items of a list, and directives other than
 //     $patch, are errors (Kyverno ignores the item, and writes the directives)

@@ -84,6 +84,11 @@ func (r *reader) report(d source.Diagnostic, path change.Path) {
 	r.problems = append(r.problems, d)
 }
 
+// note adds a message that is no error about the field at n.
+func (r *reader) note(n node, severity source.Severity, code, text string) {
+	r.report(source.Diagnostic{At: r.document.At(n.path), Severity: severity, Code: code, Message: text}, n.path)
+}
+
 // excerpt is the line at a position, with a caret below the place.
 func excerpt(d *manifest.Document, at source.Position) string {
 	line := d.Line(at)

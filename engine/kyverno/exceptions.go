@@ -9,12 +9,15 @@ import (
 // exception is a PolicyException.
 type exception struct {
 	name  string
-	rules []struct {
-		policy string
-		rules  []string
-	}
+	rules []exceptedRules
 	match filter
 	spec  node
+}
+
+// exceptedRules are rules of one policy.
+type exceptedRules struct {
+	policy string
+	names  []string
 }
 
 // exception reads a PolicyException.
@@ -26,10 +29,7 @@ func (r *reader) exception() *exception {
 	}
 	for _, n := range r.list(x.spec.at("exceptions")) {
 		if r.fields(n, []string{"policyName", "ruleNames"}) {
-			x.rules = append(x.rules, struct {
-				policy string
-				rules  []string
-			}{n.at("policyName").text(), r.strings(n.at("ruleNames"))})
+			x.rules = append(x.rules, exceptedRules{n.at("policyName").text(), r.strings(n.at("ruleNames"))})
 		}
 	}
 	r.filter(x.spec.at("match"), true)
@@ -41,7 +41,7 @@ func (r *reader) exception() *exception {
 // concerns reports whether the exception is about a rule.
 func (x *exception) concerns(r *rule) bool {
 	for _, named := range x.rules {
-		if named.policy == r.key() && slices.ContainsFunc(named.rules, func(name string) bool { return wildcard.Match(name, r.name) }) {
+		if named.policy == r.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
 			return true
 		}
 	}

@@ -81,6 +81,8 @@ func (s *scope) patch(r *rule, n node, object map[string]any, t *schema.Type, se
 		patched, err = patchJSON(object, value)
 	}
 	switch {
+	case err != nil && s.isSecret() && !change.Equal(value, patch.value):
+		return nil, "", &patchError{patch.path, errors.New("the patch, with the values of its variables, cannot be carried out")}
 	case err != nil:
 		return nil, "", &patchError{patch.path, err}
 	case reason != "":
@@ -225,7 +227,7 @@ func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 		}
 		elements, err := s.query(entry.at("list").text())
 		if err != nil {
-			return &substituteError{entry.at("list").path, err}
+			return &substituteError{entry.at("list").path, explain(entry.at("list").text(), err, false)}
 		}
 		list, ok := elements.([]any)
 		if !ok {

@@ -71,6 +71,7 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 		object := r.Object
 		for _, d := range w.definitions {
 			applied := false
+			e.original = object
 			for _, rule := range d.rules {
 				for _, step := range e.run(rule, object, applied && d.one) {
 					if step.Object != nil {
@@ -121,6 +122,8 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 		step := r.skipped(path, reason)
 		return nil, &step
 	}
+	e.rule = r
+	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
 		return skip(r.root.at("match").path, reason)

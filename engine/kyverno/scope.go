@@ -1,8 +1,6 @@
 package kyverno
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 var (
 	namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 	configMapKind = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
+	secretKind    = gvk.Kind{Version: "v1", Kind: "Secret"}
 )
 
 // evaluation is the state of the program on one request.
@@ -25,13 +24,18 @@ type evaluation struct {
 	request   *policy.Request
 	operation string
 	user      userInfo
-	compiled  map[string]*jmespath.Expression
+	// original is the object as the first rule of the policy found it, whose images
+	// there is a variable for.
+	original map[string]any
+	// rule is the one that is being run.
+	rule     *rule
+	compiled map[string]*jmespath.Expression
 	// steps counts evaluations of foreach elements, which are bounded.
 	steps int
 }
 
 func (p *program) evaluate(r *policy.Request) *evaluation {
-	e := &evaluation{program: p, request: r, operation: string(r.Operation), compiled: map[string]*jmespath.Expression{}}
+	e := &evaluation{program: p, request: r, operation: string(r.Operation), original: r.Object, compiled: map[string]*jmespath.Expression{}}
 	e.user = p.user
 	e.user.name, e.user.uid, e.user.groups = r.User.Name, r.User.UID, r.User.Groups
 	return e
@@ -57,8 +61,8 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 		return nil
 	}
 	if !known {
-		e.request.Warn(source.Warningf(source.Position{}, "namespace-assumed",
-			"a policy selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", name).
+		e.request.Warn(source.Warningf(e.rule.at(e.rule.root.path), "namespace-assumed",
+			"policy %s selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), name).
 			With("give the Namespace object as context"))
 	}
 	labels, _ := change.Keys("metadata", "labels").Get(object)
@@ -87,14 +91,18 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
 	}
 	if hasImages[e.request.Kind.Kind.Kind] {
-		s.pending = append(s.pending, &entry{name: "images", images: e.request.Object})
+		s.pending = append(s.pending, &entry{name: "images", images: e.original})
 	}
-	name, _ := change.Keys("metadata", "name").Get(object)
-	text, _ := name.(string)
-	for _, v := range e.values.variables(r, text) {
+	for _, v := range e.values.variables(r, nameOf(object)) {
 		s.give(v.key, v.value)
 	}
 	return s
+}
+
+func nameOf(object map[string]any) string {
+	name, _ := change.Keys("metadata", "name").Get(object)
+	text, _ := name.(string)
+	return text
 }
 
 // requestVariable is the variable request: the fields of an AdmissionRequest.
@@ -185,12 +193,11 @@ func (s *scope) query(text string) (any, error) {
 	if err := s.load(text); err != nil {
 		return nil, err
 	}
-	result, err := s.env.Search(expression, s.vars)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", text, err)
-	}
-	return result, nil
+	return s.env.Search(expression, s.vars)
 }
+
+// isSecret reports whether messages must hold no values.
+func (e *evaluation) isSecret() bool { return e.request.Kind.Kind == secretKind }
 
 // load loads the entries that an expression names, in the order in which they are
 // defined. While one is loaded, its name means what it did before.
@@ -232,12 +239,6 @@ func names(text, name string) bool {
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
-}
-
-// isMissing reports whether an error is about a key that does not exist.
-func isMissing(err error) bool {
-	var missing jmespath.NotFoundError
-	return errors.As(err, &missing)
 }
 
 func list(texts []string) []any {

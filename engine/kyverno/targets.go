@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jmespath"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -67,7 +66,7 @@ func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed 
 			}
 		}
 		if !found {
-			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.path, "the target "+selector.String()+" is not in the input")})
+			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.path, "the target "+describeTarget(n)+" is not in the input")})
 		}
 	}
 	return all
@@ -80,11 +79,11 @@ type targetSelector struct {
 	labels               map[string]any
 }
 
-// String names the target.
-func (t targetSelector) String() string {
-	text := t.kinds.kind
-	for _, part := range []string{t.namespace, t.name} {
-		if part != "" {
+// describeTarget names a target as the policy does.
+func describeTarget(n node) string {
+	text := n.at("kind").text()
+	for _, key := range []string{"namespace", "name"} {
+		if part := n.at(key).text(); part != "" {
 			text += " " + part
 		}
 	}
@@ -145,14 +144,13 @@ func (s *scope) mutateTarget(r *rule, n node, target *policy.Target) []policy.St
 	case len(results) == 0:
 		return []policy.Step{r.skipped(r.mutate().path, reason)}
 	}
-	name, _ := change.Keys("metadata", "name").Get(s.request.Object)
 	var steps []policy.Step
 	for _, result := range results {
 		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
 		if result.element != "" {
 			step.ID.Rule += ", " + result.element
 		}
-		step.ID.Rule += fmt.Sprintf(", triggered by %s %v", s.request.Kind.Kind.Kind, name)
+		step.ID.Rule += fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object))
 		steps = append(steps, step)
 	}
 	return steps

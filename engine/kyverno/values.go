@@ -88,6 +88,17 @@ func (v *values) variables(r *rule, object string) []variable {
 	return all
 }
 
+// operation is the operation of the request for a rule on an object, which the values
+// may change.
+func (v *values) operation(r *rule, object, operation string) string {
+	for _, given := range v.variables(r, object) {
+		if text, ok := given.value.(string); ok && given.key == "request.operation" {
+			operation = text
+		}
+	}
+	return operation
+}
+
 // isNamed reports whether a name is that of the rule, or of the one that it was
 // generated from.
 func (r *rule) isNamed(name string) bool {

@@ -138,7 +138,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 			}
 			value, err := s.query(at.expand(expression))
 			if err != nil {
-				return nil, err
+				return nil, explain(expression, err, round > 0)
 			}
 			if m[4] == 0 && m[5] == len(text) {
 				return value, nil
@@ -157,6 +157,22 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 		}
 	}
 	return escapedVariablePattern.ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
+}
+
+// explain says which expression failed. One that has been made of the values of
+// variables is not repeated: they may be secret.
+func explain(expression string, err error, made bool) error {
+	var missing jmespath.NotFoundError
+	var syntax *jmespath.SyntaxError
+	switch {
+	case !made:
+		return fmt.Errorf("%s: %w", expression, err)
+	case errors.As(err, &missing):
+		return errors.New("an expression with variables in it names a key that is missing")
+	case errors.As(err, &syntax):
+		return errors.New("an expression with variables in it is not JMESPath")
+	}
+	return fmt.Errorf("an expression with variables in it fails: %w", err)
 }
 
 // expand puts the place of the value in place of @.
