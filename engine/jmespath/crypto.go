@@ -46,27 +46,29 @@ func decodeX509(a []any) (any, error) {
 	if block == nil {
 		return nil, errors.New("the string is not PEM")
 	}
-	var decoded, key any
+	var decoded any
+	var key *any
 	switch block.Type {
 	case "CERTIFICATE":
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			return nil, errors.New("the certificate cannot be read")
 		}
-		decoded, key = c, c.PublicKey
+		decoded, key = c, &c.PublicKey
 	case "CERTIFICATE REQUEST":
 		c, err := x509.ParseCertificateRequest(block.Bytes)
 		if err != nil {
 			return nil, errors.New("the certificate request cannot be read")
 		}
-		decoded, key = c, c.PublicKey
+		decoded, key = c, &c.PublicKey
 	default:
 		return nil, errors.New("the PEM block is neither a CERTIFICATE nor a CERTIFICATE REQUEST")
 	}
-	public, ok := key.(*rsa.PublicKey)
+	public, ok := (*key).(*rsa.PublicKey)
 	if !ok {
 		return nil, errors.New("only RSA keys can be decoded")
 	}
+	*key = map[string]any{"N": public.N.String(), "E": public.E} // N is no float64
 	text, err := json.Marshal(decoded)
 	if err != nil {
 		return nil, errors.New("the certificate cannot be written as JSON")
@@ -75,6 +77,5 @@ func decodeX509(a []any) (any, error) {
 	if err := json.Unmarshal(text, &object); err != nil {
 		return nil, errors.New("the certificate cannot be written as JSON")
 	}
-	object["PublicKey"] = map[string]any{"N": public.N.String(), "E": float64(public.E)}
 	return object, nil
 }

@@ -1,7 +1,13 @@
 package jmespath
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -217,5 +223,27 @@ func TestParseImage(t *testing.T) {
 		if err != nil || !change.Equal(got, wanted) {
 			t.Errorf("%s: %v, %v", image, got, err)
 		}
+	}
+}
+
+// TestX509 decodes a certificate made for the test.
+func TestX509(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "web"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	expression, err := Compile("x509_decode(pem).[Subject.CommonName, PublicKey.E, PublicKey.N, SerialNumber]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := testEnv.Search(expression, map[string]any{"pem": certificate})
+	if want := []any{"web", int64(65537), key.N.String(), int64(7)}; err != nil || !change.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 }

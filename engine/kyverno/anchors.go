@@ -44,11 +44,6 @@ func (a anchor) write(key string) string {
 	return string(a) + "(" + key + ")"
 }
 
-// isPatchAnchor reports whether the anchor means anything in a patch.
-func (a anchor) isPatchAnchor() bool {
-	return a == conditionAnchor || a == globalAnchor || a == addAnchor
-}
-
 // hasAnchor reports whether a key anywhere in a value has one of the anchors.
 func hasAnchor(value any, is func(anchor) bool) bool {
 	switch value := value.(type) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
@@ -31,10 +32,10 @@ func (r *reader) context(n node) {
 			r.invalid(item.at("name"), "the field is required")
 		}
 		given := 0
-		for kind, fields := range entryKindFields {
+		for _, kind := range slices.Sorted(maps.Keys(entryKindFields)) {
 			if body := item.at(kind); body.given() {
 				given++
-				r.fields(body, fields)
+				r.fields(body, entryKindFields[kind])
 			}
 		}
 		if given != 1 {

@@ -17,6 +17,8 @@ type reader struct {
 	subject  string
 	root     node
 	problems []source.Diagnostic
+	// quiet says that no lines of the document are quoted: they may be secret.
+	quiet bool
 }
 
 func newReader(d *manifest.Document) *reader {
@@ -80,7 +82,9 @@ func (r *reader) invalid(n node, format string, args ...any) {
 
 func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.subject, path.String()
-	d.Excerpt = excerpt(r.document, d.At)
+	if !r.quiet {
+		d.Excerpt = excerpt(r.document, d.At)
+	}
 	r.problems = append(r.problems, d)
 }
 

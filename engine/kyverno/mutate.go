@@ -272,8 +272,8 @@ func (f *foreach) element(s *scope, entry node, label string, value any, index, 
 		s.vars[name] = jmespath.Input(value)
 		s.vars[fmt.Sprintf("%s%d", name, depth)] = s.vars[name]
 	}
-	for name, value := range s.values.foreach(f.rule, index) {
-		s.give(name, value)
+	for _, v := range s.values.foreach(f.rule, index) {
+		s.give(v.key, v.value)
 	}
 	s.addContext(f.rule, entry.at("context"))
 	f.count++

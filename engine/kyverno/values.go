@@ -29,6 +29,7 @@ func readValues(documents []*manifest.Document) (*values, []source.Diagnostic) {
 	var problems []source.Diagnostic
 	for _, d := range documents {
 		r := newReader(d)
+		r.quiet = true
 		if r.fields(r.root, []string{"apiVersion", "kind", "metadata", "globalValues", "policies", "namespaceSelector", "subresources"}) {
 			v.read(r)
 		}
@@ -106,16 +107,17 @@ func (r *rule) isNamed(name string) bool {
 }
 
 // foreach are the variables for an element of a rule's foreach.
-func (v *values) foreach(r *rule, index int) map[string]any {
-	found := map[string]any{}
+func (v *values) foreach(r *rule, index int) []variable {
+	var found []variable
 	for _, n := range v.policies {
 		if n.at("name").text() != r.definition.name && n.at("name").text() != r.key() {
 			continue
 		}
 		for _, item := range n.at("rules").items() {
-			for key, value := range item.at("foreachValues").object() {
-				if list, ok := value.([]any); ok && index < len(list) && r.isNamed(item.at("name").text()) {
-					found[key] = list[index]
+			lists := item.at("foreachValues").object()
+			for _, key := range slices.Sorted(maps.Keys(lists)) {
+				if list, ok := lists[key].([]any); ok && index < len(list) && r.isNamed(item.at("name").text()) {
+					found = append(found, variable{key, list[index]})
 				}
 			}
 		}
@@ -148,6 +150,7 @@ func readUserInfo(documents []*manifest.Document) (userInfo, []source.Diagnostic
 	var problems []source.Diagnostic
 	for _, d := range documents {
 		r := newReader(d)
+		r.quiet = true
 		if r.fields(r.root, []string{"apiVersion", "kind", "metadata", "roles", "clusterRoles", "userInfo"}) {
 			u.roles = append(u.roles, r.strings(r.root.at("roles"))...)
 			u.clusterRoles = append(u.clusterRoles, r.strings(r.root.at("clusterRoles"))...)
