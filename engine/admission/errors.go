@@ -47,7 +47,7 @@ func (e *ConversionError) Unwrap() []error {
 // wrongType records that a value is not of the type v.
 func (d *decoder) wrongType(v *goValue, in any) (any, bool) {
 	d.problem(FieldError{
-		Problem: fmt.Sprintf("expected %s, got %s", expected(v), actual(in)),
+		Problem: fmt.Sprintf("expected %s, got %s", expected(v), change.Describe(in)),
 		server:  refusal(v, in),
 	})
 	return nil, false
@@ -79,24 +79,6 @@ func expected(v *goValue) string {
 		return "a boolean or a schema"
 	}
 	return "a string"
-}
-
-func actual(in any) string {
-	switch in.(type) {
-	case map[string]any:
-		return "a map"
-	case []any:
-		return "a list"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case int64:
-		return "a whole number"
-	case float64:
-		return "a number with a fraction"
-	}
-	return "null"
 }
 
 // refusal is the reason that k8s.io/apimachinery v0.36.3 gives when it converts an

@@ -47,7 +47,15 @@ var libraries = []struct {
 	}},
 	{since: 27, options: func() []cel.EnvOption { return []cel.EnvOption{library.Authz()} }},
 	{since: 28, options: func() []cel.EnvOption {
-		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), library.Quantity()}
+		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), library.Quantity()}
+	}},
+	// Kubernetes does not say which version of optional types it wants and gets the
+	// newest that its cel-go has: since 1.33 that has first, last and unwrap.
+	{since: 28, until: 32, options: func() []cel.EnvOption {
+		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(1))}
+	}},
+	{since: 32, options: func() []cel.EnvOption {
+		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(2))}
 	}},
 	{since: 29, options: func() []cel.EnvOption {
 		return []cel.EnvOption{

@@ -74,3 +74,23 @@ func CloneObject(object map[string]any) map[string]any {
 	}
 	return copied
 }
+
+// Describe says what kind of value it is, for messages that must not tell the value
+// itself.
+func Describe(value any) string {
+	switch value.(type) {
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a number with a fraction"
+	}
+	return "null"
+}

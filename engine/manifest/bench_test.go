@@ -108,3 +108,13 @@ func BenchmarkSetItems(b *testing.B) {
 	}
 	benchmarkSet(b, list.String())
 }
+
+// The same documents as one line of JSON.
+func BenchmarkSetJSON(b *testing.B) {
+	s, _ := Read("in.yaml", []byte(stream(1000)))
+	items := make([]any, 0, 1000)
+	for _, d := range s.Documents() {
+		items = append(items, d.Object())
+	}
+	benchmarkSet(b, string(JSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})))
+}

@@ -51,7 +51,7 @@ func (u *unit) rootOf(i int) int {
 // itemWindow is the window on an item of a list.
 func itemWindow(t *tape, list, item int) window {
 	n := &t.nodes[item]
-	if n.kind.isFlow() || n.kind.isScalar() {
+	if n.lead < 0 {
 		return window{start: int(n.start), end: int(n.end)}
 	}
 	column := int(t.nodes[list].column)
@@ -61,7 +61,7 @@ func itemWindow(t *tape, list, item int) window {
 // valueWindow is the window on the value of a key in the map at a column.
 func valueWindow(t *tape, value, column int) window {
 	n := &t.nodes[value]
-	if n.kind.isFlow() {
+	if n.lead < 0 {
 		return window{start: int(n.start), end: int(n.end)}
 	}
 	return window{start: int(n.lead), end: skipBlankLines(t.text, t.behind(value, column))}
@@ -154,7 +154,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", d.At(nil), err)
 	}
-	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if wholeFloats && !st.strict {
 		object, _ = asYAML(object).(map[string]any)
 	}
@@ -257,7 +257,7 @@ func asYAML(value any) any {
 // readsAs reports whether the document reads as object with splices carried out.
 func (d *Document) readsAs(splices []splice, object map[string]any) bool {
 	w := d.window
-	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak())
+	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak)
 	scan := scanner{text: text, nodes: make([]node, 0, int(d.unit.tape.nodes[d.root].next)-d.root+32)}
 	root, ok := -1, false
 	if marks := d.unit.tape.nodes[d.root].marks; marks&fromJSON != 0 {

@@ -70,7 +70,7 @@ func (e *editor) replace(i int, p place, to any) {
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
 		// What stands in brackets stays in brackets.
-		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), e.t.indentation(start)))
+		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start))
 		return
 	case p.column < 0:
 		e.replaceRoot(i, to)
@@ -166,11 +166,19 @@ func (e *editor) scalarText(value any, like kind) string {
 	return out.scalar(value, like, false)
 }
 
-// flowText writes a value for a flow collection on a line with an indentation.
-func (e *editor) flowText(value any, like kind, indentation string) string {
+// flowText writes a value for a flow collection on the line of i.
+func (e *editor) flowText(value any, like kind, i int) string {
 	out := emitter{style: e.style}
-	out.flow(value, like, indentation)
+	out.flow(value, like, e.flowIndentation(i))
 	return out.String()
+}
+
+// flowIndentation is the indentation of the line of i, where that matters.
+func (e *editor) flowIndentation(i int) string {
+	if e.tab == "" {
+		return ""
+	}
+	return e.t.indentation(i)
 }
 
 // likeIn is how strings are quoted in the flow value at index i: like it or its first
@@ -216,7 +224,10 @@ func (t *tape) indentation(i int) string {
 
 // startsLine reports whether nothing but white space stands before i on its line.
 func (t *tape) startsLine(i int) bool {
-	return strings.Trim(t.text[t.lineStart(i):i], " \t") == ""
+	for i > 0 && isBlank(t.text[i-1]) {
+		i--
+	}
+	return i == 0 || t.text[i-1] == '\n'
 }
 
 // behind returns where the line behind the value at index i starts, below the
@@ -259,38 +270,49 @@ func commentColumn(line string) (bool, int) {
 }
 
 // styleOf finds how the document at index i is written, from itself or else from
-// the whole tape around root.
+// what is around it, from root on.
 func (t *tape) styleOf(i, root int, lineBreak string) style {
 	st := style{lineBreak: lineBreak, step: 2, compact: true, colon: ": ", comma: ", "}
 	n := &t.nodes[i]
 	st.json, st.strict = n.marks&fromJSON != 0, n.marks&strict != 0
-	if st.json && n.next > int32(i+1) {
+	if !st.json {
+		t.blockStyle(&st, i, root)
+		return st
+	}
+	if n.next == int32(i+1) {
+		i = root
+	}
+	if t.nodes[i].kind == flowMap && t.nodes[i].next > int32(i+1) {
 		st.colon, st.comma = t.flowStyle(i, st)
 		if at := int(t.nodes[i+1].start); t.startsLine(at) {
-			st.tab = strings.TrimPrefix(t.indentation(at), t.indentation(int(n.start)))
-		}
-	}
-	stepKnown, listKnown := false, false
-	for _, from := range [...]int{i, root} {
-		for k := from; k < int(t.nodes[from].next) && !(stepKnown && listKnown); k++ {
-			if t.nodes[k].kind != blockMap {
-				continue
-			}
-			for v := k + 2; v <= int(t.nodes[k].next); v = int(t.nodes[v].next) + 1 {
-				deeper := int(t.nodes[v].column - t.nodes[k].column)
-				switch {
-				case t.nodes[v].kind == blockMap && !stepKnown:
-					st.step, stepKnown = deeper, true
-				case t.nodes[v].kind == blockSequence && !listKnown:
-					st.compact, listKnown = deeper == 0, true
-				}
-				if int(t.nodes[v].next) >= int(t.nodes[k].next) {
-					break
-				}
-			}
+			st.tab = strings.TrimPrefix(t.indentation(at), t.indentation(int(t.nodes[i].start)))
 		}
 	}
 	return st
+}
+
+// blockStyle finds how far maps are indented, and whether the items of lists are.
+func (t *tape) blockStyle(st *style, i, root int) {
+	const enough = 1000 // nodes to look at
+	stepKnown, listKnown := false, false
+	for _, from := range [...]int{i, root} {
+		last := min(int(t.nodes[from].next), from+enough)
+		for m := from; m < last && !(stepKnown && listKnown); m++ {
+			if t.nodes[m].kind != blockMap {
+				continue
+			}
+			for k := m + 1; k < int(t.nodes[m].next); k = int(t.nodes[k+1].next) {
+				value := &t.nodes[k+1]
+				deeper := int(value.column - t.nodes[m].column)
+				switch {
+				case value.kind == blockMap && !stepKnown:
+					st.step, stepKnown = deeper, true
+				case value.kind == blockSequence && !listKnown:
+					st.compact, listKnown = deeper == 0, true
+				}
+			}
+		}
+	}
 }
 
 // flowStyle returns what separates keys from values, and entries, in the flow map

@@ -39,7 +39,7 @@ func (e *editor) addFlow(m int, entries []entry, before int, names []string, to 
 		out := emitter{style: st}
 		out.WriteString(out.scalar(name, like, true))
 		out.WriteString(st.colon)
-		out.flow(to[name], like, e.t.indentation(e.flowStart(entries[before])))
+		out.flow(to[name], like, e.flowIndentation(e.flowStart(entries[before])))
 		e.insertFlow(entries, before, out.String(), st.comma)
 	}
 }
@@ -64,7 +64,7 @@ func (e *editor) editFlowList(q int, p place, to []any, shape change.Shape) bool
 			before = i
 			continue
 		}
-		text := e.flowText(to[j], p.like, e.t.indentation(e.flowStart(items[0])))
+		text := e.flowText(to[j], p.like, e.flowStart(items[0]))
 		if before >= 0 {
 			e.insertFlow(items, before, text, e.itemComma(items))
 			continue
@@ -111,9 +111,13 @@ func (e *editor) separator(entries []entry, comma string) string {
 func (e *editor) insertFlow(entries []entry, before int, text, comma string) {
 	separator := e.separator(entries, comma)
 	at := e.flowEnd(entries[before])
+	if separator == comma {
+		e.cut(at, at, comma+text)
+		return
+	}
 	rest := e.t.text[at:lineEnd(e.t.text, at)]
 	hash := strings.IndexByte(rest, '#')
-	if hash < 0 || separator == comma {
+	if hash < 0 {
 		e.cut(at, at, separator+text)
 		return
 	}
@@ -171,7 +175,7 @@ func (e *editor) rebuildFlowList(items []entry, p place, plan plan, to []any, sh
 			text.WriteString(separator)
 		}
 		if i < 0 {
-			text.WriteString(e.flowText(to[j], p.like, e.t.indentation(e.flowStart(items[0]))))
+			text.WriteString(e.flowText(to[j], p.like, e.flowStart(items[0])))
 			continue
 		}
 		text.WriteString(e.edited(items[i].value, p, to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))

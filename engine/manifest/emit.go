@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,18 +38,26 @@ type emitter struct {
 	inline bool
 }
 
-// firstKeys are the keys that come first in a new map.
-var firstKeys = map[string]int{"apiVersion": -4, "kind": -3, "metadata": -2, "name": -1}
-
-// orderKeys puts the keys of new entries in order.
+// orderKeys puts the keys of new entries in order: what names an object first.
 func orderKeys(keys []string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
-		if d := firstKeys[a] - firstKeys[b]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(keyRank(a), keyRank(b)), strings.Compare(a, b))
 	})
 	return keys
+}
+
+func keyRank(key string) int {
+	switch key {
+	case "apiVersion":
+		return 0
+	case "kind":
+		return 1
+	case "metadata":
+		return 2
+	case "name":
+		return 3
+	}
+	return 4
 }
 
 func sortedKeys(object map[string]any) []string {

@@ -257,7 +257,7 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if want == nil || impliedLost(d, want) {
 		return
 	}
-	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak())
+	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if !st.strict {
 		want = asYAML(want).(map[string]any)
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -111,12 +112,9 @@ func (d *Document) imply(implied map[string]string) {
 // itemAside reads an item that the scanner has set aside, as a unit of its own.
 func (r *reader) itemAside(u *unit, item int, implied map[string]string) {
 	n := &u.tape.nodes[item]
-	own := &unit{stream: u.stream, start: int(n.start), end: u.tape.nextLine(int(n.end)), column: int(n.column)}
-	for _, p := range u.aside {
-		if own.start <= p.at && p.at <= own.end {
-			r.scan.failed, r.scan.failedAt = p.why, p.at
-			break
-		}
+	own := &unit{stream: u.stream, start: int(n.start), end: u.tape.nextLine(int(n.end)), lineBreak: u.lineBreak, column: int(n.column)}
+	if i, _ := slices.BinarySearchFunc(u.aside, own.start, func(p problem, at int) int { return p.at - at }); i < len(u.aside) {
+		r.scan.failed, r.scan.failedAt = u.aside[i].why, u.aside[i].at
 	}
 	u.items = append(u.items, own)
 	r.rewrite(own, false)
@@ -173,7 +171,7 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 		return fmt.Errorf("writing results: %w", err)
 	}
 	t := l.unit.tape
-	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak()), tidy: true}
+	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak), tidy: true}
 	e.setEntry(l.root, "results", list)
 	l.unit.results = e.splices
 	return nil

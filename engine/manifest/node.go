@@ -55,7 +55,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	if kind := w.find(change.Keys("kind")); kind != nil && kind != w.root {
 		hasKind = kind.Kind == yaml.ScalarNode && kind.Value != ""
 	}
-	for _, p := range x.problems {
+	for _, p := range x.problems[:min(maxProblems, len(x.problems))] {
 		r.refuseAt(w.at(p.node), p.why)
 		if hasKind {
 			r.found[len(r.found)-1].Field = p.path.String()
@@ -68,7 +68,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		r.refuseAt(w.at(w.root), notObject)
 	default:
 		root.Content[0] = w.root
-		if u.tape = encodeNodes(root, content, u.lineBreak()); u.tape == nil {
+		if u.tape = encodeNodes(root, content, u.lineBreak); u.tape == nil {
 			r.refuseAt(w.at(w.root), unwritable)
 			return
 		}

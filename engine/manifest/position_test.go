@@ -161,6 +161,39 @@ merged:
 	}
 }
 
+// An item of a list that the scanner sets aside has its positions in the stream.
+func TestPositionsOfItemsAside(t *testing.T) {
+	s := readClean(t, `apiVersion: v1
+kind: List
+items:
+- kind: A
+- kind: &k B
+  data: {é: *k, e: x}
+-
+    # of C
+    kind: &k C
+    data: [*k,
+      last]
+`)
+	docs := s.Documents()
+	for _, c := range []struct {
+		index         int
+		pointer, want string
+	}{
+		{0, "/kind", "in.yaml:4:9"},
+		{1, "", "in.yaml:5:3"},
+		{1, "/kind", "in.yaml:5:9"},
+		{1, "/data/é", "in.yaml:6:13"},
+		{1, "/data/e", "in.yaml:6:20"},
+		{2, "", "in.yaml:9:5"},
+		{2, "/data/1", "in.yaml:11:7"},
+	} {
+		if got := docs[c.index].At(pointer(c.pointer, docs[c.index].Object())).String(); got != c.want {
+			t.Errorf("%s of document %d stands at %s, not %s", c.pointer, c.index, got, c.want)
+		}
+	}
+}
+
 func TestLine(t *testing.T) {
 	s := readClean(t, "a: 1\r\nb: é # c\n---\nc: 2")
 	for path, want := range map[string]string{"a": "a: 1", "b": "b: é # c"} {

@@ -27,7 +27,8 @@
 // node.go (what the scanner leaves over), list.go (lists, ResourceList),
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
-// splice.go (splices to text), diagnose.go (reasons to refuse).
+// splice.go (splices to text), diagnose.go (reasons to refuse). Beside them stand
+// json.go and yaml.go (new documents) and annotations.go (those of clients).
 package manifest
 
 import (
@@ -58,6 +59,7 @@ type unit struct {
 	stream *Stream
 	// start and end bound the unit in the stream's text; a "..." is behind it.
 	start, end int
+	lineBreak  string
 	// tape and roots are where its documents are: on the stream's tape, or on one of
 	// their own with a rewritten text.
 	tape      *tape
@@ -82,8 +84,7 @@ func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
 	r := reader{stream: s}
 	switch {
 	case len(s.text) > math.MaxInt32:
-		s.text = s.text[:0]
-		r.refuse(0, tooLarge)
+		r.refuseAt(source.Position{File: name, Line: 1, Column: 1}, tooLarge)
 	case isUTF16(s.text):
 		r.refuse(0, utf16Text)
 	default:
@@ -135,17 +136,19 @@ func (u *unit) edited() (string, bool) {
 		return "", false
 	}
 	if u.rewritten != nil {
-		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak()), true
+		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak), true
 	}
-	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak()), true
+	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak), true
 }
 
-// lineBreak is the line break of the unit: that of its first line.
-func (u *unit) lineBreak() string {
-	text := u.stream.text[u.start:u.end]
-	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-		return "\r\n"
-	} else if i < 0 && strings.Contains(u.stream.text[:u.start], "\r\n") {
+// lineBreakOf is the line break of the text from start to end: that of its first line,
+// or else of the line before.
+func lineBreakOf(text string, start, end int) string {
+	i := strings.IndexByte(text[start:end], '\n')
+	if i < 0 {
+		i = strings.LastIndexByte(text[:start], '\n') - start
+	}
+	if i += start; i > 0 && text[i-1] == '\r' {
 		return "\r\n"
 	}
 	return "\n"
@@ -164,10 +167,7 @@ func Join(streams []*Stream) []byte {
 		if text = bytes.TrimPrefix(text, []byte(byteOrderMark)); len(text) == 0 {
 			continue
 		}
-		lineBreak := "\n"
-		if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-			lineBreak = "\r\n"
-		}
+		lineBreak := lineBreakOf(s.text, 0, len(s.text))
 		if !bytes.HasSuffix(out, []byte("\n")) {
 			out = append(out, lineBreak...)
 		}
@@ -326,7 +326,7 @@ func (r *reader) unit(start, end int, exact bool) {
 		return
 	}
 	end = r.documentEnd(start, end)
-	u := &unit{stream: r.stream, start: start, end: end, tape: r.stream.tape}
+	u := &unit{stream: r.stream, start: start, end: end, lineBreak: lineBreakOf(text, start, end), tape: r.stream.tape}
 	first := firstToken(text, start, end)
 	r.scan.problems = nil
 	switch {
@@ -425,6 +425,9 @@ func (r *reader) yamlUnit(u *unit) {
 	r.rewrite(u, isOdd)
 }
 
+// maxProblems is how many problems of a document are reported.
+const maxProblems = 100
+
 // accept takes the root that the scanner has found, or refuses it for what is
 // wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
@@ -443,7 +446,7 @@ func (r *reader) accept(u *unit, root int) {
 		return
 	}
 	hasKind := t.lookupString(root, "kind") != ""
-	for _, p := range r.scan.problems {
+	for _, p := range r.scan.problems[:min(maxProblems, len(r.scan.problems))] {
 		r.refuse(p.at, p.why)
 		if hasKind {
 			r.found[len(r.found)-1].Field = t.pathTo(root, p.at).String()

@@ -82,30 +82,14 @@ type reader struct{ errors []FieldError }
 
 func (r *reader) expected(what string, value any, path change.Path) {
 	r.errors = append(r.errors, FieldError{
-		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, kindOf(value)),
+		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, change.Describe(value)),
 	})
-}
-
-func kindOf(value any) string {
-	switch value.(type) {
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case nil:
-		return "nothing"
-	}
-	return "a number"
 }
 
 func (r *reader) object(value any, path change.Path) map[string]any {
 	object, ok := value.(map[string]any)
 	if !ok && value != nil {
-		r.expected("an object", value, path)
+		r.expected("a map", value, path)
 	}
 	return object
 }
