@@ -14,18 +14,21 @@ func (r *run) follow() {
 			continue
 		}
 		f := following{run: r, changed: make([]bool, len(r.targets))}
-		for _, t := range r.targets {
+		for i, t := range r.targets {
 			request := r.requestFor(t, t.raw)
 			if !follower.Triggers(request) {
 				continue
 			}
-			if !f.prepare() {
-				return
+			f.prepare()
+			if f.errs[i] != nil {
+				f.invalid(t, f.errs[i])
+				continue
 			}
-			request.Object = t.After
+			request.Object = f.views[i]
 			for followed := range follower.Follow(request, f.targets) {
 				f.take(t, followed)
 			}
+			f.redefaultTouched()
 		}
 		f.settle()
 	}
@@ -34,35 +37,39 @@ func (r *run) follow() {
 // following is the state of follow.
 type following struct {
 	*run
+	// targets are all manifests in their mutated views; errs says which have none, and
+	// are there as they were written. views are what targets have come to be.
 	targets []policy.Target
-	changed []bool
+	views   []map[string]any
+	errs    []error
+	// changed are the targets that changed at all, touched those that did so for the
+	// present trigger.
+	changed, touched []bool
 }
 
-// prepare gives every manifest a mutated view: any may be a target, or trigger
-// something.
-func (f *following) prepare() bool {
+// prepare makes targets of all manifests, once.
+func (f *following) prepare() {
 	if f.targets != nil {
-		return true
+		return
 	}
-	for _, t := range f.run.targets {
-		if t.After == nil {
-			view, err := f.view(t.place, t.raw)
-			if err != nil {
-				f.invalid(t, err)
-				return false
+	f.errs, f.touched = make([]error, len(f.run.targets)), make([]bool, len(f.run.targets))
+	for i, t := range f.run.targets {
+		object := t.After
+		if object == nil {
+			if object, f.errs[i] = f.view(t.place, t.raw); f.errs[i] != nil {
+				object = t.raw
 			}
-			t.Before, t.After = view, view
 		}
-		f.targets = append(f.targets, policy.Target{Kind: t.kind, Namespace: t.namespace, Name: t.name, Object: t.After})
+		f.views = append(f.views, object)
+		f.targets = append(f.targets, policy.Target{Kind: t.kind, Namespace: t.namespace, Name: t.name, Object: object})
 	}
-	return true
 }
 
 // take records a step that trigger led to.
 func (f *following) take(trigger *target, followed policy.Followed) {
-	t, step := trigger, followed.Step
-	if followed.Target >= 0 {
-		t = f.run.targets[followed.Target]
+	t, step, i := trigger, followed.Step, followed.Target
+	if i >= 0 {
+		t = f.run.targets[i]
 	}
 	switch {
 	case step.NotApplied != nil:
@@ -76,14 +83,33 @@ func (f *following) take(trigger *target, followed policy.Followed) {
 		f.about(t, source.Errorf(step.At, "target-failed", "%v", step.Failure.Err))
 		return
 	}
-	next, err := f.redefault(t.kind, step.Object)
-	if err != nil {
-		f.about(t, source.Errorf(step.At, "target-failed", "%s makes an object that is not valid: %v", step.ID, err))
+	if f.errs[i] != nil {
+		f.invalid(t, f.errs[i])
 		return
 	}
-	t.record(t.After, step.Object, Change{By: step.ID, At: step.At})
-	t.After, f.targets[followed.Target].Object = next, next
-	f.changed[followed.Target] = true
+	if t.After == nil {
+		t.Before, t.After = f.views[i], f.views[i]
+	}
+	t.record(f.views[i], step.Object, Change{By: step.ID, At: step.At})
+	f.views[i] = step.Object
+	f.changed[i], f.touched[i] = true, true
+}
+
+// redefaultTouched defaults again what one trigger changed, as a server does when it
+// is sent the results.
+func (f *following) redefaultTouched() {
+	for i, t := range f.run.targets {
+		if !f.touched[i] {
+			continue
+		}
+		f.touched[i] = false
+		next, err := f.redefault(t.kind, f.views[i])
+		if err != nil {
+			f.about(t, source.Errorf(t.Document.At(nil), "target-failed", "rules with mutate.targets make an object of it that is not valid: %v", err))
+			continue
+		}
+		t.After, f.views[i], f.targets[i].Object = next, next, next
+	}
 }
 
 // settle closes the loop for the targets that changed.

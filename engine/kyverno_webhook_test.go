@@ -126,3 +126,67 @@ func TestWebhook(t *testing.T) {
 		})
 	}
 }
+
+// TestTargets changes other manifests of the input, in an order that the stream gives,
+// and names the target that is not there.
+func TestTargets(t *testing.T) {
+	policies := `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - name: collect
+    match: {any: [{resources: {kinds: [ConfigMap], names: ["from-*"]}}]}
+    mutate:
+      targets:
+      - {apiVersion: v1, kind: Pod, name: web}
+      - {apiVersion: v1, kind: Secret, name: missing}
+      foreach:
+      - list: keys(request.object.data)
+        patchesJson6902: |-
+          - {op: add, path: "/spec/containers/0/env/-", value: {name: "{{ element }}", value: "{{ length(target.spec.containers[0].env || ` + "`[]`" + `) }}"}}
+`
+	manifests := webPod + `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: from-b}
+data: {B: b, A: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: from-a}
+data: {C: c}
+`
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	input := stream(t, "manifests", manifests)
+	outcome := set.Run(context.Background(), []*manifest.Stream{input}, nil)
+	if outcome.Failed() {
+		t.Fatal(outcome.Diagnostics)
+	}
+	want := webPod + `    env:
+    - name: A
+      value: "0"
+    - name: B
+      value: "0"
+    - name: C
+      value: "2"
+`
+	if got, _, _ := strings.Cut(string(input.Bytes()), "---\n"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	pod, trigger := outcome.Manifests[0], outcome.Manifests[1]
+	last := pod.Changes[len(pod.Changes)-1]
+	if got, want := last.By.String(), "policy p, rule collect, foreach[0] element 0, triggered by ConfigMap from-a"; got != want || last.Pass != 0 {
+		t.Errorf("the last change is by %q in pass %d", got, last.Pass)
+	}
+	found := false
+	for _, n := range trigger.NotApplied {
+		found = found || n.Reason.String() == "the target Secret missing is not in the input"
+	}
+	if !found {
+		t.Errorf("nothing about the missing target: %v", trigger.NotApplied)
+	}
+}

@@ -222,7 +222,11 @@ const maxElements = 20000
 func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 	for i, entry := range n.items() {
 		s := s.child()
-		if len(f.results) > 0 && f.self == "request.object" {
+		switch {
+		case len(f.results) == 0:
+		case f.self == "target":
+			s.vars["target"] = jmespath.Input(f.object)
+		default:
 			s.setObject(f.object)
 		}
 		elements, err := s.query(entry.at("list").text())
