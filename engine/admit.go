@@ -139,6 +139,8 @@ type admitting struct {
 	// reinvoke are those that run in the second pass.
 	invoked, reinvoke map[policy.ID]bool
 	dirty             bool
+	// output is the object as a webhook last left it.
+	output map[string]any
 }
 
 // both carries out the first pass and, if anything was mutated at all, the second
@@ -164,9 +166,15 @@ func (a *admitting) onePass(program policy.Program) bool {
 	if a.pass == 1 {
 		a.notApplied(plan.NotApplied...)
 	}
+	if plan.Webhook {
+		if a.pass == 2 && (a.output == nil || change.Equal(a.output, a.request.Object)) {
+			return true
+		}
+		defer func() { a.output = a.request.Object }()
+	}
 	dirty := false
 	for _, invocation := range plan.Invocations {
-		changed, aborted := a.invoke(invocation)
+		changed, aborted := a.invoke(invocation, plan.Webhook)
 		if aborted != nil {
 			return a.reject(*aborted)
 		}
@@ -192,7 +200,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 
 // invoke carries out one invocation. mutated says that a rule succeeded, whether or
 // not it changed anything.
-func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted *policy.Failure) {
+func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated bool, aborted *policy.Failure) {
 	notApplied, failure := invocation.Conditions(a.request)
 	switch {
 	case failure != nil:
@@ -201,23 +209,31 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 	case notApplied != nil:
 		a.notApplied(*notApplied)
 		return false, nil
-	case a.pass == 2 && !a.reinvoke[invocation.ID()]:
+	case a.pass == 2 && !webhook && !a.reinvoke[invocation.ID()]:
 		return false, nil
 	}
 	before := a.request.Object
 	for step := range invocation.Steps(a.request) {
 		failure := step.Failure
 		if failure == nil {
-			failure = a.take(invocation, step)
+			failure = a.take(invocation, step, webhook)
 		}
 		switch {
 		case failure == nil:
-			mutated = true
+			mutated = mutated || !webhook || step.Object != nil
 		case failure.Abort:
 			return mutated, failure
 		default:
 			a.failures = append(a.failures, *failure)
 		}
+	}
+	if webhook && mutated {
+		next, err := a.redefault(a.target.kind, a.request.Object)
+		if err != nil {
+			failure := invocation.Deny(err)
+			return mutated, &failure
+		}
+		a.request.Object = next
 	}
 	if !change.Equal(before, a.request.Object) {
 		a.requireInvoked()
@@ -229,17 +245,22 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 }
 
 // take makes the result of a step the object of the request: it is defaulted again,
-// and what the step wrote is recorded.
-func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy.Failure {
+// but for a webhook that is not done yet, and what the step wrote is recorded.
+func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook bool) *policy.Failure {
 	if step.NotApplied != nil {
-		a.notApplied(*step.NotApplied)
+		if a.pass == 1 || !webhook {
+			a.notApplied(*step.NotApplied)
+		}
 		return nil
 	}
-	next, err := a.redefault(a.target.kind, step.Object)
-	if err != nil {
-		failure := invocation.Deny(err)
-		failure.ID, failure.At = step.ID, step.At
-		return &failure
+	next := step.Object
+	if !webhook {
+		var err error
+		if next, err = a.redefault(a.target.kind, step.Object); err != nil {
+			failure := invocation.Deny(err)
+			failure.ID, failure.At = step.ID, step.At
+			return &failure
+		}
 	}
 	if a.replaying {
 		a.noteRepeat(step, next)

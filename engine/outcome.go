@@ -51,7 +51,8 @@ type Change struct {
 	By policy.ID
 	// At is where the rule stands.
 	At source.Position
-	// Pass is 1, or 2 for a reinvocation; 0 for a mutation tree.
+	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for what a policy
+	// did when another object had been admitted.
 	Pass int
 	// Fate says what became of the change in the manifest.
 	Fate Fate

@@ -66,6 +66,9 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	if !r.outcome.Failed() {
+		r.follow()
+	}
+	if !r.outcome.Failed() {
 		r.edit()
 	}
 	source.Sort(r.outcome.Diagnostics)

@@ -17,6 +17,7 @@ import (
 func languages(s settings) []policy.Language {
 	return []policy.Language{
 		mapolicy.New(s.minor, s.authorizer),
+		s.kyverno,
 	}
 }
 
@@ -71,9 +72,7 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.sort(policies)
 	s.sort(context)
-	for _, stream := range options.Old {
-		s.old = append(s.old, stream.Documents()...)
-	}
+	s.old = documentsOf(options.Old)
 	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), s.loadSchemas())
 }
 

@@ -15,6 +15,7 @@ type config struct {
 	engine                 engine.Options
 	policies, context, old inputs
 	trees                  []path
+	values, userInfo       inputs
 	openAPI                []path
 	allowEmpty             bool
 	output                 string
@@ -120,6 +121,18 @@ var options = []option{
 	{flag: "plain", values: []string{"true", "false"}, stream: true,
 		help:   "take the input for any JSON or YAML objects; only mutation trees change them",
 		target: func(c *config) any { return &c.engine.Plain }},
+	{flag: "values", arg: "PATH", field: "valuesPaths", key: "valuesPaths",
+		help:   "what Kyverno's rules cannot know without a cluster, as in the Values file of its own command",
+		target: func(c *config) any { return &c.values.paths }},
+	{field: "values",
+		help:   "what Kyverno's rules cannot know: objects, or strings that hold YAML",
+		target: func(c *config) any { return &c.values.inline }},
+	{flag: "user-info", arg: "PATH", field: "userInfoPaths", key: "userInfoPaths",
+		help:   "user and roles, as in the UserInfo file of Kyverno's command; --as and the like win over it",
+		target: func(c *config) any { return &c.userInfo.paths }},
+	{field: "userInfo",
+		help:   "user and roles: an object, or a string that holds YAML",
+		target: func(c *config) any { return &c.userInfo.inline }},
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},
