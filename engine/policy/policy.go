@@ -144,6 +144,8 @@ type Failure struct {
 // Follower is a Program with policies that change other objects once a request has
 // been admitted.
 type Follower interface {
+	// Follows reports whether there are any such policies.
+	Follows() bool
 	// Triggers reports whether any such policy may be about the request, judged
 	// without its object.
 	Triggers(r *Request) bool
