@@ -37,8 +37,9 @@ type Input struct {
 	// OldUnknown says that there is an old object but that nobody said what it is;
 	// an expression that reads it fails.
 	OldUnknown bool
-	// Request is the AdmissionRequest in its JSON form.
-	Request    map[string]any
+	// Request makes the AdmissionRequest in its JSON form. It is called when an
+	// expression first reads it.
+	Request    func() map[string]any
 	Authorizer Authorizer
 }
 
@@ -55,6 +56,7 @@ type Program struct {
 type Activation struct {
 	ctx       context.Context
 	input     Input
+	request   map[string]any // nil until it is read
 	variables ref.Val
 	// spent is the cost of the variables evaluated since it was last charged.
 	spent int64
@@ -70,7 +72,7 @@ type Activation struct {
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 	a := &Activation{ctx: ctx, input: input, nested: s.env.minor >= 37}
 	a.variables = &variableMap{
-		opaque: opaque{variablesType}, activation: a, variables: s.variables, values: map[string]ref.Val{},
+		opaque: opaque{variablesType}, activation: a, variables: s.variables,
 	}
 	return a
 }
@@ -90,7 +92,7 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 	case "namespaceObject":
 		return nullable(a.input.Namespace), true
 	case "request":
-		return a.input.Request, true
+		return a.requestObject(), true
 	case "variables":
 		return a.variables, true
 	case "authorizer":
@@ -103,6 +105,13 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 
 // Parent implements interpreter.Activation.
 func (a *Activation) Parent() interpreter.Activation { return nil }
+
+func (a *Activation) requestObject() map[string]any {
+	if a.request == nil {
+		a.request = a.input.Request()
+	}
+	return a.request
+}
 
 func nullable(object map[string]any) any {
 	if object == nil {
@@ -183,6 +192,9 @@ func (m *variableMap) Get(key ref.Val) ref.Val {
 	for i := range m.variables {
 		if v := &m.variables[i]; v.name == string(key.(types.String)) {
 			value := m.evaluate(v)
+			if m.values == nil {
+				m.values = map[string]ref.Val{}
+			}
 			m.values[v.name] = value
 			return value
 		}

@@ -45,7 +45,7 @@ func (a *answering) Authorize(context.Context, authorizer.Attributes) (authorize
 type requested Activation
 
 func (r *requested) text(names ...string) string {
-	var value any = r.input.Request
+	var value any = (*Activation)(r).requestObject()
 	for _, name := range names {
 		object, _ := value.(map[string]any)
 		value = object[name]

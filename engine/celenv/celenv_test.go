@@ -26,9 +26,11 @@ func input() Input {
 	return Input{
 		Object:    deployment,
 		Namespace: map[string]any{"metadata": map[string]any{"name": "default", "labels": map[string]any{"team": "blue"}}},
-		Request: map[string]any{
-			"kind":      map[string]any{"group": "apps", "version": "v1", "kind": "Deployment"},
-			"operation": "CREATE", "namespace": "default", "name": "web", "dryRun": false,
+		Request: func() map[string]any {
+			return map[string]any{
+				"kind":      map[string]any{"group": "apps", "version": "v1", "kind": "Deployment"},
+				"operation": "CREATE", "namespace": "default", "name": "web", "dryRun": false,
+			}
 		},
 	}
 }

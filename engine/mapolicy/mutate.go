@@ -24,7 +24,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	}
 	input := i.input(r, nil)
 	// What a server tells conditions about the resource is the request's own.
-	input.Request = i.requestVariable(r, r.Kind)
+	input.Request = func() map[string]any { return i.requestVariable(r, r.Kind) }
 	activation := i.scope.Activate(r.Context, input)
 	budget := celenv.ConditionsBudget
 	var notApplied *policy.NotApplied

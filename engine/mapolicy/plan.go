@@ -58,6 +58,9 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
+	if Hides(r.Kind) {
+		return false
+	}
 	request := matchRequest(r)
 	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return d.constraints.Covers(request) })
 }

@@ -12,7 +12,7 @@ func (i *invocation) input(r *policy.Request, namespace map[string]any) celenv.I
 		Object:     i.object(r.Object),
 		Params:     i.param,
 		Namespace:  namespace,
-		Request:    i.requestVariable(r, i.kind),
+		Request:    func() map[string]any { return i.requestVariable(r, i.kind) },
 		Authorizer: i.program.authorizer,
 	}
 	if r.OldObject != nil {

@@ -11,8 +11,8 @@
 //
 // The files in order: type.go, kind.go, registry.go; compact.go reads the embedded
 // text, openapi.go OpenAPI documents, crd.go custom resource definitions; strict.go
-// checks objects as the server decodes them; atoms.go, violation.go and merge.go
-// merge.
+// checks objects as the server decodes them; atoms.go, violation.go, plain.go and
+// merge.go merge.
 package schema
 
 //go:generate go run ./generate

@@ -12,7 +12,6 @@ import (
 	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
 	"sigs.k8s.io/structured-merge-diff/v4/typed"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
@@ -31,8 +30,9 @@ func (e *NoSchemaError) Error() string {
 
 // Merge merges the value of an ApplyConfiguration into an object as
 // k8s.io/apiserver v0.36.3 does (pkg/admission/plugin/policy/mutating/patch), and
-// returns the result, which shares nothing with either. What the server does next,
-// conversion to the kind's Go type and defaulting, is not done.
+// returns the result, which shares with both what comes from them unchanged; where
+// nothing changes, it may be live itself. What the server does next, conversion to the
+// kind's Go type and defaulting, is not done.
 //
 // An error has the API server's text where the server refuses the patch, with what it
 // lists in sorted order. It is a *NoSchemaError where a schema is missing.
@@ -52,7 +52,7 @@ func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, 
 	if k.Unknown || k.Type() == nil {
 		return k.mergeMetadata(live, patch, rule)
 	}
-	merged, err := k.shape.mergers[rule].get(k.Type(), rule).merge(live, patch)
+	merged, err := k.shape.mergers[rule].merge(k.Type(), rule, live, patch)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -76,21 +76,21 @@ func (k *Kind) mergeMetadata(live, patch map[string]any, rule KeyRule) (map[stri
 			known[name] = v
 		}
 	}
-	merged, err := metadataMerger[rule].get(&Type{Fields: typeMeta()}, rule).merge(known, patch)
+	merged, err := metadataMerger[rule].merge(metadataType(), rule, known, patch)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
-	for name, v := range live {
-		if _, found := merged[name]; !found {
-			merged[name] = change.Clone(v)
-		}
-	}
-	return merged, nil
+	all := maps.Clone(live)
+	maps.Copy(all, merged)
+	return all, nil
 }
 
-var metadataMerger [2]lazyMerger
+var (
+	metadataMerger [2]lazyMerger
+	metadataType   = sync.OnceValue(func() *Type { return &Type{Fields: typeMeta()} })
+)
 
-// merger merges objects of one type.
+// merger merges objects of one type with the library.
 type merger struct {
 	typ  typed.ParseableType
 	rule KeyRule
@@ -107,6 +107,17 @@ func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
 		l.merger = merger{typed.ParseableType{Schema: schema, TypeRef: ref}, rule}
 	})
 	return &l.merger
+}
+
+// merge merges by hand what is plain, in a tenth of the time, and leaves the rest to
+// the library.
+func (l *lazyMerger) merge(root *Type, rule KeyRule, live, patch map[string]any) (map[string]any, error) {
+	if rule == AnyKey && conforms(root, live, false) {
+		if merged, ok := mergePlain(root, live, patch); ok {
+			return merged.(map[string]any), nil
+		}
+	}
+	return l.get(root, rule).merge(live, patch)
 }
 
 func (m *merger) merge(live, patch map[string]any) (map[string]any, error) {
@@ -129,7 +140,7 @@ func (m *merger) merge(live, patch map[string]any) (map[string]any, error) {
 	if !ok {
 		return nil, errors.New("failed to merge patch: the result is not an object")
 	}
-	return change.CloneObject(object), nil
+	return object, nil
 }
 
 // typed checks an object. The library decides; what it would report is found first,

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -245,31 +246,26 @@ func TestMergeCELValues(t *testing.T) {
 	}
 }
 
-// TestMergeShares: later changes to the result reach neither object nor patch.
+// TestMergeShares: what a patch leaves alone is shared with the object, and where it
+// changes nothing the result is the object.
 func TestMergeShares(t *testing.T) {
 	live := parse(t, deployment)
-	patch := parse(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"a"}]}}}}`)
-	merged, err := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment")).Merge(live, patch, AnyKey)
+	kind := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment"))
+	same := func(a, b any) bool { return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() }
+	merged, err := kind.Merge(live, parse(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"a"}]}}}}`), AnyKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scribble(merged)
-	if !change.Equal(live, parse(t, deployment)) || patch["spec"].(map[string]any)["template"] == nil {
-		t.Error("the result shares values with its origins")
+	from, to := object(live, "spec"), object(merged, "spec")
+	if !same(merged["metadata"], live["metadata"]) || !same(to["selector"], from["selector"]) || same(to["template"], from["template"]) {
+		t.Errorf("the result shares too much or too little: %v", merged)
 	}
-}
+	if !change.Equal(live, parse(t, deployment)) {
+		t.Errorf("the merge changed its input: %v", live)
+	}
 
-func scribble(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, item := range v {
-			scribble(item)
-			v[key] = "changed"
-		}
-	case []any:
-		for i, item := range v {
-			scribble(item)
-			v[i] = "changed"
-		}
+	merged, err = kind.Merge(live, parse(t, `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"app","env":[{"name":"B"}]}]}}}}`), AnyKey)
+	if err != nil || !same(merged, live) {
+		t.Errorf("a patch that changes nothing gave %v, %v", merged, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
@@ -20,6 +21,7 @@ type Object func() (map[string]any, error)
 // Snapshot holds the objects of one run. The zero value is empty and ready for use.
 type Snapshot struct {
 	objects map[key]Object
+	assumed map[string]map[string]any // namespaces that nobody gave, by name
 }
 
 type key struct {
@@ -67,21 +69,40 @@ func (s *Snapshot) List(kind gvk.Kind, namespace string) ([]map[string]any, erro
 	return objects, nil
 }
 
-// Namespace returns a Namespace object. One that nobody gave is assumed to exist with
-// nothing but what a server gives every namespace; known tells the two apart.
+// Namespace returns a Namespace object as the server keeps it. One that nobody gave is
+// assumed to exist with nothing but what a server gives every namespace; known tells
+// the two apart.
 func (s *Snapshot) Namespace(name string) (object map[string]any, known bool, err error) {
 	object, err = s.Get(namespaceKind, "", name)
-	if object != nil || err != nil {
-		return object, true, err
+	if err != nil {
+		return nil, true, err
 	}
-	return map[string]any{
-		"apiVersion": "v1",
-		"kind":       "Namespace",
-		"metadata": map[string]any{
-			"name":   name,
-			"labels": map[string]any{"kubernetes.io/metadata.name": name},
-		},
-		"spec":   map[string]any{"finalizers": []any{"kubernetes"}},
-		"status": map[string]any{"phase": "Active"},
-	}, false, nil
+	known = object != nil
+	if !known {
+		object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
+	}
+	return stored(object, name), known, nil
+}
+
+// stored adds to a Namespace what it has when it is read: a label from its creation,
+// and what the server adds after admission.
+func stored(object map[string]any, name string) map[string]any {
+	object = change.CloneObject(object)
+	child := func(of map[string]any, key string) map[string]any {
+		value, ok := of[key].(map[string]any)
+		if !ok {
+			value = map[string]any{}
+			of[key] = value
+		}
+		return value
+	}
+	child(child(object, "metadata"), "labels")["kubernetes.io/metadata.name"] = name
+	if status := child(object, "status"); status["phase"] == nil {
+		status["phase"] = "Active"
+	}
+	spec := child(object, "spec")
+	if finalizers, _ := spec["finalizers"].([]any); !slices.Contains(finalizers, any("kubernetes")) {
+		spec["finalizers"] = append(finalizers, "kubernetes")
+	}
+	return object
 }

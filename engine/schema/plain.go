@@ -1,0 +1,258 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// mergePlain merges a patch into a live value as structured-merge-diff does under
+// AnyKey, where there is nothing to it. It reports false, and says nothing about the
+// values, unless both are certain to be of the type and the patch is certain to be
+// accepted: it has no nulls, atomics or repeated items, and items that are in live as
+// well have the same order there. live, nil if there is none, must conform to the
+// type.
+//
+// The result shares with live what the patch does not change, and the rest with
+// patch; where nothing changes at all it is live itself.
+func mergePlain(t *Type, live, patch any) (merged any, ok bool) {
+	switch live := live.(type) {
+	case map[string]any:
+		patch, ok := patch.(map[string]any)
+		if !ok || !isObject(t) || t.AtomicMap {
+			return nil, false
+		}
+		return mergeObject(t, live, patch)
+	case []any:
+		patch, ok := patch.([]any)
+		if !ok || !isList(t) || t.List == Atomic {
+			return nil, false
+		}
+		return mergeItems(t, live, patch)
+	}
+	return patch, conforms(t, patch, true)
+}
+
+func mergeObject(t *Type, live, patch map[string]any) (merged map[string]any, ok bool) {
+	merged = live
+	copied := false
+	for key, value := range patch {
+		old, had := live[key]
+		value, ok := mergePlain(t.FieldType(key), old, value)
+		if !ok {
+			return nil, false
+		}
+		if had && change.Equal(old, value) {
+			continue
+		}
+		if !copied {
+			merged, copied = maps.Clone(live), true
+		}
+		merged[key] = value
+	}
+	return merged, true
+}
+
+// maxPairs bounds the work of mergeItems, which compares items in pairs.
+const maxPairs = 1 << 14
+
+// mergeItems merges lists: items that are in both keep their order, new ones stand
+// before the item that they precede in the patch.
+func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
+	if len(live)*len(patch) > maxPairs || !t.distinct(patch) {
+		return nil, false
+	}
+	merged = make([]any, 0, len(live)+len(patch))
+	next, changed := 0, false // patch[:next] has been merged
+	for _, item := range live {
+		at, ok := t.find(patch, item)
+		switch {
+		case !ok:
+			return nil, false
+		case at < 0:
+			merged = append(merged, item)
+			continue
+		case at < next: // in another order, or repeated
+			return nil, false
+		}
+		both, ok := mergePlain(t.Elem, item, patch[at])
+		if !ok || !conformAll(t.Elem, patch[next:at], true) {
+			return nil, false
+		}
+		merged = append(append(merged, patch[next:at]...), both)
+		changed = changed || !change.Equal(item, both)
+		next = at + 1
+	}
+	if !conformAll(t.Elem, patch[next:], true) {
+		return nil, false
+	}
+	merged = append(merged, patch[next:]...)
+	if !changed && len(merged) == len(live) {
+		return live, true
+	}
+	return merged, true
+}
+
+// conforms reports whether a value is certain to be one of the type. That of a patch
+// must also be certain to be accepted as one.
+func conforms(t *Type, v any, patch bool) bool {
+	if t == nil {
+		return false
+	}
+	switch v := v.(type) {
+	case nil:
+		return !patch
+	case string, int64, float64, bool:
+		return isPlainScalar(t, v)
+	case map[string]any:
+		anything := isAnything(t)
+		if patch && (anything || t.AtomicMap) || !anything && !isObject(t) {
+			return false
+		}
+		for key, value := range v {
+			of := t
+			if !anything {
+				of = t.FieldType(key)
+			}
+			if !conforms(of, value, patch) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		switch {
+		case t.Scalar == Untyped || t.Scalar == IntOrString:
+			return !patch && conformAll(untyped, v, false)
+		case !isList(t) || patch && t.List == Atomic:
+			return false
+		case patch:
+			return t.distinct(v) && conformAll(t.Elem, v, true)
+		}
+		return (t.List == Atomic || !slices.ContainsFunc(v, t.isIndistinct)) && conformAll(t.Elem, v, false)
+	}
+	return false
+}
+
+func conformAll(t *Type, values []any, patch bool) bool {
+	for _, v := range values {
+		if !conforms(t, v, patch) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAnything reports whether values of a type may be anything; see atoms.ref.
+func isAnything(t *Type) bool {
+	return t.Scalar == Untyped && len(t.Fields) == 0 || t.Scalar == IntOrString
+}
+
+// isObject reports whether values of a type may be structs or maps of known values,
+// though perhaps something else as well.
+func isObject(t *Type) bool {
+	return t.Scalar == NotScalar && !t.IsList || t.Scalar == Untyped && len(t.Fields) > 0
+}
+
+func isList(t *Type) bool { return t.Scalar == NotScalar && t.IsList }
+
+// isPlainScalar reports whether a scalar is one of the type.
+func isPlainScalar(t *Type, v any) bool {
+	switch t.Scalar {
+	case NotScalar:
+		return false
+	case Integer, Number:
+		switch v.(type) {
+		case int64, float64:
+			return true
+		}
+		return false
+	case Boolean:
+		_, ok := v.(bool)
+		return ok
+	case String:
+		_, ok := v.(string)
+		return ok || t.Format != "" && t.Format != "byte"
+	}
+	return true
+}
+
+// isIndistinct reports whether nothing tells an item of a list from others: it has no
+// key or, in a set, is no scalar.
+func (t *Type) isIndistinct(item any) bool {
+	if len(t.ListKeys) == 0 {
+		switch item.(type) {
+		case nil, map[string]any, []any:
+			return true
+		}
+		return false
+	}
+	object, ok := item.(map[string]any)
+	return !ok || t.Elem == nil || t.Elem.Scalar != NotScalar ||
+		!slices.ContainsFunc(t.ListKeys, func(name string) bool { return t.key(object, name) != any(absent{}) })
+}
+
+// key returns the value of a key of an item, by default if need be.
+func (t *Type) key(item map[string]any, name string) any {
+	if v, given := item[name]; given {
+		return v
+	}
+	if f := t.Elem.Declared(name); f != nil && f.Default != nil {
+		return f.Default
+	}
+	return absent{}
+}
+
+// distinct reports whether each item of a list differs from the others.
+func (t *Type) distinct(list []any) bool {
+	if len(list)*len(list) > maxPairs || slices.ContainsFunc(list, t.isIndistinct) {
+		return false
+	}
+	for i, item := range list {
+		if at, ok := t.find(list[:i], item); !ok || at >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the index of the item in a list that is the same, -1 if there is none.
+// It fails where that takes more than a look, as with numbers that may be equal in
+// spite of their types.
+func (t *Type) find(list []any, item any) (at int, ok bool) {
+	for at, other := range list {
+		same, ok := t.same(item, other)
+		if !ok || same {
+			return at, ok
+		}
+	}
+	return -1, true
+}
+
+// same reports whether two items are the same.
+func (t *Type) same(a, b any) (same, ok bool) {
+	if len(t.ListKeys) == 0 {
+		return sameScalar(a, b)
+	}
+	x, y := a.(map[string]any), b.(map[string]any)
+	same = true
+	for _, name := range t.ListKeys {
+		equal, ok := sameScalar(t.key(x, name), t.key(y, name))
+		if !ok {
+			return false, false
+		}
+		same = same && equal
+	}
+	return same, true
+}
+
+func sameScalar(a, b any) (same, ok bool) {
+	for _, v := range [2]any{a, b} {
+		switch v.(type) {
+		case string, int64, bool, absent:
+		default:
+			return false, false
+		}
+	}
+	return a == b, true
+}
