@@ -89,6 +89,10 @@ func TestWebhook(t *testing.T) {
 				clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"),
 			`1 policy add, rule r: spec.containers[0]
 			1 policy pull, rule r: spec.containers[0].imagePullPolicy Never`},
+		{"a rule that fails leaves nothing behind, and the others the object",
+			strings.Replace(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}"), "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1) +
+				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),
+			`1 policy label, rule r: metadata.labels.text none`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
@@ -188,5 +192,30 @@ data: {C: c}
 	}
 	if !found {
 		t.Errorf("nothing about the missing target: %v", trigger.NotApplied)
+	}
+}
+
+// TestUpdate has a rule that compares with the object before an update, and a Policy
+// that is confined to the namespace of the run.
+func TestUpdate(t *testing.T) {
+	policies := clusterPolicy("changed", "preconditions: {all: [{key: \"{{ request.object.spec.containers[0].image }}\", operator: NotEquals, value: \"{{ request.oldObject.spec.containers[0].image }}\"}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {was: \"{{ request.oldObject.spec.containers[0].image }}\"}}}}") +
+		strings.Replace(clusterPolicy("confined", "mutate: {patchStrategicMerge: {metadata: {labels: {operation: \"{{ request.operation }}\"}}}}"), "ClusterPolicy", "Policy", 1)
+	pods := webPod + "---\n" + strings.Replace(webPod, "name: web", "name: web\n  namespace: elsewhere", 1)
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{
+		Operation: "UPDATE", Namespace: "shop", Old: []*manifest.Stream{stream(t, "old", strings.ReplaceAll(pods, "nginx", "busybox"))},
+	})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", pods)}, nil)
+	if outcome.Failed() {
+		t.Fatal(outcome.Diagnostics)
+	}
+	var labels []any
+	for _, m := range outcome.Manifests {
+		labels = append(labels, m.After["metadata"].(map[string]any)["labels"])
+	}
+	if got := fmt.Sprint(labels); got != "[map[operation:UPDATE was:busybox] map[was:busybox]]" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -94,7 +94,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	if s.Namespace == "" {
 		s.Namespace = "default"
 	}
-	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo))
+	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo), s.Namespace)
 	s.User = s.kyverno.User(o.User)
 	if s.KubernetesVersion == "" {
 		s.KubernetesVersion = DefaultKubernetesVersion

@@ -148,13 +148,21 @@ func (e NotFoundError) Error() string { return e.text }
 // Search evaluates an expression on data made by Input. The result consists of
 // the values that objects consist of. It fails with a NotFoundError if a key is
 // missing.
-func (e *Env) Search(expression *Expression, data any) (any, error) {
-	result, err := expression.path.Search(data, jmespath.WithFunctionCaller(e.caller))
+func (e *Env) Search(expression *Expression, data any) (result any, err error) {
+	// The library's own functions panic on some arguments of a wrong type.
+	defer func() {
+		if recover() != nil {
+			result, err = nil, errArguments
+		}
+	}()
+	found, err := expression.path.Search(data, jmespath.WithFunctionCaller(e.caller))
 	if err != nil {
 		return nil, explain(err)
 	}
-	return Output(result)
+	return Output(found)
 }
+
+var errArguments = errors.New("a function is called with an argument of the wrong type, or cannot compare the items of its list")
 
 // explain words an error without the values that the library puts into some.
 func explain(err error) error {
@@ -171,5 +179,5 @@ func explain(err error) error {
 	case strings.HasPrefix(err.Error(), "incorrect number of args"), strings.HasPrefix(err.Error(), "Invalid arity"):
 		return errors.New("a function is called with a wrong number of arguments")
 	}
-	return errors.New("a function is called with an argument of the wrong type, or cannot compare the items of its list")
+	return errArguments
 }

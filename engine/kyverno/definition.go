@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -50,13 +51,11 @@ func (r *rule) at(path change.Path) source.Position { return r.document.At(path)
 
 func (r *rule) mutate() node { return r.root.at("mutate") }
 
-// definition reads a policy.
-func (r *reader) definition() *definition {
+// definition reads a policy. namespace is that of a Policy that names none.
+func (r *reader) definition(namespace string) *definition {
 	d := &definition{document: r.document, name: r.document.Name()}
 	if r.document.Kind().Kind == "Policy" {
-		if d.namespace = r.document.Namespace(); d.namespace == "" {
-			d.namespace = "default"
-		}
+		d.namespace = cmp.Or(r.document.Namespace(), namespace)
 	}
 	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
 	spec := r.root.at("spec")

@@ -24,8 +24,9 @@ var versions = map[string][]string{
 
 // Language compiles the policies of Kyverno.
 type Language struct {
-	values *values
-	user   userInfo
+	values    *values
+	user      userInfo
+	namespace string
 	// problems are those of the values and the user info.
 	problems []source.Diagnostic
 }
@@ -33,9 +34,10 @@ type Language struct {
 var _ policy.Language = (*Language)(nil)
 
 // New returns the language with what the user knows of the cluster: documents of
-// Kyverno's kinds Values and UserInfo (cli.kyverno.io/v1alpha1).
-func New(values, userInfo []*manifest.Document) *Language {
-	l := &Language{}
+// Kyverno's kinds Values and UserInfo (cli.kyverno.io/v1alpha1). namespace is that of
+// Policies that name none.
+func New(values, userInfo []*manifest.Document, namespace string) *Language {
+	l := &Language{namespace: namespace}
 	l.values, l.problems = readValues(values)
 	var problems []source.Diagnostic
 	l.user, problems = readUserInfo(userInfo)
@@ -94,7 +96,7 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 			diagnostics = append(diagnostics, r.problems...)
 			continue
 		}
-		definition := r.definition()
+		definition := r.definition(l.namespace)
 		diagnostics = append(diagnostics, r.problems...)
 		if twin := seen[definition.key()]; twin == nil {
 			seen[definition.key()] = definition

@@ -20,7 +20,7 @@ func evaluationOf(t *testing.T, kind string, object map[string]any, user policy.
 	shot.Put(namespaceKind, "", "shop", func() (map[string]any, error) {
 		return map[string]any{"metadata": map[string]any{"name": "shop", "labels": map[string]any{"tier": "web"}}}, nil
 	})
-	l := New(nil, nil)
+	l := New(nil, nil, "")
 	p := &program{values: l.values, user: info, env: jmespath.NewEnv(l.values.answer)}
 	apiVersion, _ := object["apiVersion"].(string)
 	request := &policy.Request{
