@@ -197,15 +197,15 @@ func (r *run) edit() {
 	}
 }
 
-// report adds diagnostics, warnings with the same text once.
+// report adds diagnostics, warnings about the same thing with the same text once.
 func (r *run) report(diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
 		if d.Severity == source.Error {
 			r.outcome.Invalid = true
-		} else if r.warned[d.Code+d.Message] {
+		} else if r.warned[d.Code+d.Subject+d.Message] {
 			continue
 		}
-		r.warned[d.Code+d.Message] = true
+		r.warned[d.Code+d.Subject+d.Message] = true
 		r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
 	}
 }
