@@ -90,9 +90,10 @@ var libraries = []struct {
 // use.
 type Env struct {
 	minor int
-	// base is the environment of variables and matchConditions, patch that of
-	// mutations; what a policy declares comes on top of them.
-	base, patch func() (*cel.Env, error)
+	// functions is what the others have in common. base is the environment of variables
+	// and matchConditions, patch that of mutations; what a policy declares comes on top
+	// of them. tree is the environment of mutation trees.
+	functions, base, patch, tree func() (*cel.Env, error)
 	// planner plans most programs, and full is the environment of the others.
 	planner func() (*planner, error)
 	full    func() (*cel.Env, error)
@@ -106,14 +107,17 @@ type Env struct {
 // so that it can be rolled back. Nothing is built before the first expression.
 func New(minor int) *Env {
 	e := &Env{minor: minor, idle: map[dialect][]*compiler{}}
+	e.functions = sync.OnceValues(e.buildFunctions)
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
+	e.tree = sync.OnceValues(e.buildTree)
 	e.planner = sync.OnceValues(e.buildPlanner)
 	e.full = sync.OnceValues(e.buildFull)
 	return e
 }
 
-func (e *Env) buildBase() (*cel.Env, error) {
+// buildFunctions makes the environment with the libraries of the version.
+func (e *Env) buildFunctions() (*cel.Env, error) {
 	compatible := e.minor - 1
 	var options []cel.EnvOption
 	for _, l := range libraries {
@@ -121,7 +125,12 @@ func (e *Env) buildBase() (*cel.Env, error) {
 			options = append(options, l.options()...)
 		}
 	}
-	env, err := cel.NewEnv(options...)
+	return cel.NewEnv(options...)
+}
+
+// buildBase makes the environment of variables and matchConditions.
+func (e *Env) buildBase() (*cel.Env, error) {
+	env, err := e.functions()
 	if err != nil {
 		return nil, err
 	}

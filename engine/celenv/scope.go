@@ -119,7 +119,7 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: checked.OutputType(), readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, output: checked.OutputType(), expr: checked.NativeRep().Expr(), readsNamespace: readsNamespace(checked),
 	}, nil
 }
 
