@@ -22,7 +22,6 @@ type Object func() (map[string]any, error)
 type Snapshot struct {
 	objects map[key]Object
 	asked   int
-	assumed map[string]map[string]any // namespaces that nobody gave, by name
 }
 
 // Ask notes that what is in the snapshot, or is not, made a difference to somebody.
