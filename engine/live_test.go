@@ -45,7 +45,7 @@ func TestLive(t *testing.T) {
 	c := connect(t)
 	t.Logf("if this is interrupted: kubectl delete mutatingadmissionpolicybindings,mutatingadmissionpolicies,namespaces -l %s=%s", liveLabel, c.id)
 	var cases []*liveCase
-	exceptions := readExceptions(t)
+	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
 		dirs, err := filepath.Glob(filepath.Join(root, "*", "server"))
 		if err != nil {
@@ -296,7 +296,7 @@ func runLiveBatch(t *testing.T, c *liveCluster, batch []*liveCase) (held int) {
 			c.create(t, object, kind, "", object["metadata"].(map[string]any)["name"].(string))
 		}
 	}
-	c.awaitPolicies(t, batch[0].manifests[0].namespace)
+	c.awaitPolicies(t)
 	for _, l := range batch {
 		t.Run(l.name, func(t *testing.T) {
 			for _, m := range l.manifests {
@@ -323,7 +323,7 @@ func (l *liveCase) prepare(t *testing.T, policies []map[string]any) {
 		context = append(context, l.moved(t, d))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.namespaces)) {
-		metadata := l.cluster.metadata(l.namespaces[name], "")
+		metadata := l.cluster.metadata(l.namespaces[name])
 		if labels, ok := l.labels[name].(map[string]any); ok {
 			maps.Copy(metadata["labels"].(map[string]any), labels)
 		}
