@@ -128,10 +128,11 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
-	// denial is why the request would be denied, and culprit the first step that
-	// changes the object, when replaying.
+	// denial is why the request would be denied, repeats are the changes that were made
+	// again, and acted says that there were any at all, when replaying.
 	denial  *policy.Failure
-	culprit *policy.Step
+	repeats []repeat
+	acted   bool
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;
@@ -148,6 +149,7 @@ type admitting struct {
 func (a *admitting) both() bool {
 	a.invoked, a.reinvoke = map[policy.ID]bool{}, map[policy.ID]bool{}
 	for a.pass = 1; a.pass == 1 || a.pass == 2 && a.dirty; a.pass++ {
+		a.request.Reinvocation = a.pass == 2
 		for _, program := range a.programs {
 			if !a.onePass(program) {
 				return false
@@ -260,11 +262,10 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook
 			return &failure
 		}
 	}
-	switch {
-	case !a.replaying:
+	if a.replaying {
+		a.noteRepeat(step, next)
+	} else {
 		a.target.record(a.request.Object, step.Object, Change{By: step.ID, At: step.At, Pass: a.pass})
-	case a.culprit == nil && !change.Equal(a.request.Object, next):
-		a.culprit = &step
 	}
 	a.request.Object = next
 	return nil
@@ -329,30 +330,4 @@ func (r *run) deny(t *target, f policy.Failure) {
 	d.Subject = t.ID
 	r.outcome.Denied = true
 	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
-}
-
-// replay runs the policies on their own output, which must not change it.
-func (r *run) replay(t *target) {
-	if r.settings.NonIdempotent == "skip" {
-		return
-	}
-	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
-	admitted := again.both()
-	if admitted && (again.culprit == nil || change.Equal(t.After, again.request.Object)) {
-		return
-	}
-	d := source.Diagnostic{
-		Severity: source.Warning, Code: "not-idempotent",
-		Advice: "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already",
-	}
-	if r.settings.NonIdempotent == "fail" {
-		d.Severity = source.Error
-	}
-	if !admitted {
-		d.At, d.Message = again.denial.At, fmt.Sprintf("the policies would deny their own output: %v", again.denial.Err)
-	} else {
-		d.At, d.Message = again.culprit.At, fmt.Sprintf("%s would change its own output again", again.culprit.ID)
-		d.Field = change.Diff(t.After, again.request.Object, t.kind.Type())[0].Path.String()
-	}
-	r.about(t, d)
 }

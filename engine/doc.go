@@ -13,7 +13,9 @@
 //
 // The files in order: options.go (Options), policies.go (what looks like a policy),
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
-// once, context before what needs it), admit.go (the passes over one manifest),
-// follow.go (what they lead to on others), write.go (from the mutated view back to the
-// manifest), view.go (View: what policies see, and no more), outcome.go (Outcome).
+// once, context before what needs it), trees.go (mutation trees), admit.go (the passes
+// over one manifest), follow.go (what they lead to on others), write.go (from the
+// mutated view back to the manifest), replay.go (the policies on their own output),
+// view.go (View: what policies see, and no more), outcome.go (Outcome), convert.go
+// (policies in other forms).
 package engine

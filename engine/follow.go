@@ -10,11 +10,12 @@ import (
 func (r *run) follow() {
 	for _, program := range r.programs {
 		follower, ok := program.(policy.Follower)
-		if !ok {
+		if !ok || !follower.Follows() {
 			continue
 		}
 		f := following{run: r, changed: make([]bool, len(r.targets))}
 		for i, t := range r.targets {
+			t.Consulted = true // any manifest may act on any other
 			request := r.requestFor(t, t.raw)
 			if !follower.Triggers(request) {
 				continue

@@ -64,7 +64,7 @@ type kyvernoCase struct {
 	Features []string
 }
 
-func readStreams(t *testing.T, dir string, names ...string) []*manifest.Stream {
+func readNamed(t *testing.T, dir string, names ...string) []*manifest.Stream {
 	t.Helper()
 	var streams []*manifest.Stream
 	for _, name := range names {
@@ -97,14 +97,14 @@ func runKyverno(t *testing.T, dir string) string {
 	if !c.Use {
 		t.Skip("not for use")
 	}
-	set, diagnostics := Compile(readStreams(t, dir, "earlier.yaml", "policy.yaml", "exceptions.yaml"), readStreams(t, dir, "cluster.yaml"), Options{
+	set, diagnostics := Compile(readNamed(t, dir, "earlier.yaml", "policy.yaml", "exceptions.yaml"), readNamed(t, dir, "cluster.yaml"), Options{
 		Defaulting: "off", NonIdempotent: "skip",
-		Values: readStreams(t, dir, "values.yaml"), UserInfo: readStreams(t, dir, "userinfo.yaml"),
+		Values: readNamed(t, dir, "values.yaml"), UserInfo: readNamed(t, dir, "userinfo.yaml"),
 	})
 	if set == nil {
 		return fmt.Sprintf("policies refused: %v", diagnostics)
 	}
-	manifests := readStreams(t, dir, "resource.yaml", "targets.yaml")
+	manifests := readNamed(t, dir, "resource.yaml", "targets.yaml")
 	outcome := set.Run(context.Background(), manifests, nil)
 	if outcome.Failed() {
 		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
@@ -119,7 +119,7 @@ func runKyverno(t *testing.T, dir string) string {
 			got = append(got, d.Object())
 		}
 	}
-	for _, stream := range readStreams(t, dir, "expected.yaml") {
+	for _, stream := range readNamed(t, dir, "expected.yaml") {
 		for _, d := range stream.Documents() {
 			if problem := compareKyverno(got, d.Object(), c.Match == "chainsaw-subset"); problem != "" {
 				return problem + notAppliedText(outcome)
@@ -129,7 +129,7 @@ func runKyverno(t *testing.T, dir string) string {
 	if slices.ContainsFunc(c.Features, func(f string) bool { return strings.HasPrefix(f, "legacy-") }) {
 		return "" // which the reference no longer knows
 	}
-	for _, stream := range readStreams(t, dir, "reference.yaml") {
+	for _, stream := range readNamed(t, dir, "reference.yaml") {
 		for _, d := range stream.Documents() {
 			if problem := compareKyverno(got, d.Object(), false); problem != "" {
 				return "the reference prints another object\n" + problem + notAppliedText(outcome)

@@ -25,6 +25,12 @@ type Options struct {
 	Namespace string
 	// Operation is CREATE (the default) or UPDATE.
 	Operation string
+	// Trees are mutation trees, read with manifest.ReadTrees: every document is one, for
+	// all manifests.
+	Trees []*manifest.Stream
+	// Plain says that the manifests are any objects, read with manifest.ReadPlain, and
+	// not of Kubernetes: only mutation trees change them.
+	Plain bool
 	// Old are the objects before an UPDATE.
 	Old []*manifest.Stream
 	// DryRun is what request.dryRun says.

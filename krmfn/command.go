@@ -12,7 +12,8 @@
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
-// progress.go, render.go, view.go and fn.go (what prints manifests), results.go, help.go.
+// progress.go, render.go, view.go and fn.go (what prints manifests), convert.go,
+// results.go, help.go.
 package krmfn
 
 import (
@@ -65,6 +66,7 @@ func commands() []command {
 		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
 		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
+		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
 		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
 	}

@@ -14,6 +14,7 @@ import (
 type config struct {
 	engine                 engine.Options
 	policies, context, old inputs
+	trees                  []path
 	values, userInfo       inputs
 	openAPI                []path
 	allowEmpty             bool
@@ -66,6 +67,9 @@ var options = []option{
 	{field: "policies",
 		help:   "policies and their bindings: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.policies.inline }},
+	{flag: "tree", arg: "PATH", field: "treePaths", key: "treePaths",
+		help:   "mutation trees, one per document, that change every manifest as it is written",
+		target: func(c *config) any { return &c.trees }},
 	{flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
 		help:   "what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths }, view: true},
@@ -114,6 +118,9 @@ var options = []option{
 	{flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
 		help:   "what to do about policies that would change their own output again: fail, warn (default), or skip the check",
 		target: func(c *config) any { return &c.engine.NonIdempotent }},
+	{flag: "plain", values: []string{"true", "false"}, stream: true,
+		help:   "take the input for any JSON or YAML objects; only mutation trees change them",
+		target: func(c *config) any { return &c.engine.Plain }},
 	{flag: "values", arg: "PATH", field: "valuesPaths", key: "valuesPaths",
 		help:   "what Kyverno's rules cannot know without a cluster, as in the Values file of its own command",
 		target: func(c *config) any { return &c.values.paths }},

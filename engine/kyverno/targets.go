@@ -12,6 +12,13 @@ import (
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
+// Follows implements policy.Follower.
+func (p *program) Follows() bool {
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) > 0 })
+	})
+}
+
 // Triggers implements policy.Follower.
 func (p *program) Triggers(r *policy.Request) bool {
 	return slices.ContainsFunc(p.definitions, func(d *definition) bool {

@@ -138,6 +138,7 @@ func (u unmatched) String() string { return u.block + ": " + u.reason.String() }
 func (d *definition) match(resources *match.Resources, r *policy.Request) match.Decision {
 	request := matchRequest(r)
 	request.NamespaceLabels = func(name string) (map[string]string, error) {
+		r.Snapshot.Ask()
 		object, known, err := r.Snapshot.Namespace(name)
 		if err != nil {
 			return nil, err

@@ -107,6 +107,9 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
+	// Replay is what the policy itself wants done if the rule would change its own output
+	// again: "fail", "warn" or "skip". Empty leaves it to the option.
+	Replay string
 }
 
 // NotApplied says why a policy, or a rule of it, left the object alone.
@@ -141,6 +144,8 @@ type Failure struct {
 // Follower is a Program with policies that change other objects once a request has
 // been admitted.
 type Follower interface {
+	// Follows reports whether there are any such policies.
+	Follows() bool
 	// Triggers reports whether any such policy may be about the request, judged
 	// without its object.
 	Triggers(r *Request) bool

@@ -21,8 +21,14 @@ type Object func() (map[string]any, error)
 // Snapshot holds the objects of one run. The zero value is empty and ready for use.
 type Snapshot struct {
 	objects map[key]Object
-	assumed map[string]map[string]any // namespaces that nobody gave, by name
+	asked   int
 }
+
+// Ask notes that what is in the snapshot, or is not, made a difference to somebody.
+func (s *Snapshot) Ask() { s.asked++ }
+
+// Asked returns how often Ask was called.
+func (s *Snapshot) Asked() int { return s.asked }
 
 type key struct {
 	kind            gvk.Kind
