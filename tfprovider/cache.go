@@ -74,7 +74,7 @@ func (c *config) fingerprint() fingerprint {
 		_ = encoder.Encode(value)
 	}
 	encode(c.engine)
-	for _, texts := range [][]text{c.policies, c.context, c.old, c.openAPI} {
+	for _, texts := range [][]text{c.policies, c.context, c.old, c.openAPI, c.values, c.userInfo} {
 		encode(len(texts))
 		for _, t := range texts {
 			encode([]int{len(t.name), len(t.data)})
@@ -94,6 +94,7 @@ func (e *compiled) compile(given *config) {
 	policies, context := read(given.policies), read(given.context)
 	settings := given.engine
 	settings.Old = read(given.old)
+	settings.Values, settings.UserInfo = read(given.values), read(given.userInfo)
 	for _, t := range given.openAPI {
 		settings.OpenAPI = append(settings.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
 	}

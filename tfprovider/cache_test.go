@@ -42,6 +42,8 @@ func TestFingerprint(t *testing.T) {
 		"context":   {context: []text{{name: "x", data: "ab"}}},
 		"old":       {old: []text{{name: "x", data: "ab"}}},
 		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
+		"values":    {values: []text{{name: "x", data: "ab"}}},
+		"userInfo":  {userInfo: []text{{name: "x", data: "ab"}}},
 		"manifests": {manifests: []text{{name: "x", data: "ab"}}},
 	} {
 		if other, ok := seen[c.fingerprint()]; ok {

@@ -33,6 +33,17 @@ func TestMutate(t *testing.T) {
 	}
 }
 
+func TestKyvernoValues(t *testing.T) {
+	s := newServer(t)
+	policy := `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]},
+  mutate: {patchStrategicMerge: {metadata: {labels: {team: "{{ team }}", by: "{{ request.userInfo.username }}"}}}}}]}}`
+	want := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"by":"jane","team":"web"},"name":"a","namespace":"shop"}}`
+	options := map[string]any{"values": []string{"globalValues: {team: web}"}, "user_info": []string{"userInfo: {username: jane}"}}
+	if got := s.text(t, "mutate", inShop("a"), []string{policy}, options); got != want {
+		t.Error(got)
+	}
+}
+
 // What is known stays as it is when the rest becomes known: where the rest could change
 // it, it is not known either.
 func TestMutateAllUnknown(t *testing.T) {

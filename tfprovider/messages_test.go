@@ -104,7 +104,7 @@ func TestFunctionErrors(t *testing.T) {
 		},
 		"option of the data source": {
 			[]any{"mutate", configMap("a"), policies, map[string]any{"policy_files": []string{}}},
-			"argument 2: Invalid Option: policy_files: unknown option; expected context, kubernetes_version, openapi, namespace, request, old, defaulting or non_idempotent",
+			"argument 2: Invalid Option: policy_files: unknown option; expected context, kubernetes_version, openapi, namespace, request, old, defaulting, non_idempotent, values or user_info",
 		},
 		"option type": {
 			[]any{"mutate", configMap("a"), policies, map[string]any{"kubernetes_version": 1, "context": "text", "request": "text"}},

@@ -14,7 +14,7 @@ import (
 type config struct {
 	engine                                             engine.Options
 	manifests, sensitive, policies, context, old       []text
-	openAPI                                            []text
+	openAPI, values, userInfo                          []text
 	manifestFiles, policyFiles, contextFiles, apiFiles []pattern
 	outputs                                            []string
 }
@@ -126,6 +126,12 @@ var options = []option{
 	{name: "non_idempotent", faces: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
 		help:   "What to do about policies that would change their own output again: `fail`, `warn` (default), or `skip` the check.",
 		target: func(c *config) any { return &c.engine.NonIdempotent }},
+	{name: "values", faces: inDataSource | inFunctions,
+		help:   "What Kyverno's rules cannot know without a cluster, as in the Values file of its own command. " + yamlStrings,
+		target: func(c *config) any { return &c.values }},
+	{name: "user_info", faces: inDataSource | inFunctions,
+		help:   "User and roles, as in the UserInfo file of Kyverno's command; `request.user` wins over it. " + yamlStrings,
+		target: func(c *config) any { return &c.userInfo }},
 	{name: "outputs", faces: inDataSource, values: []string{"yaml"},
 		help:   "Outputs to make besides those that are always there: `yaml`.",
 		target: func(c *config) any { return &c.outputs }},

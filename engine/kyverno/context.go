@@ -159,6 +159,7 @@ func (s *scope) configMap(e *entry) (any, error) {
 			return nil, err
 		}
 	}
+	s.request.Snapshot.Ask()
 	object, err := s.request.Snapshot.Get(configMapKind, namespace, name)
 	if err != nil {
 		return nil, err

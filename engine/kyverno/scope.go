@@ -56,6 +56,7 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 	if labels, ok := e.values.namespaces[name]; ok {
 		return labels
 	}
+	e.request.Snapshot.Ask()
 	object, known, err := e.request.Snapshot.Namespace(name)
 	if err != nil {
 		return nil
