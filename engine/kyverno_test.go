@@ -21,7 +21,7 @@ import (
 // of the corpus), and those of ours in the same form, and compares with what they
 // expect.
 func TestKyvernoCases(t *testing.T) {
-	exceptions := readReasons(t, "testdata/kyverno-exceptions.txt")
+	exceptions := readExceptions(t, "testdata/kyverno-exceptions.txt")
 	agree, differ := map[string]int{}, map[string]int{}
 	for _, root := range []string{"testdata/kyverno", "../../shared/corpus/kyverno"} {
 		cases, err := filepath.Glob(filepath.Join(root, "*", "*", "meta.json"))

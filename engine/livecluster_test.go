@@ -326,13 +326,15 @@ func (c *liveCluster) create(t *testing.T, object map[string]any, kind gvk.Kind,
 
 // awaitPolicies returns when every policy that was written before is in force: a
 // policy of its own, written last, is.
-func (c *liveCluster) awaitPolicies(t *testing.T, namespace string) {
+func (c *liveCluster) awaitPolicies(t *testing.T) {
 	t.Helper()
 	name := "preadmit-live-" + strings.ToLower(rand.Text()[:8])
+	namespace := name
+	c.create(t, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": c.metadata(namespace)}, namespaceKind, "", namespace)
 	version := newestPolicyVersion(mustMinor(c.options.KubernetesVersion))
 	policy := gvk.Parse(policyGroup+version, "MutatingAdmissionPolicy")
 	c.create(t, map[string]any{
-		"apiVersion": policy.APIVersion(), "kind": policy.Kind, "metadata": c.metadata(name, ""),
+		"apiVersion": policy.APIVersion(), "kind": policy.Kind, "metadata": c.metadata(name),
 		"spec": map[string]any{
 			"matchConstraints": map[string]any{
 				"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}},
@@ -348,7 +350,7 @@ func (c *liveCluster) awaitPolicies(t *testing.T, namespace string) {
 	}, policy, "", name)
 	binding := gvk.Parse(policyGroup+version, "MutatingAdmissionPolicyBinding")
 	c.create(t, map[string]any{
-		"apiVersion": binding.APIVersion(), "kind": binding.Kind, "metadata": c.metadata(name, ""), "spec": map[string]any{"policyName": name},
+		"apiVersion": binding.APIVersion(), "kind": binding.Kind, "metadata": c.metadata(name), "spec": map[string]any{"policyName": name},
 	}, binding, "", name)
 	for range 300 {
 		code, body := c.send(http.MethodPost, "/api/v1/namespaces/"+namespace+"/configmaps?dryRun=All",
@@ -368,12 +370,8 @@ func mustMinor(version string) int {
 }
 
 // metadata is that of an object that we create.
-func (c *liveCluster) metadata(name, namespace string) map[string]any {
-	metadata := map[string]any{"name": name, "labels": map[string]any{liveLabel: c.id}}
-	if namespace != "" {
-		metadata["namespace"] = namespace
-	}
-	return metadata
+func (c *liveCluster) metadata(name string) map[string]any {
+	return map[string]any{"name": name, "labels": map[string]any{liveLabel: c.id}}
 }
 
 // ask sends an object as a dry run and returns what the server would store, or its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -134,9 +135,9 @@ func (r *run) takeSnapshot(local []*manifest.Document) {
 	for _, documents := range [][]*manifest.Document{r.context, local} {
 		for _, d := range documents {
 			p := r.placeOf(d, r.schemas)
-			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, func() (map[string]any, error) {
+			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, sync.OnceValues(func() (map[string]any, error) {
 				return r.view(p, d.Object())
-			})
+			}))
 		}
 	}
 	for _, t := range r.targets {

@@ -76,7 +76,7 @@ spec:
 `, name)
 }
 
-// deploymentPolicy labels Deployments, and adds a toleration to every tenth one.
+// deploymentPolicy writes a label on Deployments, each policy one of its own.
 func deploymentPolicy(i int) string {
 	return strings.NewReplacer(
 		"label.example.com", fmt.Sprintf("label-%d.example.com", i),

@@ -93,8 +93,7 @@ func (e *compiled) compile(given *config) {
 	}
 	policies, context := read(given.policies), read(given.context)
 	settings := given.engine
-	settings.Old = read(given.old)
-	settings.Values, settings.UserInfo = read(given.values), read(given.userInfo)
+	settings.Old, settings.Values, settings.UserInfo = read(given.old), read(given.values), read(given.userInfo)
 	for _, t := range given.openAPI {
 		settings.OpenAPI = append(settings.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
 	}

@@ -41,9 +41,9 @@ func TestFingerprint(t *testing.T) {
 		"two":       {policies: []text{{name: "x", data: "a"}, {name: "", data: "b"}}},
 		"context":   {context: []text{{name: "x", data: "ab"}}},
 		"old":       {old: []text{{name: "x", data: "ab"}}},
-		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
 		"values":    {values: []text{{name: "x", data: "ab"}}},
-		"userInfo":  {userInfo: []text{{name: "x", data: "ab"}}},
+		"user info": {userInfo: []text{{name: "x", data: "ab"}}},
+		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
 		"manifests": {manifests: []text{{name: "x", data: "ab"}}},
 	} {
 		if other, ok := seen[c.fingerprint()]; ok {

@@ -18,6 +18,33 @@ func inShop(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: shop}\n", name)
 }
 
+// kyvernoPolicy writes a label from another ConfigMap.
+const kyvernoPolicy = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [ConfigMap], names: [a]}}]}
+    context:
+    - name: teams
+      configMap: {name: teams, namespace: shop}
+    mutate:
+      patchStrategicMerge: {metadata: {labels: {team: "{{ teams.data.team }}"}}}
+`
+
+// What Kyverno's rules cannot know reaches them.
+func TestKyvernoValues(t *testing.T) {
+	policy := strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "{{ team }}-{{ request.userInfo.username }}")
+	got := newServer(t).text(t, "mutate", inShop("a"), []string{policy}, map[string]any{
+		"values":    []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {team: payments}\n"},
+		"user_info": []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: UserInfo\nuserInfo: {username: ci}\n"},
+	})
+	if !strings.Contains(got, `"team":"payments-ci"`) {
+		t.Error(got)
+	}
+}
+
 func TestMutate(t *testing.T) {
 	s := newServer(t)
 	if got := s.text(t, "mutate", configMap("a"), []string{labelPolicy}); got != mutated("a") {
@@ -30,17 +57,6 @@ func TestMutate(t *testing.T) {
 	untouched := s.text(t, "mutate", configMap("a"), []string{labelPolicy}, map[string]any{"request": map[string]any{"operation": "UPDATE", "user": map[string]any{"username": "x"}}})
 	if untouched != mutated("a") {
 		t.Error(untouched)
-	}
-}
-
-func TestKyvernoValues(t *testing.T) {
-	s := newServer(t)
-	policy := `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]},
-  mutate: {patchStrategicMerge: {metadata: {labels: {team: "{{ team }}", by: "{{ request.userInfo.username }}"}}}}}]}}`
-	want := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"by":"jane","team":"web"},"name":"a","namespace":"shop"}}`
-	options := map[string]any{"values": []string{"globalValues: {team: web}"}, "user_info": []string{"userInfo: {username: jane}"}}
-	if got := s.text(t, "mutate", inShop("a"), []string{policy}, options); got != want {
-		t.Error(got)
 	}
 }
 
@@ -57,10 +73,12 @@ func TestMutateAllUnknown(t *testing.T) {
 		policies  []string
 		want      map[string]any
 	}{
-		"all known":           {map[string]any{"a": a, "b": inShop("b")}, []string{labelPolicy}, all},
-		"one unknown":         {map[string]any{"a": a, "b": unknown{}}, []string{labelPolicy}, map[string]any{"a": all["a"], "b": unknown{}}},
-		"context":             {map[string]any{"a": a, "n": shop}, []string{teamPolicy}, map[string]any{"a": labelled("a", `"team":"payments"`), "n": `{"apiVersion":"v1","kind":"Namespace","metadata":{"labels":{"team":"payments"},"name":"shop"}}`}},
-		"perhaps the context": {map[string]any{"a": a, "n": unknown{}, "p": shop[:0] + "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"}, []string{teamPolicy}, map[string]any{"a": unknown{}, "n": unknown{}, "p": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x"}}`}},
+		"all known":                       {map[string]any{"a": a, "b": inShop("b")}, []string{labelPolicy}, all},
+		"one unknown":                     {map[string]any{"a": a, "b": unknown{}}, []string{labelPolicy}, map[string]any{"a": all["a"], "b": unknown{}}},
+		"context":                         {map[string]any{"a": a, "n": shop}, []string{teamPolicy}, map[string]any{"a": labelled("a", `"team":"payments"`), "n": `{"apiVersion":"v1","kind":"Namespace","metadata":{"labels":{"team":"payments"},"name":"shop"}}`}},
+		"perhaps the context":             {map[string]any{"a": a, "n": unknown{}, "p": shop[:0] + "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"}, []string{teamPolicy}, map[string]any{"a": unknown{}, "n": unknown{}, "p": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x"}}`}},
+		"perhaps the ConfigMap of a rule": {map[string]any{"a": a, "n": unknown{}}, []string{kyvernoPolicy}, map[string]any{"a": unknown{}, "n": unknown{}}},
+		"a rule without context":          {map[string]any{"a": a, "n": unknown{}}, []string{strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "x")}, map[string]any{"a": labelled("a", `"team":"x"`), "n": unknown{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.call(t, "mutate_all", test.manifests, test.policies)

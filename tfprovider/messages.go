@@ -68,8 +68,7 @@ func (a *admission) origin(name string) (path.Path, string) {
 		kind  string
 	}{
 		{c.manifests, "Manifest"}, {c.sensitive, "Manifest"}, {c.policies, "Policy"},
-		{c.context, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"},
-		{c.values, "Kyverno Value"}, {c.userInfo, "User Info"},
+		{c.context, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"}, {c.values, "Values"}, {c.userInfo, "User Info"},
 	} {
 		for _, t := range given.texts {
 			if t.name == name {

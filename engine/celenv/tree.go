@@ -52,7 +52,9 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 		return nil, internalError(err)
 	}
 	trimmed := strings.TrimSpace(expression)
+	e.mu.Lock() // cel-go's checker notes in the environment what it has looked up
 	checked, issues := env.Compile(trimmed)
+	e.mu.Unlock()
 	if issues != nil && issues.Err() != nil {
 		compileError := &CompileError{Text: issues.String()}
 		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {

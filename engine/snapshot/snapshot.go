@@ -21,8 +21,13 @@ type Object func() (map[string]any, error)
 // Snapshot holds the objects of one run. The zero value is empty and ready for use.
 type Snapshot struct {
 	objects map[key]Object
-	asked   int
+	// namespaces are the Namespace objects that have been asked for, by name.
+	namespaces map[string]namespace
+	asked      int
 }
+
+// namespace is what somebody gave, nil for nothing, and what the server keeps.
+type namespace struct{ given, stored map[string]any }
 
 // Ask notes that what is in the snapshot, or is not, made a difference to somebody.
 func (s *Snapshot) Ask() { s.asked++ }
@@ -83,16 +88,23 @@ func (s *Snapshot) Namespace(name string) (object map[string]any, known bool, er
 	if err != nil {
 		return nil, true, err
 	}
-	known = object != nil
-	if !known {
-		object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
+	n, found := s.namespaces[name]
+	if !found || !change.Equal(n.given, object) {
+		n = namespace{given: object, stored: stored(object, name)}
+		if s.namespaces == nil {
+			s.namespaces = map[string]namespace{}
+		}
+		s.namespaces[name] = n
 	}
-	return stored(object, name), known, nil
+	return n.stored, object != nil, nil
 }
 
 // stored adds to a Namespace what it has when it is read: a label from its creation,
 // and what the server adds after admission.
 func stored(object map[string]any, name string) map[string]any {
+	if object == nil {
+		object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
+	}
 	object = change.CloneObject(object)
 	child := func(of map[string]any, key string) map[string]any {
 		value, ok := of[key].(map[string]any)
