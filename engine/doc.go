@@ -15,7 +15,7 @@
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), trees.go (mutation trees), admit.go (the passes
 // over one manifest), follow.go (what they lead to on others), write.go (from the
-// mutated view back to the manifest), replay.go (the policies on their own output),
+// mutated view back to the manifest), replay.go (the policies on their own output), secrets.go (what messages must not show),
 // view.go (View: what policies see, and no more), outcome.go (Outcome), convert.go
 // (policies in other forms).
 package engine
