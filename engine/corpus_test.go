@@ -250,9 +250,10 @@ func compareAnswer(t *testing.T, set *Set, files string, code int, message strin
 // refusedWith reports whether a server's message is among refusals. A server gives the
 // first error of the policy that it happens to run first.
 func refusedWith(refusals []string, message string) bool {
+	message = inOrder(message)
 	who, _, _ := strings.Cut(message, " denied request: ")
 	first := slices.IndexFunc(refusals, func(refusal string) bool { return strings.HasPrefix(refusal, who) })
-	return first >= 0 && refusals[first] == inOrder(message)
+	return first >= 0 && refusals[first] == message
 }
 
 // refusals are the errors of an outcome.
