@@ -6,8 +6,10 @@ import "github.com/preadmit/preadmit/engine/secret"
 func (r *run) hide(text string) string {
 	if r.secrets == nil {
 		r.secrets = &secret.Mask{}
-		for _, d := range r.context {
-			r.secrets.Learn(d.Object())
+		if r.Set != nil { // as there is none if the options are wrong
+			for _, d := range r.context {
+				r.secrets.Learn(d.Object())
+			}
 		}
 		for _, d := range r.local {
 			r.secrets.Learn(d.Object())
