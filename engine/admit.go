@@ -79,12 +79,13 @@ func (r *run) view(p place, object map[string]any) (map[string]any, error) {
 	return admission.View(p.kind, object, p.namespace)
 }
 
-// redefault is the admission view of an object that a policy has changed.
-func (r *run) redefault(kind *schema.Kind, object map[string]any) (map[string]any, error) {
+// redefault is the admission view of an object that a policy has changed. stable is one
+// that stays as it is, or nil.
+func (r *run) redefault(kind *schema.Kind, object, stable map[string]any) (map[string]any, error) {
 	if r.settings.Defaulting == "off" {
 		return object, nil
 	}
-	return admission.Redefault(kind, object)
+	return admission.Redefault(kind, object, stable)
 }
 
 // requestFor makes the request that sends a target to the cluster.
@@ -230,7 +231,7 @@ func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated 
 		}
 	}
 	if webhook && mutated {
-		next, err := a.redefault(a.target.kind, a.request.Object)
+		next, err := a.defaultAgain(a.request.Object)
 		if err != nil {
 			failure := invocation.Deny(err)
 			return mutated, &failure
@@ -280,7 +281,7 @@ func (a *admitting) defaultAgain(object map[string]any) (map[string]any, error) 
 	if change.Equal(object, a.stable) {
 		return object, nil
 	}
-	next, err := a.redefault(a.target.kind, object)
+	next, err := a.redefault(a.target.kind, object, a.stable)
 	if err == nil && change.Equal(object, next) {
 		next, a.stable = object, object
 	}

@@ -104,7 +104,7 @@ func (f *following) redefaultTouched() {
 			continue
 		}
 		f.touched[i] = false
-		next, err := f.redefault(t.kind, f.views[i])
+		next, err := f.redefault(t.kind, f.views[i], nil)
 		if err != nil {
 			f.about(t, source.Errorf(t.Document.At(nil), "target-failed", "rules with mutate.targets make an object of it that is not valid: %v", err))
 			continue

@@ -14,6 +14,7 @@ type decoder struct {
 	// converting says to do what conversion to the internal version and back does.
 	converting bool
 	path       change.Path // where the decoder is
+	stable     any         // the value there that decodes to itself, if there is one
 	problems   []*FieldError
 	// lists are the structs with resource lists to be rounded when all is done: the
 	// defaults of a Pod are made of exact quantities.
@@ -28,6 +29,7 @@ type roundable struct {
 // object decodes a struct; in may be nil.
 func (d *decoder) object(t *goType, in map[string]any) map[string]any {
 	out := make(map[string]any, len(in)+len(t.written)+len(t.defaults))
+	stable := d.stableFields(t)
 	for key, value := range in {
 		f := t.byName[key]
 		if f == nil {
@@ -37,13 +39,14 @@ func (d *decoder) object(t *goType, in map[string]any) map[string]any {
 		if value == nil {
 			continue
 		}
-		d.path = append(d.path, change.Key(key))
+		d.path, d.stable = append(d.path, change.Key(key)), stable[key]
 		decoded, ok := d.value(&f.value, value)
 		d.path = d.path[:len(d.path)-1]
 		if ok && (f.zero != '~' && f.zero != '?' || !isZero(decoded)) {
 			out[key] = decoded
 		}
 	}
+	d.stable = nil
 	for _, f := range t.written {
 		if _, ok := out[f.name]; ok {
 			continue
@@ -69,6 +72,16 @@ func (d *decoder) object(t *goType, in map[string]any) map[string]any {
 	return out
 }
 
+// stableFields returns the fields of the stable value. There are none where they may be
+// modified once they are decoded.
+func (d *decoder) stableFields(t *goType) map[string]any {
+	if t.rule != nil || t.rounded != nil {
+		return nil
+	}
+	fields, _ := d.stable.(map[string]any)
+	return fields
+}
+
 // undeclared deals with a field that the Go type does not have. It is kept if the
 // schema has it, which is then that of a newer server, and dropped otherwise.
 func (d *decoder) undeclared(key string, value any, out map[string]any) {
@@ -87,6 +100,9 @@ func (d *decoder) undeclared(key string, value any, out map[string]any) {
 
 // value decodes a value that is not null; it fails if the value is of another type.
 func (d *decoder) value(v *goValue, in any) (any, bool) {
+	if d.stable != nil && change.Same(in, d.stable) {
+		return in, true
+	}
 	switch v.code {
 	case 0:
 		if m, ok := in.(map[string]any); ok {
@@ -109,8 +125,12 @@ func (d *decoder) value(v *goValue, in any) (any, bool) {
 
 func (d *decoder) list(elem *goValue, in []any) []any {
 	out := make([]any, len(in))
+	stable, _ := d.stable.([]any)
 	for i, item := range in {
-		d.path = append(d.path, change.Index(i))
+		d.path, d.stable = append(d.path, change.Index(i)), nil
+		if i < len(stable) {
+			d.stable = stable[i]
+		}
 		out[i] = d.item(elem, item)
 		d.path = d.path[:len(d.path)-1]
 	}
@@ -119,8 +139,9 @@ func (d *decoder) list(elem *goValue, in []any) []any {
 
 func (d *decoder) mapOf(elem *goValue, in map[string]any) map[string]any {
 	out := make(map[string]any, len(in))
+	stable, _ := d.stable.(map[string]any)
 	for key, value := range in {
-		d.path = append(d.path, change.Key(key))
+		d.path, d.stable = append(d.path, change.Key(key)), stable[key]
 		out[key] = d.item(elem, value)
 		d.path = d.path[:len(d.path)-1]
 	}

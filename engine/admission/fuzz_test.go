@@ -2,8 +2,12 @@ package admission_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +58,7 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	if !change.Equal(before, object) {
 		t.Error("View modified the object")
 	}
-	if _, redefaultErr := admission.Redefault(kind, object); err == nil && redefaultErr != nil {
+	if _, redefaultErr := admission.Redefault(kind, object, nil); err == nil && redefaultErr != nil {
 		t.Error("Redefault refuses what View takes: ", redefaultErr)
 	}
 	if err != nil {
@@ -66,6 +70,7 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	if !change.Equal(object, admission.Unview(kind, object, view, view)) {
 		t.Error("Unview changes what did not differ")
 	}
+	checkStable(t, kind, view)
 	again, err := admission.View(kind, view, "default")
 	if err != nil {
 		t.Fatal("view of the view: ", err)
@@ -73,6 +78,73 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	for _, diff := range change.Diff(view, again, nil) {
 		if !isException(diff) {
 			t.Error("view of the view: ", diff)
+		}
+	}
+}
+
+// checkStable changes a view in every place, and compares what Redefault makes of that
+// with and without knowing the view.
+func checkStable(t *testing.T, kind *schema.Kind, view map[string]any) {
+	stable, err := admission.Redefault(kind, view, nil)
+	if err != nil {
+		t.Fatal("the view: ", err)
+	}
+	if next, err := admission.Redefault(kind, stable, nil); err != nil || !change.Equal(stable, next) {
+		return // what is in it depends on what is not
+	}
+	before := change.CloneObject(stable)
+	for changed := range variants(stable) {
+		changed := changed.(map[string]any)
+		want, wantErr := admission.Redefault(kind, changed, nil)
+		got, err := admission.Redefault(kind, changed, stable)
+		if !change.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Fatalf("%v\ngot  %v, %v\nwant %v, %v", changed, got, err, want, wantErr)
+		}
+	}
+	if !change.Equal(stable, before) {
+		t.Errorf("Redefault modified %v\nwhich is now %v", before, stable)
+	}
+}
+
+// variants yields a value changed in each place in turn. They share the rest with it.
+func variants(value any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, item := range value {
+				without := maps.Clone(value)
+				delete(without, key)
+				if !yield(without) {
+					return
+				}
+				for changed := range variants(item) {
+					with := maps.Clone(value)
+					with[key] = changed
+					if !yield(with) {
+						return
+					}
+				}
+			}
+			with := maps.Clone(value)
+			with["labels"] = map[string]any{"a": "b"}
+			yield(with)
+		case []any:
+			for i, item := range value {
+				if !yield(slices.Delete(slices.Clone(value), i, i+1)) {
+					return
+				}
+				for changed := range variants(item) {
+					with := slices.Clone(value)
+					with[i] = changed
+					if !yield(with) {
+						return
+					}
+				}
+			}
+		case string:
+			_ = yield("0.0001") && yield(value+"x")
+		default:
+			_ = yield(int64(7)) && yield(nil)
 		}
 	}
 }

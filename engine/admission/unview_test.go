@@ -135,7 +135,7 @@ func TestPin(t *testing.T) {
 
 // mutate is what becomes of the outcome of a policy.
 func mutate(kind *schema.Kind, object map[string]any) (map[string]any, error) {
-	object, err := admission.Redefault(kind, object)
+	object, err := admission.Redefault(kind, object, nil)
 	if err != nil {
 		return nil, err
 	}

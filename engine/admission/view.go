@@ -17,7 +17,7 @@ import (
 //
 // Errors are *FieldError values, joined and sorted by field.
 func View(kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
-	view, problems := see(kind, object, true)
+	view, problems := see(kind, object, nil, true)
 	if len(problems) > 0 {
 		return nil, join(problems)
 	}
@@ -39,9 +39,12 @@ func View(kind *schema.Kind, object map[string]any, namespace string) (map[strin
 // metadata. Fields that the kind does not have are dropped without an error. View
 // does the rest when the pass is over: the server converts then.
 //
+// stable is an object that Redefault returns as it is, or nil. What it shares with
+// object need not be looked at again, and is shared by the result.
+//
 // The error is a *ConversionError.
-func Redefault(kind *schema.Kind, object map[string]any) (map[string]any, error) {
-	view, problems := see(kind, object, false)
+func Redefault(kind *schema.Kind, object, stable map[string]any) (map[string]any, error) {
+	view, problems := see(kind, object, stable, false)
 	if len(problems) > 0 {
 		return nil, &ConversionError{Kind: kind.Kind, Fields: problems}
 	}
@@ -49,8 +52,8 @@ func Redefault(kind *schema.Kind, object map[string]any) (map[string]any, error)
 }
 
 // see decodes and defaults an object; on a request it converts it too.
-func see(kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
-	d := decoder{kind: kind, converting: request, path: make(change.Path, 0, 16)}
+func see(kind *schema.Kind, object, stable map[string]any, request bool) (map[string]any, []*FieldError) {
+	d := decoder{kind: kind, converting: request, path: make(change.Path, 0, 16), stable: stable}
 	var view map[string]any
 	switch t := builtin(kind); {
 	case t != nil:

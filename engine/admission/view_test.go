@@ -176,7 +176,7 @@ func TestRedefaultErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
-			_, err := admission.Redefault(kindOf(t, object), object)
+			_, err := admission.Redefault(kindOf(t, object), object, nil)
 			if err == nil || err.Error() != test.want {
 				t.Fatalf("got  %v\nwant %s", err, test.want)
 			}
@@ -208,7 +208,7 @@ func TestRedefault(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
-			got, err := admission.Redefault(kindOf(t, object), object)
+			got, err := admission.Redefault(kindOf(t, object), object, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ spec:
 `))
 	object := readYAML(t, []byte(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: x}, size: null, extra: 1}`))
 	kind := kindOf(t, object, crd)
-	got, err := admission.Redefault(kind, object)
+	got, err := admission.Redefault(kind, object, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ func Equal(a, b any) bool {
 		if !ok || len(a) != len(b) {
 			return false
 		}
-		if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+		if Same(a, b) {
 			return true // what a change did not touch is often shared
 		}
 		for key, value := range a {
@@ -26,7 +26,7 @@ func Equal(a, b any) bool {
 		if !ok || len(a) != len(b) {
 			return false
 		}
-		if len(a) == 0 || &a[0] == &b[0] {
+		if Same(a, b) {
 			return true
 		}
 		for i := range a {
@@ -39,6 +39,25 @@ func Equal(a, b any) bool {
 		switch b.(type) {
 		case map[string]any, []any:
 			return false // comparing these with == would panic
+		}
+		return a == b
+	}
+}
+
+// Same reports whether two values are equal without looking into maps and lists: these
+// are the same only if they are one.
+func Same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+	case []any:
+		b, ok := b.([]any)
+		return ok && len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+	default:
+		switch b.(type) {
+		case map[string]any, []any:
+			return false
 		}
 		return a == b
 	}
