@@ -10,10 +10,12 @@
 //	Run(Run(M, P), P) is Run(M, P), or there is a diagnostic
 //	the bytes of a manifest that no policy changes are its input bytes
 //	the changes applied to the admission view before give the one after
+//	the edits applied to the manifest give the output, and each has a cause
 //
 // The files in order: options.go (Options), policies.go (what looks like a policy),
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), admit.go (the passes over one manifest),
-// write.go (from the mutated view back to the manifest), view.go (View: what policies
+// write.go (from the mutated view back to the manifest), attribute.go (which changes
+// led to which edit), view.go (View: what policies
 // see, and no more), outcome.go (Outcome).
 package engine

@@ -23,6 +23,7 @@ var ladder = [][]string{
 	{"engine/policy"},
 	{"engine/mapolicy"},
 	{"engine"},
+	{"engine/report"},
 	{"krmfn"},
 	{"krmfn/preadmit"},
 }

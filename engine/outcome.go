@@ -31,7 +31,9 @@ type Manifest struct {
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
 	// them.
-	Changes    []Change
+	Changes []Change
+	// Edits are what these changes come to in the manifest.
+	Edits      []Edit
 	NotApplied []policy.NotApplied
 }
 

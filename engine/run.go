@@ -177,6 +177,7 @@ func (r *run) edit() {
 		if change.Equal(t.edited, t.raw) {
 			continue
 		}
+		t.attribute()
 		manifest.RestoreClientAnnotations(t.edited, t.hidden)
 		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
 			r.internal(t, "the result cannot be written into the manifest: %v", err)

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Masked stands for a value that is not shown.
+const Masked = "*****"
+
+// shortest is how long a value of a Secret must be, in bytes, to be recognised outside
+// of Secrets.
+const shortest = 6
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Mask hides the values of Secrets. The nil Mask hides nothing.
+type Mask struct{ values []string }
+
+// NewMask makes a mask of the values of all Secrets in streams.
+func NewMask(streams []*manifest.Stream) *Mask {
+	m := &Mask{}
+	for _, s := range streams {
+		for _, d := range s.Documents() {
+			m.learn(d.Object())
+		}
+	}
+	return m
+}
+
+// Learn adds the values that policies wrote into Secrets.
+func (m *Mask) Learn(outcome *engine.Outcome) {
+	if m == nil || outcome == nil {
+		return
+	}
+	for _, x := range outcome.Manifests {
+		m.learn(x.Before)
+		m.learn(x.After)
+		if isSecret(x.Document.Object()) {
+			for _, c := range x.Changes {
+				m.learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": collect(c.Path, c.Old), "stringData": collect(c.Path, c.New)})
+			}
+		}
+	}
+}
+
+// collect makes a map of the value that a change of a Secret has, or had, in its data.
+func collect(path change.Path, value any) any {
+	if len(path) > 1 && (path[0].Key == "data" || path[0].Key == "stringData") {
+		return map[string]any{path[1].Key: value}
+	}
+	return value
+}
+
+func isSecret(object map[string]any) bool {
+	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
+}
+
+func (m *Mask) learn(object map[string]any) {
+	if !isSecret(object) {
+		return
+	}
+	for _, field := range []string{"data", "stringData"} {
+		values, _ := object[field].(map[string]any)
+		for _, value := range values {
+			if value == nil {
+				continue
+			}
+			text := fmt.Sprint(value)
+			m.add(text)
+			compact := strings.Join(strings.Fields(text), "")
+			if decoded, err := base64.StdEncoding.DecodeString(compact); err == nil {
+				m.add(compact)
+				m.add(string(decoded))
+			}
+			if field == "stringData" {
+				m.add(base64.StdEncoding.EncodeToString([]byte(text)))
+			}
+		}
+	}
+	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+	m.values = slices.Compact(m.values)
+}
+
+// add notes a value, also as it stands where it was quoted or broken into lines.
+func (m *Mask) add(value string) {
+	forms := []string{value, strings.TrimSpace(value)}
+	if quoted := manifest.JSON(value); len(quoted) > 2 {
+		forms = append(forms, string(quoted[1:len(quoted)-1]))
+	}
+	for line := range strings.Lines(value) {
+		if line = strings.TrimSpace(line); line != value {
+			forms = append(forms, line)
+		}
+	}
+	for _, form := range forms {
+		if len(form) >= shortest && !slices.Contains(m.values, form) {
+			m.values = append(m.values, form)
+		}
+	}
+}
+
+// Text hides the values in a text.
+func (m *Mask) Text(text string) string {
+	if m == nil {
+		return text
+	}
+	for _, value := range m.values {
+		text = strings.ReplaceAll(text, value, Masked)
+	}
+	return text
+}
+
+// holds reports whether a scalar contains a value.
+func (m *Mask) holds(scalar any) bool {
+	text := fmt.Sprint(scalar)
+	return slices.ContainsFunc(m.values, func(value string) bool { return strings.Contains(text, value) })
+}
+
+// value hides the values in the value at a path of an object, wholly if it is data of a
+// Secret. Where other, its counterpart, differs, the mask has a suffix.
+func (m *Mask) value(secret bool, path change.Path, value, other any, suffix string) any {
+	if m == nil {
+		return value
+	}
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		otherMap, _ := other.(map[string]any)
+		for key, item := range v {
+			masked[m.Text(key)] = m.value(secret, path.Key(key), item, otherMap[key], suffix)
+		}
+		return masked
+	case []any:
+		masked := make([]any, len(v))
+		otherList, _ := other.([]any)
+		for i, item := range v {
+			var counterpart any
+			if i < len(otherList) {
+				counterpart = otherList[i]
+			}
+			masked[i] = m.value(secret, path.Index(i), item, counterpart, suffix)
+		}
+		return masked
+	}
+	if secret && isData(path) || m.holds(value) {
+		if suffix != "" && other != nil && !change.Equal(value, other) {
+			return Masked + suffix
+		}
+		return Masked
+	}
+	return value
+}
+
+// isData reports whether a path in a Secret leads to what nobody is to see.
+func isData(path change.Path) bool {
+	switch {
+	case len(path) == 0:
+		return false
+	case path[0].Key == "data" || path[0].Key == "stringData":
+		return true
+	}
+	return len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == lastApplied
+}
+
+// stream hides the values in a text of a stream; other is its other text, if any.
+func (m *Mask) stream(s *manifest.Stream, text string, other *string, suffix string) string {
+	if m == nil {
+		return text
+	}
+	read, _ := manifest.Read(s.Name(), []byte(text))
+	var counterparts []*manifest.Document
+	if other != nil {
+		counterpart, _ := manifest.Read(s.Name(), []byte(*other))
+		counterparts = counterpart.Documents()
+	}
+	for i, d := range read.Documents() {
+		object := d.Object()
+		var counterpart any
+		if len(counterparts) == len(read.Documents()) {
+			counterpart = counterparts[i].Object()
+		}
+		masked := m.value(isSecret(object), nil, object, counterpart, suffix).(map[string]any)
+		if err := d.Set(masked, nil); err != nil {
+			return Masked + "\n"
+		}
+	}
+	return m.Text(string(read.Bytes()))
+}
+
+// manifest hides the values in what became of a manifest.
+func (m *Mask) manifest(from *engine.Manifest) Manifest {
+	kind := from.Document.Kind()
+	secret := kind == gvk.Kind{Version: "v1", Kind: "Secret"}
+	to := Manifest{ID: m.Text(from.ID), At: from.Document.At(nil)}
+	step := func(c engine.Change) Step {
+		old, value := m.pair(secret, c.Path, c.Old, c.New)
+		return Step{
+			Fate: c.Fate, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.Text(c.By.Param), Rule: c.By.Rule, At: c.At, Pass: c.Pass,
+			Op: c.Op, Path: m.Text(c.Path.String()), Old: old, New: value,
+		}
+	}
+	for _, e := range from.Edits {
+		old, value := m.pair(secret, e.Path, e.Old, e.New)
+		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source)}
+		for _, i := range e.Causes {
+			edit.Causes = append(edit.Causes, step(from.Changes[i]))
+		}
+		to.Edits = append(to.Edits, edit)
+	}
+	for _, c := range from.Changes {
+		if c.Fate == engine.Dropped {
+			to.Dropped = append(to.Dropped, step(c))
+		}
+	}
+	for _, n := range from.NotApplied {
+		to.NotApplied = append(to.NotApplied, m.notApplied(n))
+	}
+	return to
+}
+
+func (m *Mask) pair(secret bool, path change.Path, old, value any) (any, any) {
+	return m.value(secret, path, old, value, " (before)"), m.value(secret, path, value, old, " (after)")
+}
+
+func (m *Mask) notApplied(n policy.NotApplied) NotApplied {
+	return NotApplied{Policy: n.ID.Policy, Binding: n.ID.Binding, Param: m.Text(n.ID.Param), Rule: n.ID.Rule, At: n.At, Reason: m.Text(n.Reason.String())}
+}
+
+// Diagnostics hides the values in messages.
+func (m *Mask) Diagnostics(diagnostics []source.Diagnostic) []source.Diagnostic {
+	masked := slices.Clone(diagnostics)
+	for i := range masked {
+		d := &masked[i]
+		for _, text := range []*string{&d.Message, &d.Advice, &d.Subject, &d.Field, &d.Excerpt} {
+			*text = m.Text(*text)
+		}
+	}
+	return masked
+}

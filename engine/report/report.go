@@ -1,0 +1,145 @@
+// Package report renders what a run did: as text for people, as a unified diff, and as
+// JSON, SARIF, JUnit, GitHub annotations and HTML for programs and browsers. A Report
+// is made from an engine.Outcome once; the renderings only write down what is in it.
+//
+// Values of Secrets are masked when the Report is made, so that no rendering can show
+// them.
+//
+// The files in order: mask.go, report.go (Report), lines.go (differences of texts), and
+// one file for each rendering.
+package report
+
+import (
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Report is what there is to say about a run.
+type Report struct {
+	Files       []File
+	Manifests   []Manifest
+	Diagnostics []source.Diagnostic
+	// Policies are the texts of the files that policies stand in.
+	Policies []Text
+}
+
+// Text is a file.
+type Text struct{ Name, Text string }
+
+// File is a file of manifests, before the policies and after.
+type File struct {
+	Name          string
+	Before, After string
+	// marks say which edits begin on which lines.
+	before, after []mark
+}
+
+// mark says that an edit of a manifest begins on a line.
+type mark struct{ line, manifest, edit int }
+
+// Manifest is what became of a manifest.
+type Manifest struct {
+	ID         string
+	At         source.Position
+	Edits      []Edit
+	Dropped    []Step
+	NotApplied []NotApplied
+}
+
+// Edit is a net change to a manifest.
+type Edit struct {
+	Op       change.Op
+	Path     string
+	Old, New any
+	// At is where the value stands in the manifest, or what will hold it.
+	At     source.Position
+	Causes []Step
+}
+
+// Step is what one rule of a policy wrote, or admission.
+type Step struct {
+	Fate                         engine.Fate
+	Policy, Binding, Param, Rule string
+	At                           source.Position
+	Pass                         int
+	Op                           change.Op
+	Path                         string
+	Old, New                     any
+}
+
+// NotApplied says why a policy left a manifest alone.
+type NotApplied struct {
+	Policy, Binding, Param, Rule string
+	At                           source.Position
+	Reason                       string
+}
+
+// Changed counts the manifests that the policies change.
+func (r *Report) Changed() int {
+	n := 0
+	for _, m := range r.Manifests {
+		if len(m.Edits) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// New makes the report of a run. The streams are the manifests of the run, the policy
+// streams those that policies were read from.
+func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Mask) *Report {
+	r := &Report{}
+	index := map[*manifest.Document]int{}
+	if outcome != nil {
+		for i, m := range outcome.Manifests {
+			index[m.Document] = i
+			r.Manifests = append(r.Manifests, mask.manifest(m))
+		}
+	}
+	for _, s := range streams {
+		r.Files = append(r.Files, fileOf(s, outcome, index, mask))
+	}
+	for _, s := range policies {
+		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
+			r.Policies = append(r.Policies, Text{s.Name(), mask.stream(s, s.Text(), nil, "")})
+		}
+	}
+	return r
+}
+
+// fileOf compares a stream with what became of it.
+func fileOf(s *manifest.Stream, outcome *engine.Outcome, index map[*manifest.Document]int, mask *Mask) File {
+	before, after := s.Text(), string(s.Bytes())
+	f := File{Name: s.Name(), Before: mask.stream(s, before, &after, " (before)"), After: mask.stream(s, after, &before, " (after)")}
+	read, _ := manifest.Read(s.Name(), []byte(f.Before))
+	written, _ := manifest.Read(s.Name(), []byte(f.After))
+	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
+		return f
+	}
+	for i, d := range s.Documents() {
+		m, ok := index[d]
+		if !ok {
+			continue
+		}
+		for n, e := range outcome.Manifests[m].Edits {
+			f.before = append(f.before, mark{read.Documents()[i].At(e.Source).Line, m, n})
+			f.after = append(f.after, mark{written.Documents()[i].At(e.Result).Line, m, n})
+		}
+	}
+	return f
+}
+
+// editAt finds the edit that a changed line belongs to: the last that begins on the
+// line or before it.
+func editAt(marks []mark, line int) (mark, bool) {
+	var best mark
+	found := false
+	for _, m := range marks {
+		if m.line <= line && (!found || m.line >= best.line) {
+			best, found = m, true
+		}
+	}
+	return best, found
+}
