@@ -39,6 +39,10 @@ func (r *run) admit(t *target) {
 	}
 	r.settle(t)
 	r.replay(t)
+	if r.checking {
+		r.checkFights(t)
+		r.checkOrders(t, pass.planned)
+	}
 }
 
 // covered reports whether any policy may be about the request. Most manifests are
@@ -138,6 +142,10 @@ type admitting struct {
 	// reinvoke are those that run in the second pass.
 	invoked, reinvoke map[policy.ID]bool
 	dirty             bool
+	// planned are the invocations of the first pass that may run in any order.
+	planned []policy.ID
+	// order has them run in another order than that of their names.
+	order []policy.ID
 }
 
 // both carries out the first pass and, if anything was mutated at all, the second
@@ -162,6 +170,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 	if a.pass == 1 {
 		a.notApplied(plan.NotApplied...)
 	}
+	a.arrange(program, plan.Invocations)
 	dirty := false
 	for _, invocation := range plan.Invocations {
 		changed, aborted := a.invoke(invocation)

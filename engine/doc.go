@@ -16,6 +16,6 @@
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), admit.go (the passes over one manifest),
 // write.go (from the mutated view back to the manifest), attribute.go (which changes
-// led to which edit), view.go (View: what policies
-// see, and no more), outcome.go (Outcome).
+// led to which edit), check.go (Check: mistakes and
+// conflicts of policies), view.go (View: what policies see, and no more), outcome.go (Outcome).
 package engine

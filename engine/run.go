@@ -25,6 +25,8 @@ type run struct {
 	// warned are the texts of the warnings given, each once.
 	warned map[string]bool
 	stack  []*target
+	// checking says that mistakes and conflicts of policies are looked for.
+	checking bool
 }
 
 // target is a manifest to run policies on. Each is run once, when its turn comes or
@@ -50,11 +52,19 @@ const (
 // Their documents are edited in place if the Outcome did not fail. observe is told
 // after every manifest how many are done; it may be nil.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
-	r := &run{
+	return s.newRun(ctx).all(manifests, observe)
+}
+
+func (s *Set) newRun(ctx context.Context) *run {
+	return &run{
 		Set: s, ctx: ctx, programs: s.programs, schemas: s.schemas.Clone(),
 		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{},
 	}
-	r.prepare(s.sortDocuments(manifests))
+}
+
+// all runs everything.
+func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
+	r.prepare(r.sortDocuments(manifests))
 	if !r.outcome.Invalid {
 		for i, t := range r.targets {
 			r.finish(t)
@@ -63,7 +73,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	if !r.outcome.Failed() {

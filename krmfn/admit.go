@@ -14,6 +14,8 @@ type admission struct {
 	// outcome is nil if the run never began.
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
+	// policies are the streams that policies were given in, inputs all that was read.
+	policies, inputs []*manifest.Stream
 }
 
 // status is the exit status.
@@ -45,6 +47,10 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	a.policies = policies
+	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings, c.engine.Old} {
+		a.inputs = append(a.inputs, streams...)
+	}
 	a.add(f.diagnostics...)
 	if source.HasErrors(a.diagnostics) {
 		return a
@@ -61,18 +67,22 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	if set == nil {
 		return a
 	}
-	p.run(ctx, set, manifests, a)
+	p.run(ctx, set, manifests, a, f.checking)
 	return a
 }
 
 // run runs a compiled set.
-func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission) {
+func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool) {
 	var observe func(done, total int)
 	if p.StderrIsTerminal {
 		progress := newProgress(p.Stderr, time.Now)
 		defer progress.end()
 		observe = progress.observe
 	}
-	a.outcome = set.Run(ctx, manifests, observe)
+	if checking {
+		a.outcome = set.Check(ctx, manifests, observe)
+	} else {
+		a.outcome = set.Run(ctx, manifests, observe)
+	}
 	a.add(a.outcome.Diagnostics...)
 }

@@ -9,7 +9,7 @@
 // The files in order: language.go (from documents to a program), document.go
 // (reading and checking), definition.go and binding.go (the two kinds), plan.go (what
 // applies to a request), params.go, mutate.go (conditions and mutations), request.go
-// (the variable request).
+// (the variable request), check.go (mistakes that a server accepts).
 package mapolicy
 
 import (
@@ -59,6 +59,7 @@ func (*Language) Kinds() []gvk.Kind {
 
 // program is the compiled policies with their bindings, sorted by name.
 type program struct {
+	cel         *celenv.Env
 	minor       int
 	authorizer  celenv.Authorizer
 	definitions []*definition
@@ -94,7 +95,7 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 	for _, r := range readers {
 		diagnostics = append(diagnostics, r.problems...)
 	}
-	p := &program{minor: l.minor, authorizer: l.authorizer}
+	p := &program{cel: l.cel, minor: l.minor, authorizer: l.authorizer}
 	diagnostics = append(diagnostics, p.link(definitions, bindings)...)
 	return p, diagnostics
 }

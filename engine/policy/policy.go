@@ -14,6 +14,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -66,6 +67,15 @@ type Program interface {
 	// ParamKinds are the kinds of objects that the policies use as params.
 	ParamKinds() []gvk.Kind
 }
+
+// Checker is a Program that finds mistakes that a server accepts.
+type Checker interface {
+	// Check looks at the policies, for the kinds that they are about.
+	Check(schemas *schema.Registry) []source.Diagnostic
+}
+
+// Unordered is a Program whose policies a server runs in any order.
+type Unordered interface{ Unordered() }
 
 // Plan is what a Program means to do in one pass over an object, in order.
 type Plan struct {

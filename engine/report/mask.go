@@ -29,12 +29,20 @@ type Mask struct{ values []string }
 // NewMask makes a mask of the values of all Secrets in streams.
 func NewMask(streams []*manifest.Stream) *Mask {
 	m := &Mask{}
+	m.Add(streams...)
+	return m
+}
+
+// Add has the mask hide the values of the Secrets in streams, too.
+func (m *Mask) Add(streams ...*manifest.Stream) {
+	if m == nil {
+		return
+	}
 	for _, s := range streams {
 		for _, d := range s.Documents() {
 			m.learn(d.Object())
 		}
 	}
-	return m
 }
 
 // Learn adds the values that policies wrote into Secrets.
@@ -174,15 +182,15 @@ func isData(path change.Path) bool {
 	return len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == lastApplied
 }
 
-// stream hides the values in a text of a stream; other is its other text, if any.
-func (m *Mask) stream(s *manifest.Stream, text string, other *string, suffix string) string {
+// text hides the values in a text of manifests; other is its other text, if any.
+func (m *Mask) text(name, text string, other *string, suffix string) string {
 	if m == nil {
 		return text
 	}
-	read, _ := manifest.Read(s.Name(), []byte(text))
+	read, _ := manifest.Read(name, []byte(text))
 	var counterparts []*manifest.Document
 	if other != nil {
-		counterpart, _ := manifest.Read(s.Name(), []byte(*other))
+		counterpart, _ := manifest.Read(name, []byte(*other))
 		counterparts = counterpart.Documents()
 	}
 	for i, d := range read.Documents() {

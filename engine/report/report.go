@@ -10,6 +10,8 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -103,16 +105,21 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Ma
 	}
 	for _, s := range policies {
 		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
-			r.Policies = append(r.Policies, Text{s.Name(), mask.stream(s, s.Text(), nil, "")})
+			r.Policies = append(r.Policies, Text{s.Name(), mask.text(s.Name(), s.Text(), nil, "")})
 		}
 	}
 	return r
 }
 
+// Compare makes a File of two texts of manifests.
+func Compare(name, before, after string, mask *Mask) File {
+	return File{Name: name, Before: mask.text(name, before, &after, " (before)"), After: mask.text(name, after, &before, " (after)")}
+}
+
 // fileOf compares a stream with what became of it.
 func fileOf(s *manifest.Stream, outcome *engine.Outcome, index map[*manifest.Document]int, mask *Mask) File {
 	before, after := s.Text(), string(s.Bytes())
-	f := File{Name: s.Name(), Before: mask.stream(s, before, &after, " (before)"), After: mask.stream(s, after, &before, " (after)")}
+	f := Compare(s.Name(), before, after, mask)
 	read, _ := manifest.Read(s.Name(), []byte(f.Before))
 	written, _ := manifest.Read(s.Name(), []byte(f.After))
 	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
@@ -125,10 +132,21 @@ func fileOf(s *manifest.Stream, outcome *engine.Outcome, index map[*manifest.Doc
 		}
 		for n, e := range outcome.Manifests[m].Edits {
 			f.before = append(f.before, mark{read.Documents()[i].At(e.Source).Line, m, n})
-			f.after = append(f.after, mark{written.Documents()[i].At(e.Result).Line, m, n})
+			f.after = append(f.after, mark{startOf(written.Documents()[i], e.Result), m, n})
 		}
 	}
 	return f
+}
+
+// startOf is the line of a value in a document, or of its key if that stands above.
+func startOf(d *manifest.Document, path change.Path) int {
+	at := d.At(path)
+	above := at
+	above.Line--
+	if key := path[len(path)-1].Key; key != "" && strings.HasSuffix(strings.TrimSpace(d.Line(above)), key+":") {
+		return above.Line
+	}
+	return at.Line
 }
 
 // editAt finds the edit that a changed line belongs to: the last that begins on the

@@ -28,7 +28,9 @@ func main() {
 		Stdout:           os.Stdout,
 		Stderr:           os.Stderr,
 		StdinIsTerminal:  isTerminal(os.Stdin),
+		StdoutIsTerminal: isTerminal(os.Stdout),
 		StderrIsTerminal: isTerminal(os.Stderr),
+		NoColor:          os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
 		Build:            build,
 	}))
 }
