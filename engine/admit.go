@@ -54,7 +54,9 @@ func (a *admitting) covered() bool {
 		}
 	}
 	for _, program := range a.programs {
-		a.notApplied(program.Plan(a.request).NotApplied...)
+		reasons := program.Plan(a.request).NotApplied
+		a.skip(reasons...)
+		a.notApplied(reasons...)
 	}
 	return false
 }
@@ -168,6 +170,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 	plan := program.Plan(a.request)
 	a.failures = plan.Failures
 	if a.pass == 1 {
+		a.skip(plan.NotApplied...)
 		a.notApplied(plan.NotApplied...)
 	}
 	a.arrange(program, plan.Invocations)
@@ -206,17 +209,22 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 		a.failures = append(a.failures, *failure)
 		return false, nil
 	case notApplied != nil:
+		a.skip(*notApplied)
 		a.notApplied(*notApplied)
 		return false, nil
 	case a.pass == 2 && !a.reinvoke[invocation.ID()]:
 		return false, nil
 	}
 	before := a.request.Object
+	start := a.now()
 	for step := range invocation.Steps(a.request) {
+		took := a.now().Sub(start)
 		failure := step.Failure
 		if failure == nil {
 			failure = a.take(invocation, step)
 		}
+		a.count(step, failure != nil, took)
+		start = a.now()
 		switch {
 		case failure == nil:
 			mutated = true

@@ -15,7 +15,7 @@
 // The files in order: options.go (Options), policies.go (what looks like a policy),
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
 // once, context before what needs it), admit.go (the passes over one manifest),
-// write.go (from the mutated view back to the manifest), attribute.go (which changes
+// stats.go (Stat), write.go (from the mutated view back to the manifest), attribute.go (which changes
 // led to which edit), check.go (Check: mistakes and
 // conflicts of policies), view.go (View: what policies see, and no more), outcome.go (Outcome).
 package engine

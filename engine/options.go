@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -39,6 +40,9 @@ type Options struct {
 	// NonIdempotent is "fail", "warn" (the default) or "skip": what to do about
 	// policies that would change their own output again.
 	NonIdempotent string
+	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
+	// has no influence on anything else.
+	Now func() time.Time
 }
 
 // OpenAPIDocument is an OpenAPI document and the name of its file.

@@ -17,6 +17,8 @@ type Outcome struct {
 	// Denied says that a policy denied a manifest, as a server would; Invalid that
 	// the input is bad. Either means that there is no output.
 	Denied, Invalid bool
+	// Stats count what policies, bindings and rules did, sorted by their names.
+	Stats []Stat
 }
 
 // Failed reports whether there is no output.

@@ -27,6 +27,7 @@ type run struct {
 	stack  []*target
 	// checking says that mistakes and conflicts of policies are looked for.
 	checking bool
+	stats    map[policy.ID]*Stat
 }
 
 // target is a manifest to run policies on. Each is run once, when its turn comes or
@@ -58,7 +59,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 func (s *Set) newRun(ctx context.Context) *run {
 	return &run{
 		Set: s, ctx: ctx, programs: s.programs, schemas: s.schemas.Clone(),
-		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{},
+		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{}, stats: map[policy.ID]*Stat{},
 	}
 }
 
@@ -80,6 +81,7 @@ func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *
 		r.edit()
 	}
 	source.Sort(r.outcome.Diagnostics)
+	r.outcome.Stats = r.allStats()
 	return &r.outcome
 }
 

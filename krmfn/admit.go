@@ -1,11 +1,13 @@
 package krmfn
 
 import (
+	"bytes"
 	"context"
-	"time"
+	"os"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -62,12 +64,16 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
+	if c.stats || c.statsFile != "" {
+		c.engine.Now = p.Now
+	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)
 	if set == nil {
 		return a
 	}
 	p.run(ctx, set, manifests, a, f.checking)
+	p.tellStats(c, a)
 	return a
 }
 
@@ -75,7 +81,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool) {
 	var observe func(done, total int)
 	if p.StderrIsTerminal {
-		progress := newProgress(p.Stderr, time.Now)
+		progress := newProgress(p.Stderr, p.Now)
 		defer progress.end()
 		observe = progress.observe
 	}
@@ -85,4 +91,19 @@ func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifes
 		a.outcome = set.Run(ctx, manifests, observe)
 	}
 	a.add(a.outcome.Diagnostics...)
+}
+
+// tellStats tells what policies did in numbers, as far as that is wanted.
+func (p *Process) tellStats(c *config, a *admission) {
+	if c.stats {
+		report.Stats(p.Stderr, a.outcome.Stats)
+	}
+	if c.statsFile == "" {
+		return
+	}
+	var b bytes.Buffer
+	report.Prometheus(&b, a.outcome.Stats)
+	if err := os.WriteFile(p.absolute(c.statsFile), b.Bytes(), 0o666); err != nil {
+		a.add(source.Errorf(source.Position{}, "path-unwritable", "%v", err))
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -42,6 +43,8 @@ type Process struct {
 	StdinIsTerminal, StdoutIsTerminal, StderrIsTerminal bool
 	// NoColor says that the user wants no colours, whatever the output is.
 	NoColor bool
+	// Now tells the time.
+	Now func() time.Time
 	// Build describes the program; it may be nil.
 	Build *debug.BuildInfo
 }

@@ -19,7 +19,9 @@ type config struct {
 	output                 string
 	// What only some commands know.
 	field               string
+	statsFile           string
 	showSecrets, update bool
+	stats               bool
 }
 
 // inputs are documents that an option gives, by path or in the functionConfig itself.
@@ -130,8 +132,7 @@ var options = []option{
 const versionNote = "; it decides which versions of the policy API are served, what expressions may use, and how lists with several keys merge, " +
 	"while schemas, defaults and message texts are always those of 1.36"
 
-// reportOptions are the options of the commands that report on a run. They are flags
-// only.
+// reportOptions are the options about what is told of a run. They are flags only.
 var reportOptions = []option{
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "html"}, commands: []string{"explain"},
 		help:   "text (default), json, or html: one page with manifests and policies side by side",
@@ -145,6 +146,12 @@ var reportOptions = []option{
 	{flag: "show-secrets", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check", "test"},
 		help:   "show the values of Secrets, which are masked otherwise",
 		target: func(c *config) any { return &c.showSecrets }},
+	{flag: "stats", values: []string{"true", "false"}, commands: []string{"render", "explain", "diff", "check"},
+		help:   "count on standard error what policies, bindings and rules did, and how long it took",
+		target: func(c *config) any { return &c.stats }},
+	{flag: "stats-file", arg: "PATH", commands: []string{"render", "explain", "diff", "check"},
+		help:   "write these counts into a file, in the text format of Prometheus",
+		target: func(c *config) any { return &c.statsFile }},
 	{flag: "update", values: []string{"true", "false"}, commands: []string{"test"},
 		help:   "write what the policies make of the manifests into the expected files",
 		target: func(c *config) any { return &c.update }},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 )
@@ -81,6 +82,7 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 	var stdout, stderr bytes.Buffer
 	p := &Process{
 		Dir: dir, Stdin: strings.NewReader(strings.ReplaceAll(stdin, "$DIR", dir)), Stdout: &stdout, Stderr: &stderr,
+		Now:   fakeClock(),
 		Build: &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}},
 	}
 	words := strings.Fields(s.command)
@@ -103,6 +105,15 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		p.Args = append(p.Args, strings.ReplaceAll(strings.ReplaceAll(word, "$DIR", dir), "''", ""))
 	}
 	return p, &stdout, &stderr
+}
+
+// fakeClock is a clock on which a millisecond passes whenever it is asked.
+func fakeClock() func() time.Time {
+	var now time.Time
+	return func() time.Time {
+		now = now.Add(time.Millisecond)
+		return now
+	}
 }
 
 func writeFile(t *testing.T, path, text string) {

@@ -111,6 +111,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	} else {
 		step.Object, err = i.patch(activation, m, r)
 	}
+	step.Variables = activation.Evaluated()
 	if !known && activation.ReadNamespace() {
 		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
 	}

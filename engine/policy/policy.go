@@ -112,6 +112,8 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
+	// Variables is how many variables of the policy were evaluated for it.
+	Variables int
 }
 
 // NotApplied says why a policy, or a rule of it, left the object alone.

@@ -6,7 +6,7 @@
 // them.
 //
 // The files in order: mask.go, report.go (Report), lines.go (differences of texts), and
-// one file for each rendering.
+// one file for each rendering. stats.go has what policies did in numbers.
 package report
 
 import (

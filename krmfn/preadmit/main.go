@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/preadmit/preadmit/krmfn"
 )
@@ -31,6 +32,7 @@ func main() {
 		StdoutIsTerminal: isTerminal(os.Stdout),
 		StderrIsTerminal: isTerminal(os.Stderr),
 		NoColor:          os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
+		Now:              time.Now,
 		Build:            build,
 	}))
 }
