@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
@@ -54,7 +53,7 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 		return r.run.status()
 	}
 	if r.config.field != "" {
-		narrow(r.report, r.config.field)
+		r.report.Narrow(r.config.field)
 	}
 	var b bytes.Buffer
 	switch r.config.output {
@@ -68,32 +67,6 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 		report.Explain(&b, r.report, p.isColored())
 	}
 	return p.emit(b.Bytes(), exitDone)
-}
-
-// narrow leaves only what is about a field: at it, in it, or around it.
-func narrow(r *report.Report, field string) {
-	for i := range r.Manifests {
-		m := &r.Manifests[i]
-		var edits []report.Edit
-		for _, e := range m.Edits {
-			if holds(field, e.Path) || holds(e.Path, field) {
-				edits = append(edits, e)
-			}
-		}
-		var dropped []report.Step
-		for _, s := range m.Dropped {
-			if holds(field, s.Path) || holds(s.Path, field) {
-				dropped = append(dropped, s)
-			}
-		}
-		m.Edits, m.Dropped = edits, dropped
-	}
-}
-
-// holds reports whether the field at a path holds the one at another.
-func holds(path, inner string) bool {
-	rest, ok := strings.CutPrefix(inner, path)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // diff shows how the policies change the text of manifests.

@@ -29,7 +29,6 @@ type htmlFile struct {
 type htmlLine struct {
 	Class, Before, After, Text, Policies string
 	By                                   []Step
-	Path                                 string
 }
 
 type htmlSource struct {
@@ -49,7 +48,7 @@ func HTML(w io.Writer, r *Report) error {
 	p := htmlPage{Report: r}
 	used := map[string]bool{}
 	for _, f := range r.Files {
-		p.Files = append(p.Files, htmlFileOf(r, f))
+		p.Files = append(p.Files, htmlFileOf(f))
 	}
 	for _, m := range r.Manifests {
 		for _, e := range m.Edits {
@@ -82,9 +81,9 @@ func (s Step) Name() string { return s.by() }
 // Name names the policy.
 func (n NotApplied) Name() string { return n.name() }
 
-func htmlFileOf(r *Report, f File) htmlFile {
+func htmlFileOf(f File) htmlFile {
 	out := htmlFile{Name: f.Name}
-	var last mark
+	var last *Edit
 	for _, l := range compare(f.Before, f.After) {
 		h := htmlLine{Text: strings.TrimRight(l.text, "\r\n"), Before: number(l.before), After: number(l.after)}
 		marks, at := f.after, l.after
@@ -94,16 +93,16 @@ func htmlFileOf(r *Report, f File) htmlFile {
 		case l.after == 0:
 			h.Class, marks, at = "del", f.before, l.before
 		default:
-			out.Lines, last = append(out.Lines, h), mark{}
+			out.Lines, last = append(out.Lines, h), nil
 			continue
 		}
 		if m, ok := editAt(marks, at); ok {
-			edit := r.Manifests[m.manifest].Edits[m.edit]
+			edit := m.edit
 			for _, s := range edit.Causes {
 				h.Policies += " " + s.Policy
 			}
-			if m != last {
-				h.By, h.Path, last = edit.Causes, edit.Path, m
+			if edit != last {
+				h.By, last = edit.Causes, edit
 			}
 		}
 		out.Lines = append(out.Lines, h)

@@ -221,7 +221,7 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	}
 	for _, e := range from.Edits {
 		old, value := m.pair(secret, e.Path, e.Old, e.New)
-		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source)}
+		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source), source: e.Source, result: e.Result}
 		for _, i := range e.Causes {
 			edit.Causes = append(edit.Causes, step(from.Changes[i]))
 		}

@@ -10,6 +10,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
@@ -25,6 +26,10 @@ type Report struct {
 	Diagnostics []source.Diagnostic
 	// Policies are the texts of the files that policies stand in.
 	Policies []Text
+	// Field is the field that the report is narrowed to, and Total how many manifests
+	// there were before that.
+	Field string
+	Total int
 }
 
 // Text is a file.
@@ -39,7 +44,10 @@ type File struct {
 }
 
 // mark says that an edit of a manifest begins on a line.
-type mark struct{ line, manifest, edit int }
+type mark struct {
+	line int
+	edit *Edit
+}
 
 // Manifest is what became of a manifest.
 type Manifest struct {
@@ -58,6 +66,8 @@ type Edit struct {
 	// At is where the value stands in the manifest, or what will hold it.
 	At     source.Position
 	Causes []Step
+	// source and result are where it is in the manifest as it was, and as it is.
+	source, result change.Path
 }
 
 // Step is what one rule of a policy wrote, or admission.
@@ -89,6 +99,30 @@ func (r *Report) Changed() int {
 	return n
 }
 
+// Narrow leaves only what is about a field, at it, in it or around it, and the manifests
+// in which it changes. Files stay whole.
+func (r *Report) Narrow(field string) {
+	r.Field = field
+	var manifests []Manifest
+	for _, m := range r.Manifests {
+		m.Edits = slices.DeleteFunc(slices.Clone(m.Edits), func(e Edit) bool { return !related(field, e.Path) })
+		m.Dropped = slices.DeleteFunc(slices.Clone(m.Dropped), func(s Step) bool { return !related(field, s.Path) })
+		if len(m.Edits)+len(m.Dropped) > 0 {
+			manifests = append(manifests, m)
+		}
+	}
+	r.Manifests = manifests
+}
+
+// related reports whether one of two fields holds the other.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	rest, ok := strings.CutPrefix(b, a)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // New makes the report of a run. The streams are the manifests of the run, the policy
 // streams those that policies were read from.
 func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Mask) *Report {
@@ -100,8 +134,9 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Ma
 			r.Manifests = append(r.Manifests, mask.manifest(m))
 		}
 	}
+	r.Total = len(r.Manifests)
 	for _, s := range streams {
-		r.Files = append(r.Files, fileOf(s, outcome, index, mask))
+		r.Files = append(r.Files, r.fileOf(s, index, mask))
 	}
 	for _, s := range policies {
 		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
@@ -117,7 +152,7 @@ func Compare(name, before, after string, mask *Mask) File {
 }
 
 // fileOf compares a stream with what became of it.
-func fileOf(s *manifest.Stream, outcome *engine.Outcome, index map[*manifest.Document]int, mask *Mask) File {
+func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, mask *Mask) File {
 	before, after := s.Text(), string(s.Bytes())
 	f := Compare(s.Name(), before, after, mask)
 	read, _ := manifest.Read(s.Name(), []byte(f.Before))
@@ -130,9 +165,10 @@ func fileOf(s *manifest.Stream, outcome *engine.Outcome, index map[*manifest.Doc
 		if !ok {
 			continue
 		}
-		for n, e := range outcome.Manifests[m].Edits {
-			f.before = append(f.before, mark{read.Documents()[i].At(e.Source).Line, m, n})
-			f.after = append(f.after, mark{startOf(written.Documents()[i], e.Result), m, n})
+		for n := range r.Manifests[m].Edits {
+			e := &r.Manifests[m].Edits[n]
+			f.before = append(f.before, mark{read.Documents()[i].At(e.source).Line, e})
+			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e})
 		}
 	}
 	return f

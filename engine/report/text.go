@@ -33,7 +33,14 @@ func Explain(w io.Writer, r *Report, colored bool) {
 			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), n.name(), paint(at(n.At), dim, colored), n.Reason)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", paint(fmt.Sprintf("%d of %d manifests change", r.Changed(), len(r.Manifests)), bold, colored))
+	where := ""
+	if r.Field != "" {
+		where = " in " + r.Field
+	}
+	if len(r.Manifests) > 0 {
+		io.WriteString(w, "\n")
+	}
+	fmt.Fprintf(w, "%s\n", paint(fmt.Sprintf("%d of %d manifests change%s", r.Changed(), r.Total, where), bold, colored))
 }
 
 func explainEdit(w io.Writer, e Edit, colored bool) {
