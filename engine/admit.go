@@ -134,10 +134,11 @@ type admitting struct {
 	// replaying says that nothing is recorded: the passes only find out what would
 	// happen.
 	replaying bool
-	// denial is why the request would be denied, and culprit the first step that
-	// changes the object, when replaying.
+	// denial is why the request would be denied, repeats are the changes that were made
+	// again, and acted says that there were any at all, when replaying.
 	denial  *policy.Failure
-	culprit *policy.Step
+	repeats []repeat
+	acted   bool
 
 	failures []policy.Failure
 	// invoked are the reinvocable invocations since the object last changed;
@@ -148,6 +149,10 @@ type admitting struct {
 	planned []policy.ID
 	// order has them run in another order than that of their names.
 	order []policy.ID
+	// output is the object as a webhook last left it.
+	output map[string]any
+	// stable is an object that defaulting leaves as it is.
+	stable map[string]any
 }
 
 // both carries out the first pass and, if anything was mutated at all, the second
@@ -156,6 +161,7 @@ type admitting struct {
 func (a *admitting) both() bool {
 	a.invoked, a.reinvoke = map[policy.ID]bool{}, map[policy.ID]bool{}
 	for a.pass = 1; a.pass == 1 || a.pass == 2 && a.dirty; a.pass++ {
+		a.request.Reinvocation = a.pass == 2
 		for _, program := range a.programs {
 			if !a.onePass(program) {
 				return false
@@ -174,9 +180,15 @@ func (a *admitting) onePass(program policy.Program) bool {
 		a.notApplied(plan.NotApplied...)
 	}
 	a.arrange(program, plan.Invocations)
+	if plan.Webhook {
+		if a.pass == 2 && (a.output == nil || change.Equal(a.output, a.request.Object)) {
+			return true
+		}
+		defer func() { a.output = a.request.Object }()
+	}
 	dirty := false
 	for _, invocation := range plan.Invocations {
-		changed, aborted := a.invoke(invocation)
+		changed, aborted := a.invoke(invocation, plan.Webhook)
 		if aborted != nil {
 			return a.reject(*aborted)
 		}
@@ -202,7 +214,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 
 // invoke carries out one invocation. mutated says that a rule succeeded, whether or
 // not it changed anything.
-func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted *policy.Failure) {
+func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated bool, aborted *policy.Failure) {
 	notApplied, failure := invocation.Conditions(a.request)
 	switch {
 	case failure != nil:
@@ -212,7 +224,7 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 		a.skip(*notApplied)
 		a.notApplied(*notApplied)
 		return false, nil
-	case a.pass == 2 && !a.reinvoke[invocation.ID()]:
+	case a.pass == 2 && !webhook && !a.reinvoke[invocation.ID()]:
 		return false, nil
 	}
 	before := a.request.Object
@@ -221,18 +233,26 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 		took := a.now().Sub(start)
 		failure := step.Failure
 		if failure == nil {
-			failure = a.take(invocation, step)
+			failure = a.take(invocation, step, webhook)
 		}
 		a.count(step, failure != nil, took)
 		start = a.now()
 		switch {
 		case failure == nil:
-			mutated = true
+			mutated = mutated || !webhook || step.Object != nil
 		case failure.Abort:
 			return mutated, failure
 		default:
 			a.failures = append(a.failures, *failure)
 		}
+	}
+	if webhook && mutated {
+		next, err := a.redefault(a.target.kind, a.request.Object)
+		if err != nil {
+			failure := invocation.Deny(err)
+			return mutated, &failure
+		}
+		a.request.Object = next
 	}
 	if !change.Equal(before, a.request.Object) {
 		a.requireInvoked()
@@ -244,26 +264,44 @@ func (a *admitting) invoke(invocation policy.Invocation) (mutated bool, aborted 
 }
 
 // take makes the result of a step the object of the request: it is defaulted again,
-// and what the step wrote is recorded.
-func (a *admitting) take(invocation policy.Invocation, step policy.Step) *policy.Failure {
+// but for a webhook that is not done yet, and what the step wrote is recorded.
+func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook bool) *policy.Failure {
 	if step.NotApplied != nil {
-		a.notApplied(*step.NotApplied)
+		if a.pass == 1 || !webhook {
+			a.notApplied(*step.NotApplied)
+		}
 		return nil
 	}
-	next, err := a.redefault(a.target.kind, step.Object)
-	if err != nil {
-		failure := invocation.Deny(err)
-		failure.ID, failure.At = step.ID, step.At
-		return &failure
+	next := step.Object
+	if !webhook {
+		var err error
+		if next, err = a.defaultAgain(step.Object); err != nil {
+			failure := invocation.Deny(err)
+			failure.ID, failure.At = step.ID, step.At
+			return &failure
+		}
 	}
-	switch {
-	case !a.replaying:
+	if a.replaying {
+		a.noteRepeat(step, next)
+	} else {
 		a.target.record(a.request.Object, step.Object, Change{By: step.ID, At: step.At, Pass: a.pass})
-	case a.culprit == nil && !change.Equal(a.request.Object, next):
-		a.culprit = &step
 	}
 	a.request.Object = next
 	return nil
+}
+
+// defaultAgain is redefault. Most steps of a replay change nothing, so that what
+// has been defaulted already is recognised; and an object that stays as it is stays the
+// same, which makes comparing it quick.
+func (a *admitting) defaultAgain(object map[string]any) (map[string]any, error) {
+	if change.Equal(object, a.stable) {
+		return object, nil
+	}
+	next, err := a.redefault(a.target.kind, object)
+	if err == nil && change.Equal(object, next) {
+		next, a.stable = object, object
+	}
+	return next, err
 }
 
 // convert makes the object of the request anew at the end of a pass, as a server does
@@ -276,6 +314,9 @@ func (a *admitting) convert() error {
 	view, err := a.view(p, a.request.Object)
 	if err != nil {
 		return err
+	}
+	if change.Equal(a.request.Object, view) {
+		return nil
 	}
 	if !a.replaying {
 		a.target.lose(a.request.Object, view)
@@ -325,30 +366,4 @@ func (r *run) deny(t *target, f policy.Failure) {
 	d.Subject = t.ID
 	r.outcome.Denied = true
 	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
-}
-
-// replay runs the policies on their own output, which must not change it.
-func (r *run) replay(t *target) {
-	if r.settings.NonIdempotent == "skip" {
-		return
-	}
-	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
-	admitted := again.both()
-	if admitted && (again.culprit == nil || change.Equal(t.After, again.request.Object)) {
-		return
-	}
-	d := source.Diagnostic{
-		Severity: source.Warning, Code: "not-idempotent",
-		Advice: "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already",
-	}
-	if r.settings.NonIdempotent == "fail" {
-		d.Severity = source.Error
-	}
-	if !admitted {
-		d.At, d.Message = again.denial.At, fmt.Sprintf("the policies would deny their own output: %v", again.denial.Err)
-	} else {
-		d.At, d.Message = again.culprit.At, fmt.Sprintf("%s would change its own output again", again.culprit.ID)
-		d.Field = change.Diff(t.After, again.request.Object, t.kind.Type())[0].Path.String()
-	}
-	r.about(t, d)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
 )
 
 // Edit is a net change to a manifest, and the changes that led to it.
@@ -14,7 +15,7 @@ type Edit struct {
 	// deepest ancestor there; Result its path in the output, or for a removed value
 	// the one it would have.
 	Source, Result change.Path
-	// Causes are indexes into the Changes of the Manifest, in order. There is at
+	// Causes are indexes into All of the Manifest, in order. There is at
 	// least one.
 	Causes []int
 }
@@ -22,18 +23,21 @@ type Edit struct {
 // attribute finds the net changes to a manifest and what caused them. Carried out on
 // the manifest one after the other, they make the output.
 func (t *target) attribute() {
-	net := change.Diff(t.raw, t.edited, t.kind.Type())
-	final := make([]change.Path, len(t.Changes))
-	for i, c := range t.Changes {
-		later := make([]change.Change, 0, len(t.Changes)-i-1)
-		for _, l := range t.Changes[i+1:] {
-			later = append(later, l.Change)
-		}
-		final[i] = follow(c.Path, later)
+	written := t.Document.Object()
+	manifest.HideClientAnnotations(written)
+	net := change.Diff(written, t.edited, t.kind.Type())
+	all := t.All()
+	steps := make([]change.Change, len(all))
+	for i, c := range all {
+		steps[i] = c.Change
+	}
+	final := make([]change.Path, len(all))
+	for i, c := range steps {
+		final[i] = follow(c.Path, steps[i+1:])
 	}
 	for i, c := range net {
 		edit := Edit{Change: c, Source: rewind(c, net[:i]), Result: follow(c.Path, net[i+1:])}
-		edit.Causes = t.causes(edit.Result, final)
+		edit.Causes = causes(all, edit.Result, final)
 		t.Edits = append(t.Edits, edit)
 	}
 }
@@ -41,11 +45,11 @@ func (t *target) attribute() {
 // causes finds the changes at, in or around a path. Where there are none, since the
 // manifest says in other words what policies see (stringData for data), the nearest
 // ones are the cause.
-func (t *target) causes(path change.Path, final []change.Path) []int {
-	var causes []int
+func causes(all []Change, path change.Path, final []change.Path) []int {
+	var found []int
 	best := -1
 	for i, p := range final {
-		if t.Changes[i].Fate == Dropped {
+		if all[i].Fate == Dropped {
 			continue
 		}
 		near := sharedPrefix(p, path)
@@ -53,13 +57,13 @@ func (t *target) causes(path change.Path, final []change.Path) []int {
 			near = math.MaxInt
 		}
 		if near > best {
-			best, causes = near, nil
+			best, found = near, nil
 		}
 		if near == best {
-			causes = append(causes, i)
+			found = append(found, i)
 		}
 	}
-	return causes
+	return found
 }
 
 func sharedPrefix(p, q change.Path) int {

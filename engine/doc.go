@@ -14,8 +14,10 @@
 //
 // The files in order: options.go (Options), policies.go (what looks like a policy),
 // set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
-// once, context before what needs it), admit.go (the passes over one manifest),
-// stats.go (Stat), write.go (from the mutated view back to the manifest), attribute.go (which changes
-// led to which edit), check.go (Check: mistakes and
-// conflicts of policies), view.go (View: what policies see, and no more), outcome.go (Outcome).
+// once, context before what needs it), trees.go (mutation trees), admit.go (the passes
+// over one manifest), follow.go (what they lead to on others), stats.go (Stat), write.go
+// (from the mutated view back to the manifest), attribute.go (which changes led to which
+// edit), replay.go (the policies on their own output), check.go (Check: mistakes and
+// conflicts of policies), view.go (View: what policies see, and no more), outcome.go
+// (Outcome), convert.go (policies in other forms).
 package engine

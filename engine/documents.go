@@ -24,16 +24,19 @@ func (s *Set) sortDocuments(streams []*manifest.Stream) sorted {
 	var docs sorted
 	for _, stream := range streams {
 		for _, d := range stream.Documents() {
-			if s.language(d.Kind()) >= 0 {
+			if s.isPolicy(d.Kind()) {
 				docs.policies = append(docs.policies, d)
 				continue
 			}
 			object := d.Object()
-			if isLocal(d.Kind(), object) {
+			if !s.settings.Plain && isLocal(d.Kind(), object) {
 				docs.local = append(docs.local, d)
 				continue
 			}
-			hidden := manifest.HideClientAnnotations(object)
+			var hidden map[string]any
+			if !s.settings.Plain {
+				hidden = manifest.HideClientAnnotations(object)
+			}
 			docs.targets = append(docs.targets, &target{Manifest: &Manifest{Document: d}, raw: object, hidden: hidden})
 		}
 	}
@@ -64,18 +67,30 @@ type place struct {
 // placeOf finds the place of a document. A kind that nobody defined is taken to be
 // namespaced if the document names a namespace.
 func (s *Set) placeOf(d *manifest.Document, schemas *schema.Registry) place {
-	kind := schemas.Lookup(d.Kind())
+	return s.placeAs(d.Kind(), d.Namespace(), d.Name(), schemas)
+}
+
+// placeAs finds the place of an object that says these things of itself.
+func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Registry) place {
+	kind := schemas.Lookup(said)
 	if kind == nil {
-		kind = schemas.Unknown(d.Kind())
-		kind.Namespaced = d.Namespace() != ""
+		kind = schemas.Unknown(said)
+		kind.Namespaced = namespace != ""
 	}
-	p := place{kind: kind, name: d.Name()}
+	p := place{kind: kind, name: name}
 	if kind.Namespaced {
-		if p.namespace = d.Namespace(); p.namespace == "" {
+		if p.namespace = namespace; p.namespace == "" {
 			p.namespace = s.settings.Namespace
 		}
 	}
 	return p
+}
+
+// textAt returns the string at a path of keys, or "".
+func textAt(object map[string]any, path ...string) string {
+	value, _ := change.Keys(path...).Get(object)
+	text, _ := value.(string)
+	return text
 }
 
 // id names the object for people.
@@ -106,7 +121,7 @@ func (t *target) checkIdentity() []source.Diagnostic {
 	if d.Kind().Kind == "" {
 		missing("kind")
 	}
-	if d.Name() == "" {
+	if textAt(t.raw, "metadata", "name") == "" {
 		if _, ok := change.Keys("metadata", "generateName").Get(t.raw); !ok && len(diagnostics) == 0 {
 			missing("metadata.name")
 		}

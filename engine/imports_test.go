@@ -16,16 +16,16 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change"},
+	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard"},
 	{"engine/manifest", "engine/schema"},
-	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch"},
+	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
 	{"engine/celenv"},
 	{"engine/policy"},
-	{"engine/mapolicy"},
+	{"engine/mapolicy", "engine/mutationtree", "engine/kyverno"},
 	{"engine"},
 	{"engine/report"},
-	{"krmfn"},
-	{"krmfn/preadmit"},
+	{"krmfn", "tfprovider"},
+	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit"},
 }
 
 // owners says through which packages a third-party library enters the module; a
@@ -44,8 +44,14 @@ var owners = []struct {
 	{"sigs.k8s.io/kustomize/kyaml", []string{"engine/manifest"}},
 	{"sigs.k8s.io/yaml", []string{"engine/manifest"}},
 	{"go.yaml.in/yaml", []string{"engine/manifest"}},
-	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/mapolicy"}},
+	{"github.com/jmespath-community/go-jmespath", []string{"engine/mutationtree"}},
+	{"github.com/kyverno/go-jmespath", []string{"engine/jmespath"}},
+	{"github.com/distribution/reference", []string{"engine/jmespath"}},
+	{"github.com/blang/semver", []string{"engine/jmespath"}},
+	{"gopkg.in/inf.v0", []string{"engine/jmespath"}},
+	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/jmespath", "engine/mapolicy"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
+	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
 
 // goPackage is a package and what its files, not those of its tests, import.

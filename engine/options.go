@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -25,6 +26,12 @@ type Options struct {
 	Namespace string
 	// Operation is CREATE (the default) or UPDATE.
 	Operation string
+	// Trees are mutation trees, read with manifest.ReadTrees: every document is one, for
+	// all manifests.
+	Trees []*manifest.Stream
+	// Plain says that the manifests are any objects, read with manifest.ReadPlain, and
+	// not of Kubernetes: only mutation trees change them.
+	Plain bool
 	// Old are the objects before an UPDATE.
 	Old []*manifest.Stream
 	// DryRun is what request.dryRun says.
@@ -40,6 +47,10 @@ type Options struct {
 	// NonIdempotent is "fail", "warn" (the default) or "skip": what to do about
 	// policies that would change their own output again.
 	NonIdempotent string
+	// Values are what Kyverno's rules cannot know without a cluster: documents of kind
+	// Values, as for Kyverno's own command. UserInfo are documents of its kind
+	// UserInfo; what they say of the user counts where User says nothing.
+	Values, UserInfo []*manifest.Stream
 	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
 	// has no influence on anything else.
 	Now func() time.Time
@@ -62,6 +73,7 @@ type settings struct {
 	Options
 	minor      int
 	authorizer celenv.Authorizer
+	kyverno    *kyverno.Language
 }
 
 func (o Options) check() (settings, []source.Diagnostic) {
@@ -86,6 +98,8 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	if s.Namespace == "" {
 		s.Namespace = "default"
 	}
+	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo), s.Namespace)
+	s.User = s.kyverno.User(o.User)
 	if s.KubernetesVersion == "" {
 		s.KubernetesVersion = DefaultKubernetesVersion
 	}
@@ -95,6 +109,14 @@ func (o Options) check() (settings, []source.Diagnostic) {
 			With(fmt.Sprintf("expected 1.%d to 1.%d", oldestMinor, newestMinor)))
 	}
 	return s, diagnostics
+}
+
+func documentsOf(streams []*manifest.Stream) []*manifest.Document {
+	var documents []*manifest.Document
+	for _, stream := range streams {
+		documents = append(documents, stream.Documents()...)
+	}
+	return documents
 }
 
 // minorVersion reads "1.36", "v1.36" or "1.36.3".

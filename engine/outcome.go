@@ -27,16 +27,31 @@ func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
 // Manifest is what became of one object.
 type Manifest struct {
 	Document *manifest.Document
-	// ID names the object: "group/Kind/namespace/name".
+	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
 	ID string
+	// Tree are the changes of mutation trees, which come first of all and are made to
+	// the manifest as it is written. Their Pass is 0.
+	Tree []Change
+	// Namespace is where a cluster would keep the object: the namespace of the options
+	// if it names none; empty if the object is not in a namespace.
+	Namespace string
+	// Consulted says that other objects could have changed what became of this one:
+	// policies looked at its namespace, or for params, found or not; or nobody
+	// defined its kind.
+	Consulted bool
 	// Before and After are its admission views; nil if no policy is about the kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
 	// them.
 	Changes []Change
-	// Edits are what these changes come to in the manifest.
+	// Edits are what the changes of Tree and these come to in the manifest.
 	Edits      []Edit
 	NotApplied []policy.NotApplied
+}
+
+// All are all changes in order: those of Tree, then Changes.
+func (m *Manifest) All() []Change {
+	return append(m.Tree[:len(m.Tree):len(m.Tree)], m.Changes...)
 }
 
 // Change is one change and who made it.
@@ -45,7 +60,8 @@ type Change struct {
 	By policy.ID
 	// At is where the rule stands.
 	At source.Position
-	// Pass is 1, or 2 for a reinvocation.
+	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for what a policy
+	// did when another object had been admitted.
 	Pass int
 	// Fate says what became of the change in the manifest.
 	Fate Fate

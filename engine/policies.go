@@ -6,14 +6,16 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	s := Set{languages: languages(settings{})}
-	return s.language(kind) >= 0
+	s := Set{languages: languages(settings{kyverno: kyverno.New(nil, nil, "")})}
+	return s.isPolicy(kind)
 }
 
 // policyGroups hold the policies of systems that change manifests, ours or not.
@@ -42,7 +44,7 @@ func (s *Set) checkPolicy(d *manifest.Document) *source.Diagnostic {
 	case kind.Kind == "" || kind.Version == "":
 		problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
 			With("every Kubernetes object has both")
-	case s.language(kind) >= 0:
+	case s.language(kind) >= 0 || mutationtree.Claims(kind):
 		return nil
 	case group != "":
 		problem = source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).

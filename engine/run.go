@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -16,8 +17,8 @@ import (
 // run is the state of one Set.Run.
 type run struct {
 	*Set
-	ctx      context.Context
-	programs []policy.Program
+	ctx context.Context
+	compiled
 	schemas  *schema.Registry
 	snapshot *snapshot.Snapshot
 	targets  []*target
@@ -37,7 +38,7 @@ type target struct {
 	place
 	state  state
 	hidden map[string]any // the annotations of clients
-	raw    map[string]any // the manifest without them
+	raw    map[string]any // the manifest without them, as mutation trees leave it
 	edited map[string]any // raw with what policies wrote
 }
 
@@ -58,7 +59,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 
 func (s *Set) newRun(ctx context.Context) *run {
 	return &run{
-		Set: s, ctx: ctx, programs: s.programs, schemas: s.schemas.Clone(),
+		Set: s, ctx: ctx, compiled: s.compiled, schemas: s.schemas.Clone(),
 		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{}, stats: map[policy.ID]*Stat{},
 	}
 }
@@ -78,6 +79,9 @@ func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *
 		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	if !r.outcome.Failed() {
+		r.follow()
+	}
+	if !r.outcome.Failed() {
 		r.edit()
 	}
 	source.Sort(r.outcome.Diagnostics)
@@ -89,21 +93,25 @@ func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *
 // and context of everything.
 func (r *run) prepare(docs sorted) {
 	if len(docs.policies) > 0 {
-		programs, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
+		all, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
 		r.report(diagnostics...)
-		r.programs = programs
+		r.compiled = all
 	} else {
 		r.report(r.warnings...)
 	}
-	if len(r.programs) == 0 {
+	if len(r.programs) == 0 && r.trees == nil {
 		r.report(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
+	}
+	r.targets = docs.targets
+	if r.settings.Plain || r.outcome.Invalid {
+		return
 	}
 	for _, d := range docs.local {
 		r.report(addDefinition(r.schemas, d, d.Object())...)
 	}
-	r.targets = docs.targets
 	for _, t := range r.targets {
+		r.plant(t)
 		r.report(t.checkIdentity()...)
 	}
 	if r.outcome.Invalid {
@@ -128,8 +136,9 @@ func (r *run) prepare(docs sorted) {
 
 // locate finds out where a target belongs.
 func (r *run) locate(t *target) {
-	t.place = r.placeOf(t.Document, r.schemas)
-	t.ID = t.id()
+	t.place = r.placeAs(t.Document.Kind(), textAt(t.raw, "metadata", "namespace"), textAt(t.raw, "metadata", "name"), r.schemas)
+	t.ID, t.Namespace = t.id(), t.namespace
+	r.replayTrees(t)
 	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
 }
 
@@ -139,9 +148,9 @@ func (r *run) takeSnapshot(local []*manifest.Document) {
 	for _, documents := range [][]*manifest.Document{r.context, local} {
 		for _, d := range documents {
 			p := r.placeOf(d, r.schemas)
-			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, func() (map[string]any, error) {
+			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, sync.OnceValues(func() (map[string]any, error) {
 				return r.view(p, d.Object())
-			})
+			}))
 		}
 	}
 	for _, t := range r.targets {
@@ -178,7 +187,13 @@ func (r *run) finish(t *target) {
 	}
 	t.state = running
 	r.stack = append(r.stack, t)
-	r.admit(t)
+	asked := r.snapshot.Asked()
+	if r.settings.Plain {
+		r.runPlain(t)
+	} else {
+		r.admit(t)
+	}
+	t.Consulted = r.snapshot.Asked() > asked || t.Before != nil && r.schemas.Lookup(t.kind.Kind) == nil
 	r.stack = r.stack[:len(r.stack)-1]
 	t.state = done
 }
@@ -186,7 +201,7 @@ func (r *run) finish(t *target) {
 // edit writes the results into the documents.
 func (r *run) edit() {
 	for _, t := range r.targets {
-		if change.Equal(t.edited, t.raw) {
+		if len(t.Tree) == 0 && change.Equal(t.edited, t.raw) {
 			continue
 		}
 		t.attribute()
@@ -197,15 +212,15 @@ func (r *run) edit() {
 	}
 }
 
-// report adds diagnostics, warnings with the same text once.
+// report adds diagnostics, warnings about the same thing with the same text once.
 func (r *run) report(diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
 		if d.Severity == source.Error {
 			r.outcome.Invalid = true
-		} else if r.warned[d.Code+d.Message] {
+		} else if r.warned[d.Code+d.Subject+d.Message] {
 			continue
 		}
-		r.warned[d.Code+d.Message] = true
+		r.warned[d.Code+d.Subject+d.Message] = true
 		r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
@@ -16,6 +17,7 @@ import (
 func languages(s settings) []policy.Language {
 	return []policy.Language{
 		mapolicy.New(s.minor, s.authorizer),
+		s.kyverno,
 	}
 }
 
@@ -24,13 +26,19 @@ func languages(s settings) []policy.Language {
 type Set struct {
 	settings  settings
 	languages []policy.Language
-	programs  []policy.Program
-	schemas   *schema.Registry
+	compiled
+	schemas *schema.Registry
 	// policies and context are the documents given to Compile; old those of the
 	// objects before an update.
 	policies, context, old []*manifest.Document
 	// warnings are those of Compile.
 	warnings []source.Diagnostic
+}
+
+// compiled is what policies compile to.
+type compiled struct {
+	programs []policy.Program
+	trees    *mutationtree.Program // nil: none
 }
 
 // Compile checks and compiles policies, and takes context from both: bindings, params,
@@ -43,8 +51,8 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	if s == nil {
 		return nil, diagnostics
 	}
-	programs, problems := s.compile(s.policies)
-	s.programs = programs
+	var problems []source.Diagnostic
+	s.compiled, problems = s.compile(s.policies)
 	diagnostics = append(diagnostics, problems...)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
@@ -64,23 +72,27 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.sort(policies)
 	s.sort(context)
-	for _, stream := range options.Old {
-		s.old = append(s.old, stream.Documents()...)
-	}
-	return s, append(s.checkPolicies(policies), s.loadSchemas()...)
+	s.old = documentsOf(options.Old)
+	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), s.loadSchemas())
 }
 
 // sort adds the documents of streams to the policies and the context of the set.
 func (s *Set) sort(streams []*manifest.Stream) {
 	for _, stream := range streams {
 		for _, d := range stream.Documents() {
-			if s.language(d.Kind()) >= 0 {
+			if s.isPolicy(d.Kind()) {
 				s.policies = append(s.policies, d)
 			} else {
 				s.context = append(s.context, d)
 			}
 		}
 	}
+}
+
+// isPolicy reports whether documents of a kind are policies. Among plain documents, only
+// mutation trees are.
+func (s *Set) isPolicy(kind gvk.Kind) bool {
+	return mutationtree.Claims(kind) || !s.settings.Plain && s.language(kind) >= 0
 }
 
 // language is the index of the language that documents of a kind belong to, or -1.
@@ -94,23 +106,25 @@ func (s *Set) language(kind gvk.Kind) int {
 }
 
 // compile compiles policy documents, each with its language.
-func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (s *Set) compile(documents []*manifest.Document) (compiled, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
-		i := s.language(d.Kind())
-		byLanguage[i] = append(byLanguage[i], d)
+		if i := s.language(d.Kind()); i >= 0 {
+			byLanguage[i] = append(byLanguage[i], d)
+		}
 	}
-	var programs []policy.Program
+	var c compiled
 	var diagnostics []source.Diagnostic
+	c.trees, diagnostics = s.compileTrees(documents)
 	for i, documents := range byLanguage {
 		if len(documents) == 0 {
 			continue
 		}
 		program, problems := s.languages[i].Compile(documents)
-		programs = append(programs, program)
+		c.programs = append(c.programs, program)
 		diagnostics = append(diagnostics, problems...)
 	}
-	return programs, diagnostics
+	return c, diagnostics
 }
 
 // loadSchemas adds the user's OpenAPI documents and the CustomResourceDefinitions of
@@ -145,3 +159,7 @@ func addDefinition(schemas *schema.Registry, d *manifest.Document, object map[st
 	}
 	return diagnostics
 }
+
+// NamespaceOf returns the namespace in which a cluster would keep the object of a
+// document: that of the options if it names none; empty if it is not in a namespace.
+func (s *Set) NamespaceOf(d *manifest.Document) string { return s.placeOf(d, s.schemas).namespace }

@@ -9,6 +9,9 @@ import (
 // view before the step, written what the step made of it; what defaulting adds to that
 // is not an edit.
 func (t *target) record(before, written map[string]any, by Change) {
+	if change.Equal(before, written) {
+		return
+	}
 	for _, c := range change.Diff(before, written, t.kind.Type()) {
 		by.Change, by.Fate = c, Written
 		if admission.ServerOwned(t.kind, c.Path) {

@@ -48,6 +48,9 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
+	c.engine.Trees = f.set().trees(c.trees)
+	c.engine.Values = append(f.set().manifests(c.values.paths), c.values.inline...)
+	c.engine.UserInfo = append(f.set().manifests(c.userInfo.paths), c.userInfo.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a.policies = policies
 	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings, c.engine.Old} {

@@ -13,8 +13,8 @@
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
 // progress.go, render.go, view.go and fn.go (what prints manifests), explain.go (what
-// prints reports of a run), check.go, test.go and kyvernotest.go, results.go, help.go,
-// completion.go.
+// prints reports of a run), check.go, test.go and kyvernotest.go, convert.go, results.go,
+// help.go, completion.go.
 package krmfn
 
 import (
@@ -77,6 +77,7 @@ func commands() []command {
 		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that get in each other's way", ranFlags("check"), (*Process).check, checkHelp},
 		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
+		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
 		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},

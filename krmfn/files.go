@@ -34,11 +34,14 @@ type files struct {
 // fileSet collects files; each is read once, however often it is named.
 type fileSet struct {
 	*files
+	read  readFunc
 	seen  map[string]bool
 	found []file
 }
 
-func (f *files) set() *fileSet { return &fileSet{files: f, seen: map[string]bool{}} }
+func (f *files) set() *fileSet {
+	return &fileSet{files: f, read: manifest.Read, seen: map[string]bool{}}
+}
 
 // manifestExtensions are those that files in a directory must have.
 var manifestExtensions = []string{".yaml", ".yml", ".json"}
@@ -239,11 +242,17 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 	return s.parse()
 }
 
+// trees reads the mutation trees in the files that paths name.
+func (s *fileSet) trees(paths []path) []*manifest.Stream {
+	s.read = manifest.ReadTrees
+	return s.manifests(paths)
+}
+
 // parse reads the documents in the files found since the last call.
 func (s *fileSet) parse() []*manifest.Stream {
 	var streams []*manifest.Stream
 	for _, f := range s.found {
-		stream, diagnostics := manifest.Read(f.name, f.data)
+		stream, diagnostics := s.read(f.name, f.data)
 		s.diagnostics = append(s.diagnostics, diagnostics...)
 		streams = append(streams, stream)
 	}

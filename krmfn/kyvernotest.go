@@ -26,6 +26,7 @@ type kyvernoTest struct {
 	document            *manifest.Document
 	dir, suite          string
 	policies, resources []*manifest.Document
+	values, userInfo    []path
 }
 
 // kyverno runs the results of a kyverno-test.yaml.
@@ -34,10 +35,9 @@ func (t *tester) kyverno(d *manifest.Document, full string) {
 	k := &kyvernoTest{tester: t, document: d, dir: filepath.Dir(full), suite: d.At(nil).File}
 	k.policies = k.read(object["policies"])
 	k.resources = k.read(object["resources"])
-	for _, key := range []string{"variables", "userinfo", "context"} {
-		if object[key] != nil {
-			t.diagnostics = append(t.diagnostics, source.Warningf(d.At(change.Keys(key)), "test-field", "the field %s of a %s is not read", key, kyvernoTestFile))
-		}
+	k.values, k.userInfo = k.pathsIn(object["variables"]), k.pathsIn(object["userinfo"])
+	if object["context"] != nil {
+		t.diagnostics = append(t.diagnostics, source.Warningf(d.At(change.Keys("context")), "test-field", "the field context of a %s is not read", kyvernoTestFile))
 	}
 	results, _ := object["results"].([]any)
 	for i, item := range results {
@@ -64,6 +64,14 @@ func stringsOf(value any) []string {
 		}
 	}
 	return texts
+}
+
+// pathsIn is the path that a value names, if it names one.
+func (k *kyvernoTest) pathsIn(value any) []path {
+	if name, ok := value.(string); ok && name != "" {
+		return []path{{name: name, base: k.dir}}
+	}
+	return nil
 }
 
 func (k *kyvernoTest) add(name, failure string) {
@@ -159,6 +167,8 @@ func problemsOf(diagnostics []source.Diagnostic) string {
 func (k *kyvernoTest) run(policy, resource *manifest.Document) *testRun {
 	r := &testRun{}
 	k.given.apply(&r.config)
+	r.config.values.paths = append(r.config.values.paths, k.values...)
+	r.config.userInfo.paths = append(r.config.userInfo.paths, k.userInfo...)
 	for _, d := range k.policies {
 		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
 		if d == policy || !isPolicyItself(d) && (bound == policy.Name() || bound == nil) {

@@ -14,6 +14,8 @@ import (
 type config struct {
 	engine                 engine.Options
 	policies, context, old inputs
+	trees                  []path
+	values, userInfo       inputs
 	openAPI                []path
 	allowEmpty             bool
 	output                 string
@@ -72,6 +74,9 @@ var options = []option{
 	{field: "policies",
 		help:   "policies and their bindings: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.policies.inline }},
+	{flag: "tree", arg: "PATH", field: "treePaths", key: "treePaths",
+		help:   "mutation trees, one per document, that change every manifest as it is written",
+		target: func(c *config) any { return &c.trees }},
 	{flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
 		help:   "what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths }, view: true},
@@ -120,6 +125,21 @@ var options = []option{
 	{flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
 		help:   "what to do about policies that would change their own output again: fail, warn (default), or skip the check",
 		target: func(c *config) any { return &c.engine.NonIdempotent }},
+	{flag: "plain", values: []string{"true", "false"}, stream: true,
+		help:   "take the input for any JSON or YAML objects; only mutation trees change them",
+		target: func(c *config) any { return &c.engine.Plain }},
+	{flag: "values", arg: "PATH", field: "valuesPaths", key: "valuesPaths",
+		help:   "what Kyverno's rules cannot know without a cluster, as in the Values file of its own command",
+		target: func(c *config) any { return &c.values.paths }},
+	{field: "values",
+		help:   "what Kyverno's rules cannot know: objects, or strings that hold YAML",
+		target: func(c *config) any { return &c.values.inline }},
+	{flag: "user-info", arg: "PATH", field: "userInfoPaths", key: "userInfoPaths",
+		help:   "user and roles, as in the UserInfo file of Kyverno's command; --as and the like win over it",
+		target: func(c *config) any { return &c.userInfo.paths }},
+	{field: "userInfo",
+		help:   "user and roles: an object, or a string that holds YAML",
+		target: func(c *config) any { return &c.userInfo.inline }},
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},

@@ -38,7 +38,7 @@ func configOf(t *testing.T, text string) config {
 }
 
 func withoutOrigins(c config) config {
-	for _, paths := range []*[]path{&c.policies.paths, &c.context.paths, &c.old.paths, &c.openAPI} {
+	for _, paths := range []*[]path{&c.policies.paths, &c.context.paths, &c.old.paths, &c.trees, &c.values.paths, &c.userInfo.paths, &c.openAPI} {
 		for i := range *paths {
 			(*paths)[i] = path{name: (*paths)[i].name}
 		}

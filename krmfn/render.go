@@ -18,7 +18,7 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	f := &files{process: p}
-	manifests := f.stream(given.operands, c.allowEmpty)
+	manifests := f.stream(given.operands, &c)
 	a := p.admit(ctx, &c, f, manifests, nil)
 	p.report(a.diagnostics, noOutput)
 	if a.status() != exitDone {
@@ -26,25 +26,26 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 	}
 	output := manifest.Join(manifests)
 	if c.output == "json" {
-		output = canonical(output)
+		output = canonical(output, c.reader())
 	}
 	return p.emit(output, exitDone)
 }
 
 // stream reads the manifests that operands name; those on standard input if there are
 // none.
-func (f *files) stream(operands []string, allowEmpty bool) []*manifest.Stream {
+func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	if len(operands) == 0 {
 		operands = []string{"-"}
 	}
 	set := f.set()
+	set.read = c.reader()
 	for _, name := range operands {
-		if !set.add(path{name: name}) && !allowEmpty {
+		if !set.add(path{name: name}) && !c.allowEmpty {
 			set.fail(path{name: name}, errNoManifests)
 		}
 	}
 	streams := set.parse()
-	if allowEmpty || len(f.diagnostics) > 0 {
+	if c.allowEmpty || len(f.diagnostics) > 0 {
 		return streams
 	}
 	for _, s := range streams {
@@ -57,10 +58,21 @@ func (f *files) stream(operands []string, allowEmpty bool) []*manifest.Stream {
 	return nil
 }
 
+// readFunc splits a text into documents.
+type readFunc func(name string, data []byte) (*manifest.Stream, []source.Diagnostic)
+
+// reader is how manifests are read.
+func (c *config) reader() readFunc {
+	if c.engine.Plain {
+		return manifest.ReadPlain
+	}
+	return manifest.Read
+}
+
 // canonical is the objects of a stream as JSON: sorted, compact, one on each line.
-func canonical(text []byte) []byte {
+func canonical(text []byte, read readFunc) []byte {
 	// The stream was just written by what reads it here.
-	stream, _ := manifest.Read("-", text)
+	stream, _ := read("-", text)
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
 		b.Write(manifest.JSON(d.Object()))

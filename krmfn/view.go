@@ -14,7 +14,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	f := &files{process: p}
-	manifests := f.stream(given.operands, c.allowEmpty)
+	manifests := f.stream(given.operands, &c)
 	surroundings := f.set().manifests(c.context.paths)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a := &admission{diagnostics: f.diagnostics}

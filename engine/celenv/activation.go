@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -48,6 +49,7 @@ type Program struct {
 	expression     string
 	program        cel.Program
 	output         *cel.Type
+	expr           ast.Expr
 	readsNamespace bool
 }
 

@@ -82,7 +82,7 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 
 // typedEnv is an environment in which object has a type.
 func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
-	libraries, err := e.libraryEnv()
+	libraries, err := e.functions()
 	if err != nil {
 		return nil, err
 	}
@@ -234,16 +234,14 @@ func place(text string, checked *cel.Ast, e ast.Expr) int {
 func (s *Scope) Absences(expressions []Expression) []Absence {
 	var absences []Absence
 	for i, x := range expressions {
-		env, base := &s.expressions, s.env.base
-		if x.Patch {
-			env, base = &s.patches, s.env.patch
+		d := dialect{params: s.hasParams, variables: true, patches: x.Patch}
+		compiler, err := s.env.borrow(d)
+		if err != nil {
+			continue
 		}
-		if *env == nil {
-			if _, err := s.compile(env, base, "true", nil); err != nil {
-				continue
-			}
-		}
-		checked, issues := (*env).Compile(x.Text)
+		compiler.provider.variables = s.types
+		checked, issues := compiler.Compile(x.Text)
+		s.env.giveBack(d, compiler)
 		if issues != nil && issues.Err() != nil {
 			continue
 		}

@@ -17,10 +17,15 @@ package celenv
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/stdlib"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -85,22 +90,34 @@ var libraries = []struct {
 // use.
 type Env struct {
 	minor int
-	base  func() (*cel.Env, error)
-	patch func() (*cel.Env, error)
+	// functions is what the others have in common. base is the environment of variables
+	// and matchConditions, patch that of mutations; what a policy declares comes on top
+	// of them. tree is the environment of mutation trees.
+	functions, base, patch, tree func() (*cel.Env, error)
+	// planner plans most programs, and full is the environment of the others.
+	planner func() (*planner, error)
+	full    func() (*cel.Env, error)
+
+	mu   sync.Mutex
+	idle map[dialect][]*compiler
 }
 
 // New returns the environment that Kubernetes 1.minor compiles new admission
 // policies in: a server accepts only what the version before it understood as well,
 // so that it can be rolled back. Nothing is built before the first expression.
 func New(minor int) *Env {
-	e := &Env{minor: minor}
+	e := &Env{minor: minor, idle: map[dialect][]*compiler{}}
+	e.functions = sync.OnceValues(e.buildFunctions)
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
+	e.tree = sync.OnceValues(e.buildTree)
+	e.planner = sync.OnceValues(e.buildPlanner)
+	e.full = sync.OnceValues(e.buildFull)
 	return e
 }
 
-// libraryEnv makes the environment of all expressions, without any variables.
-func (e *Env) libraryEnv() (*cel.Env, error) {
+// buildFunctions makes the environment with the libraries of the version.
+func (e *Env) buildFunctions() (*cel.Env, error) {
 	compatible := e.minor - 1
 	var options []cel.EnvOption
 	for _, l := range libraries {
@@ -113,7 +130,7 @@ func (e *Env) libraryEnv() (*cel.Env, error) {
 
 // buildBase makes the environment of variables and matchConditions.
 func (e *Env) buildBase() (*cel.Env, error) {
-	env, err := e.libraryEnv()
+	env, err := e.functions()
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +150,136 @@ func variablesOf(object *cel.Type) []cel.EnvOption {
 	}
 }
 
-// buildPatch makes the environment of mutations.
 func (e *Env) buildPatch() (*cel.Env, error) {
 	base, err := e.base()
 	if err != nil {
 		return nil, err
 	}
 	return base.Extend(library.JSONPatch())
+}
+
+// dialect says what expressions may use besides what all may.
+type dialect struct{ params, variables, patches bool }
+
+// A compiler checks the expressions of a dialect, one at a time: the provider knows the
+// variables of one policy.
+type compiler struct {
+	*cel.Env
+	provider *provider
+}
+
+// borrow returns a compiler that nobody else uses until it is given back. It takes
+// longer to make one than to check most expressions.
+func (e *Env) borrow(d dialect) (*compiler, error) {
+	e.mu.Lock()
+	if idle := e.idle[d]; len(idle) > 0 {
+		c := idle[len(idle)-1]
+		e.idle[d] = idle[:len(idle)-1]
+		e.mu.Unlock()
+		return c, nil
+	}
+	e.mu.Unlock()
+	return e.newCompiler(d)
+}
+
+func (e *Env) giveBack(d dialect, c *compiler) {
+	c.provider.variables = nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.idle[d] = append(e.idle[d], c)
+}
+
+func (e *Env) newCompiler(d dialect) (*compiler, error) {
+	shared := e.base
+	if d.patches {
+		shared = e.patch
+	}
+	env, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{provider: &provider{Provider: env.CELTypeProvider(), patches: d.patches}}
+	options := []cel.EnvOption{cel.CustomTypeProvider(c.provider)}
+	if d.params {
+		options = append(options, cel.Variable("params", cel.DynType))
+	}
+	if d.variables {
+		options = append(options, cel.Variable("variables", variablesType))
+	}
+	c.Env, err = env.Extend(options...)
+	return c, err
+}
+
+// buildFull makes the environment in which every expression can be planned: planning
+// looks at functions and types, but not at what is declared.
+func (e *Env) buildFull() (*cel.Env, error) {
+	env, err := e.patch()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}))
+}
+
+// planner plans expressions that call CEL's own functions only, without the libraries.
+// What these add to a function as overloads, they have no further part in.
+type planner struct {
+	*cel.Env  // without functions
+	functions map[string]*decls.FunctionDecl
+}
+
+func (e *Env) buildPlanner() (*planner, error) {
+	env, err := e.patch()
+	if err != nil {
+		return nil, err
+	}
+	all := env.Functions()
+	p := &planner{functions: map[string]*decls.FunctionDecl{}}
+	for _, f := range stdlib.Functions() {
+		p.functions[f.Name()] = all[f.Name()]
+	}
+	p.Env, err = cel.NewCustomEnv(
+		cel.CustomTypeAdapter(struct{ types.Adapter }{env.CELTypeAdapter()}), // not to be copied
+		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
+	)
+	return p, err
+}
+
+// program plans a checked expression. cel-go gathers all functions of an environment
+// for every program, and the costs of those of its libraries for every evaluation, so
+// the environment has only what is called if that is possible.
+func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
+	plain, err := e.planner()
+	if err != nil {
+		return nil, err
+	}
+	var called []*decls.FunctionDecl
+	for _, name := range calls(checked) {
+		f := plain.functions[name]
+		if f == nil {
+			full, err := e.full()
+			if err != nil {
+				return nil, err
+			}
+			return full.Program(checked, programOptions...)
+		}
+		called = append(called, f)
+	}
+	env, err := plain.Extend(cel.FunctionDecls(called...))
+	if err != nil {
+		return nil, err
+	}
+	return env.Program(checked, programOptions...)
+}
+
+// calls returns the names of the functions that an expression calls.
+func calls(checked *cel.Ast) []string {
+	var names []string
+	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.CallKind && !slices.Contains(names, e.AsCall().FunctionName()) {
+			names = append(names, e.AsCall().FunctionName())
+		}
+	}))
+	return names
 }
 
 // programOptions are the API server's: constant folding, and cost limits at run

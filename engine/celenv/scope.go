@@ -32,8 +32,6 @@ type Scope struct {
 	hasParams bool
 	variables []variable
 	types     map[string]*types.Type
-
-	conditions, expressions, patches *cel.Env
 }
 
 type variable struct {
@@ -47,24 +45,10 @@ func (e *Env) Scope(hasParams bool) *Scope {
 	return &Scope{env: e, hasParams: hasParams, types: map[string]*types.Type{}}
 }
 
-// extend completes one of the shared environments with what this policy declares.
-func (s *Scope) extend(base *cel.Env, withVariables, withPatches bool) (*cel.Env, error) {
-	options := []cel.EnvOption{cel.CustomTypeProvider(&provider{
-		Provider: base.CELTypeProvider(), variables: s.types, patches: withPatches,
-	})}
-	if s.hasParams {
-		options = append(options, cel.Variable("params", cel.DynType))
-	}
-	if withVariables {
-		options = append(options, cel.Variable("variables", variablesType))
-	}
-	return base.Extend(options...)
-}
-
 // Variable compiles and declares a variable for the expressions that follow. A
 // variable that does not compile is declared nevertheless, with an unknown type.
 func (s *Scope) Variable(name, expression string) error {
-	program, err := s.compile(&s.expressions, s.env.base, expression, nil)
+	program, err := s.compile(dialect{variables: true}, expression, nil)
 	v := variable{name: name, program: program, err: err}
 	s.types[name] = types.DynType
 	if err == nil {
@@ -83,19 +67,19 @@ func (s *Scope) Variable(name, expression string) error {
 // Condition compiles a matchCondition, which must be a bool and must not use
 // variables.
 func (s *Scope) Condition(expression string) (*Program, error) {
-	program, err := s.compile(&s.conditions, s.env.base, expression, types.BoolType)
+	program, err := s.compile(dialect{}, expression, types.BoolType)
 	return program, errorOf(err)
 }
 
 // ApplyConfiguration compiles a mutation that must be an Object.
 func (s *Scope) ApplyConfiguration(expression string) (*Program, error) {
-	program, err := s.compile(&s.patches, s.env.patch, expression, objectType)
+	program, err := s.compile(dialect{variables: true, patches: true}, expression, objectType)
 	return program, errorOf(err)
 }
 
 // JSONPatch compiles a mutation that must be a list of JSONPatch.
 func (s *Scope) JSONPatch(expression string) (*Program, error) {
-	program, err := s.compile(&s.patches, s.env.patch, expression, types.NewListType(patchType))
+	program, err := s.compile(dialect{variables: true, patches: true}, expression, types.NewListType(patchType))
 	return program, errorOf(err)
 }
 
@@ -107,20 +91,18 @@ func errorOf(err *CompileError) error {
 	return err
 }
 
-func (s *Scope) compile(env **cel.Env, base func() (*cel.Env, error), expression string, want *types.Type) (*Program, *CompileError) {
-	if *env == nil {
-		shared, err := base()
-		if err != nil {
-			return nil, internalError(err)
-		}
-		if *env, err = s.extend(shared, env != &s.conditions, env == &s.patches); err != nil {
-			return nil, internalError(err)
-		}
+func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Program, *CompileError) {
+	d.params = s.hasParams
+	compiler, err := s.env.borrow(d)
+	if err != nil {
+		return nil, internalError(err)
 	}
+	compiler.provider.variables = s.types
 	// The server checks the expression without the space around it, and evaluates
 	// and quotes it as it is.
 	trimmed := strings.TrimSpace(expression)
-	checked, issues := (*env).Compile(trimmed)
+	checked, issues := compiler.Compile(trimmed)
+	s.env.giveBack(d, compiler)
 	if issues != nil && issues.Err() != nil {
 		compileError := &CompileError{Text: "compilation failed: " + issues.String()}
 		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
@@ -132,12 +114,12 @@ func (s *Scope) compile(env **cel.Env, base func() (*cel.Env, error), expression
 	if want != nil && !checked.OutputType().IsExactType(want) {
 		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to %v but got %v", want, checked.OutputType())}
 	}
-	program, err := (*env).Program(checked, programOptions...)
+	program, err := s.env.program(checked)
 	if err != nil {
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: checked.OutputType(), readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, output: checked.OutputType(), expr: checked.NativeRep().Expr(), readsNamespace: readsNamespace(checked),
 	}, nil
 }
 

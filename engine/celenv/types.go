@@ -85,11 +85,10 @@ var structs = map[string]map[string]*types.Type{
 	},
 }
 
-// provider resolves the declared types for the expressions of one scope.
+// provider resolves the declared types.
 type provider struct {
 	types.Provider
-	// variables are the types of the variables declared so far. The map is shared
-	// by the providers of a scope.
+	// variables are the types of the variables declared so far.
 	variables map[string]*types.Type
 	// patches says that Object and JSONPatch are known.
 	patches bool

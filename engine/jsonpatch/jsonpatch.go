@@ -14,7 +14,7 @@
 //	where an operation can be carried out in place, the library does the same
 //
 // The files in order: jsonpatch.go (Operation, Dialect, Apply), plain.go (in
-// place), apiserver.go (the API server's dialect), library.go (the rest).
+// place), apiserver.go and kyverno.go (the dialects), library.go (the rest).
 package jsonpatch
 
 import (

@@ -10,8 +10,12 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// library has json-patch/v5 carry out an operation.
+// library has json-patch/v5 carry out an operation as it does by default.
 func library(object map[string]any, op Operation) (map[string]any, error) {
+	return libraryWith(jsonpatch.NewApplyOptions(), object, op)
+}
+
+func libraryWith(options *jsonpatch.ApplyOptions, object map[string]any, op Operation) (map[string]any, error) {
 	fields := map[string]any{"op": op.Op, "path": op.Path, "from": op.From, "value": exact(op.Value)}
 	encoded, err := json.Marshal([]any{fields})
 	if err != nil {
@@ -25,7 +29,7 @@ func library(object map[string]any, op Operation) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the object is not JSON: %w", err)
 	}
-	if document, err = patch.Apply(document); err != nil {
+	if document, err = patch.ApplyWithOptions(document, options); err != nil {
 		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))

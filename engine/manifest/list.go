@@ -20,6 +20,11 @@ func (r *reader) list() {
 		}
 		for _, root := range u.roots {
 			d := &Document{unit: u, root: root, window: u.window(root)}
+			if r.plain {
+				u.docs = append(u.docs, d)
+				s.docs = append(s.docs, d)
+				continue
+			}
 			if single && isResourceList(u.tape, root) {
 				s.list = &ResourceList{unit: u, root: root}
 				r.items(d, nil)

@@ -49,7 +49,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		return
 	}
 	content := root.Content[0]
-	x := expander{document: w, active: map[*yaml.Node]bool{}}
+	x := expander{document: w, active: map[*yaml.Node]bool{}, brackets: r.trees || isTreePolicy(content)}
 	w.root = x.value(content, 0)
 	hasKind := false
 	if kind := w.find(change.Keys("kind")); kind != nil && kind != w.root {
@@ -303,6 +303,8 @@ type expander struct {
 	document *rewritten
 	path     change.Path
 	active   map[*yaml.Node]bool
+	// brackets says that keys like [labels] are text.
+	brackets bool
 	// outer is the alias that is being expanded, nil outside of one.
 	outer    *yaml.Node
 	expanded int
@@ -434,6 +436,12 @@ func (x *expander) merge(n *yaml.Node, depth int, set func(key, value *yaml.Node
 
 // key expands a key; it returns nil for one that cannot be a key.
 func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
+	if x.brackets && isBracketed(n) {
+		key := *n.Content[0]
+		key.Value, key.Tag, key.Style = "["+key.Value+"]", "", yaml.DoubleQuotedStyle
+		key.Line, key.Column = n.Line, n.Column
+		return &key
+	}
 	key := x.value(n, depth)
 	if key.Kind != yaml.ScalarNode {
 		x.refuse(n, badKey)
@@ -451,6 +459,26 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 		}
 	}
 	return key
+}
+
+// isBracketed reports whether a key is a plain scalar in brackets, which YAML takes for
+// a list.
+func isBracketed(n *yaml.Node) bool {
+	return n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 && len(n.Content) == 1 &&
+		n.Content[0].Kind == yaml.ScalarNode && n.Content[0].Style == 0
+}
+
+// treeGroup is the API group of policies that hold mutation trees.
+const treeGroup = "json.preadmit.dev/"
+
+// isTreePolicy reports whether a document is of that group.
+func isTreePolicy(n *yaml.Node) bool {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "apiVersion" {
+			return strings.HasPrefix(n.Content[i+1].Value, treeGroup)
+		}
+	}
+	return false
 }
 
 // scalar drops the tag of a scalar, and makes its text read as the tag says.

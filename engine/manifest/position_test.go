@@ -206,3 +206,30 @@ func TestLine(t *testing.T) {
 		t.Errorf("the last line is %q", d.Line(d.At(nil)))
 	}
 }
+
+// The text of a document can be read by itself, before its edits and after them.
+func TestText(t *testing.T) {
+	stream, problems := Read("-", []byte("# first\na: 1\n---\napiVersion: v1\nkind: List\nitems:\n  - b: 2 # two\n    c: 3\n  - d: 4\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for i, want := range [][2]string{
+		{"# first\na: 1\n", "# first\na: 9\n"},
+		{"    b: 2 # two\n    c: 3\n", "    b: 9 # two\n    c: 3\n"},
+		{"    d: 4\n", "    d: 4\n"},
+	} {
+		d := stream.Documents()[i]
+		object := d.Object()
+		for _, key := range []string{"a", "b"} {
+			if _, ok := object[key]; ok {
+				object[key] = int64(9)
+			}
+		}
+		if err := d.Set(object, nil); err != nil {
+			t.Fatal(err)
+		}
+		if before, after := d.Text(); before != want[0] || after != want[1] {
+			t.Errorf("document %d: %q and %q, want %q", i, before, after, want)
+		}
+	}
+}

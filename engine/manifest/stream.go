@@ -28,7 +28,8 @@
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
 // splice.go (splices to text), diagnose.go (reasons to refuse). Beside them stand
-// json.go and yaml.go (new documents) and annotations.go (those of clients).
+// text.go (the text of one document), json.go and yaml.go (new documents) and
+// annotations.go (those of clients).
 package manifest
 
 import (
@@ -78,10 +79,25 @@ type unit struct {
 // standard input. Documents that cannot be read are left out, and a diagnostic
 // says why; there is one at least for each of them.
 func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{})
+}
+
+// ReadPlain is Read for objects of any kind: lists are documents like others.
+func ReadPlain(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{plain: true})
+}
+
+// ReadTrees is ReadPlain for mutation trees: a key in brackets, like [labels], is text
+// also where it is not quoted. In policies of json.preadmit.dev it is for Read, too.
+func ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{plain: true, trees: true})
+}
+
+func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 	s := &Stream{name: name, text: string(data)}
 	s.tape = &tape{text: s.text}
 	s.lines = sync.OnceValue(func() []int32 { return lineStarts(s.text) })
-	r := reader{stream: s}
+	r.stream = s
 	switch {
 	case len(s.text) > math.MaxInt32:
 		r.refuseAt(source.Position{File: name, Line: 1, Column: 1}, tooLarge)
@@ -203,6 +219,8 @@ const nodeSize = 11
 type reader struct {
 	stream *Stream
 	scan   scanner
+	// plain says that lists are documents, trees that every document is a mutation tree.
+	plain, trees bool
 	// odd are the places of characters that the scanner does not know to be line
 	// breaks, or that only JSON may hold; bad are those that nothing may hold.
 	odd, bad []oddity

@@ -32,6 +32,9 @@ const maxCheckedKinds = 40
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, d := range p.definitions {
+		if slices.ContainsFunc(d.mutations, func(m mutation) bool { return m.draft != nil }) {
+			continue // a draft says in other words what it does
+		}
 		kinds := d.kinds(schemas)
 		if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
 			continue

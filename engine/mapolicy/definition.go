@@ -21,6 +21,8 @@ type definition struct {
 
 	ignore      bool // failurePolicy Ignore
 	reinvocable bool // reinvocationPolicy IfNeeded
+	// replay is the mutationValidationPolicy of a draft, in lower case.
+	replay      string
 	paramKind   gvk.Kind
 	constraints *match.Resources
 	scope       *celenv.Scope
@@ -39,6 +41,9 @@ type mutation struct {
 	patchType string
 	program   *celenv.Program
 	at        source.Position
+	// once says that the mutation of a draft does not run again with its policy.
+	once  bool
+	draft *draftMutation // nil if the mutation is in the form of servers
 }
 
 const maxConditions = 64
@@ -230,21 +235,26 @@ func (r *reader) mutations(n node, scope *celenv.Scope) []mutation {
 	}
 	var mutations []mutation
 	for _, item := range n.items() {
-		patchType := item.at("patchType")
-		m := mutation{patchType: patchType.text(), at: r.document.At(item.path)}
-		switch m.patchType {
-		case "":
-			r.required(patchType, "")
-		case applyConfiguration:
-			m.program = r.mutation(item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
-		case jsonPatch:
-			m.program = r.mutation(item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
-		default:
-			r.unsupported(patchType, applyConfiguration, jsonPatch)
-		}
-		mutations = append(mutations, m)
+		mutations = append(mutations, r.serverMutation(item, scope))
 	}
 	return mutations
+}
+
+// serverMutation reads a mutation in the form that servers know.
+func (r *reader) serverMutation(item node, scope *celenv.Scope) mutation {
+	patchType := item.at("patchType")
+	m := mutation{patchType: patchType.text(), at: r.document.At(item.path)}
+	switch m.patchType {
+	case "":
+		r.required(patchType, "")
+	case applyConfiguration:
+		m.program = r.mutation(item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
+	case jsonPatch:
+		m.program = r.mutation(item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
+	default:
+		r.unsupported(patchType, applyConfiguration, jsonPatch)
+	}
+	return m
 }
 
 // mutation reads the member of a mutation that goes with its patchType; the other

@@ -6,10 +6,15 @@
 // The order in which a server runs policies is random. Here it is the order of the
 // names of policy, binding and param.
 //
+// Policies in the forms of two proposals, KEP-3775 and the early KEP-3962, are read as
+// well, with a warning; draft.go says what counts as one.
+//
 // The files in order: language.go (from documents to a program), document.go
-// (reading and checking), definition.go and binding.go (the two kinds), plan.go (what
-// applies to a request), params.go, mutate.go (conditions and mutations), request.go
-// (the variable request), check.go (mistakes that a server accepts).
+// (reading and checking), definition.go and binding.go (the two kinds), draft.go and
+// draftcel.go (drafts and their expressions), plan.go (what applies to a request),
+// params.go, mutate.go (conditions and mutations), draftmutate.go and unset.go (those of
+// drafts), request.go (the variable request), convert.go (from drafts to what servers
+// accept), check.go (mistakes that a server accepts).
 package mapolicy
 
 import (
@@ -80,6 +85,10 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 		wait.Go(func() {
 			defer func() { <-slots }()
 			readers[i] = newReader(d)
+			if l.isDraft(readers[i]) {
+				definitions[i] = l.draft(readers[i])
+				return
+			}
 			if !l.decodes(readers[i]) {
 				return
 			}
@@ -118,7 +127,7 @@ func (l *Language) decodes(r *reader) bool {
 	}
 	problems := l.schemas.Lookup(kind).Type().Check(r.root.value)
 	for _, p := range problems {
-		r.advise(p.Path, p.Text, "")
+		r.advise(p.Path, p.Text, draftAdvice(p.Path))
 	}
 	return len(problems) == 0
 }

@@ -75,7 +75,10 @@ func (i *invocation) conditionsFailed(err error) (*policy.NotApplied, *policy.Fa
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		for n, m := range i.mutations {
-			step := policy.Step{ID: i.id, At: m.at}
+			if m.once && r.Reinvocation {
+				continue
+			}
+			step := policy.Step{ID: i.id, At: m.at, Replay: i.replay}
 			step.ID.Rule = fmt.Sprintf("mutations[%d]", n)
 			i.mutate(&step, m, r)
 			if step.Failure != nil {
@@ -106,18 +109,29 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		return
 	}
 	activation := i.scope.Activate(r.Context, i.input(r, namespace))
-	if m.patchType == applyConfiguration {
+	if m.draft != nil {
+		step.Object, err = i.draft(activation, m, r)
+	} else if m.patchType == applyConfiguration {
 		step.Object, err = i.apply(activation, m, r)
 	} else {
 		step.Object, err = i.patch(activation, m, r)
 	}
 	step.Variables = activation.Evaluated()
-	if !known && activation.ReadNamespace() {
-		warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+	if activation.ReadNamespace() {
+		r.Snapshot.Ask()
+		if !known {
+			warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+		}
 	}
 	var refused undecodable
+	var rejected rejection
 	var unknown *schema.NoSchemaError
 	switch {
+	case errors.As(err, &rejected):
+		deny(err)
+		step.Failure.Ignored = false
+	case errors.Is(err, errNotNow):
+		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text(err.Error())}
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
@@ -125,7 +139,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	case errors.As(err, &unknown): // not the policy's fault, nor for it to ignore
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
-		deny(err)
+		deny(m.draft.explain(err))
 	case i.kind != r.Kind:
 		step.Object = inVersion(step.Object, r.Kind)
 	}
@@ -139,11 +153,15 @@ func (i *invocation) apply(a *celenv.Activation, m mutation, r *policy.Request) 
 	if err != nil {
 		return nil, err
 	}
+	return i.merge(i.object(r.Object), patch)
+}
+
+func (i *invocation) merge(object, patch map[string]any) (map[string]any, error) {
 	rule := schema.AnyKey
 	if i.program.minor < 34 {
 		rule = schema.EveryKey
 	}
-	return i.kind.Merge(i.object(r.Object), patch, rule)
+	return i.kind.Merge(object, patch, rule)
 }
 
 func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
@@ -151,6 +169,10 @@ func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) 
 	if err != nil {
 		return nil, err
 	}
+	return i.patchWith(operations, r)
+}
+
+func (i *invocation) patchWith(operations []jsonpatch.Operation, r *policy.Request) (map[string]any, error) {
 	patched, err := jsonpatch.APIServer.Apply(i.object(r.Object), operations)
 	if err != nil {
 		if errors.Is(err, jsonpatch.ErrTestFailed) {

@@ -48,6 +48,7 @@ func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([
 }
 
 func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
+	r.Snapshot.Ask()
 	var params []map[string]any
 	if p.name != "" {
 		object, err := r.Snapshot.Get(kind.Kind, namespace, p.name)

@@ -58,6 +58,9 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
+	if Hides(r.Kind) {
+		return false
+	}
 	request := matchRequest(r)
 	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return d.constraints.Covers(request) })
 }
@@ -135,6 +138,7 @@ func (u unmatched) String() string { return u.block + ": " + u.reason.String() }
 func (d *definition) match(resources *match.Resources, r *policy.Request) match.Decision {
 	request := matchRequest(r)
 	request.NamespaceLabels = func(name string) (map[string]string, error) {
+		r.Snapshot.Ask()
 		object, known, err := r.Snapshot.Namespace(name)
 		if err != nil {
 			return nil, err

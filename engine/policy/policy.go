@@ -83,6 +83,10 @@ type Plan struct {
 	NotApplied  []NotApplied
 	// Failures come before those of the invocations.
 	Failures []Failure
+	// Webhook says that the invocations are one webhook with reinvocationPolicy
+	// IfNeeded: the object is defaulted when all are done, not between their steps, and
+	// they run again if the object is not the one that they left.
+	Webhook bool
 }
 
 // Invocation is one policy applied in one way to one request.
@@ -112,6 +116,9 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
+	// Replay is what the policy itself wants done if the rule would change its own output
+	// again: "fail", "warn" or "skip". Empty leaves it to the option.
+	Replay string
 	// Variables is how many variables of the policy were evaluated for it.
 	Variables int
 }
@@ -143,4 +150,30 @@ type Failure struct {
 	// Abort says that the server ends the request at once, whatever the policy
 	// wants.
 	Abort bool
+}
+
+// Follower is a Program with policies that change other objects once a request has
+// been admitted.
+type Follower interface {
+	// Follows reports whether there are any such policies.
+	Follows() bool
+	// Triggers reports whether any such policy may be about the request, judged
+	// without its object.
+	Triggers(r *Request) bool
+	// Follow yields what policies make of the targets for the object of the request,
+	// one step after the other; each sees the steps before it.
+	Follow(r *Request, targets []Target) iter.Seq[Followed]
+}
+
+// Target is an object that a Follower may change.
+type Target struct {
+	Kind            *schema.Kind
+	Namespace, Name string
+	Object          map[string]any
+}
+
+// Followed is a step on the target with an index, or about none if that is negative.
+type Followed struct {
+	Target int
+	Step   Step
 }

@@ -35,6 +35,8 @@ type Request struct {
 	Operation       Operation
 	DryRun          bool
 	User            User
+	// Reinvocation says that the policies run a second time, because an object changed.
+	Reinvocation bool
 	// Object is the object in its admission view. The engine replaces it between
 	// steps; nobody modifies it.
 	Object map[string]any

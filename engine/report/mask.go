@@ -54,7 +54,7 @@ func (m *Mask) Learn(outcome *engine.Outcome) {
 		m.learn(x.Before)
 		m.learn(x.After)
 		if isSecret(x.Document.Object()) {
-			for _, c := range x.Changes {
+			for _, c := range x.All() {
 				m.learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": collect(c.Path, c.Old), "stringData": collect(c.Path, c.New)})
 			}
 		}
@@ -219,11 +219,12 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 			Op: c.Op, Path: m.Text(c.Path.String()), Old: old, New: value,
 		}
 	}
+	all := from.All()
 	for _, e := range from.Edits {
 		old, value := m.pair(secret, e.Path, e.Old, e.New)
 		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source), source: e.Source, result: e.Result}
 		for _, i := range e.Causes {
-			edit.Causes = append(edit.Causes, step(from.Changes[i]))
+			edit.Causes = append(edit.Causes, step(all[i]))
 		}
 		to.Edits = append(to.Edits, edit)
 	}

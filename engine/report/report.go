@@ -5,8 +5,8 @@
 // Values of Secrets are masked when the Report is made, so that no rendering can show
 // them.
 //
-// The files in order: mask.go, report.go (Report), lines.go (differences of texts), and
-// one file for each rendering. stats.go has what policies did in numbers.
+// The files in order: mask.go, report.go (Report), diff.go (unified diffs), lines.go (the
+// same with numbers), findings.go, and one file for each rendering. stats.go has what policies did in numbers.
 package report
 
 import (

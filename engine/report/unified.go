@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -26,30 +26,20 @@ func paint(text, with string, colored bool) string {
 	return with + body + noColor + text[len(body):]
 }
 
+func splitLines(text string) []string { return slices.Collect(strings.Lines(text)) }
+
 // Unified writes the difference of every file as a unified diff.
 func Unified(w io.Writer, r *Report, colored bool) {
+	colors := map[byte]string{'-': red, '+': green, '@': cyan}
 	for _, f := range r.Files {
-		parts := hunks(compare(f.Before, f.After))
-		if len(parts) == 0 {
-			continue
-		}
-		io.WriteString(w, paint("--- "+f.Name+"\twritten\n", bold, colored)+paint("+++ "+f.Name+"\tadmitted\n", bold, colored))
-		for _, lines := range parts {
-			fmt.Fprint(w, paint(fmt.Sprintf("@@ -%s +%s @@\n",
-				span(lines, func(l line) int { return l.before }), span(lines, func(l line) int { return l.after })), cyan, colored))
-			for _, l := range lines {
-				text := " " + l.text
-				switch {
-				case l.after == 0:
-					text = paint("-"+l.text, red, colored)
-				case l.before == 0:
-					text = paint("+"+l.text, green, colored)
-				}
-				io.WriteString(w, text)
-				if !strings.HasSuffix(text, "\n") {
-					io.WriteString(w, "\n\\ No newline at end of file\n")
-				}
+		for i, l := range splitLines(Diff(f.Name+"\twritten", f.Name+"\tadmitted", f.Before, f.After)) {
+			switch color := colors[l[0]]; {
+			case i < 2:
+				l = paint(l, bold, colored)
+			case color != "":
+				l = paint(l, color, colored)
 			}
+			io.WriteString(w, l)
 		}
 	}
 }

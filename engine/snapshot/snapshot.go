@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
@@ -20,8 +21,19 @@ type Object func() (map[string]any, error)
 // Snapshot holds the objects of one run. The zero value is empty and ready for use.
 type Snapshot struct {
 	objects map[key]Object
-	assumed map[string]map[string]any // namespaces that nobody gave, by name
+	// namespaces are the Namespace objects that have been asked for, by name.
+	namespaces map[string]namespace
+	asked      int
 }
+
+// namespace is what somebody gave, nil for nothing, and what the server keeps.
+type namespace struct{ given, stored map[string]any }
+
+// Ask notes that what is in the snapshot, or is not, made a difference to somebody.
+func (s *Snapshot) Ask() { s.asked++ }
+
+// Asked returns how often Ask was called.
+func (s *Snapshot) Asked() int { return s.asked }
 
 type key struct {
 	kind            gvk.Kind
@@ -68,29 +80,47 @@ func (s *Snapshot) List(kind gvk.Kind, namespace string) ([]map[string]any, erro
 	return objects, nil
 }
 
-// Namespace returns a Namespace object. One that nobody gave is assumed to exist with
-// nothing but what a server gives every namespace; known tells the two apart.
+// Namespace returns a Namespace object as the server keeps it. One that nobody gave is
+// assumed to exist with nothing but what a server gives every namespace; known tells
+// the two apart.
 func (s *Snapshot) Namespace(name string) (object map[string]any, known bool, err error) {
 	object, err = s.Get(namespaceKind, "", name)
-	if object != nil || err != nil {
-		return object, true, err
+	if err != nil {
+		return nil, true, err
 	}
-	if object = s.assumed[name]; object != nil {
-		return object, false, nil
+	n, found := s.namespaces[name]
+	if !found || !change.Equal(n.given, object) {
+		n = namespace{given: object, stored: stored(object, name)}
+		if s.namespaces == nil {
+			s.namespaces = map[string]namespace{}
+		}
+		s.namespaces[name] = n
 	}
-	object = map[string]any{
-		"apiVersion": "v1",
-		"kind":       "Namespace",
-		"metadata": map[string]any{
-			"name":   name,
-			"labels": map[string]any{"kubernetes.io/metadata.name": name},
-		},
-		"spec":   map[string]any{"finalizers": []any{"kubernetes"}},
-		"status": map[string]any{"phase": "Active"},
+	return n.stored, object != nil, nil
+}
+
+// stored adds to a Namespace what it has when it is read: a label from its creation,
+// and what the server adds after admission.
+func stored(object map[string]any, name string) map[string]any {
+	if object == nil {
+		object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
 	}
-	if s.assumed == nil {
-		s.assumed = map[string]map[string]any{}
+	object = change.CloneObject(object)
+	child := func(of map[string]any, key string) map[string]any {
+		value, ok := of[key].(map[string]any)
+		if !ok {
+			value = map[string]any{}
+			of[key] = value
+		}
+		return value
 	}
-	s.assumed[name] = object
-	return object, false, nil
+	child(child(object, "metadata"), "labels")["kubernetes.io/metadata.name"] = name
+	if status := child(object, "status"); status["phase"] == nil {
+		status["phase"] = "Active"
+	}
+	spec := child(object, "spec")
+	if finalizers, _ := spec["finalizers"].([]any); !slices.Contains(finalizers, any("kubernetes")) {
+		spec["finalizers"] = append(finalizers, "kubernetes")
+	}
+	return object
 }

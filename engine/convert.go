@@ -1,0 +1,22 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Convert edits the policies among documents to the form of
+// admissionregistration.k8s.io/v1, as far as they are in that of an older version or of
+// a proposal. If any diagnostic is an error, the documents must not be used.
+func Convert(streams []*manifest.Stream) []source.Diagnostic {
+	language := mapolicy.New(newestMinor, 0)
+	var diagnostics []source.Diagnostic
+	for _, stream := range streams {
+		for _, d := range stream.Documents() {
+			diagnostics = append(diagnostics, language.Convert(d)...)
+		}
+	}
+	source.Sort(diagnostics)
+	return diagnostics
+}

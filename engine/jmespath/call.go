@@ -1,0 +1,120 @@
+package jmespath
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// function is a function of Kyverno's.
+type function struct {
+	name string
+	// signature has a letter for every argument: s for a string, n for a number, t for
+	// text (a string or a number), a for a list, o for an object, c for a list or
+	// object, v for anything.
+	signature string
+	handler   func(args []any) (any, error)
+}
+
+// callError is the error of a function.
+type callError struct{ name, text string }
+
+// Error implements error.
+func (e *callError) Error() string { return e.name + "(): " + e.text }
+
+var argumentKinds = map[byte]string{
+	's': "a string", 'n': "a number", 't': "a string or a number", 'a': "a list", 'o': "an object", 'c': "a list or an object",
+}
+
+// call checks the arguments and calls the function.
+func (f function) call(args []any) (any, error) {
+	if len(args) != len(f.signature) {
+		return nil, &callError{f.name, fmt.Sprintf("has %d arguments, not %d", len(f.signature), len(args))}
+	}
+	for i, arg := range args {
+		if list, ok := otherList(arg); ok {
+			args[i] = list
+			arg = list
+		}
+		if kind := f.signature[i]; !isKind(arg, kind) {
+			return nil, &callError{f.name, fmt.Sprintf("argument %d must be %s, not %s", i+1, argumentKinds[kind], describe(arg))}
+		}
+	}
+	result, err := f.handler(args)
+	if err != nil {
+		return nil, &callError{f.name, err.Error()}
+	}
+	if text, ok := result.(string); ok && len(text) > maxSize {
+		return nil, &callError{f.name, errSize.Error()}
+	}
+	return result, nil
+}
+
+// otherList makes a list of what the library returns as one of another type.
+func otherList(value any) ([]any, bool) {
+	switch value := value.(type) {
+	case []string:
+		list := make([]any, len(value))
+		for i, item := range value {
+			list[i] = item
+		}
+		return list, true
+	case []float64:
+		list := make([]any, len(value))
+		for i, item := range value {
+			list[i] = item
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+func isKind(arg any, kind byte) bool {
+	switch arg.(type) {
+	case string:
+		return kind == 's' || kind == 't' || kind == 'v'
+	case float64:
+		return kind == 'n' || kind == 't' || kind == 'v'
+	case []any:
+		return kind == 'a' || kind == 'c' || kind == 'v'
+	case map[string]any:
+		return kind == 'o' || kind == 'c' || kind == 'v'
+	}
+	return kind == 'v'
+}
+
+func describe(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null (or missing)"
+	case string:
+		return "a string"
+	case float64, int64:
+		return "a number"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "an expression"
+}
+
+// textOf is an argument that is a string or a number, as text.
+func textOf(arg any) string {
+	if f, ok := arg.(float64); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	text, _ := arg.(string)
+	return text
+}
+
+// whole reads an argument that must be a whole number.
+func whole(arg any) (int, error) {
+	f := arg.(float64)
+	if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+		return 0, fmt.Errorf("a whole number is expected")
+	}
+	return int(f), nil
+}

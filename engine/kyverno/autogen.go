@@ -1,0 +1,221 @@
+package kyverno
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// controllerKinds are the pod controllers that rules are generated for.
+var controllerKinds = []struct{ name, selector string }{
+	{"DaemonSet", "apps/v1/DaemonSet"},
+	{"Deployment", "apps/v1/Deployment"},
+	{"Job", "batch/v1/Job"},
+	{"ReplicaSet", "apps/v1/ReplicaSet"},
+	{"ReplicationController", "v1/ReplicationController"},
+	{"StatefulSet", "apps/v1/StatefulSet"},
+}
+
+const (
+	autogenAnnotation = "pod-policies.kyverno.io/autogen-controllers"
+	cronJob           = "CronJob"
+	autogenPrefix     = "autogen-"
+	maxRuleName       = 63
+)
+
+// autogen adds to the rules of a policy those for pod controllers.
+func autogen(d *definition, spec node, written []*rule) []*rule {
+	if !canAutogen(spec) {
+		return written
+	}
+	controllers := []string{cronJob}
+	for _, c := range controllerKinds {
+		controllers = append(controllers, c.name)
+	}
+	annotations, _ := change.Keys("metadata", "annotations").Get(d.document.Object())
+	if object, ok := annotations.(map[string]any); ok {
+		if text, ok := object[autogenAnnotation].(string); ok {
+			controllers = strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
+		}
+	}
+	var selectors []any
+	for _, c := range controllerKinds {
+		if slices.Contains(controllers, c.name) {
+			selectors = append(selectors, c.selector)
+		}
+	}
+	var generated []*rule
+	for _, r := range written {
+		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() || r.mutate().at("targets").given() {
+			continue
+		}
+		if len(selectors) > 0 {
+			generated = append(generated, r.generate(autogenPrefix, selectors, "spec", "template"))
+		}
+		if slices.Contains(controllers, cronJob) {
+			generated = append(generated, r.generate(autogenPrefix+"cronjob-", []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
+		}
+	}
+	if len(generated) == 0 {
+		return written
+	}
+	written = slices.DeleteFunc(slices.Clone(written), func(r *rule) bool { return strings.HasPrefix(r.name, autogenPrefix) })
+	return append(written, generated...)
+}
+
+// canAutogen reports whether nothing in a policy keeps it from being generated for pod
+// controllers: one rule does so for all.
+func canAutogen(spec node) bool {
+	needed := false
+	for _, n := range spec.at("rules").items() {
+		patches := n.at("mutate").at("patchesJson6902").given() || n.at("mutate").at("patches").given()
+		for _, entry := range n.at("mutate").at("foreach").items() {
+			patches = patches || entry.at("patchesJson6902").given()
+		}
+		if patches || n.at("generate").given() {
+			return false
+		}
+		for _, filter := range []node{n.at("match"), n.at("exclude")} {
+			for _, resources := range resourcesOf(filter) {
+				kinds := resources.at("kinds").texts()
+				for _, key := range []string{"name", "names", "selector", "annotations"} {
+					if resources.at(key).given() {
+						return false
+					}
+				}
+				if len(kinds) > 1 && slices.ContainsFunc(kinds, isPodKind) {
+					return false
+				}
+				needed = needed || slices.ContainsFunc(kinds, func(kind string) bool { return kind == "Pod" || hasImages[kind] })
+			}
+		}
+	}
+	return needed
+}
+
+// resourcesOf are the resources of all blocks of a filter.
+func resourcesOf(filter node) []node {
+	all := []node{filter.at("resources")}
+	for _, key := range []string{"any", "all"} {
+		for _, item := range filter.at(key).items() {
+			all = append(all, item.at("resources"))
+		}
+	}
+	return all
+}
+
+func isPodKind(text string) bool {
+	s, ok := parseKind(text)
+	return ok && s.kind == "Pod" && s.sub == ""
+}
+
+// selectsPods reports whether a rule matches pods, and its exclude block, if it names
+// kinds, does so, too.
+func selectsPods(root node) bool {
+	var matched, excluded []string
+	for _, resources := range resourcesOf(root.at("match")) {
+		matched = append(matched, resources.at("kinds").texts()...)
+	}
+	for _, resources := range resourcesOf(root.at("exclude")) {
+		excluded = append(excluded, resources.at("kinds").texts()...)
+	}
+	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
+}
+
+// hasNestedJSONPatch reports whether a JSON Patch stands below a nested foreach: its
+// paths cannot be carried over to a controller.
+func (r *rule) hasNestedJSONPatch() bool {
+	var below func(n node) bool
+	below = func(n node) bool {
+		return slices.ContainsFunc(n.at("foreach").items(), func(entry node) bool {
+			return entry.at("patchesJson6902").given() || below(entry)
+		})
+	}
+	return below(r.mutate())
+}
+
+// generate returns the rule for controllers, whose pod template stands at a path.
+func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
+	root, _ := change.Clone(r.root.value).(map[string]any)
+	name := prefix + r.name
+	name = name[:min(len(name), maxRuleName)]
+	root["name"] = name
+	for _, key := range []string{"match", "exclude"} {
+		if filter, ok := root[key].(map[string]any); ok {
+			replaceKinds(filter, kinds, key == "match")
+		}
+	}
+	if m, ok := root["mutate"].(map[string]any); ok {
+		wrapPatches(m, template)
+	}
+	path := "request.object." + strings.Join(template, ".")
+	old := "request.oldObject." + strings.Join(template, ".")
+	replacer := strings.NewReplacer(
+		"request.object.spec", path+".spec", "request.object.metadata", path+".metadata",
+		"request.oldObject.spec", old+".spec", "request.oldObject.metadata", old+".metadata",
+	)
+	value := replaceTexts(root, replacer)
+	return &rule{definition: r.definition, name: name, root: node{value, r.root.path}}
+}
+
+// replaceKinds puts the controllers in place of pods.
+func replaceKinds(filter map[string]any, kinds []any, required bool) {
+	replaced := false
+	for _, key := range []string{"any", "all"} {
+		items, _ := filter[key].([]any)
+		for _, item := range items {
+			replaced = true
+			block, _ := item.(map[string]any)
+			resources, _ := block["resources"].(map[string]any)
+			if slices.ContainsFunc((node{value: resources["kinds"]}).texts(), isPodKind) {
+				resources["kinds"] = kinds
+			}
+		}
+	}
+	resources, _ := filter["resources"].(map[string]any)
+	if !replaced && resources != nil && (required || resources["kinds"] != nil) {
+		resources["kinds"] = kinds
+	}
+}
+
+// wrapPatches makes patches of pods patches of the templates of pods.
+func wrapPatches(m map[string]any, template []string) {
+	for _, key := range []string{"patchStrategicMerge", "overlay"} {
+		patch, ok := m[key]
+		if !ok {
+			continue
+		}
+		for _, part := range slices.Backward(template) {
+			patch = map[string]any{part: patch}
+		}
+		m[key] = patch
+	}
+	entries, _ := m["foreach"].([]any)
+	for _, entry := range entries {
+		if entry, ok := entry.(map[string]any); ok {
+			wrapPatches(entry, template)
+		}
+	}
+}
+
+// replaceTexts replaces in all strings of a value, keys included.
+func replaceTexts(value any, replacer *strings.Replacer) any {
+	switch value := value.(type) {
+	case map[string]any:
+		replaced := make(map[string]any, len(value))
+		for key, member := range value {
+			replaced[replacer.Replace(key)] = replaceTexts(member, replacer)
+		}
+		return replaced
+	case []any:
+		replaced := make([]any, len(value))
+		for i, item := range value {
+			replaced[i] = replaceTexts(item, replacer)
+		}
+		return replaced
+	case string:
+		return replacer.Replace(value)
+	}
+	return value
+}

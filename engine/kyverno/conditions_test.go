@@ -1,0 +1,152 @@
+package kyverno
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOperators has keys and values of preconditions, as YAML.
+func TestOperators(t *testing.T) {
+	for _, c := range []struct {
+		key, operator, value string
+		want                 bool
+	}{
+		{"a", "Equals", "a", true},
+		{"a", "Equal", "b", false},
+		{"abc", "equals", "a*", true},
+		{"a*", "Equals", "abc", false},
+		{"1", "Equals", "'1'", true},
+		{"'1'", "Equals", "1", false},
+		{"1.5", "Equals", "'1.5'", true},
+		{"true", "Equals", "true", true},
+		{"true", "Equals", "'true'", false},
+		{"null", "Equals", "null", false},
+		{"null", "NotEquals", "a", false},
+		{"1Gi", "Equals", "1024Mi", true},
+		{"1Gi", "NotEquals", "1G", true},
+		{"1Gi", "NotEquals", "''", true},
+		{"1h", "Equals", "60m0s", true},
+		{"1h", "Equals", "3600", true},
+		{"3600", "Equals", "1h", false}, // the key decides the type: a number
+		{"[a, b]", "Equals", "[a, b]", true},
+		{"[a, b]", "Equals", "[b, a]", false},
+		{"{a: 1}", "Equals", "{a: 1.0}", true},
+		{"a", "NotEquals", "b", true},
+		{"a", "NotEquals", "1", true},
+		{"{a: 1}", "NotEquals", "x", true},
+
+		{"a", "AnyIn", "[a, b]", true},
+		{"c", "AnyIn", "[a, b]", false},
+		{"ab", "AnyIn", "['a*']", true},
+		{"'a*'", "AnyIn", "[ab]", true},
+		{"[a, z]", "AnyIn", "[a, b]", true},
+		{"[]", "AnyIn", "[a]", false},
+		{"5", "AnyIn", "1-10", true},
+		{"50", "AnyIn", "1-10", false},
+		{"a", "AnyIn", `'["a", "b"]'`, true},
+		{"a", "AnyIn", "a", true},
+		{"[a, b]", "AllIn", "[a, b, c]", true},
+		{"[a, z]", "AllIn", "[a, b]", false},
+		{"[]", "AllIn", "[a]", true},
+		{"[a, z]", "AnyNotIn", "[a, b]", true},
+		{"[a]", "AnyNotIn", "[a, b]", false},
+		{"[x, z]", "AllNotIn", "[a, b]", true},
+		{"[a, z]", "AllNotIn", "[a, b]", false},
+		{"CREATE", "AllNotIn", "[UPDATE]", true},
+		{"CREATE", "In", "[CREATE]", true},
+		{"CREATE", "NotIn", "[CREATE]", false},
+		{"{a: b}", "AnyIn", "[a]", false},
+		{"{a: b}", "AllNotIn", "[a]", false},
+
+		{"2", "GreaterThan", "1", true},
+		{"2", "GreaterThan", "2", false},
+		{"2", "GreaterThanOrEquals", "2", true},
+		{"2", "greaterthanorequals", "2", true},
+		{"1", "LessThan", "2", true},
+		{"2", "LessThanOrEquals", "1", false},
+		{"'10'", "GreaterThan", "'9'", true},
+		{"10", "GreaterThan", "'9'", true},
+		{"1Gi", "GreaterThan", "1000Mi", true},
+		{"1h", "GreaterThan", "59m1s", true},
+		{"1h", "LessThan", "3601", true},
+		{"1.10.0", "GreaterThan", "1.9.0", true},
+		{"1.10.0-rc1", "LessThan", "1.10.0", true},
+		{"abc", "GreaterThan", "1", false},
+		{"2h", "DurationGreaterThan", "1h", true},
+	} {
+		if got := operators[strings.ToLower(c.operator)](value(t, c.key), value(t, c.value)); got != c.want {
+			t.Errorf("%s %s %s is %v", c.key, c.operator, c.value, got)
+		}
+	}
+}
+
+// TestScalarPatterns has values, and patterns as conditions have them.
+func TestScalarPatterns(t *testing.T) {
+	for _, c := range []struct {
+		value, pattern string
+		want           bool
+	}{
+		{"nginx:latest", "'*:latest'", true},
+		{"nginx", "'*:latest | !*:*'", true},
+		{"nginx:1", "'*:latest | !*:*'", false},
+		{"nginx", "'?*'", true},
+		{"''", "'?*'", false},
+		{"quux", "'!q*'", false},
+		{"5", "'>=5'", true},
+		{"5", "'>5'", false},
+		{"5", "'<=5 & >4'", true},
+		{"3", "'2-5'", true},
+		{"6", "'2-5'", false},
+		{"6", "'2!-5'", true},
+		{"512Mi", "100Mi-1Gi", true},
+		{"2Gi", "100Mi-1Gi", false},
+		{"2Gi", "'>1Gi'", true},
+		{"90s", "'<2m0s'", true},
+		{"a-b", "a-b", true},
+		{"5", "5", true},
+		{"'5'", "5", true},
+		{"5", "5.0", true},
+		{"5", "'5'", true},
+		{"true", "true", true},
+		{"'true'", "true", false},
+		{"true", "'true'", true},
+		{"null", "null", true},
+		{"0", "null", true},
+		{"''", "null", true},
+		{"{}", "null", false},
+		{"null", "'<5'", true},
+		{"null", "'!a'", false},
+		{"a|b", "a|b", true},
+		{"'>'", "'>'", true},
+		{"{a: b}", "'*'", false},
+	} {
+		if got := matchesScalar(value(t, c.value), value(t, c.pattern)); got != c.want {
+			t.Errorf("%s against %s is %v", c.value, c.pattern, got)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for text, want := range map[string]kindSelector{
+		"Pod":                      {group: "*", version: "*", kind: "Pod"},
+		"v1/Pod":                   {group: "*", version: "v1", kind: "Pod"},
+		"v1beta1/CronJob":          {group: "*", version: "v1beta1", kind: "CronJob"},
+		"apps/v1/Deployment":       {group: "apps", version: "v1", kind: "Deployment"},
+		"*/*":                      {group: "*", version: "*", kind: "*", sub: "*"},
+		"*/scale":                  {group: "*", version: "*", kind: "*", sub: "scale"},
+		"*/Pod":                    {group: "*", version: "*", kind: "Pod"},
+		"Pod/status":               {group: "*", version: "*", kind: "Pod", sub: "status"},
+		"Pod.status":               {group: "*", version: "*", kind: "Pod", sub: "status"},
+		"v1/Pod/exec":              {group: "*", version: "v1", kind: "Pod", sub: "exec"},
+		"apps/v1/Deployment/scale": {group: "apps", version: "v1", kind: "Deployment", sub: "scale"},
+		"*":                        {group: "*", version: "*", kind: "*"},
+	} {
+		want.text = text
+		if got, ok := parseKind(text); got != want || !ok {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	if _, ok := parseKind("a/b/c/d/e"); ok {
+		t.Error("five parts are a kind")
+	}
+}

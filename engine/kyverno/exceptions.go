@@ -1,0 +1,66 @@
+package kyverno
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/wildcard"
+)
+
+// exception is a PolicyException.
+type exception struct {
+	name  string
+	rules []exceptedRules
+	match filter
+	spec  node
+}
+
+// exceptedRules are rules of one policy.
+type exceptedRules struct {
+	policy string
+	names  []string
+}
+
+// exception reads a PolicyException.
+func (r *reader) exception() *exception {
+	x := &exception{name: r.document.Name(), spec: r.root.at("spec")}
+	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec"})
+	if !r.fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
+		return x
+	}
+	for _, n := range r.list(x.spec.at("exceptions")) {
+		if r.fields(n, []string{"policyName", "ruleNames"}) {
+			x.rules = append(x.rules, exceptedRules{n.at("policyName").text(), r.strings(n.at("ruleNames"))})
+		}
+	}
+	r.filter(x.spec.at("match"), true)
+	r.conditions(x.spec.at("conditions"))
+	x.match = readFilter(x.spec.at("match"))
+	return x
+}
+
+// concerns reports whether the exception is about a rule.
+func (x *exception) concerns(r *rule) bool {
+	for _, named := range x.rules {
+		if named.policy == r.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// excepted returns the name of an exception that keeps a rule from an object, or "".
+func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
+	for _, x := range e.exceptions {
+		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {
+			continue
+		}
+		reason, err := s.check(r, x.spec.at("conditions"))
+		if err != nil {
+			return "", err
+		}
+		if reason == "" {
+			return x.name, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,126 @@
+package kyverno
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const group = "kyverno.io"
+
+// versions are the kinds of the language and the versions in which they have the shape
+// that is read here.
+var versions = map[string][]string{
+	"ClusterPolicy":   {"v1", "v2beta1"},
+	"Policy":          {"v1", "v2beta1"},
+	"PolicyException": {"v2", "v2beta1", "v2alpha1"},
+}
+
+// Language compiles the policies of Kyverno.
+type Language struct {
+	values    *values
+	user      userInfo
+	namespace string
+	// problems are those of the values and the user info.
+	problems []source.Diagnostic
+}
+
+var _ policy.Language = (*Language)(nil)
+
+// New returns the language with what the user knows of the cluster: documents of
+// Kyverno's kinds Values and UserInfo (cli.kyverno.io/v1alpha1). namespace is that of
+// Policies that name none.
+func New(values, userInfo []*manifest.Document, namespace string) *Language {
+	l := &Language{namespace: namespace}
+	l.values, l.problems = readValues(values)
+	var problems []source.Diagnostic
+	l.user, problems = readUserInfo(userInfo)
+	l.problems = append(l.problems, problems...)
+	return l
+}
+
+// User completes the user of the requests by what the user info says.
+func (l *Language) User(u policy.User) policy.User {
+	if u.Name == "" {
+		u.Name = l.user.name
+	}
+	if u.UID == "" {
+		u.UID = l.user.uid
+	}
+	if len(u.Groups) == 0 {
+		u.Groups = l.user.groups
+	}
+	return u
+}
+
+// Kinds implements policy.Language.
+func (*Language) Kinds() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, name := range []string{"ClusterPolicy", "Policy", "PolicyException"} {
+		kinds = append(kinds, gvk.Kind{Group: group, Kind: name})
+	}
+	return kinds
+}
+
+// program is the compiled policies in the order of their documents.
+type program struct {
+	definitions []*definition
+	exceptions  []*exception
+	values      *values
+	user        userInfo
+	env         *jmespath.Env
+}
+
+var _ policy.Program = (*program)(nil)
+var _ policy.Follower = (*program)(nil)
+
+// Compile implements policy.Language.
+func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []source.Diagnostic) {
+	p := &program{values: l.values, user: l.user, env: jmespath.NewEnv(l.values.answer)}
+	diagnostics := slices.Clone(l.problems)
+	seen := map[string]*definition{}
+	for _, d := range documents {
+		r := newReader(d)
+		if !r.checkVersion() {
+			diagnostics = append(diagnostics, r.problems...)
+			continue
+		}
+		if d.Kind().Kind == "PolicyException" {
+			p.exceptions = append(p.exceptions, r.exception())
+			diagnostics = append(diagnostics, r.problems...)
+			continue
+		}
+		definition := r.definition(l.namespace)
+		diagnostics = append(diagnostics, r.problems...)
+		if twin := seen[definition.key()]; twin == nil {
+			seen[definition.key()] = definition
+			p.definitions = append(p.definitions, definition)
+		} else if !change.Equal(d.Object(), twin.document.Object()) {
+			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
+				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, twin.document.At(change.Keys("metadata", "name"))).
+				With("a cluster keeps one of them: remove the other"))
+		}
+	}
+	return p, diagnostics
+}
+
+// checkVersion reports versions whose shape is not known here.
+func (r *reader) checkVersion() bool {
+	kind := r.document.Kind()
+	known := versions[kind.Kind]
+	if slices.Contains(known, kind.Version) {
+		return true
+	}
+	r.advise(change.Keys("apiVersion"), fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
+		"expected apiVersion: "+group+"/"+known[0])
+	return false
+}
+
+// ParamKinds implements policy.Program: ConfigMaps are what rules look up.
+func (p *program) ParamKinds() []gvk.Kind { return []gvk.Kind{configMapKind} }

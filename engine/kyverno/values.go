@@ -1,0 +1,193 @@
+package kyverno
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/engine/wildcard"
+)
+
+// values are what the user's values files say: variables, and the labels of
+// namespaces. Their shape is that of the Values of Kyverno's own command.
+type values struct {
+	global     map[string]any
+	policies   []node
+	namespaces map[string]map[string]any
+}
+
+// variable is a variable with a dotted path, and its value.
+type variable struct {
+	key   string
+	value any
+}
+
+func readValues(documents []*manifest.Document) (*values, []source.Diagnostic) {
+	v := &values{global: map[string]any{}, namespaces: map[string]map[string]any{}}
+	var problems []source.Diagnostic
+	for _, d := range documents {
+		r := newReader(d)
+		r.quiet = true
+		if r.fields(r.root, []string{"apiVersion", "kind", "metadata", "globalValues", "policies", "namespaceSelector", "subresources"}) {
+			v.read(r)
+		}
+		problems = append(problems, r.problems...)
+	}
+	return v, problems
+}
+
+func (v *values) read(r *reader) {
+	maps.Copy(v.global, r.root.at("globalValues").object())
+	for _, n := range r.list(r.root.at("policies")) {
+		if !r.fields(n, []string{"name", "resources", "rules"}) {
+			continue
+		}
+		for _, item := range r.list(n.at("resources")) {
+			r.fields(item, []string{"name", "values"})
+		}
+		for _, item := range r.list(n.at("rules")) {
+			r.fields(item, []string{"name", "values", "foreachValues"})
+		}
+		v.policies = append(v.policies, n)
+	}
+	for _, n := range r.list(r.root.at("namespaceSelector")) {
+		if r.fields(n, []string{"name", "labels"}) {
+			v.namespaces[n.at("name").text()] = n.at("labels").object()
+		}
+	}
+}
+
+// variables are the variables for a rule on an object, those for the most in
+// particular last.
+func (v *values) variables(r *rule, object string) []variable {
+	sets := []map[string]any{v.global}
+	for _, n := range v.policies {
+		if n.at("name").text() != r.name && n.at("name").text() != r.key() && n.at("name").text() != r.definition.name {
+			continue
+		}
+		for _, item := range n.at("resources").items() {
+			if wildcard.Match(item.at("name").text(), object) {
+				sets = append(sets, item.at("values").object())
+			}
+		}
+		for _, item := range n.at("rules").items() {
+			if r.isNamed(item.at("name").text()) {
+				sets = append(sets, item.at("values").object())
+			}
+		}
+	}
+	var all []variable
+	for _, set := range sets {
+		for _, key := range slices.Sorted(maps.Keys(set)) {
+			if !strings.HasSuffix(key, "()") {
+				all = append(all, variable{key, set[key]})
+			}
+		}
+	}
+	return all
+}
+
+// operation is the operation of the request for a rule on an object, which the values
+// may change.
+func (v *values) operation(r *rule, object, operation string) string {
+	for _, given := range v.variables(r, object) {
+		if text, ok := given.value.(string); ok && given.key == "request.operation" {
+			operation = text
+		}
+	}
+	return operation
+}
+
+// isNamed reports whether a name is that of the rule, or of the one that it was
+// generated from.
+func (r *rule) isNamed(name string) bool {
+	return name == r.name || name == r.root.at("name").text() || autogenPrefix+name == r.name || autogenPrefix+"cronjob-"+name == r.name
+}
+
+// foreach are the variables for an element of a rule's foreach.
+func (v *values) foreach(r *rule, index int) []variable {
+	var found []variable
+	for _, n := range v.policies {
+		if n.at("name").text() != r.definition.name && n.at("name").text() != r.key() {
+			continue
+		}
+		for _, item := range n.at("rules").items() {
+			lists := item.at("foreachValues").object()
+			for _, key := range slices.Sorted(maps.Keys(lists)) {
+				if list, ok := lists[key].([]any); ok && index < len(list) && r.isNamed(item.at("name").text()) {
+					found = append(found, variable{key, list[index]})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// answer is the value of a function that has another one in every run: a global value
+// of its name, or for each argument.
+func (v *values) answer(call, argument string) (any, bool) {
+	value, ok := v.global[call]
+	if byArgument, isMap := value.(map[string]any); isMap {
+		value, ok = byArgument[argument]
+	}
+	return value, ok
+}
+
+// userInfo is who makes the request.
+type userInfo struct {
+	name, uid                   string
+	groups, roles, clusterRoles []string
+}
+
+func (u userInfo) given() bool {
+	return u.name != "" || u.uid != "" || len(u.groups)+len(u.roles)+len(u.clusterRoles) > 0
+}
+
+func readUserInfo(documents []*manifest.Document) (userInfo, []source.Diagnostic) {
+	var u userInfo
+	var problems []source.Diagnostic
+	for _, d := range documents {
+		r := newReader(d)
+		r.quiet = true
+		if r.fields(r.root, []string{"apiVersion", "kind", "metadata", "roles", "clusterRoles", "userInfo"}) {
+			u.roles = append(u.roles, r.strings(r.root.at("roles"))...)
+			u.clusterRoles = append(u.clusterRoles, r.strings(r.root.at("clusterRoles"))...)
+			if info := r.root.at("userInfo"); info.given() && r.fields(info, []string{"username", "uid", "groups", "extra"}) {
+				u.name, u.uid = r.string(info.at("username")), r.string(info.at("uid"))
+				u.groups = r.strings(info.at("groups"))
+			}
+		}
+		problems = append(problems, r.problems...)
+	}
+	return u, problems
+}
+
+// is reports whether the user is a subject.
+func (u userInfo) is(s subject) bool {
+	switch s.kind {
+	case "User":
+		return wildcard.Match(s.name, u.name)
+	case "Group":
+		return slices.ContainsFunc(u.groups, func(g string) bool { return wildcard.Match(s.name, g) })
+	case "ServiceAccount":
+		return wildcard.Match("system:serviceaccount:"+s.namespace+":"+s.name, u.name)
+	}
+	return false
+}
+
+// variable is the variable request.userInfo.
+func (u userInfo) variable() map[string]any {
+	info := map[string]any{}
+	if u.name != "" {
+		info["username"] = u.name
+	}
+	if u.uid != "" {
+		info["uid"] = u.uid
+	}
+	if len(u.groups) > 0 {
+		info["groups"] = list(u.groups)
+	}
+	return info
+}

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+func stream(t *testing.T, name, text string) *manifest.Stream {
+	t.Helper()
+	stream, diagnostics := manifest.Read(name, []byte(text))
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	return stream
+}
+
+// admissionPolicy is a MutatingAdmissionPolicy on pods with its binding.
+func admissionPolicy(name, reinvocation, object string) string {
+	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  reinvocationPolicy: %[2]s
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: '%[3]s'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s}
+---
+`, name, reinvocation, object)
+}
+
+// clusterPolicy is a ClusterPolicy on pods with one rule.
+func clusterPolicy(name, rule string) string {
+	return fmt.Sprintf(`apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: %s}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    %s
+---
+`, name, rule)
+}
+
+const webPod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    image: nginx\n"
+
+// TestWebhook runs both languages on a pod, and lists who made which change in which
+// pass.
+func TestWebhook(t *testing.T) {
+	count := `Object{metadata: Object.metadata{labels: {"containers": string(object.spec.containers.size())}}}`
+	add := "mutate: {patchesJson6902: [{op: add, path: /spec/containers/-, value: {name: added, image: x}}]}"
+	for _, c := range []struct{ name, policies, want string }{
+		{"a change by Kyverno has the policy run again",
+			admissionPolicy("count", "IfNeeded", count) +
+				clusterPolicy("add", "preconditions: {all: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}\n    "+add),
+			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
+			1 policy add, rule r: spec.containers[1]
+			2 policy count, binding count, mutations[0]: metadata.labels.containers 2`},
+		{"a policy that does not want to be",
+			admissionPolicy("count", "Never", count) + clusterPolicy("add", "preconditions: {all: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}\n    "+add),
+			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
+			1 policy add, rule r: spec.containers[1]`},
+		{"Kyverno runs again where a policy changed its output",
+			admissionPolicy("count", "IfNeeded", count) +
+				clusterPolicy("add", "mutate: {foreach: [{list: 'request.object.metadata.labels.containers', patchStrategicMerge: {metadata: {annotations: {count: \"{{ element }}\"}}, spec: {containers: [{name: added, image: x}]}}}]}"),
+			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
+			1 policy add, rule r, foreach[0] element 0: metadata.annotations.count 1
+			1 policy add, rule r, foreach[0] element 0: spec.containers[0]
+			2 policy count, binding count, mutations[0]: metadata.labels.containers 2
+			2 policy add, rule r, foreach[0] element 0: metadata.annotations.count 2`},
+		{"Kyverno does not run again on its own output",
+			clusterPolicy("add", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"n{{ request.object.metadata.labels.text || '' }}\"}}}}"),
+			`1 policy add, rule r: metadata.labels.text n`},
+		{"the defaults of the API are there already",
+			clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"), ``},
+		{"but not those of what a rule before it added",
+			clusterPolicy("add", "mutate: {patchStrategicMerge: {spec: {containers: [{name: added, image: x}]}}}") +
+				clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"),
+			`1 policy add, rule r: spec.containers[0]
+			1 policy pull, rule r: spec.containers[0].imagePullPolicy Never`},
+		{"a rule that fails leaves nothing behind, and the others the object",
+			strings.Replace(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}"), "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1) +
+				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),
+			`1 policy label, rule r: metadata.labels.text none`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			input := stream(t, "manifests", webPod)
+			outcome := set.Run(context.Background(), []*manifest.Stream{input}, nil)
+			if outcome.Failed() {
+				t.Fatal(outcome.Diagnostics)
+			}
+			if c.want == "" {
+				if got := string(input.Bytes()); got != webPod {
+					t.Errorf("changed to\n%s", got)
+				}
+				return
+			}
+			var got []string
+			for _, change := range outcome.Manifests[0].Changes {
+				path, text := change.Path.String(), ""
+				if path == "metadata.labels" || path == "metadata.annotations" {
+					for key, value := range change.New.(map[string]any) {
+						path, text = path+"."+key, fmt.Sprintf(" %v", value)
+					}
+				} else if value, ok := change.New.(string); ok {
+					text = " " + value
+				}
+				if change.Fate == Written {
+					got = append(got, fmt.Sprintf("%d %s: %s%s", change.Pass, change.By, path, text))
+				}
+			}
+			if text := strings.Join(got, "\n"); text != strings.ReplaceAll(c.want, "\t", "") {
+				t.Errorf("got\n%s", text)
+			}
+		})
+	}
+}
+
+// TestTargets changes other manifests of the input, in an order that the stream gives,
+// and names the target that is not there.
+func TestTargets(t *testing.T) {
+	policies := `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - name: collect
+    match: {any: [{resources: {kinds: [ConfigMap], names: ["from-*"]}}]}
+    mutate:
+      targets:
+      - {apiVersion: v1, kind: Pod, name: web}
+      - {apiVersion: v1, kind: Secret, name: missing}
+      foreach:
+      - list: keys(request.object.data)
+        patchesJson6902: |-
+          - {op: add, path: "/spec/containers/0/env/-", value: {name: "{{ element }}", value: "{{ length(target.spec.containers[0].env || ` + "`[]`" + `) }}"}}
+`
+	manifests := webPod + `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: from-b}
+data: {B: b, A: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: from-a}
+data: {C: c}
+`
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	input := stream(t, "manifests", manifests)
+	outcome := set.Run(context.Background(), []*manifest.Stream{input}, nil)
+	if outcome.Failed() {
+		t.Fatal(outcome.Diagnostics)
+	}
+	want := webPod + `    env:
+    - name: A
+      value: "0"
+    - name: B
+      value: "0"
+    - name: C
+      value: "2"
+`
+	if got, _, _ := strings.Cut(string(input.Bytes()), "---\n"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	pod, trigger := outcome.Manifests[0], outcome.Manifests[1]
+	last := pod.Changes[len(pod.Changes)-1]
+	if got, want := last.By.String(), "policy p, rule collect, foreach[0] element 0, triggered by ConfigMap from-a"; got != want || last.Pass != 0 {
+		t.Errorf("the last change is by %q in pass %d", got, last.Pass)
+	}
+	found := false
+	for _, n := range trigger.NotApplied {
+		found = found || n.Reason.String() == "the target Secret missing is not in the input"
+	}
+	if !found {
+		t.Errorf("nothing about the missing target: %v", trigger.NotApplied)
+	}
+}
+
+// TestUpdate has a rule that compares with the object before an update, and a Policy
+// that is confined to the namespace of the run.
+func TestUpdate(t *testing.T) {
+	policies := clusterPolicy("changed", "preconditions: {all: [{key: \"{{ request.object.spec.containers[0].image }}\", operator: NotEquals, value: \"{{ request.oldObject.spec.containers[0].image }}\"}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {was: \"{{ request.oldObject.spec.containers[0].image }}\"}}}}") +
+		strings.Replace(clusterPolicy("confined", "mutate: {patchStrategicMerge: {metadata: {labels: {operation: \"{{ request.operation }}\"}}}}"), "ClusterPolicy", "Policy", 1)
+	pods := webPod + "---\n" + strings.Replace(webPod, "name: web", "name: web\n  namespace: elsewhere", 1)
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{
+		Operation: "UPDATE", Namespace: "shop", Old: []*manifest.Stream{stream(t, "old", strings.ReplaceAll(pods, "nginx", "busybox"))},
+	})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", pods)}, nil)
+	if outcome.Failed() {
+		t.Fatal(outcome.Diagnostics)
+	}
+	var labels []any
+	for _, m := range outcome.Manifests {
+		labels = append(labels, m.After["metadata"].(map[string]any)["labels"])
+	}
+	if got := fmt.Sprint(labels); got != "[map[operation:UPDATE was:busybox] map[was:busybox]]" {
+		t.Errorf("got %s", got)
+	}
+}

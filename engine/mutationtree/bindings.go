@@ -1,0 +1,47 @@
+package mutationtree
+
+import (
+	"fmt"
+
+	"github.com/jmespath-community/go-jmespath/pkg/binding"
+)
+
+// bindings are the names that expressions know, each with the "$" it is written with.
+// They are a chain, so that adding one leaves the others as they are. The nil chain is
+// empty.
+type bindings struct {
+	outer *bindings
+	name  string
+	value func() (any, error)
+}
+
+var _ binding.Bindings = (*bindings)(nil)
+
+// with adds a binding, which hides one of the same name.
+func (b *bindings) with(name string, value any) *bindings {
+	return b.withLazy(name, func() (any, error) { return value, nil })
+}
+
+// withLazy adds a binding whose value is computed when it is asked for.
+func (b *bindings) withLazy(name string, value func() (any, error)) *bindings {
+	return &bindings{outer: b, name: name, value: value}
+}
+
+// resolve returns the value of a binding.
+func (b *bindings) resolve(name string) (any, error) {
+	for ; b != nil; b = b.outer {
+		if b.name == name {
+			return b.value()
+		}
+	}
+	return nil, fmt.Errorf("there is no binding %s", name)
+}
+
+// Get implements binding.Bindings of the JMESPath library, whose numbers are floats.
+func (b *bindings) Get(name string) (any, error) {
+	value, err := b.resolve(name)
+	return floats(value), err
+}
+
+// Register implements binding.Bindings, for the let of JMESPath.
+func (b *bindings) Register(name string, value any) binding.Bindings { return b.with(name, value) }

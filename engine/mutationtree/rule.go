@@ -1,0 +1,159 @@
+package mutationtree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// rule is one rule of a policy, or a bare tree.
+type rule struct {
+	policy, name string
+	index        int
+	document     *manifest.Document
+	at           source.Position
+	// object is the rule as it is written; nil for a bare tree.
+	object         map[string]any
+	context        []contextEntry
+	match, exclude *match
+	trees          []tree
+}
+
+// contextEntry is a binding that a rule defines.
+type contextEntry struct {
+	name     string
+	variable tree
+}
+
+// match holds if all of all do, and one of any if there are some. kyverno-json does not
+// look at all where there is any.
+type match struct{ any, all []assertion }
+
+// Steps yields what the rules make of a document, in order, each on the result of those
+// before. A failure ends the sequence.
+func (p *Program) Steps(ctx context.Context, object map[string]any) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		for i := range p.rules {
+			r := &p.rules[i]
+			step := policy.Step{ID: policy.ID{Policy: r.policy, Rule: r.label()}, At: r.at}
+			result, reason, err := r.apply(ctx, object)
+			switch {
+			case err != nil:
+				step.Failure = r.failure(step.ID, err)
+			case reason != nil:
+				step.NotApplied = &policy.NotApplied{ID: step.ID, At: r.at, Reason: reason}
+			default:
+				object, step.Object = result, result
+			}
+			if !yield(step) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// label names the rule in its policy.
+func (r *rule) label() string {
+	if r.object == nil {
+		return r.name
+	}
+	return fmt.Sprintf("rules[%d] %q", r.index, r.name)
+}
+
+func (r *rule) failure(id policy.ID, err error) *policy.Failure {
+	f := &policy.Failure{ID: id, At: r.at, Err: fmt.Errorf("%s: %w", id, err)}
+	var failed *evaluationError
+	if errors.As(err, &failed) {
+		f.At = r.document.At(failed.at)
+		if len(failed.at) > 0 {
+			f.Err = fmt.Errorf("%s: %s: %w", id, failed.at, err)
+		}
+	}
+	return f
+}
+
+// apply is what the rule makes of an object, or why it leaves it alone.
+func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any, fmt.Stringer, error) {
+	e := &evaluation{ctx: ctx, bindings: r.bind(ctx, object)}
+	if r.match != nil {
+		if m, err := e.matches(r.match, object); m != nil || err != nil {
+			return nil, unmatched{m}, err
+		}
+	}
+	if r.exclude != nil {
+		m, err := e.matches(r.exclude, object)
+		if err != nil {
+			return nil, nil, err
+		}
+		if m == nil {
+			return nil, policy.Text("exclude holds"), nil
+		}
+	}
+	for _, t := range r.trees {
+		e.bindings = r.bind(ctx, object)
+		result, err := e.mergeFields(*t.fields, object)
+		if err != nil {
+			return nil, nil, err
+		}
+		object = result
+	}
+	return object, nil, nil
+}
+
+// bind makes the bindings for an object. What the context defines is computed when an
+// expression asks for it, from the object and the bindings before.
+func (r *rule) bind(ctx context.Context, object map[string]any) *bindings {
+	var b *bindings
+	b = b.with("$payload", object)
+	if r.object == nil {
+		return b
+	}
+	b = b.withLazy("$policy", func() (any, error) { return r.document.Object(), nil })
+	b = b.with("$rule", r.object)
+	for _, entry := range r.context {
+		outer := b
+		b = b.withLazy("$"+entry.name, func() (any, error) {
+			e := &evaluation{ctx: ctx, bindings: outer}
+			return e.compute(entry.variable, object)
+		})
+	}
+	return b
+}
+
+// matches reports whether a block holds; the mismatch is nil if it does.
+func (e *evaluation) matches(m *match, object map[string]any) (*mismatch, error) {
+	var first *mismatch
+	for _, a := range m.any {
+		missed, err := e.check(a, object)
+		if err != nil {
+			return nil, err
+		}
+		if missed == nil {
+			first = nil
+			break
+		}
+		if first == nil {
+			first = missed
+		}
+	}
+	if first != nil {
+		return first, nil
+	}
+	for _, a := range m.all {
+		if missed, err := e.check(a, object); missed != nil || err != nil {
+			return missed, err
+		}
+	}
+	return nil, nil
+}
+
+// unmatched is the reason that match gives.
+type unmatched struct{ *mismatch }
+
+// String implements fmt.Stringer.
+func (u unmatched) String() string { return "match does not hold: " + u.mismatch.String() }

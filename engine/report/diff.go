@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// diffContext is how many unchanged lines stand around a change.
+const diffContext = 3
+
+// Diff is the unified diff of two texts with their names; empty if they are equal.
+func Diff(fromName, toName, from, to string) string {
+	if from == to {
+		return ""
+	}
+	a, b := slices.Collect(strings.Lines(from)), slices.Collect(strings.Lines(to))
+	lines := align(a, b)
+	var out strings.Builder
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fromName, toName)
+	for _, h := range hunks(lines) {
+		writeHunk(&out, lines, h)
+	}
+	return out.String()
+}
+
+// line is a line of a diff: kept (' '), removed ('-') or added ('+').
+type line struct {
+	op   byte
+	text string
+}
+
+// align finds the shortest way from a to b that is made of lines kept, removed and
+// added (E. Myers, An O(ND) Difference Algorithm, 1986).
+func align(a, b []string) []line {
+	var traces [][]int
+	reach := make([]int, 2*(len(a)+len(b))+3)
+	middle := len(a) + len(b) + 1
+	for d := 0; ; d++ {
+		traces = append(traces, slices.Clone(reach[middle-d-1:middle+d+2]))
+		for k := -d; k <= d; k += 2 {
+			x := reach[middle+k-1] + 1
+			if k == -d || k != d && reach[middle+k-1] < reach[middle+k+1] {
+				x = reach[middle+k+1]
+			}
+			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
+				x++
+			}
+			reach[middle+k] = x
+			if x >= len(a) && x-k >= len(b) {
+				return trace(a, b, traces)
+			}
+		}
+	}
+}
+
+// trace goes back from the end along what align reached with each number of edits.
+// traces[d] is what was reached with d-1 edits on the diagonals -d-1 to d+1.
+func trace(a, b []string, traces [][]int) []line {
+	var lines []line
+	x, y := len(a), len(b)
+	keep := func(until int) {
+		for x > until && y > 0 && a[x-1] == b[y-1] {
+			x, y = x-1, y-1
+			lines = append(lines, line{' ', a[x]})
+		}
+	}
+	for d := len(traces) - 1; d > 0; d-- {
+		reached := func(k int) int { return traces[d][k+d+1] }
+		k := x - y
+		if k == -d || k != d && reached(k-1) < reached(k+1) {
+			keep(reached(k + 1))
+			y--
+			lines = append(lines, line{'+', b[y]})
+		} else {
+			keep(reached(k-1) + 1)
+			x--
+			lines = append(lines, line{'-', a[x]})
+		}
+	}
+	keep(0)
+	slices.Reverse(lines)
+	return lines
+}
+
+// hunk is the part of a diff from start to end.
+type hunk struct{ start, end int }
+
+// hunks finds the changes with the lines around them. Those that touch are one hunk.
+func hunks(lines []line) []hunk {
+	var found []hunk
+	for i, l := range lines {
+		if l.op == ' ' {
+			continue
+		}
+		h := hunk{max(0, i-diffContext), min(len(lines), i+1+diffContext)}
+		if last := len(found) - 1; last >= 0 && h.start <= found[last].end {
+			found[last].end = h.end
+		} else {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+func writeHunk(out *strings.Builder, lines []line, h hunk) {
+	position := func(lines []line, other byte) (n int) {
+		for _, l := range lines {
+			if l.op != other {
+				n++
+			}
+		}
+		return n
+	}
+	side := func(other byte) string {
+		before, count := position(lines[:h.start], other), position(lines[h.start:h.end], other)
+		switch count {
+		case 0:
+			return fmt.Sprintf("%d,0", before)
+		case 1:
+			return fmt.Sprint(before + 1)
+		}
+		return fmt.Sprintf("%d,%d", before+1, count)
+	}
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", side('+'), side('-'))
+	for _, l := range lines[h.start:h.end] {
+		out.WriteByte(l.op)
+		out.WriteString(l.text)
+		if !strings.HasSuffix(l.text, "\n") {
+			out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}

@@ -1,0 +1,11 @@
+locals {
+  policies = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
+  manifests = merge(
+    provider::preadmit::split(file("${path.module}/manifests.yaml")),
+    provider::preadmit::split(file("${path.module}/namespaces.yaml")), # context for the others
+  )
+}
+
+output "mutated" {
+  value = provider::preadmit::mutate_all(local.manifests, local.policies)
+}

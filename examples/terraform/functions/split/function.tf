@@ -1,0 +1,3 @@
+output "keys" {
+  value = keys(provider::preadmit::split(file("${path.module}/manifests.yaml")))
+}

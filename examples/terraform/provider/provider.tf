@@ -1,0 +1,11 @@
+terraform {
+  required_version = ">= 1.8" # the first with functions; the data source works before
+  required_providers {
+    preadmit = {
+      source = "preadmit/preadmit"
+    }
+  }
+}
+
+# There is nothing to configure.
+provider "preadmit" {}

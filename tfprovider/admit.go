@@ -1,0 +1,210 @@
+package tfprovider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// document is one object and what became of it.
+type document struct {
+	*manifest.Document
+	text *text
+	// manifest is nil if policies are not run on the document: it is one, or it is for
+	// the tools only.
+	manifest  *engine.Manifest
+	namespace string
+	sensitive bool
+	// json is the object with the changes.
+	json string
+}
+
+// admission is one run of the engine.
+type admission struct {
+	config   *config
+	streams  []*manifest.Stream
+	outcome  *engine.Outcome // nil if the run never began
+	set      *engine.Set
+	problems []message
+	// documents are those of the manifests in their order; none if there are errors.
+	documents []document
+}
+
+// failed reports whether there is no output.
+func (a *admission) failed() bool {
+	for _, p := range a.problems {
+		if p.severity == source.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// admit runs the policies of a config on its manifests, those that are sensitive last.
+func admit(ctx context.Context, sets *cache, c *config) *admission {
+	a := &admission{config: c}
+	texts := a.texts()
+	streams, diagnostics := readStreams(texts)
+	a.streams = streams
+	compiled := sets.compile(c)
+	a.add(nil, append(diagnostics, compiled.diagnostics...)...)
+	if a.failed() || compiled.set == nil {
+		return a
+	}
+	a.set = compiled.set
+	a.outcome = a.set.Run(ctx, streams, nil)
+	a.collect(texts)
+	a.add(a.secrets(), a.outcome.Diagnostics...)
+	if err := ctx.Err(); err != nil {
+		a.add(nil, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+	}
+	return a
+}
+
+// texts are the manifests of the config.
+func (a *admission) texts() []text {
+	return append(a.config.manifests[:len(a.config.manifests):len(a.config.manifests)], a.config.sensitive...)
+}
+
+// collect takes the documents with their results out of the streams, which were read
+// from texts.
+func (a *admission) collect(texts []text) {
+	manifests := map[*manifest.Document]*engine.Manifest{}
+	for _, m := range a.outcome.Manifests {
+		manifests[m.Document] = m
+	}
+	for i, stream := range a.streams {
+		results := edited(stream)
+		for j, d := range stream.Documents() {
+			found := document{
+				Document: d, text: &texts[i], manifest: manifests[d],
+				sensitive: i >= len(a.config.manifests) || isSecret(d.Kind()),
+				json:      string(manifest.JSON(results[j].Object())),
+			}
+			if found.manifest != nil {
+				found.namespace = found.manifest.Namespace
+			} else {
+				found.namespace = a.set.NamespaceOf(d)
+			}
+			a.documents = append(a.documents, found)
+		}
+	}
+}
+
+// edited are the documents of a stream with their edits.
+func edited(stream *manifest.Stream) []*manifest.Document {
+	documents := stream.Documents()
+	for _, d := range documents {
+		if d.Changed() {
+			// The text was just written by what reads it here.
+			stream, _ := manifest.Read(stream.Name(), stream.Bytes())
+			return stream.Documents()
+		}
+	}
+	return documents
+}
+
+func isSecret(kind gvk.Kind) bool { return kind.Group == "" && kind.Kind == "Secret" }
+
+// secrets are the IDs, as the engine has them, of the manifests whose content must not
+// be in messages.
+func (a *admission) secrets() map[string]bool {
+	ids := map[string]bool{}
+	for _, d := range a.documents {
+		if d.sensitive && d.manifest != nil {
+			ids[d.manifest.ID] = true
+		}
+	}
+	return ids
+}
+
+// key names the object of a document in results: "group/Kind/namespace/name" with "_"
+// for a part that is empty. A name that the server generates ends in "*".
+func (d *document) key() string {
+	name := d.Name()
+	if name == "" {
+		prefix, _ := change.Keys("metadata", "generateName").Get(d.Object())
+		if prefix, ok := prefix.(string); ok {
+			name = prefix + "*"
+		}
+	}
+	parts := []string{d.Kind().Group, d.Kind().Kind, d.namespace, name}
+	for i, part := range parts {
+		if part == "" {
+			parts[i] = "_"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// keys gives every document its key. Each must have one of its own.
+func (a *admission) keys() []string {
+	var keys []string
+	first := map[string]*document{}
+	for i := range a.documents {
+		d := &a.documents[i]
+		key := d.key()
+		keys = append(keys, key)
+		if other := first[key]; other != nil {
+			a.fail(d.text.at, "Duplicate Manifest", fmt.Sprintf("%s: %s is already defined in %s", a.where(d.At(nil)), key, a.where(other.At(nil))))
+			continue
+		}
+		first[key] = d
+	}
+	return keys
+}
+
+func (a *admission) fail(at path.Path, summary, detail string) {
+	a.problems = append(a.problems, message{source.Error, at, summary, detail})
+}
+
+// diff is the unified diff from the text of the document to that of the result. JSON on
+// one line is indented first.
+func (d *document) diff(key string) string {
+	before, after := d.Text()
+	if !strings.Contains(strings.TrimSpace(before), "\n") {
+		before, after = indented(manifest.JSON(d.Object())), indented([]byte(d.json))
+	}
+	return report.Diff(key, key, before, after)
+}
+
+func indented(text []byte) string {
+	var b bytes.Buffer
+	// The text was just made of a value.
+	_ = json.Indent(&b, text, "", "  ")
+	return b.String() + "\n"
+}
+
+// result is the value of the document with the changes.
+func (d *document) result() map[string]any {
+	stream, _ := manifest.Read("", []byte(d.json))
+	return stream.Documents()[0].Object()
+}
+
+// patch is the JSON Patch (RFC 6902) that leads from the document to its result.
+func (d *document) patch() string {
+	operations := []any{}
+	for _, c := range change.Diff(d.Object(), d.result(), nil) {
+		operation := map[string]any{"op": string(c.Op), "path": c.Path.Pointer()}
+		switch c.Op {
+		case change.Add, change.Replace:
+			operation["value"] = c.New
+		case change.Move:
+			parent := c.Path[:len(c.Path)-1]
+			operation["from"] = parent.Index(c.From).Pointer()
+		}
+		operations = append(operations, operation)
+	}
+	return string(manifest.JSON(operations))
+}

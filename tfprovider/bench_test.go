@@ -1,0 +1,175 @@
+package tfprovider
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// deployment is a manifest of 1.6 kB, such as charts render.
+func deployment(name string) string {
+	return fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: %[1]s
+  namespace: shop
+  labels:
+    app.kubernetes.io/name: %[1]s
+    app.kubernetes.io/instance: %[1]s
+    app.kubernetes.io/managed-by: Helm
+    helm.sh/chart: web-1.2.3
+  annotations:
+    example.com/contact: "team-shop@example.com"
+spec:
+  replicas: 3
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: %[1]s
+  strategy:
+    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: %[1]s
+    spec:
+      serviceAccountName: %[1]s
+      securityContext:
+        runAsNonRoot: true
+        seccompProfile: {type: RuntimeDefault}
+      containers:
+      - name: web
+        image: registry.example.com/shop/%[1]s:2.31.0
+        args: ["--listen=:8080", "--config=/etc/web/config.yaml"]
+        ports:
+        - name: http
+          containerPort: 8080
+        env:
+        - name: POD_NAME
+          valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        - name: LOG_LEVEL
+          value: info
+        readinessProbe:
+          httpGet: {path: /healthz, port: http}
+          periodSeconds: 5
+        livenessProbe:
+          httpGet: {path: /healthz, port: http}
+          initialDelaySeconds: 20
+        resources:
+          requests: {cpu: 100m, memory: 128Mi}
+          limits: {memory: 256Mi}
+        securityContext:
+          allowPrivilegeEscalation: false
+          readOnlyRootFilesystem: true
+          capabilities: {drop: [ALL]}
+        volumeMounts:
+        - name: config
+          mountPath: /etc/web
+      volumes:
+      - name: config
+        configMap:
+          name: %[1]s
+`, name)
+}
+
+// deploymentPolicy writes a label on Deployments, each policy one of its own.
+func deploymentPolicy(i int) string {
+	return strings.NewReplacer(
+		"label.example.com", fmt.Sprintf("label-%d.example.com", i),
+		`""`, "apps", "[configmaps, secrets]", "[deployments]", `"mutated"`, fmt.Sprintf(`"mutated-%d"`, i),
+	).Replace(labelPolicy)
+}
+
+// large is a configuration with a thousand manifests and ten policies, read by a data
+// source of a provider.
+func large(b *testing.B, provider, source string) string {
+	var policies, manifests strings.Builder
+	for i := range 10 {
+		policies.WriteString(deploymentPolicy(i) + "---\n")
+	}
+	for i := range 1000 {
+		manifests.WriteString(deployment(fmt.Sprintf("web-%d", i)) + "---\n")
+	}
+	return configuration(b, map[string]string{
+		"policies.yaml":  policies.String(),
+		"manifests.yaml": manifests.String(),
+		"main.tf": fmt.Sprintf("terraform {\n  required_providers {\n    %[1]s = {\n      source = %[2]q\n    }\n  }\n}\n", provider, source) + `
+			locals {
+				manifests = [for m in split("---\n", file("${path.module}/manifests.yaml")) : m if m != ""]
+			}
+			data "` + provider + `_manifests" "x" {
+				manifests = local.manifests
+				` + map[string]string{"preadmit": `policies  = [file("${path.module}/policies.yaml")]`}[provider] + `
+			}
+			output "size" { value = length(data.` + provider + `_manifests.x.results) }
+		`,
+	})
+}
+
+// BenchmarkPlan plans a thousand manifests and ten policies, against a data source that
+// only copies its strings. cpu-s is what Terraform and the provider use together.
+func BenchmarkPlan(b *testing.B) {
+	for provider, source := range map[string]string{"preadmit": "preadmit/preadmit", "echo": "example/echo"} {
+		b.Run(provider, func(b *testing.B) {
+			c := newCLI(b, large(b, provider, source))
+			var used time.Duration
+			for b.Loop() {
+				command := exec.Command(c.client, "plan")
+				command.Dir, command.Env = c.directory, append(os.Environ(), c.environment...)
+				if output, err := command.CombinedOutput(); err != nil || !strings.Contains(string(output), "1000") {
+					b.Fatalf("%v\n%s", err, output)
+				}
+				used += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+			}
+			b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
+		})
+	}
+}
+
+// BenchmarkRead is the part of BenchmarkPlan that is ours.
+func BenchmarkRead(b *testing.B) {
+	c := config{}
+	for i := range 10 {
+		c.policies = append(c.policies, text{name: fmt.Sprint(i), data: deploymentPolicy(i)})
+	}
+	for i := range 1000 {
+		c.manifests = append(c.manifests, text{name: fmt.Sprint(i), data: deployment(fmt.Sprintf("web-%d", i))})
+	}
+	sets := newCache(cacheSize)
+	for b.Loop() {
+		a := admit(b.Context(), sets, &c)
+		if outputs := a.outputs(a.keys()); a.failed() || len(outputs["changed"].([]string)) != 1000 {
+			b.Fatal(a.problems)
+		}
+	}
+}
+
+// BenchmarkStart starts the provider as Terraform does, up to the line that says where
+// it listens.
+func BenchmarkStart(b *testing.B) {
+	binary := filepath.Join(binaries(b), "terraform-provider-preadmit")
+	for b.Loop() {
+		command := exec.Command(binary)
+		command.Env = append(os.Environ(), "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2", "PLUGIN_PROTOCOL_VERSIONS=6")
+		output, err := command.StdoutPipe()
+		if err == nil {
+			err = command.Start()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if line, err := bufio.NewReader(output).ReadString('\n'); err != nil || !strings.Contains(line, "|6|") {
+			b.Fatalf("%v: %s", err, line)
+		}
+		b.StopTimer()
+		if err := command.Process.Kill(); err != nil {
+			b.Fatal(err)
+		}
+		_ = command.Wait() // it was killed
+		b.StartTimer()
+	}
+}

@@ -1,0 +1,77 @@
+package tfprovider
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// Policies are compiled once for each content, and only so many sets are kept.
+func TestCache(t *testing.T) {
+	c := newCache(2)
+	given := func(policy, version string) *config {
+		g := &config{policies: []text{{name: "policies[0]", data: policy}}}
+		g.engine.KubernetesVersion = version
+		return g
+	}
+	first := c.compile(given(labelPolicy, "1.36"))
+	if first.set == nil {
+		t.Fatal(first.diagnostics)
+	}
+	if c.compile(given(labelPolicy, "1.36")) != first {
+		t.Error("the same content is compiled again")
+	}
+	if c.compile(given(labelPolicy, "1.35")) == first || c.compile(given(teamPolicy, "1.36")) == first {
+		t.Error("other content is not compiled")
+	}
+	if len(c.entries) != 2 || len(c.order) != 2 {
+		t.Errorf("%d entries are kept", len(c.entries))
+	}
+	if c.compile(given(labelPolicy, "1.36")) == first {
+		t.Error("the entry not used for longest is kept")
+	}
+}
+
+// What belongs to one text must not be taken for the next one's.
+func TestFingerprint(t *testing.T) {
+	seen := map[fingerprint]string{}
+	for name, c := range map[string]*config{
+		"policies":  {policies: []text{{name: "x", data: "ab"}}},
+		"shifted":   {policies: []text{{name: "xa", data: "b"}}},
+		"two":       {policies: []text{{name: "x", data: "a"}, {name: "", data: "b"}}},
+		"context":   {context: []text{{name: "x", data: "ab"}}},
+		"old":       {old: []text{{name: "x", data: "ab"}}},
+		"values":    {values: []text{{name: "x", data: "ab"}}},
+		"user info": {userInfo: []text{{name: "x", data: "ab"}}},
+		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
+		"manifests": {manifests: []text{{name: "x", data: "ab"}}},
+	} {
+		if other, ok := seen[c.fingerprint()]; ok {
+			t.Errorf("%s and %s have the same fingerprint", name, other)
+		}
+		seen[c.fingerprint()] = name
+	}
+	if seen[(&config{}).fingerprint()] != "manifests" {
+		t.Error("a set depends on the manifests")
+	}
+}
+
+// Terraform reads data sources and calls functions at the same time.
+func TestConcurrency(t *testing.T) {
+	s := newServer(t)
+	var wait sync.WaitGroup
+	for i := range 20 {
+		wait.Go(func() {
+			name := fmt.Sprint("c", i)
+			policies := []string{labelPolicy, fmt.Sprintf("# %d\n", i%3)}
+			if got, err := s.call(t, "mutate", configMap(name), policies); err != nil || got != mutated(name) {
+				t.Errorf("%v %v", got, err)
+			}
+			state, messages := s.read(t, map[string]any{"manifests": []string{configMap(name)}, "policies": policies})
+			if key := "_/ConfigMap/default/" + name; state == nil || state["results"].(map[string]any)[key] != mutated(name) {
+				t.Error(state, messages)
+			}
+		})
+	}
+	wait.Wait()
+}

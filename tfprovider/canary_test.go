@@ -1,0 +1,189 @@
+package tfprovider
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const canary = "canary-7f3a9c51e2"
+
+// leaks reports whether a text holds the canary, as it is or encoded.
+func leaks(text string) bool {
+	return strings.Contains(text, canary) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(canary)))
+}
+
+// TestCanaryDataSource plans and applies with Secrets in the data source. They are
+// nowhere in what Terraform prints, and in plan and state only where they are marked as
+// sensitive.
+func TestCanaryDataSource(t *testing.T) {
+	directory := configuration(t, map[string]string{
+		"main.tf": required + `
+			variable "secret" {
+				type      = string
+				sensitive = true
+			}
+			data "preadmit_manifests" "app" {
+				manifest_files      = ["${path.module}/app.yaml"]
+				sensitive_manifests = [var.secret]
+				policies            = [file("${path.module}/policy.yaml")]
+				outputs             = ["yaml"]
+			}
+			output "results"  { value = data.preadmit_manifests.app.results }
+			output "changed"  { value = data.preadmit_manifests.app.changed }
+			output "diffs"    { value = data.preadmit_manifests.app.diffs }
+			output "warnings" { value = data.preadmit_manifests.app.warnings }
+			output "secrets" {
+				value     = data.preadmit_manifests.app.sensitive_results
+				sensitive = true
+			}
+		`,
+		"app.yaml":    configMap("a") + "---\n" + secret("s", canary),
+		"policy.yaml": labelPolicy,
+	})
+	c := newCLI(t, directory)
+	c.environment = append(c.environment, "TF_VAR_secret="+configMap("c")+"data:\n  token: "+canary+"\n")
+	for _, arguments := range [][]string{{"plan", "-out", "plan.bin"}, {"show", "plan.bin"}, {"apply", "plan.bin"}, {"show"}, {"output"}} {
+		if output := c.run(t, arguments...); leaks(output) {
+			t.Errorf("terraform %q prints the secret:\n%s", arguments, output)
+		}
+	}
+	for _, arguments := range [][]string{{"show", "-json", "plan.bin"}, {"show", "-json"}} {
+		var shown map[string]any
+		if err := json.Unmarshal([]byte(c.run(t, arguments...)), &shown); err != nil {
+			t.Fatal(err)
+		}
+		delete(shown, "variables") // Terraform's own
+		if text, _ := json.Marshal(redact(shown)); leaks(string(text)) {
+			t.Errorf("terraform %q has the secret where it is not marked as sensitive:\n%s", arguments, text)
+		}
+	}
+}
+
+// redact removes the values that are marked as sensitive: beside "values" and "after"
+// stands a value of the same form with true in these places.
+func redact(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, marks := range map[string]string{"values": "sensitive_values", "after": "after_sensitive", "before": "before_sensitive"} {
+			if _, ok := v[marks]; ok {
+				v[name] = without(v[name], v[marks])
+			}
+		}
+		if v["sensitive"] == true {
+			delete(v, "value")
+		}
+		for key := range v {
+			v[key] = redact(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = redact(v[i])
+		}
+	}
+	return v
+}
+
+func without(v, marks any) any {
+	if marks == true {
+		return nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if marks, ok := marks.(map[string]any); ok {
+			for key := range marks {
+				v[key] = without(v[key], marks[key])
+			}
+		}
+	case []any:
+		if marks, ok := marks.([]any); ok {
+			for i := range min(len(v), len(marks)) {
+				v[i] = without(v[i], marks[i])
+			}
+		}
+	}
+	return v
+}
+
+func TestRedact(t *testing.T) {
+	value := map[string]any{"values": map[string]any{"a": "x", "b": []any{"y", "z"}}, "sensitive_values": map[string]any{"a": true, "b": []any{false, true}}}
+	want := map[string]any{"values": map[string]any{"a": nil, "b": []any{"y", nil}}, "sensitive_values": map[string]any{"a": true, "b": []any{false, true}}}
+	if got := redact(value); !reflect.DeepEqual(got, any(want)) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestCanaryFunction runs functions on an ephemeral Secret. Nothing of it is in what
+// Terraform prints, nor anywhere in plan or state.
+func TestCanaryFunction(t *testing.T) {
+	directory := configuration(t, map[string]string{
+		"main.tf": required + `
+			variable "password" {
+				type      = string
+				ephemeral = true
+			}
+			locals {
+				policies = [file("${path.module}/policy.yaml")]
+				secret   = provider::preadmit::mutate(templatefile("${path.module}/secret.yaml", { password = var.password }), local.policies)
+				all      = provider::preadmit::mutate_all({ s = local.secret }, local.policies)
+				why      = provider::preadmit::explain(local.secret, local.policies)
+			}
+			resource "terraform_data" "x" {
+				input = "x"
+				lifecycle {
+					postcondition {
+						condition     = jsondecode(local.all["s"]).metadata.labels.mutated == "yes" && !local.why.changed
+						error_message = "not mutated"
+					}
+				}
+			}
+		`,
+		"secret.yaml": secret("s", "${password}"),
+		"policy.yaml": labelPolicy,
+	})
+	c := newCLI(t, directory)
+	c.environment = append(c.environment, "TF_VAR_password="+canary)
+	for _, arguments := range [][]string{{"plan", "-out", "plan.bin"}, {"apply", "plan.bin"}, {"show"}, {"show", "-json"}, {"show", "-json", "plan.bin"}} {
+		if output := c.run(t, arguments...); leaks(output) {
+			t.Errorf("terraform %q has the secret:\n%s", arguments, output)
+		}
+	}
+	for _, file := range []string{"plan.bin", "terraform.tfstate"} {
+		if data, err := os.ReadFile(filepath.Join(directory, file)); err != nil || leaks(string(data)) {
+			t.Errorf("%v: %s has the secret", err, file)
+		}
+	}
+}
+
+// TestCanaryErrors makes errors about Secrets, which must not quote them.
+func TestCanaryErrors(t *testing.T) {
+	for name, policy := range map[string]string{
+		"policy fails": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string({string(object.data.password): 1}["x"])}`, 1),
+		"bad patch": strings.NewReplacer("ApplyConfiguration", "JSONPatch", "applyConfiguration", "jsonPatch",
+			`Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}`, `[JSONPatch{op: "remove", path: "/data/" + string(object.data.password)}]`).Replace(labelPolicy),
+		"bad number": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.password))}`, 1),
+		"bad label":  strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": quantity(string(object.data.password)).asInteger() > 1 ? "x" : "y"}`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			for _, manifest := range []string{secret("s", canary), strings.Replace(secret("s", canary), "kind: Secret", "kind: ConfigMap\ndata: [\""+canary+"\"]", 1)} {
+				for _, input := range []string{"sensitive_manifests", "manifests"} {
+					if input == "manifests" && !strings.Contains(manifest, "Secret") {
+						continue
+					}
+					state, messages := s.read(t, map[string]any{input: []string{manifest}, "policies": []string{policy}})
+					if state != nil || messages == "" {
+						t.Errorf("no error: %s", messages)
+					}
+					if leaks(messages) {
+						t.Errorf("the message quotes the secret:\n%s", messages)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package tfprovider
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+var _ datasource.DataSourceWithValidateConfig = (*manifestsDataSource)(nil)
+
+// manifestsDataSource is the data source preadmit_manifests.
+type manifestsDataSource struct{ sets *cache }
+
+func (s *manifestsDataSource) Metadata(_ context.Context, request datasource.MetadataRequest, response *datasource.MetadataResponse) {
+	response.TypeName = request.ProviderTypeName + "_manifests"
+}
+
+func (s *manifestsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse) {
+	response.Schema = schema.Schema{
+		MarkdownDescription: "Manifests as the mutating policies of a cluster change them, with a report of what changed.\n\n" +
+			"If anything in the configuration is not known until apply, Terraform reads the data source during apply, and no result is known before, " +
+			"the keys included: `for_each` then fails. The functions `mutate` and `mutate_all` keep keys known and values unknown one by one.\n\n" +
+			"Use a map of results as a whole, `for_each = data.preadmit_manifests.x.results` with `each.value`. Looking up `results[each.key]` makes " +
+			"Terraform evaluate the whole map for every instance.",
+		Attributes: inputs(""),
+	}
+	maps.Copy(response.Schema.Attributes, outputs)
+}
+
+// outputs are the attributes that the data source computes.
+var outputs = map[string]schema.Attribute{
+	"ids": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The keys of all manifests in the order of the input, `group/Kind/namespace/name` with `_` for a part that is empty. A name that the server generates ends in `*`."},
+	"results": schema.MapAttribute{Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The manifests as JSON, without Secrets and what was given as sensitive."},
+	"sensitive_results": schema.MapAttribute{Computed: true, Sensitive: true, ElementType: types.StringType,
+		MarkdownDescription: "The Secrets and what was given as sensitive, as JSON."},
+	"changed": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The keys of the manifests that policies changed."},
+	"diffs": schema.MapAttribute{Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "Unified diffs of the manifests that policies changed, without those that are sensitive."},
+	"warnings": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The warnings, which are also shown."},
+	"yaml": schema.StringAttribute{Computed: true, Sensitive: true,
+		MarkdownDescription: "The whole stream as it was written, but for the changes; Secrets included. Only with `outputs = [\"yaml\"]`."},
+}
+
+// read makes a config of the configuration.
+func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnostics) *config {
+	r := reader{face: inDataSource, config: &config{}}
+	value, err := decode(raw)
+	if err != nil {
+		diagnostics.AddError("Invalid Configuration", err.Error())
+		return r.config
+	}
+	object, _ := value.(map[string]any)
+	r.object(object, "", path.Empty())
+	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
+		diagnostics.AddError("No Manifests", "One of manifests, manifest_files and sensitive_manifests must be given.")
+	}
+	for _, problem := range r.problems {
+		problem.report(diagnostics)
+	}
+	return r.config
+}
+
+func (s *manifestsDataSource) ValidateConfig(_ context.Context, request datasource.ValidateConfigRequest, response *datasource.ValidateConfigResponse) {
+	s.read(request.Config.Raw, &response.Diagnostics)
+}
+
+func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse) {
+	c := s.read(request.Config.Raw, &response.Diagnostics)
+	inState := len(c.manifests)
+	for _, problem := range c.readFiles() {
+		problem.report(&response.Diagnostics)
+	}
+	if response.Diagnostics.HasError() {
+		return
+	}
+	a := admit(ctx, s.sets, c)
+	keys := a.keys()
+	if len(a.documents) == 0 && !a.failed() {
+		a.fail(path.Empty(), "No Manifests", "There are no manifests in the input.\n\nCheck what was to make them; where there may be none, use count or for_each.")
+	}
+	a.warnOfSecrets(inState)
+	a.report(&response.Diagnostics)
+	if a.failed() {
+		return
+	}
+	response.State.Raw = request.Config.Raw
+	for name, value := range a.outputs(keys) {
+		response.Diagnostics.Append(response.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
+}
+
+// readFiles reads the files that the options name.
+func (c *config) readFiles() []message {
+	var problems []message
+	for _, files := range []struct {
+		patterns []pattern
+		texts    *[]text
+	}{
+		{c.manifestFiles, &c.manifests}, {c.policyFiles, &c.policies}, {c.contextFiles, &c.context}, {c.apiFiles, &c.openAPI},
+	} {
+		texts, found := readFiles(files.patterns)
+		*files.texts = append(*files.texts, texts...)
+		problems = append(problems, found...)
+	}
+	return problems
+}
+
+// warnOfSecrets warns of Secrets that Terraform keeps in clear text: those in the first
+// of the manifests, which are in the configuration.
+func (a *admission) warnOfSecrets(inState int) {
+	warned := map[string]bool{}
+	for i := range a.documents {
+		d := &a.documents[i]
+		if isSecret(d.Kind()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
+			warned[d.text.name] = true
+			a.problems = append(a.problems, message{source.Warning, d.text.at, "Secret in Clear Text",
+				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\nGive Secrets with sensitive_manifests or manifest_files."})
+		}
+	}
+}
+
+// outputs are the values of the computed attributes.
+func (a *admission) outputs(keys []string) map[string]any {
+	results, sensitive, diffs := map[string]string{}, map[string]string{}, map[string]string{}
+	changed := []string{}
+	for i, key := range keys {
+		d := &a.documents[i]
+		if d.Changed() {
+			changed = append(changed, key)
+		}
+		if d.sensitive {
+			sensitive[key] = d.json
+			continue
+		}
+		results[key] = d.json
+		if d.Changed() {
+			diffs[key] = d.diff(key)
+		}
+	}
+	outputs := map[string]any{
+		"ids": keys, "results": results, "sensitive_results": sensitive,
+		"changed": changed, "diffs": diffs, "warnings": a.warnings(),
+	}
+	if slices.Contains(a.config.outputs, "yaml") {
+		outputs["yaml"] = string(manifest.Join(a.streams))
+	}
+	return outputs
+}

@@ -1,0 +1,130 @@
+package tfprovider
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func secret(name, password string) string {
+	return "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\nstringData:\n  password: " + password + "\n"
+}
+
+func TestDataSource(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{
+		"app/10.yaml":       "# ours\n" + configMap("b") + "---\n" + secret("s", "hunter2hunter2"),
+		"policy.yaml":       labelPolicy,
+		"app/deeper/20.yml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n",
+	})
+	state, messages := newServer(t).read(t, map[string]any{
+		"manifests":           []string{configMap("a")},
+		"manifest_files":      []string{"app"},
+		"sensitive_manifests": []string{configMap("c")},
+		"policy_files":        []string{"policy.yaml"},
+		"namespace":           "shop",
+		"outputs":             []string{"yaml"},
+	})
+	if state == nil || messages != "" {
+		t.Fatal(messages)
+	}
+	for name, want := range map[string]any{
+		"ids": []any{"_/ConfigMap/shop/a", "_/ConfigMap/shop/b", "_/Secret/shop/s", "_/Namespace/_/ns", "_/ConfigMap/shop/c"},
+		"results": map[string]any{
+			"_/ConfigMap/shop/a": mutated("a"),
+			"_/ConfigMap/shop/b": mutated("b"),
+			"_/Namespace/_/ns":   `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ns"}}`,
+		},
+		"sensitive_results": map[string]any{
+			"_/ConfigMap/shop/c": mutated("c"),
+			"_/Secret/shop/s":    `{"apiVersion":"v1","kind":"Secret","metadata":{"labels":{"mutated":"yes"},"name":"s"},"stringData":{"password":"hunter2hunter2"}}`,
+		},
+		"changed": []any{"_/ConfigMap/shop/a", "_/ConfigMap/shop/b", "_/Secret/shop/s", "_/ConfigMap/shop/c"},
+		"diffs": map[string]any{
+			"_/ConfigMap/shop/a": "--- _/ConfigMap/shop/a\n+++ _/ConfigMap/shop/a\n@@ -2,3 +2,5 @@\n kind: ConfigMap\n metadata:\n   name: a\n+  labels:\n+    mutated: \"yes\"\n",
+			"_/ConfigMap/shop/b": "--- _/ConfigMap/shop/b\n+++ _/ConfigMap/shop/b\n@@ -3,3 +3,5 @@\n kind: ConfigMap\n metadata:\n   name: b\n+  labels:\n+    mutated: \"yes\"\n",
+		},
+		"warnings": []any{},
+	} {
+		if got := state[name]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%v\nwant:\n%v", name, got, want)
+		}
+	}
+	if yaml := state["yaml"].(string); !strings.HasPrefix(yaml, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n") || !strings.Contains(yaml, "# ours\n") {
+		t.Errorf("yaml:\n%s", yaml)
+	}
+}
+
+// A whole stream is made only if it is asked for: it may be large, and holds Secrets.
+func TestDataSourceWithoutStream(t *testing.T) {
+	state, messages := newServer(t).read(t, map[string]any{"manifests": []string{configMap("a")}, "policies": []string{labelPolicy}})
+	if state == nil || state["yaml"] != nil {
+		t.Error(messages, state["yaml"])
+	}
+}
+
+// Names that the server generates have keys, too.
+func TestGeneratedName(t *testing.T) {
+	state, messages := newServer(t).read(t, map[string]any{
+		"manifests": []string{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: job-}\n"}, "policies": []string{labelPolicy},
+	})
+	if state == nil || !reflect.DeepEqual(state["ids"], []any{"_/ConfigMap/default/job-*"}) {
+		t.Error(messages, state["ids"])
+	}
+}
+
+// A value that is not known at validation is not an error then.
+func TestValidationOfUnknown(t *testing.T) {
+	s := newServer(t)
+	for _, config := range []map[string]any{
+		{"manifests": unknown{}},
+		{"sensitive_manifests": unknown{}, "defaulting": unknown{}},
+		{"manifest_files": []string{"x"}, "request": unknown{}},
+	} {
+		if messages := s.validate(t, config); messages != "" {
+			t.Errorf("%v: %s", config, messages)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{
+		"a/1.yaml": "", "a/2.yml": "", "a/3.json": "", "a/4.txt": "", "a/.hidden.yaml": "",
+		"a/b/5.yaml": "", "a/b/c/6.yaml": "", "a/.git/7.yaml": "", "[x].yaml": "",
+	})
+	if err := os.Symlink("..", "a/b/loop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../4.txt", "a/b/linked.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]string{
+		"a":                "a/1.yaml a/2.yml a/3.json a/b/5.yaml a/b/c/6.yaml a/b/linked.yaml",
+		"./a/":             "a/1.yaml a/2.yml a/3.json a/b/5.yaml a/b/c/6.yaml a/b/linked.yaml",
+		"a/*.yaml":         "a/1.yaml",
+		"a/4.txt":          "a/4.txt",
+		"a/*/*.yaml":       "a/b/5.yaml a/b/linked.yaml",
+		"a/**/*.yaml":      "a/1.yaml a/b/5.yaml a/b/c/6.yaml a/b/linked.yaml",
+		"**/[56].yaml":     "a/b/5.yaml a/b/c/6.yaml",
+		"a/?.*":            "a/1.yaml a/2.yml a/3.json a/4.txt",
+		"[x].yaml":         "[x].yaml",
+		here + "/a/*.json": here + "/a/3.json",
+	} {
+		got, err := find(pattern)
+		if err != nil || filepath.ToSlash(strings.Join(got, " ")) != want {
+			t.Errorf("%s: %q, %v, want %s", pattern, got, err, want)
+		}
+	}
+	for _, pattern := range []string{"", "a/*.none", "missing", "missing/*.yaml", "[", "a/[-]x"} {
+		if got, err := find(pattern); err == nil {
+			t.Errorf("%q: %q, want an error", pattern, got)
+		}
+	}
+}

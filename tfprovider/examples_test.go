@@ -1,0 +1,95 @@
+package tfprovider
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const examples = "../examples/terraform"
+
+// copyExamples copies the examples, so that nothing is left in them.
+func copyExamples(t *testing.T) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := os.CopyFS(directory, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// TestExamples runs the tests of every example. Providers that it uses with ours are
+// stand-ins with the attributes of theirs.
+func TestExamples(t *testing.T) {
+	terraform(t)
+	tests, err := filepath.Glob(examples + "/*/tests")
+	if err != nil || len(tests) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	directory := copyExamples(t)
+	for _, test := range tests {
+		name := filepath.Base(filepath.Dir(test))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output := newCLI(t, filepath.Join(directory, name)).run(t, "test")
+			if !strings.Contains(output, ", 0 failed.") || strings.Contains(output, "Success! 0 passed") {
+				t.Error(output)
+			}
+		})
+	}
+}
+
+// TestReadme plans what README.md shows.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "### With Terraform\n")
+	_, section, _ = strings.Cut(section, "```hcl\n")
+	example, _, found := strings.Cut(section, "```")
+	if !found {
+		t.Fatal("README.md shows no configuration")
+	}
+	c := newCLI(t, configuration(t, map[string]string{
+		"versions.tf": strings.Replace(required, "required_providers {", "required_providers {\n    kubernetes = {\n      source = \"hashicorp/kubernetes\"\n    }", 1),
+		"main.tf":     example, "app.yaml": configMap("a") + "---\n" + configMap("b"), "policies.yaml": labelPolicy,
+	}))
+	if output := c.run(t, "plan"); !strings.Contains(output, "2 to add") || !strings.Contains(output, `mutated = "yes"`) {
+		t.Error(output)
+	}
+	c.run(t, "fmt", "-check", "-diff", "main.tf")
+}
+
+// TestDocumentedExamples plans the examples that the documentation shows.
+func TestDocumentedExamples(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"provider/provider.tf":                           "No changes.",
+		"data-sources/preadmit_manifests/data-source.tf": "\"apps/Deployment/shop/web\",\n",
+		"functions/mutate/function.tf":                   `"example.com/team" = "payments"`,
+		"functions/mutate_all/function.tf":               `"example.com/team" = "payments"`,
+		"functions/split/function.tf":                    "\"_/Service/shop/web\",\n",
+		"functions/explain/function.tf":                  "changed = false",
+	} {
+		t.Run(pattern, func(t *testing.T) {
+			directory := copyExamples(t)
+			example, err := os.ReadFile(filepath.Join(examples, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(example)
+			if !strings.Contains(text, "required_providers") {
+				text = required + text
+			}
+			if err := os.WriteFile(filepath.Join(directory, "main.tf"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c := newCLI(t, directory)
+			if output := c.run(t, "plan"); !strings.Contains(output, want) {
+				t.Errorf("no %q in:\n%s", want, output)
+			}
+			c.run(t, "fmt", "-check", "-diff", "main.tf")
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package tfprovider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// mutateFunction is the function mutate.
+type mutateFunction struct{ sets *cache }
+
+func (f *mutateFunction) Metadata(_ context.Context, _ function.MetadataRequest, response *function.MetadataResponse) {
+	response.Name = "mutate"
+}
+
+func (f *mutateFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
+	response.Definition = function.Definition{
+		Summary: "One manifest as policies change it",
+		MarkdownDescription: "Returns a manifest as the mutating policies of a cluster change it, as JSON: sorted and compact.\n\n" +
+			"In a `for` expression, keys stay known, and whether a value is known or sensitive is decided for each by itself. " +
+			"What policies look up, for instance Namespaces with their labels, is given with the option `context`.\n\n" +
+			"Functions cannot warn; `explain` returns the warnings.",
+		Parameters:        []function.Parameter{manifestParameter, policiesParameter},
+		VariadicParameter: optionsParameter(),
+		Return:            function.StringReturn{},
+	}
+}
+
+func (f *mutateFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	var manifest string
+	var policies []*string
+	var given []types.Dynamic
+	if response.Error = request.Arguments.Get(ctx, &manifest, &policies, &given); response.Error != nil {
+		return
+	}
+	var c config
+	if response.Error = c.take(ctx, policies, given); response.Error != nil {
+		return
+	}
+	_, d, err := admitOne(ctx, f.sets, &c, manifest)
+	if err != nil {
+		response.Error = err
+		return
+	}
+	response.Error = response.Result.Set(ctx, d.json)
+}

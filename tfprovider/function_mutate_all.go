@@ -1,0 +1,100 @@
+package tfprovider
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// mutateAllFunction is the function mutate_all.
+type mutateAllFunction struct{ sets *cache }
+
+func (f *mutateAllFunction) Metadata(_ context.Context, _ function.MetadataRequest, response *function.MetadataResponse) {
+	response.Name = "mutate_all"
+}
+
+func (f *mutateAllFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
+	response.Definition = function.Definition{
+		Summary: "A map of manifests as policies change them",
+		MarkdownDescription: "Returns every manifest of a map as the mutating policies of a cluster change it, as JSON: sorted and compact. " +
+			"The manifests are context for each other: policies see the labels of a Namespace, or the params, that are among them.\n\n" +
+			"Keys stay known, and so do the results of known manifests. Where one depends on context and another manifest is not known yet, " +
+			"which might be that context, its result is not known either. Give policies and CustomResourceDefinitions that are made during apply as arguments of their own. " +
+			"If one manifest is sensitive, Terraform takes all results to be; use `mutate` in a `for` expression then.",
+		Parameters: []function.Parameter{
+			function.MapParameter{
+				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
+				MarkdownDescription: "Manifests under keys of your own, for instance those of `split`. Each is one document, YAML or JSON.",
+			},
+			policiesParameter,
+		},
+		VariadicParameter: optionsParameter(),
+		Return:            function.MapReturn{ElementType: types.StringType},
+	}
+}
+
+func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	var manifests types.Map
+	var policies []*string
+	var given []types.Dynamic
+	if response.Error = request.Arguments.Get(ctx, &manifests, &policies, &given); response.Error != nil {
+		return
+	}
+	if manifests.IsUnknown() {
+		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
+		return
+	}
+	var c config
+	if response.Error = c.take(ctx, policies, given); response.Error != nil {
+		return
+	}
+	results := make(map[string]types.String, len(manifests.Elements()))
+	at := path.Root("manifests")
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(manifests.Elements())) {
+		value, _ := manifests.Elements()[key].(types.String)
+		at := at.AtMapKey(key)
+		switch {
+		case value.IsNull():
+			response.Error = function.NewArgumentFuncError(0, at.String()+" is null")
+			return
+		case value.IsUnknown():
+			results[key] = types.StringUnknown()
+		default:
+			keys = append(keys, key)
+			c.manifests = append(c.manifests, text{at, at.String(), value.ValueString()})
+		}
+	}
+	a := admit(ctx, f.sets, &c)
+	a.requireOne()
+	isPart := len(results) > 0
+	if response.Error = funcError(a.problems); response.Error != nil && !(isPart && a.mayRecover()) {
+		return
+	}
+	for i, key := range keys {
+		if isPart && (response.Error != nil || a.documents[i].consulted()) {
+			results[key] = types.StringUnknown()
+		} else {
+			results[key] = types.StringValue(a.documents[i].json)
+		}
+	}
+	response.Error = response.Result.Set(ctx, results)
+}
+
+// consulted reports whether other documents could have changed what became of this one.
+func (d *document) consulted() bool { return d.manifest != nil && d.manifest.Consulted }
+
+// mayRecover reports whether the errors may go away when there are more manifests: some
+// may be the context that was missing.
+func (a *admission) mayRecover() bool {
+	if a.outcome == nil || slices.ContainsFunc(a.streams, func(s *manifest.Stream) bool { return len(s.Documents()) != 1 }) {
+		return false
+	}
+	return a.outcome.Invalid || slices.ContainsFunc(a.documents, func(d document) bool { return d.consulted() })
+}

@@ -1,0 +1,154 @@
+package tfprovider
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// teamPolicy writes a label of the Namespace on ConfigMaps.
+var teamPolicy = strings.NewReplacer(
+	`{"mutated": "yes"}`, `{"team": namespaceObject.metadata.?labels.team.orValue("none")}`, "label.example.com", "team.example.com",
+).Replace(labelPolicy)
+
+const shop = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: payments}}\n"
+
+func inShop(name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: shop}\n", name)
+}
+
+// kyvernoPolicy writes a label from another ConfigMap.
+const kyvernoPolicy = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [ConfigMap], names: [a]}}]}
+    context:
+    - name: teams
+      configMap: {name: teams, namespace: shop}
+    mutate:
+      patchStrategicMerge: {metadata: {labels: {team: "{{ teams.data.team }}"}}}
+`
+
+// What Kyverno's rules cannot know reaches them.
+func TestKyvernoValues(t *testing.T) {
+	policy := strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "{{ team }}-{{ request.userInfo.username }}")
+	got := newServer(t).text(t, "mutate", inShop("a"), []string{policy}, map[string]any{
+		"values":    []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {team: payments}\n"},
+		"user_info": []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: UserInfo\nuserInfo: {username: ci}\n"},
+	})
+	if !strings.Contains(got, `"team":"payments-ci"`) {
+		t.Error(got)
+	}
+}
+
+func TestMutate(t *testing.T) {
+	s := newServer(t)
+	if got := s.text(t, "mutate", configMap("a"), []string{labelPolicy}); got != mutated("a") {
+		t.Error(got)
+	}
+	want := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"team":"payments"},"name":"a","namespace":"shop"}}`
+	if got := s.text(t, "mutate", inShop("a"), []string{teamPolicy}, map[string]any{"context": []string{shop}}); got != want {
+		t.Error(got)
+	}
+	untouched := s.text(t, "mutate", configMap("a"), []string{labelPolicy}, map[string]any{"request": map[string]any{"operation": "UPDATE", "user": map[string]any{"username": "x"}}})
+	if untouched != mutated("a") {
+		t.Error(untouched)
+	}
+}
+
+// What is known stays as it is when the rest becomes known: where the rest could change
+// it, it is not known either.
+func TestMutateAllUnknown(t *testing.T) {
+	s := newServer(t)
+	labelled := func(name, label string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{%s},"name":%q,"namespace":"shop"}}`, label, name)
+	}
+	a, all := inShop("a"), map[string]any{"a": labelled("a", `"mutated":"yes"`), "b": labelled("b", `"mutated":"yes"`)}
+	for name, test := range map[string]struct {
+		manifests map[string]any
+		policies  []string
+		want      map[string]any
+	}{
+		"all known":                       {map[string]any{"a": a, "b": inShop("b")}, []string{labelPolicy}, all},
+		"one unknown":                     {map[string]any{"a": a, "b": unknown{}}, []string{labelPolicy}, map[string]any{"a": all["a"], "b": unknown{}}},
+		"context":                         {map[string]any{"a": a, "n": shop}, []string{teamPolicy}, map[string]any{"a": labelled("a", `"team":"payments"`), "n": `{"apiVersion":"v1","kind":"Namespace","metadata":{"labels":{"team":"payments"},"name":"shop"}}`}},
+		"perhaps the context":             {map[string]any{"a": a, "n": unknown{}, "p": shop[:0] + "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"}, []string{teamPolicy}, map[string]any{"a": unknown{}, "n": unknown{}, "p": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x"}}`}},
+		"perhaps the ConfigMap of a rule": {map[string]any{"a": a, "n": unknown{}}, []string{kyvernoPolicy}, map[string]any{"a": unknown{}, "n": unknown{}}},
+		"a rule without context":          {map[string]any{"a": a, "n": unknown{}}, []string{strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "x")}, map[string]any{"a": labelled("a", `"team":"x"`), "n": unknown{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := s.call(t, "mutate_all", test.manifests, test.policies)
+			if err != nil || !reflect.DeepEqual(got, any(test.want)) {
+				t.Errorf("got:\n%v\n%v\nwant:\n%v", got, err, test.want)
+			}
+		})
+	}
+}
+
+// An error that missing context may explain is one only when everything is known.
+func TestMutateAllErrors(t *testing.T) {
+	s := newServer(t)
+	needsTeam := strings.Replace(teamPolicy, `.?labels.team.orValue("none")`, `.labels.team`, 1)
+	if got, err := s.call(t, "mutate_all", map[string]any{"a": inShop("a"), "n": unknown{}}, []string{needsTeam}); err != nil || got.(map[string]any)["a"] != any(unknown{}) {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := s.call(t, "mutate_all", map[string]any{"a": inShop("a")}, []string{needsTeam}); err == nil || !strings.Contains(err.Error(), "Denied by Policy") {
+		t.Error(err)
+	}
+	if _, err := s.call(t, "mutate_all", map[string]any{"a": "kind: [", "n": unknown{}}, []string{needsTeam}); err == nil {
+		t.Error("what cannot be read is an error at once")
+	}
+}
+
+func TestSplit(t *testing.T) {
+	s := newServer(t)
+	stream := configMap("a") + "---\n\n---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}}\n- {apiVersion: v1, kind: Namespace, metadata: {name: ns}}\n"
+	want := map[string]any{
+		"_/ConfigMap/default/a": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`,
+		"apps/Deployment/ns/d":  `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"ns"}}`,
+		"_/Namespace/_/ns":      `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ns"}}`,
+	}
+	if got, err := s.call(t, "split", stream); err != nil || !reflect.DeepEqual(got, any(want)) {
+		t.Errorf("%v\n%v", got, err)
+	}
+	if got, err := s.call(t, "split", "# nothing\n"); err != nil || len(got.(map[string]any)) != 0 {
+		t.Errorf("%v\n%v", got, err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	s := newServer(t)
+	got, err := s.call(t, "explain", configMap("a"), []string{labelPolicy, teamPolicy}, map[string]any{"namespace": "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := got.(map[string]any)
+	if e["id"] != "_/ConfigMap/n/a" || e["changed"] != true || e["patch"] != `[{"op":"add","path":"/metadata/labels","value":{"mutated":"yes","team":"none"}}]` {
+		t.Errorf("%v", e)
+	}
+	want := []any{
+		map[string]any{"policy": "label.example.com", "binding": "label.example.com", "param": "", "rule": "mutations[0]", "at": "policies[0], line 13, column 5",
+			"op": "add", "path": "/metadata/labels", "old": nil, "new": `{"mutated":"yes"}`, "fate": "written"},
+		map[string]any{"policy": "team.example.com", "binding": "team.example.com", "param": "", "rule": "mutations[0]", "at": "policies[1], line 13, column 5",
+			"op": "add", "path": "/metadata/labels/team", "old": nil, "new": `"none"`, "fate": "written"},
+	}
+	if !reflect.DeepEqual(e["changes"], any(want)) {
+		t.Errorf("changes:\n%v\nwant:\n%v", e["changes"], want)
+	}
+	if warnings := e["warnings"].([]any); len(warnings) != 1 || !strings.Contains(warnings[0].(string), "there is no Namespace \"n\"") {
+		t.Errorf("warnings: %v", warnings)
+	}
+	// JSON on one line has a diff of many.
+	json, err := s.call(t, "explain", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, []string{labelPolicy})
+	if err != nil || !strings.Contains(json.(map[string]any)["diff"].(string), "\n+    \"labels\": {\n+      \"mutated\": \"yes\"\n+    },\n") {
+		t.Errorf("%v %v", json, err)
+	}
+	other, err := s.call(t, "explain", shop, []string{labelPolicy})
+	if e, _ := other.(map[string]any); err != nil || e["changed"] != false || e["diff"] != "" || e["patch"] != "[]" || len(e["not_applied"].([]any)) != 1 {
+		t.Errorf("%v %v", other, err)
+	}
+}

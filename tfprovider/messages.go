@@ -1,0 +1,197 @@
+package tfprovider
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// message is a diagnostic for people.
+type message struct {
+	severity source.Severity
+	// at is the attribute or argument that it is about; empty if it is none.
+	at              path.Path
+	summary, detail string
+}
+
+// summaries are the summaries of diagnostics by their code.
+var summaries = map[string]string{
+	"denied":          "Denied by Policy",
+	"context-cycle":   "Context Cycle",
+	"interrupted":     "Interrupted",
+	"no-policies":     "No Policies",
+	"not-idempotent":  "Policies Not Idempotent",
+	"option-value":    "Invalid Option",
+	"openapi-invalid": "Invalid OpenAPI Document",
+}
+
+// add adds diagnostics, each once: what is wrong with the policies is found again when
+// there are policies among the manifests. secrets are the IDs of manifests whose content
+// is left out.
+func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnostic) {
+	for _, d := range diagnostics {
+		if d.Severity == source.Info {
+			continue
+		}
+		at, kind := a.origin(d.At.File)
+		if d.Code == "option-value" { // all others are checked by their table
+			at = path.Root("kubernetes_version")
+			d.Message = strings.ReplaceAll(d.Message, "kubernetes-version", at.String())
+		}
+		m := message{severity: d.Severity, at: at, summary: summaries[d.Code], detail: a.detail(d, secrets[d.Subject])}
+		switch {
+		case m.summary != "":
+		case d.Severity == source.Warning:
+			m.summary = kind + " Warning"
+		default:
+			m.summary = "Invalid " + kind
+		}
+		known := false
+		for _, other := range a.problems {
+			known = known || other.summary == m.summary && other.detail == m.detail
+		}
+		if !known {
+			a.problems = append(a.problems, m)
+		}
+	}
+}
+
+// origin finds the attribute or argument that gave a text, and says what it gives.
+func (a *admission) origin(name string) (path.Path, string) {
+	c := a.config
+	for _, given := range []struct {
+		texts []text
+		kind  string
+	}{
+		{c.manifests, "Manifest"}, {c.sensitive, "Manifest"}, {c.policies, "Policy"},
+		{c.context, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"}, {c.values, "Values"}, {c.userInfo, "User Info"},
+	} {
+		for _, t := range given.texts {
+			if t.name == name {
+				return t.at, given.kind
+			}
+		}
+	}
+	return path.Empty(), "Policy"
+}
+
+// detail is the text of a diagnostic. What an error says about a sensitive manifest may
+// quote it, so that is left out.
+func (a *admission) detail(d source.Diagnostic, secret bool) string {
+	var b strings.Builder
+	if where := a.where(d.At); where != "" {
+		b.WriteString(where + ": ")
+	}
+	for _, name := range []string{d.Subject, d.Field} {
+		if name != "" {
+			b.WriteString(name + ": ")
+		}
+	}
+	if secret {
+		b.WriteString(withheld(d.Code))
+	} else {
+		b.WriteString(d.Message)
+	}
+	for _, extra := range []string{d.Advice, d.Excerpt} {
+		if extra != "" {
+			b.WriteString("\n\n" + extra)
+		}
+	}
+	return b.String()
+}
+
+// withheld says what a diagnostic is about and nothing else.
+func withheld(code string) string {
+	what := "there is a problem (" + code + ")"
+	switch code {
+	case "denied":
+		what = "a policy denies it"
+	case "manifest-invalid":
+		what = "it is not a valid object"
+	case "not-idempotent":
+		what = "the policies would change or deny their own output when the cluster runs them"
+	}
+	return what + "; the message is left out because the manifest is sensitive"
+}
+
+// where is a position for people: "manifests[1], document 2, line 7, column 3".
+func (a *admission) where(p source.Position) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	where := p.File
+	if number := a.documentNumber(p); number > 0 {
+		where += fmt.Sprintf(", document %d", number)
+	}
+	where += fmt.Sprintf(", line %d", p.Line)
+	if p.Column > 0 {
+		where += fmt.Sprintf(", column %d", p.Column)
+	}
+	return where
+}
+
+// documentNumber counts the documents of a manifest up to a position; it is 0 where
+// positions are not in a manifest.
+func (a *admission) documentNumber(p source.Position) int {
+	for _, t := range a.texts() {
+		if t.name == p.File {
+			return documentAt(t.data, p.Line)
+		}
+	}
+	return 0
+}
+
+// documentAt counts the documents of a stream up to a line. Those without content do
+// not count.
+func documentAt(stream string, number int) int {
+	count, content := 0, false
+	for line := range strings.Lines(stream) {
+		text := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "---") && strings.Trim(text, "-") == "" || strings.HasPrefix(line, "--- "):
+			content = false
+		case text != "" && text[0] != '#' && !content:
+			content = true
+			count++
+		}
+		if number--; number == 0 {
+			break
+		}
+	}
+	return max(count, 1)
+}
+
+// report adds the messages to diagnostics.
+func (a *admission) report(diagnostics *diag.Diagnostics) {
+	for _, m := range a.problems {
+		m.report(diagnostics)
+	}
+}
+
+func (m message) report(diagnostics *diag.Diagnostics) {
+	var d diag.Diagnostic
+	if m.severity == source.Warning {
+		d = diag.NewWarningDiagnostic(m.summary, m.detail)
+	} else {
+		d = diag.NewErrorDiagnostic(m.summary, m.detail)
+	}
+	if len(m.at.Steps()) > 0 {
+		d = diag.WithPath(m.at, d)
+	}
+	diagnostics.Append(d)
+}
+
+// warnings are the texts of the warnings.
+func (a *admission) warnings() []string {
+	found := []string{}
+	for _, m := range a.problems {
+		if m.severity == source.Warning {
+			found = append(found, m.detail)
+		}
+	}
+	return found
+}

@@ -1,0 +1,186 @@
+package tfprovider
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+)
+
+// replaced returns labelPolicy with something replaced.
+func replaced(t *testing.T, from, to string) string {
+	t.Helper()
+	if !strings.Contains(labelPolicy, from) {
+		t.Fatalf("the policy does not contain %q", from)
+	}
+	return strings.Replace(labelPolicy, from, to, 1)
+}
+
+// denying is a policy that denies ConfigMaps, with the value of one in its message.
+func denying(t *testing.T) string {
+	t.Helper()
+	return replaced(t, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.pin))}`)
+}
+
+const pinned = "apiVersion: v1\nkind: %s\nmetadata: {name: pinned}\ndata: {pin: c2VjcmV0}\n"
+
+// TestMessages checks every message, word for word, as users see it.
+func TestMessages(t *testing.T) {
+	file, err := filepath.Abs("testdata/messages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{"app/cm.yaml": configMap("a"), "empty/notes.txt": "no manifest"})
+	s := newServer(t)
+	two := configMap("a") + "---\n" + configMap("b")
+	var b strings.Builder
+	for _, test := range []struct {
+		name   string
+		config map[string]any
+	}{
+		{"no input", map[string]any{"policies": []string{labelPolicy}}},
+		{"empty input", map[string]any{"manifests": []string{"---\n"}, "policies": []string{labelPolicy}}},
+		{"invalid policy", map[string]any{"manifests": []string{two}, "policies": []string{configMapPolicy(t), replaced(t, "Object.metadata", "Objct.metadata")}}},
+		{"policy kind", map[string]any{"manifests": []string{two}, "policies": []string{replaced(t, "kind: MutatingAdmissionPolicy\n", "kind: MutatingAdmisionPolicy\n")}}},
+		{"invalid manifest", map[string]any{"manifests": []string{configMap("x"), configMap("a") + "---\n# a comment\n---\nkind: ConfigMap\nmetadata: {name: b}\n"}, "policies": []string{labelPolicy}}},
+		{"not YAML", map[string]any{"manifests": []string{two + "---\na: [\n"}, "policies": []string{labelPolicy}}},
+		{"duplicate", map[string]any{"manifests": []string{two}, "manifest_files": []string{"app/*.yaml"}, "policies": []string{labelPolicy}}},
+		{"missing file", map[string]any{"manifest_files": []string{"app/missing.yaml"}, "policies": []string{labelPolicy}}},
+		{"no match", map[string]any{"manifest_files": []string{"app"}, "policy_files": []string{"**/*.yml"}}},
+		{"directory without manifests", map[string]any{"manifest_files": []string{"app", "empty"}}},
+		{"option value", map[string]any{"manifests": []string{two}, "defaulting": "yes", "request": map[string]any{"operation": "PATCH"}}},
+		{"version", map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "kubernetes_version": "1.12"}},
+		{"denied", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
+		{"denied secret", map[string]any{"manifest_files": []string{}, "sensitive_manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
+		{"no policies", map[string]any{"manifests": []string{two}}},
+		{"secret in clear text", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "Secret")}, "policies": []string{labelPolicy}}},
+		{"not idempotent", map[string]any{"manifests": []string{configMap("a")}, "policies": []string{replaced(t, `"yes"`, `has(object.metadata.labels) ? "yes" + object.metadata.labels.mutated : "yes"`)}}},
+	} {
+		_, messages := s.read(t, test.config)
+		fmt.Fprintf(&b, "== %s\n%s\n", test.name, plainPaths(messages))
+	}
+	golden(t, file, b.String())
+}
+
+// configMapPolicy is labelPolicy under another name.
+func configMapPolicy(t *testing.T) string {
+	t.Helper()
+	return strings.ReplaceAll(labelPolicy, "label.example.com", "other.example.com")
+}
+
+// plainPaths writes attributes as people do.
+func plainPaths(messages string) string {
+	return strings.NewReplacer(
+		"at : ", "at (none): ",
+		`AttributeName("request").AttributeName("operation")`, "request.operation",
+		`").ElementKeyInt(`, "[", "): ", "]: ", `AttributeName("`, "", `"): `, ": ",
+	).Replace(messages)
+}
+
+// TestFunctionErrors checks what users see of an error in a function, and at which
+// argument.
+func TestFunctionErrors(t *testing.T) {
+	s := newServer(t)
+	policies := []string{labelPolicy}
+	for name, test := range map[string]struct {
+		arguments []any
+		want      string
+	}{
+		"unknown option": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{"contxt": []string{}}},
+			"argument 2: Invalid Option: contxt: unknown option; did you mean context?",
+		},
+		"unknown option within": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{"request": map[string]any{"operaton": "CREATE"}}},
+			"argument 2: Invalid Option: request.operaton: unknown option; did you mean request.operation?",
+		},
+		"option in another place": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{"operation": "CREATE"}},
+			"argument 2: Invalid Option: operation: unknown option; did you mean request.operation?",
+		},
+		"option of the data source": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{"policy_files": []string{}}},
+			"argument 2: Invalid Option: policy_files: unknown option; expected context, kubernetes_version, openapi, namespace, request, old, defaulting, non_idempotent, values or user_info",
+		},
+		"option type": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{"kubernetes_version": 1, "context": "text", "request": "text"}},
+			"argument 2: Invalid Option: context: expected a list of strings\n\nInvalid Option: kubernetes_version: expected a string\n\nInvalid Option: request: expected an object",
+		},
+		"two options objects": {
+			[]any{"mutate", configMap("a"), policies, map[string]any{}, map[string]any{}},
+			"argument 3: expected one object with all options",
+		},
+		"not an object": {
+			[]any{"mutate", configMap("a"), policies, "context"},
+			"argument 2: expected an object with options",
+		},
+		"two documents": {
+			[]any{"mutate", configMap("a") + "---\n" + configMap("b"), policies},
+			"argument 0: Invalid Manifest: manifest: expected one document, found 2 documents; the function split makes one of each",
+		},
+		"no document": {
+			[]any{"mutate_all", map[string]any{"a": configMap("a"), "b": ""}, policies},
+			`argument 0: Invalid Manifest: manifests["b"]: expected one document, found no document; the function split makes one of each`,
+		},
+		"null": {
+			[]any{"mutate_all", map[string]any{"a": nil}, policies},
+			`argument 0: manifests["a"] is null`,
+		},
+		"duplicate": {
+			[]any{"split", configMap("a") + "---\n" + configMap("a")},
+			"argument 0: Duplicate Manifest: yaml, document 2, line 6, column 1: _/ConfigMap/default/a is already defined in yaml, document 1, line 1, column 1",
+		},
+		"manifest without kind": {
+			[]any{"explain", "metadata: {name: x}\n", policies},
+			"argument 0: Invalid Manifest: manifest, document 1, line 1, column 1: the document has no apiVersion\n\nevery Kubernetes object has apiVersion, kind and metadata.name (or generateName)\n\nInvalid Manifest: manifest, document 1, line 1, column 1: the document has no kind\n\nevery Kubernetes object has apiVersion, kind and metadata.name (or generateName)",
+		},
+		"policy": {
+			[]any{"mutate", configMap("a"), []string{labelPolicy, "kind: MutatingAdmissionPolicy\n"}},
+			"argument 1: Invalid Policy: policies[1], line 1, column 1: MutatingAdmissionPolicy: the document has no apiVersion or no kind\n\nevery Kubernetes object has both",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.call(t, test.arguments[0].(string), test.arguments[1:]...)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got:\n%v\nwant:\n%s", err, test.want)
+			}
+		})
+	}
+}
+
+// An option must reach the engine: each makes a config that differs from the default.
+func TestOptionsReachTheEngine(t *testing.T) {
+	for _, o := range options {
+		var sample any
+		switch target := o.target(new(config)).(type) {
+		case *string:
+			sample = "x"
+			if len(o.values) > 0 {
+				sample = o.values[0]
+			}
+		case *bool:
+			sample = true
+		case *map[string][]string:
+			sample = map[string]any{"k": []any{"v"}}
+		case *[]string, *[]text, *[]pattern:
+			sample = []any{"yaml"}
+		default:
+			t.Fatalf("%s: %T", o.name, target)
+		}
+		names := strings.Split(o.name, ".")
+		for i := len(names) - 1; i > 0; i-- {
+			sample = map[string]any{names[i]: sample}
+		}
+		for _, face := range []face{inDataSource, inFunctions} {
+			r := reader{face: face, config: &config{}}
+			r.object(map[string]any{names[0]: sample}, "", path.Empty())
+			if known := o.faces&face != 0; known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || face == inFunctions) {
+				t.Errorf("%s, face %d: %v %+v", o.name, face, r.problems, r.config)
+			}
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package tfprovider
+
+import (
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/preadmit/preadmit/engine"
+)
+
+// config is what the configuration of one call says.
+type config struct {
+	engine                                             engine.Options
+	manifests, sensitive, policies, context, old       []text
+	openAPI, values, userInfo                          []text
+	manifestFiles, policyFiles, contextFiles, apiFiles []pattern
+	outputs                                            []string
+}
+
+// text is a string, or a file, that holds manifests.
+type text struct {
+	// at is the attribute or argument that gives it, name how people know it.
+	at   path.Path
+	name string
+	data string
+}
+
+// pattern names files.
+type pattern struct {
+	at   path.Path
+	text string
+}
+
+// face says where an option exists.
+type face int
+
+const (
+	inDataSource face = 1 << iota
+	inFunctions
+)
+
+// option is one option.
+type option struct {
+	// name is its path; "request.user.uid" is uid in user in request.
+	name  string
+	faces face
+	// values are the values that the option may have; any if there are none.
+	values    []string
+	sensitive bool
+	help      string
+	// target is where the value goes. Its type says how a value is written: *string,
+	// *bool, *[]string, *[]text, *[]pattern or *map[string][]string.
+	target func(c *config) any
+}
+
+const (
+	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means its `*.yaml`, `*.yml` and `*.json` files and those in directories below it. Relative paths are relative to the root module: use `${path.module}/…`."
+	yamlStrings = "Strings with YAML or JSON, of any number of documents."
+)
+
+// options is the table of options. Schema, the options of functions, documentation and
+// the suggestions for unknown names are all made from it.
+var options = []option{
+	{name: "manifests", faces: inDataSource,
+		help:   "Manifests. " + yamlStrings + " They are kept in the state in clear text, so give Secrets with `sensitive_manifests` or `manifest_files`.",
+		target: func(c *config) any { return &c.manifests }},
+	{name: "manifest_files", faces: inDataSource,
+		help:   "Files with manifests. " + paths,
+		target: func(c *config) any { return &c.manifestFiles }},
+	{name: "sensitive_manifests", faces: inDataSource, sensitive: true,
+		help:   "Manifests whose results are sensitive, whatever their kind. " + yamlStrings,
+		target: func(c *config) any { return &c.sensitive }},
+	{name: "policies", faces: inDataSource,
+		help:   "Policies and their bindings; those among the manifests always count. " + yamlStrings,
+		target: func(c *config) any { return &c.policies }},
+	{name: "policy_files", faces: inDataSource,
+		help:   "Files with policies and their bindings. " + paths,
+		target: func(c *config) any { return &c.policyFiles }},
+	{name: "context", faces: inDataSource | inFunctions,
+		help:   "What the cluster holds besides: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
+		target: func(c *config) any { return &c.context }},
+	{name: "context_files", faces: inDataSource,
+		help:   "Files with context. " + paths,
+		target: func(c *config) any { return &c.contextFiles }},
+	{name: "kubernetes_version", faces: inDataSource | inFunctions,
+		help:   "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
+		target: func(c *config) any { return &c.engine.KubernetesVersion }},
+	{name: "openapi_files", faces: inDataSource,
+		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in. " + paths,
+		target: func(c *config) any { return &c.apiFiles }},
+	{name: "openapi", faces: inFunctions,
+		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in.",
+		target: func(c *config) any { return &c.openAPI }},
+	{name: "namespace", faces: inDataSource | inFunctions,
+		help:   "Namespace of manifests that name none, default `default`. It is not written into them.",
+		target: func(c *config) any { return &c.engine.Namespace }},
+	{name: "request.operation", faces: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
+		help:   "What the request does to the objects: `CREATE` (default) or `UPDATE`.",
+		target: func(c *config) any { return &c.engine.Operation }},
+	{name: "request.dry_run", faces: inDataSource | inFunctions,
+		help:   "What `request.dryRun` says in policies, default `false`.",
+		target: func(c *config) any { return &c.engine.DryRun }},
+	{name: "request.user.username", faces: inDataSource | inFunctions,
+		help:   "Name of the user who makes the request.",
+		target: func(c *config) any { return &c.engine.User.Name }},
+	{name: "request.user.uid", faces: inDataSource | inFunctions,
+		help:   "UID of the user.",
+		target: func(c *config) any { return &c.engine.User.UID }},
+	{name: "request.user.groups", faces: inDataSource | inFunctions,
+		help:   "Groups of the user.",
+		target: func(c *config) any { return &c.engine.User.Groups }},
+	{name: "request.user.extra", faces: inDataSource | inFunctions,
+		help:   "Further attributes of the user, lists of strings.",
+		target: func(c *config) any { return &c.engine.User.Extra }},
+	{name: "request.authorizer", faces: inDataSource | inFunctions, values: []string{"allow", "deny"},
+		help:   "What expressions hear from the authorizer: `allow` or `deny`. By default asking is an error.",
+		target: func(c *config) any { return &c.engine.Authorizer }},
+	{name: "old", faces: inDataSource | inFunctions,
+		help:   "The objects before an `UPDATE`. " + yamlStrings,
+		target: func(c *config) any { return &c.old }},
+	{name: "defaulting", faces: inDataSource | inFunctions, values: []string{"on", "off"},
+		help:   "Whether policies see the defaults of the API, as on a server: `on` (default) or `off`.",
+		target: func(c *config) any { return &c.engine.Defaulting }},
+	{name: "non_idempotent", faces: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
+		help:   "What to do about policies that would change their own output again: `fail`, `warn` (default), or `skip` the check.",
+		target: func(c *config) any { return &c.engine.NonIdempotent }},
+	{name: "values", faces: inDataSource | inFunctions,
+		help:   "What Kyverno's rules cannot know without a cluster, as in the Values file of its own command. " + yamlStrings,
+		target: func(c *config) any { return &c.values }},
+	{name: "user_info", faces: inDataSource | inFunctions,
+		help:   "User and roles, as in the UserInfo file of Kyverno's command; `request.user` wins over it. " + yamlStrings,
+		target: func(c *config) any { return &c.userInfo }},
+	{name: "outputs", faces: inDataSource, values: []string{"yaml"},
+		help:   "Outputs to make besides those that are always there: `yaml`.",
+		target: func(c *config) any { return &c.outputs }},
+}
+
+// groups describe the objects that hold options.
+var groups = map[string]string{
+	"request":      "The request that brings the objects to the cluster.",
+	"request.user": "The user who makes the request, as `request.userInfo` says in policies.",
+}
+
+// inputs is the schema of the options below a prefix, which is empty or ends in ".".
+func inputs(prefix string) map[string]schema.Attribute {
+	attributes := map[string]schema.Attribute{}
+	for i := range options {
+		o := &options[i]
+		rest, ok := strings.CutPrefix(o.name, prefix)
+		if !ok || o.faces&inDataSource == 0 {
+			continue
+		}
+		name, _, nested := strings.Cut(rest, ".")
+		if nested {
+			attributes[name] = schema.SingleNestedAttribute{
+				Optional: true, MarkdownDescription: groups[prefix+name], Attributes: inputs(prefix + name + "."),
+			}
+			continue
+		}
+		attributes[name] = o.attribute()
+	}
+	return attributes
+}
+
+func (o *option) attribute() schema.Attribute {
+	switch o.target(new(config)).(type) {
+	case *string:
+		return schema.StringAttribute{Optional: true, MarkdownDescription: o.help}
+	case *bool:
+		return schema.BoolAttribute{Optional: true, MarkdownDescription: o.help}
+	case *map[string][]string:
+		return schema.MapAttribute{Optional: true, MarkdownDescription: o.help, ElementType: types.ListType{ElemType: types.StringType}}
+	}
+	return schema.ListAttribute{Optional: true, MarkdownDescription: o.help, ElementType: types.StringType, Sensitive: o.sensitive}
+}

@@ -1,0 +1,73 @@
+// Package tfprovider is preadmit as a provider of Terraform and OpenTofu: the data
+// source preadmit_manifests and the functions mutate, mutate_all, split and explain. It
+// turns configuration into engine.Options, and an engine.Outcome into state, results
+// and diagnostics. It needs no configuration, no cluster and no network.
+//
+// Laws:
+//
+//	the results are those of the command line, byte by byte
+//	the same arguments give the same result, at plan and at apply; functions read no files
+//	what is known of a map at plan stays as it is when the rest becomes known
+//	what is in a Secret, or was given as sensitive, is in sensitive attributes only
+//
+// The files in order: provider.go, options.go (the table of options), config.go (from
+// configuration to options), files.go (paths to files), cache.go (compiled policies),
+// admit.go (the run), messages.go (diagnostics for people), data_manifests.go (the data
+// source), function.go (what functions share), function_mutate.go,
+// function_mutate_all.go, function_split.go, function_explain.go.
+package tfprovider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+)
+
+var _ provider.ProviderWithFunctions = (*preadmit)(nil)
+
+// preadmit is the provider. Its one state is the cache.
+type preadmit struct {
+	version string
+	sets    *cache
+}
+
+// New returns what makes providers of a version.
+func New(version string) func() provider.Provider {
+	return func() provider.Provider { return &preadmit{version: version, sets: newCache(cacheSize)} }
+}
+
+func (p *preadmit) Metadata(_ context.Context, _ provider.MetadataRequest, response *provider.MetadataResponse) {
+	response.TypeName, response.Version = "preadmit", p.version
+}
+
+// Schema is empty: functions do not see the configuration of their provider.
+func (p *preadmit) Schema(_ context.Context, _ provider.SchemaRequest, response *provider.SchemaResponse) {
+	response.Schema = schema.Schema{
+		MarkdownDescription: "Runs the mutating policies of a Kubernetes cluster on manifests at plan time, as the API server would. " +
+			"It needs no configuration, no cluster and no network.",
+	}
+}
+
+func (p *preadmit) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {
+}
+
+func (p *preadmit) Resources(context.Context) []func() resource.Resource { return nil }
+
+func (p *preadmit) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{
+		func() datasource.DataSource { return &manifestsDataSource{p.sets} },
+	}
+}
+
+func (p *preadmit) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{
+		func() function.Function { return &mutateFunction{p.sets} },
+		func() function.Function { return &mutateAllFunction{p.sets} },
+		func() function.Function { return &splitFunction{p.sets} },
+		func() function.Function { return &explainFunction{p.sets} },
+	}
+}

@@ -1,0 +1,126 @@
+// Command standin stands in for the providers that the examples use with ours: it has
+// the attributes that the examples set, and does nothing. Which provider it is follows
+// from the name of its binary. As "echo" it has a data source that copies strings, which
+// is what any data source costs.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	dataschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+var (
+	text = schema.StringAttribute{Required: true}
+
+	resources = map[string]map[string]schema.Attribute{
+		"kubernetes_manifest": {"manifest": schema.DynamicAttribute{Required: true}},
+		"kubectl_manifest":    {"yaml_body": schema.StringAttribute{Required: true, Sensitive: true}},
+		"local_file":          {"filename": text, "content": text},
+	}
+	dataSources = map[string]map[string]dataschema.Attribute{
+		"helm_template": {
+			"name": dataschema.StringAttribute{Required: true}, "namespace": dataschema.StringAttribute{Optional: true},
+			"chart": dataschema.StringAttribute{Required: true}, "manifest": dataschema.StringAttribute{Computed: true},
+		},
+		"echo_manifests": {
+			"manifests": dataschema.ListAttribute{Required: true, ElementType: types.StringType},
+			"results":   dataschema.ListAttribute{Computed: true, ElementType: types.StringType},
+		},
+	}
+)
+
+func main() {
+	name := strings.TrimPrefix(filepath.Base(os.Args[0]), "terraform-provider-")
+	err := providerserver.Serve(context.Background(), func() provider.Provider { return &standIn{name} }, providerserver.ServeOpts{
+		Address: "registry.terraform.io/example/" + name,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+type standIn struct{ name string }
+
+func (p *standIn) Metadata(_ context.Context, _ provider.MetadataRequest, response *provider.MetadataResponse) {
+	response.TypeName = p.name
+}
+
+func (p *standIn) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse) {}
+
+func (p *standIn) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {
+}
+
+func (p *standIn) Resources(context.Context) []func() resource.Resource {
+	var found []func() resource.Resource
+	for name := range resources {
+		if strings.HasPrefix(name, p.name+"_") {
+			found = append(found, func() resource.Resource { return &standInResource{name} })
+		}
+	}
+	return found
+}
+
+func (p *standIn) DataSources(context.Context) []func() datasource.DataSource {
+	var found []func() datasource.DataSource
+	for name := range dataSources {
+		if strings.HasPrefix(name, p.name+"_") {
+			found = append(found, func() datasource.DataSource { return &standInData{name} })
+		}
+	}
+	return found
+}
+
+type standInResource struct{ name string }
+
+func (r *standInResource) Metadata(_ context.Context, _ resource.MetadataRequest, response *resource.MetadataResponse) {
+	response.TypeName = r.name
+}
+
+func (r *standInResource) Schema(_ context.Context, _ resource.SchemaRequest, response *resource.SchemaResponse) {
+	response.Schema = schema.Schema{Attributes: resources[r.name]}
+}
+
+func (r *standInResource) Create(_ context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
+	response.State.Raw = request.Plan.Raw
+}
+
+func (r *standInResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
+
+func (r *standInResource) Update(_ context.Context, request resource.UpdateRequest, response *resource.UpdateResponse) {
+	response.State.Raw = request.Plan.Raw
+}
+
+func (r *standInResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+
+type standInData struct{ name string }
+
+func (d *standInData) Metadata(_ context.Context, _ datasource.MetadataRequest, response *datasource.MetadataResponse) {
+	response.TypeName = d.name
+}
+
+func (d *standInData) Schema(_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse) {
+	response.Schema = dataschema.Schema{Attributes: dataSources[d.name]}
+}
+
+// Read copies manifests to results.
+func (d *standInData) Read(ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse) {
+	response.State.Raw = request.Config.Raw
+	if d.name != "echo_manifests" {
+		return
+	}
+	var manifests types.List
+	response.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("manifests"), &manifests)...)
+	response.Diagnostics.Append(response.State.SetAttribute(ctx, path.Root("results"), manifests)...)
+}
