@@ -18,7 +18,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	f := &files{process: p, checking: true}
 	var manifests []*manifest.Stream
 	if len(given.operands) > 0 {
-		manifests = f.stream(given.operands, c.allowEmpty)
+		manifests = f.stream(given.operands, &c)
 	}
 	a := p.admit(ctx, &c, f, manifests, nil)
 	findings := maskOf(&c, a).Diagnostics(a.diagnostics)

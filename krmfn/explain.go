@@ -24,7 +24,7 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r := &reported{}
 	given.apply(&r.config)
 	f := &files{process: p}
-	manifests := f.stream(given.operands, r.config.allowEmpty)
+	manifests := f.stream(given.operands, &r.config)
 	r.run = p.admit(ctx, &r.config, f, manifests, nil)
 	r.mask = maskOf(&r.config, r.run)
 	r.report = report.New(r.run.outcome, manifests, r.run.policies, r.mask)
