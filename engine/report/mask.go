@@ -212,6 +212,9 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	kind := from.Document.Kind()
 	secret := kind == gvk.Kind{Version: "v1", Kind: "Secret"}
 	to := Manifest{ID: m.Text(from.ID), At: from.Document.At(nil)}
+	if to.ID == "" { // a plain document
+		to.ID = to.At.String()
+	}
 	step := func(c engine.Change) Step {
 		old, value := m.pair(secret, c.Path, c.Old, c.New)
 		return Step{
