@@ -53,7 +53,7 @@ type Options struct {
 	Values, UserInfo []*manifest.Stream
 	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
 	// has no influence on anything else.
-	Now func() time.Time
+	Now func() time.Time `json:"-"`
 }
 
 // OpenAPIDocument is an OpenAPI document and the name of its file.
