@@ -362,7 +362,11 @@ func (r *run) deny(t *target, f policy.Failure) {
 			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
 		return
 	}
-	d := source.Errorf(f.At, "denied", "%v", f.Err)
+	text := t.discreet(f.Err.Error())
+	if text != f.Err.Error() {
+		text = f.ID.String() + " denied it; " + text
+	}
+	d := source.Errorf(f.At, "denied", "%s", r.hide(text))
 	d.Subject = t.ID
 	r.outcome.Denied = true
 	r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)

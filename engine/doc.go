@@ -17,7 +17,8 @@
 // once, context before what needs it), trees.go (mutation trees), admit.go (the passes
 // over one manifest), follow.go (what they lead to on others), stats.go (Stat), write.go
 // (from the mutated view back to the manifest), attribute.go (which changes led to which
-// edit), replay.go (the policies on their own output), check.go (Check: mistakes and
-// conflicts of policies), view.go (View: what policies see, and no more), outcome.go
-// (Outcome), convert.go (policies in other forms).
+// edit), replay.go (the policies on their own output), secrets.go (what messages
+// must not show), check.go (Check: mistakes and conflicts of policies), view.go (View:
+// what policies see, and no more), outcome.go (Outcome), convert.go (policies in other
+// forms).
 package engine

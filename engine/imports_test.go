@@ -17,7 +17,7 @@ const module = "github.com/preadmit/preadmit"
 // each other, and faces do not either.
 var ladder = [][]string{
 	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard"},
-	{"engine/manifest", "engine/schema"},
+	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
 	{"engine/celenv"},
 	{"engine/policy"},

@@ -182,6 +182,9 @@ data: {C: c}
 		t.Errorf("got\n%s", got)
 	}
 	pod, trigger := outcome.Manifests[0], outcome.Manifests[1]
+	if !pod.Consulted {
+		t.Error("other manifests had no part in what became of the pod")
+	}
 	last := pod.Changes[len(pod.Changes)-1]
 	if got, want := last.By.String(), "policy p, rule collect, foreach[0] element 0, triggered by ConfigMap from-a"; got != want || last.Pass != 0 {
 		t.Errorf("the last change is by %q in pass %d", got, last.Pass)
@@ -217,5 +220,28 @@ func TestUpdate(t *testing.T) {
 	}
 	if got := fmt.Sprint(labels); got != "[map[operation:UPDATE was:busybox] map[was:busybox]]" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestConsulted has rules that look at other objects, and one that does not.
+func TestConsulted(t *testing.T) {
+	patch := "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ x }}\"}}}}"
+	for name, c := range map[string]struct {
+		policies string
+		want     bool
+	}{
+		"variable":  {clusterPolicy("p", "context: [{name: x, variable: {value: a}}]\n    "+patch), false},
+		"configMap": {clusterPolicy("p", "context: [{name: x, configMap: {name: c}}]\n    "+strings.Replace(patch, "{{ x }}", "{{ x.data.a }}", 1)), true},
+		"namespace": {strings.Replace(clusterPolicy("p", patch), "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}", 1), true},
+	} {
+		set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{})
+		if set == nil {
+			t.Fatal(diagnostics)
+		}
+		manifests := webPod + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
+		outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", manifests)}, nil)
+		if outcome.Failed() || outcome.Manifests[0].Consulted != c.want {
+			t.Errorf("%s: %v %v", name, outcome.Manifests[0].Consulted, outcome.Diagnostics)
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/schema"
-	"github.com/preadmit/preadmit/engine/source"
 )
 
 // liveLabel is on everything that the test creates in a cluster; caseLabel is on the
@@ -379,15 +378,9 @@ func (m *liveManifest) check(t *testing.T, c *liveCluster) (problem string) {
 func (m *liveManifest) compare(got liveAnswer) string {
 	switch {
 	case m.outcome.Failed():
-		var denial string
-		for _, d := range m.outcome.Diagnostics {
-			if d.Severity == source.Error {
-				denial = d.Message
-				break
-			}
-		}
-		if got.code < 300 || m.outcome.Denied && inOrder(got.message) != inOrder(denial) {
-			return fmt.Sprintf("we say %q, the server with the policies %s", denial, got)
+		ours := refusals(m.outcome)
+		if got.code < 300 || m.outcome.Denied && !refusedWith(ours, got.message) {
+			return fmt.Sprintf("we say %q, the server with the policies %s", ours, got)
 		}
 	case got.code != m.want.code || got.code >= 300 && got.message != m.want.message:
 		return fmt.Sprintf("given our output the server says %s, with the policies %s", m.want, got)

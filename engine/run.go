@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -23,6 +24,10 @@ type run struct {
 	snapshot *snapshot.Snapshot
 	targets  []*target
 	outcome  Outcome
+	// local are documents for tools, which give context.
+	local []*manifest.Document
+	// secrets hides the values of the Secrets of the input; nil until it is needed.
+	secrets *secret.Mask
 	// warned are the texts of the warnings given, each once.
 	warned map[string]bool
 	stack  []*target
@@ -103,7 +108,7 @@ func (r *run) prepare(docs sorted) {
 		r.report(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
-	r.targets = docs.targets
+	r.targets, r.local = docs.targets, docs.local
 	if r.settings.Plain || r.outcome.Invalid {
 		return
 	}
@@ -212,9 +217,11 @@ func (r *run) edit() {
 	}
 }
 
-// report adds diagnostics, warnings about the same thing with the same text once.
+// report adds diagnostics, warnings about the same thing with the same text once. None
+// shows a value of a Secret.
 func (r *run) report(diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
+		d.Message = r.hide(d.Message)
 		if d.Severity == source.Error {
 			r.outcome.Invalid = true
 		} else if r.warned[d.Code+d.Subject+d.Message] {
@@ -227,7 +234,7 @@ func (r *run) report(diagnostics ...source.Diagnostic) {
 
 // about reports a diagnostic about a target.
 func (r *run) about(t *target, d source.Diagnostic) {
-	d.Subject = t.ID
+	d.Subject, d.Message = t.ID, t.discreet(d.Message)
 	r.report(d)
 }
 

@@ -10,7 +10,7 @@
 //
 // The files in order: jmespath.go (Expression, Env), value.go (values in and out),
 // call.go (arguments), strings.go, objects.go, arithmetic.go, clock.go, crypto.go and
-// image.go (the functions).
+// image.go (the functions), compare.go (quantities and versions for others).
 package jmespath
 
 import (
@@ -26,7 +26,12 @@ import (
 const maxExpression = 16 << 10
 
 // Expression is a compiled expression. It is safe for concurrent use.
-type Expression struct{ path *jmespath.JMESPath }
+type Expression struct {
+	path *jmespath.JMESPath
+	// written is the expression without the order that orderProjections gives it; nil
+	// if that is none.
+	written *jmespath.JMESPath
+}
 
 // SyntaxError says where an expression is not JMESPath.
 type SyntaxError struct {
@@ -46,7 +51,11 @@ func Compile(expression string) (*Expression, error) {
 	ordered, offsets := orderProjections(expression)
 	path, err := jmespath.Compile(ordered)
 	if err == nil {
-		return &Expression{path}, nil
+		compiled := &Expression{path: path}
+		if ordered != expression {
+			compiled.written, err = jmespath.Compile(expression)
+		}
+		return compiled, err
 	}
 	var syntax jmespath.SyntaxError
 	if errors.As(err, &syntax) {
@@ -156,6 +165,11 @@ func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 		}
 	}()
 	found, err := expression.path.Search(data, jmespath.WithFunctionCaller(e.caller))
+	var missing jmespath.NotFoundError
+	if errors.As(err, &missing) && expression.written != nil {
+		// The values of what is missing are null, which is for the library to say.
+		found, err = expression.written.Search(data, jmespath.WithFunctionCaller(e.caller))
+	}
 	if err != nil {
 		return nil, explain(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const fuzzedPod = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web, list: '["a"]'}, annotations: {which: app}},
- spec: {containers: [{name: a, image: "nginx:latest", env: [{name: A, value: b}], ports: [{containerPort: 80}]}, {name: b, image: "x/y@sha256:1"}], tolerations: [{key: k}], priority: 7}}`
+ spec: {containers: [{name: a, image: "nginx:latest", env: [{name: A, value: b}], ports: [{containerPort: 80}]}, {name: b, image: "x/y@sha256:128c6e3534b842a2eec139999b8ce8aa9a2af9907e2b9269550809d18cd832a3"}], tolerations: [{key: k}], priority: 7}}`
 
 // FuzzPolicies runs whatever compiles on a pod, twice: rules do not modify the object
 // that they are given, and do the same every time.

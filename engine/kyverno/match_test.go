@@ -14,7 +14,7 @@ import (
 
 // evaluationOf evaluates a request for an object in namespace shop, whose labels are
 // tier: web.
-func evaluationOf(t *testing.T, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
+func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
 	t.Helper()
 	shot := &snapshot.Snapshot{}
 	shot.Put(namespaceKind, "", "shop", func() (map[string]any, error) {

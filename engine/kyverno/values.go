@@ -64,7 +64,7 @@ func (v *values) read(r *reader) {
 func (v *values) variables(r *rule, object string) []variable {
 	sets := []map[string]any{v.global}
 	for _, n := range v.policies {
-		if n.at("name").text() != r.name && n.at("name").text() != r.key() && n.at("name").text() != r.definition.name {
+		if !r.definition.isNamed(n.at("name").text()) {
 			continue
 		}
 		for _, item := range n.at("resources").items() {
@@ -100,6 +100,9 @@ func (v *values) operation(r *rule, object, operation string) string {
 	return operation
 }
 
+// isNamed reports whether a name is that of the policy.
+func (d *definition) isNamed(name string) bool { return name == d.name || name == d.key() }
+
 // isNamed reports whether a name is that of the rule, or of the one that it was
 // generated from.
 func (r *rule) isNamed(name string) bool {
@@ -110,7 +113,7 @@ func (r *rule) isNamed(name string) bool {
 func (v *values) foreach(r *rule, index int) []variable {
 	var found []variable
 	for _, n := range v.policies {
-		if n.at("name").text() != r.definition.name && n.at("name").text() != r.key() {
+		if !r.definition.isNamed(n.at("name").text()) {
 			continue
 		}
 		for _, item := range n.at("rules").items() {

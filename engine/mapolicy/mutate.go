@@ -14,6 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/jsonpatch"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Conditions implements policy.Invocation. All conditions are evaluated; the first
@@ -29,12 +30,16 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	budget := celenv.ConditionsBudget
 	var notApplied *policy.NotApplied
 	var errs []string
+	var failed source.Position // the first that fails
 	for n, c := range i.conditions {
 		ok, err := activation.Bool(c.program, &budget)
 		switch {
 		case errors.Is(err, celenv.ErrBudget):
-			return i.conditionsFailed(err)
+			return i.conditionsFailed(err, c.at)
 		case err != nil:
+			if len(errs) == 0 {
+				failed = c.at
+			}
 			if !slices.Contains(errs, err.Error()) {
 				errs = append(errs, err.Error())
 			}
@@ -46,9 +51,9 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	case notApplied != nil || len(errs) == 0:
 		return notApplied, nil
 	case len(errs) == 1:
-		return i.conditionsFailed(errors.New(errs[0]))
+		return i.conditionsFailed(errors.New(errs[0]), failed)
 	default:
-		return i.conditionsFailed(errors.New("[" + strings.Join(errs, ", ") + "]"))
+		return i.conditionsFailed(errors.New("["+strings.Join(errs, ", ")+"]"), failed)
 	}
 }
 
@@ -63,11 +68,12 @@ func (c falseCondition) String() string {
 	return fmt.Sprintf("matchConditions[%d] %q is false", c.index, c.name)
 }
 
-func (i *invocation) conditionsFailed(err error) (*policy.NotApplied, *policy.Failure) {
+func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
 	if i.ignore {
-		return &policy.NotApplied{ID: i.id, At: i.at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error())}, nil
+		return &policy.NotApplied{ID: i.id, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error())}, nil
 	}
 	failure := i.Deny(err)
+	failure.At = at
 	return nil, &failure
 }
 

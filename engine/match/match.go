@@ -176,6 +176,9 @@ const namespaceName = "kubernetes.io/metadata.name"
 // without a namespace meet everything; those for a Namespace have its labels with
 // them.
 func (m *Resources) unmetByNamespace(r *Request) (*labels.Requirement, error) {
+	if len(m.namespaces.requirements) == 0 {
+		return nil, nil
+	}
 	if r.Kind.Resource == "namespaces" && r.Subresource == "" && (r.Operation == "CREATE" || r.Operation == "UPDATE") {
 		return m.namespaces.unmet(labelsOf(r.Object)), nil
 	}

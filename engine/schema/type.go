@@ -1,11 +1,6 @@
 package schema
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/preadmit/preadmit/engine/change"
-)
+import "github.com/preadmit/preadmit/engine/change"
 
 // Scalar is the kind of value that a type without fields or items has.
 type Scalar uint8
@@ -98,11 +93,18 @@ func (t *Type) Declared(name string) *Field {
 	if t == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(t.Fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
-	if !ok {
+	low, high := 0, len(t.Fields) // package slices would copy every field that it looks at
+	for low < high {
+		if middle := (low + high) / 2; t.Fields[middle].Name < name {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(t.Fields) || t.Fields[low].Name != name {
 		return nil
 	}
-	return &t.Fields[i]
+	return &t.Fields[low]
 }
 
 // FieldType returns the type of the value under name in a struct or a map; nil if
