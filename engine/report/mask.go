@@ -1,30 +1,22 @@
 package report
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Masked stands for a value that is not shown.
-const Masked = "*****"
-
-// shortest is how long a value of a Secret must be, in bytes, to be recognised outside
-// of Secrets.
-const shortest = 6
-
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Mask hides the values of Secrets. The nil Mask hides nothing.
-type Mask struct{ values []string }
+// Mask hides the values of Secrets in reports. The nil Mask hides nothing.
+type Mask struct{ secrets secret.Mask }
 
 // NewMask makes a mask of the values of all Secrets in streams.
 func NewMask(streams []*manifest.Stream) *Mask {
@@ -40,7 +32,7 @@ func (m *Mask) Add(streams ...*manifest.Stream) {
 	}
 	for _, s := range streams {
 		for _, d := range s.Documents() {
-			m.learn(d.Object())
+			m.secrets.Learn(d.Object())
 		}
 	}
 }
@@ -51,11 +43,11 @@ func (m *Mask) Learn(outcome *engine.Outcome) {
 		return
 	}
 	for _, x := range outcome.Manifests {
-		m.learn(x.Before)
-		m.learn(x.After)
-		if isSecret(x.Document.Object()) {
+		m.secrets.Learn(x.Before)
+		m.secrets.Learn(x.After)
+		if secret.Is(x.Document.Object()) {
 			for _, c := range x.All() {
-				m.learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": collect(c.Path, c.Old), "stringData": collect(c.Path, c.New)})
+				m.secrets.Learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": collect(c.Path, c.Old), "stringData": collect(c.Path, c.New)})
 			}
 		}
 	}
@@ -69,74 +61,22 @@ func collect(path change.Path, value any) any {
 	return value
 }
 
-func isSecret(object map[string]any) bool {
-	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
-}
-
-func (m *Mask) learn(object map[string]any) {
-	if !isSecret(object) {
-		return
-	}
-	for _, field := range []string{"data", "stringData"} {
-		values, _ := object[field].(map[string]any)
-		for _, value := range values {
-			if value == nil {
-				continue
-			}
-			text := fmt.Sprint(value)
-			m.add(text)
-			compact := strings.Join(strings.Fields(text), "")
-			if decoded, err := base64.StdEncoding.DecodeString(compact); err == nil {
-				m.add(compact)
-				m.add(string(decoded))
-			}
-			if field == "stringData" {
-				m.add(base64.StdEncoding.EncodeToString([]byte(text)))
-			}
-		}
-	}
-	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
-	m.values = slices.Compact(m.values)
-}
-
-// add notes a value, also as it stands where it was quoted or broken into lines.
-func (m *Mask) add(value string) {
-	forms := []string{value, strings.TrimSpace(value)}
-	if quoted := manifest.JSON(value); len(quoted) > 2 {
-		forms = append(forms, string(quoted[1:len(quoted)-1]))
-	}
-	for line := range strings.Lines(value) {
-		if line = strings.TrimSpace(line); line != value {
-			forms = append(forms, line)
-		}
-	}
-	for _, form := range forms {
-		if len(form) >= shortest && !slices.Contains(m.values, form) {
-			m.values = append(m.values, form)
-		}
-	}
-}
-
 // Text hides the values in a text.
 func (m *Mask) Text(text string) string {
 	if m == nil {
 		return text
 	}
-	for _, value := range m.values {
-		text = strings.ReplaceAll(text, value, Masked)
-	}
-	return text
+	return m.secrets.Text(text)
 }
 
 // holds reports whether a scalar contains a value.
 func (m *Mask) holds(scalar any) bool {
-	text := fmt.Sprint(scalar)
-	return slices.ContainsFunc(m.values, func(value string) bool { return strings.Contains(text, value) })
+	return m.secrets.Holds(fmt.Sprint(scalar))
 }
 
 // value hides the values in the value at a path of an object, wholly if it is data of a
 // Secret. Where other, its counterpart, differs, the mask has a suffix.
-func (m *Mask) value(secret bool, path change.Path, value, other any, suffix string) any {
+func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix string) any {
 	if m == nil {
 		return value
 	}
@@ -147,7 +87,7 @@ func (m *Mask) value(secret bool, path change.Path, value, other any, suffix str
 		masked := make(map[string]any, len(v))
 		otherMap, _ := other.(map[string]any)
 		for key, item := range v {
-			masked[m.Text(key)] = m.value(secret, path.Key(key), item, otherMap[key], suffix)
+			masked[m.Text(key)] = m.value(isSecret, path.Key(key), item, otherMap[key], suffix)
 		}
 		return masked
 	case []any:
@@ -158,15 +98,15 @@ func (m *Mask) value(secret bool, path change.Path, value, other any, suffix str
 			if i < len(otherList) {
 				counterpart = otherList[i]
 			}
-			masked[i] = m.value(secret, path.Index(i), item, counterpart, suffix)
+			masked[i] = m.value(isSecret, path.Index(i), item, counterpart, suffix)
 		}
 		return masked
 	}
-	if secret && isData(path) || m.holds(value) {
+	if isSecret && isData(path) || m.holds(value) {
 		if suffix != "" && other != nil && !change.Equal(value, other) {
-			return Masked + suffix
+			return secret.Masked + suffix
 		}
-		return Masked
+		return secret.Masked
 	}
 	return value
 }
@@ -199,9 +139,9 @@ func (m *Mask) text(name, text string, other *string, suffix string) string {
 		if len(counterparts) == len(read.Documents()) {
 			counterpart = counterparts[i].Object()
 		}
-		masked := m.value(isSecret(object), nil, object, counterpart, suffix).(map[string]any)
+		masked := m.value(secret.Is(object), nil, object, counterpart, suffix).(map[string]any)
 		if err := d.Set(masked, nil); err != nil {
-			return Masked + "\n"
+			return secret.Masked + "\n"
 		}
 	}
 	return m.Text(string(read.Bytes()))
@@ -210,13 +150,13 @@ func (m *Mask) text(name, text string, other *string, suffix string) string {
 // manifest hides the values in what became of a manifest.
 func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	kind := from.Document.Kind()
-	secret := kind == gvk.Kind{Version: "v1", Kind: "Secret"}
+	isSecret := kind == gvk.Kind{Version: "v1", Kind: "Secret"}
 	to := Manifest{ID: m.Text(from.ID), At: from.Document.At(nil)}
 	if to.ID == "" { // a plain document
 		to.ID = to.At.String()
 	}
 	step := func(c engine.Change) Step {
-		old, value := m.pair(secret, c.Path, c.Old, c.New)
+		old, value := m.pair(isSecret, c.Path, c.Old, c.New)
 		return Step{
 			Fate: c.Fate, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.Text(c.By.Param), Rule: c.By.Rule, At: c.At, Pass: c.Pass,
 			Op: c.Op, Path: m.Text(c.Path.String()), Old: old, New: value,
@@ -224,7 +164,7 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	}
 	all := from.All()
 	for _, e := range from.Edits {
-		old, value := m.pair(secret, e.Path, e.Old, e.New)
+		old, value := m.pair(isSecret, e.Path, e.Old, e.New)
 		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source), source: e.Source, result: e.Result}
 		for _, i := range e.Causes {
 			edit.Causes = append(edit.Causes, step(all[i]))
@@ -242,8 +182,8 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	return to
 }
 
-func (m *Mask) pair(secret bool, path change.Path, old, value any) (any, any) {
-	return m.value(secret, path, old, value, " (before)"), m.value(secret, path, value, old, " (after)")
+func (m *Mask) pair(isSecret bool, path change.Path, old, value any) (any, any) {
+	return m.value(isSecret, path, old, value, " (before)"), m.value(isSecret, path, value, old, " (after)")
 }
 
 func (m *Mask) notApplied(n policy.NotApplied) NotApplied {
