@@ -39,6 +39,10 @@ func (r *run) admit(t *target) {
 	}
 	r.settle(t)
 	r.replay(t)
+	if r.checking {
+		r.checkFights(t)
+		r.checkOrders(t, pass.planned)
+	}
 }
 
 // covered reports whether any policy may be about the request. Most manifests are
@@ -50,7 +54,9 @@ func (a *admitting) covered() bool {
 		}
 	}
 	for _, program := range a.programs {
-		a.notApplied(program.Plan(a.request).NotApplied...)
+		reasons := program.Plan(a.request).NotApplied
+		a.skip(reasons...)
+		a.notApplied(reasons...)
 	}
 	return false
 }
@@ -140,6 +146,10 @@ type admitting struct {
 	// reinvoke are those that run in the second pass.
 	invoked, reinvoke map[policy.ID]bool
 	dirty             bool
+	// planned are the invocations of the first pass that may run in any order.
+	planned []policy.ID
+	// order has them run in another order than that of their names.
+	order []policy.ID
 	// output is the object as a webhook last left it.
 	output map[string]any
 	// stable is an object that defaulting leaves as it is.
@@ -167,8 +177,10 @@ func (a *admitting) onePass(program policy.Program) bool {
 	plan := program.Plan(a.request)
 	a.failures = plan.Failures
 	if a.pass == 1 {
+		a.skip(plan.NotApplied...)
 		a.notApplied(plan.NotApplied...)
 	}
+	a.arrange(program, plan.Invocations)
 	if plan.Webhook {
 		if a.pass == 2 && (a.output == nil || change.Equal(a.output, a.request.Object)) {
 			return true
@@ -210,17 +222,22 @@ func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated 
 		a.failures = append(a.failures, *failure)
 		return false, nil
 	case notApplied != nil:
+		a.skip(*notApplied)
 		a.notApplied(*notApplied)
 		return false, nil
 	case a.pass == 2 && !webhook && !a.reinvoke[invocation.ID()]:
 		return false, nil
 	}
 	before := a.request.Object
+	start := a.now()
 	for step := range invocation.Steps(a.request) {
+		took := a.now().Sub(start)
 		failure := step.Failure
 		if failure == nil {
 			failure = a.take(invocation, step, webhook)
 		}
+		a.count(step, failure != nil, took)
+		start = a.now()
 		switch {
 		case failure == nil:
 			mutated = mutated || !webhook || step.Object != nil

@@ -133,6 +133,9 @@ func runRecorded(t *testing.T, dir string) []string {
 			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
 			p := compareAnswer(t, set, filepath.Join(dir, "server", name), answer.Result, answer.Message, outcome)
 			if p == "" && !outcome.Failed() {
+				p = explained(stream, outcome)
+			}
+			if p == "" && !outcome.Failed() {
 				p = staysTheSame(set, stream, outcome)
 			}
 			if p != "" {
@@ -286,6 +289,29 @@ func closesLoop(set *Set, m *Manifest) string {
 	}
 	if difference := effect(view, m.After); difference != "" {
 		return "the view of the output is not the mutated view\n" + difference
+	}
+	return ""
+}
+
+// explained reports edits without a cause, and edits that do not lead from the manifest
+// to the output.
+func explained(stream *manifest.Stream, outcome *Outcome) string {
+	output, diagnostics := manifest.Read("output", stream.Bytes())
+	if len(diagnostics) > 0 {
+		return fmt.Sprint(diagnostics)
+	}
+	m := outcome.Manifests[0]
+	folded := m.Document.Object()
+	for _, e := range m.Edits {
+		if len(e.Causes) == 0 {
+			return fmt.Sprintf("nothing caused %s", e.Change)
+		}
+		if err := change.Apply(folded, []change.Change{e.Change}); err != nil {
+			return err.Error()
+		}
+	}
+	if want := output.Documents()[0].Object(); string(manifest.JSON(folded)) != string(manifest.JSON(want)) {
+		return "the edits do not lead to the output: " + effect(folded, want)
 	}
 	return ""
 }

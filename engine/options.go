@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/kyverno"
@@ -50,6 +51,9 @@ type Options struct {
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.
 	Values, UserInfo []*manifest.Stream
+	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
+	// has no influence on anything else.
+	Now func() time.Time `json:"-"`
 }
 
 // OpenAPIDocument is an OpenAPI document and the name of its file.

@@ -17,6 +17,8 @@ type Outcome struct {
 	// Denied says that a policy denied a manifest, as a server would; Invalid that
 	// the input is bad. Either means that there is no output.
 	Denied, Invalid bool
+	// Stats count what policies, bindings and rules did, sorted by their names.
+	Stats []Stat
 }
 
 // Failed reports whether there is no output.
@@ -41,8 +43,15 @@ type Manifest struct {
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
 	// them.
-	Changes    []Change
+	Changes []Change
+	// Edits are what the changes of Tree and these come to in the manifest.
+	Edits      []Edit
 	NotApplied []policy.NotApplied
+}
+
+// All are all changes in order: those of Tree, then Changes.
+func (m *Manifest) All() []Change {
+	return append(m.Tree[:len(m.Tree):len(m.Tree)], m.Changes...)
 }
 
 // Change is one change and who made it.

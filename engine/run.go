@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/snapshot"
@@ -30,6 +31,9 @@ type run struct {
 	// warned are the texts of the warnings given, each once.
 	warned map[string]bool
 	stack  []*target
+	// checking says that mistakes and conflicts of policies are looked for.
+	checking bool
+	stats    map[policy.ID]*Stat
 }
 
 // target is a manifest to run policies on. Each is run once, when its turn comes or
@@ -55,11 +59,19 @@ const (
 // Their documents are edited in place if the Outcome did not fail. observe is told
 // after every manifest how many are done; it may be nil.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
-	r := &run{
+	return s.newRun(ctx).all(manifests, observe)
+}
+
+func (s *Set) newRun(ctx context.Context) *run {
+	return &run{
 		Set: s, ctx: ctx, compiled: s.compiled, schemas: s.schemas.Clone(),
-		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{},
+		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{}, stats: map[policy.ID]*Stat{},
 	}
-	r.prepare(s.sortDocuments(manifests))
+}
+
+// all runs everything.
+func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
+	r.prepare(r.sortDocuments(manifests))
 	if !r.outcome.Invalid {
 		for i, t := range r.targets {
 			r.finish(t)
@@ -68,7 +80,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	if !r.outcome.Failed() {
@@ -78,6 +90,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe fun
 		r.edit()
 	}
 	source.Sort(r.outcome.Diagnostics)
+	r.outcome.Stats = r.allStats()
 	return &r.outcome
 }
 
@@ -196,6 +209,7 @@ func (r *run) edit() {
 		if len(t.Tree) == 0 && change.Equal(t.edited, t.raw) {
 			continue
 		}
+		t.attribute()
 		manifest.RestoreClientAnnotations(t.edited, t.hidden)
 		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
 			r.internal(t, "the result cannot be written into the manifest: %v", err)

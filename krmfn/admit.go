@@ -1,11 +1,13 @@
 package krmfn
 
 import (
+	"bytes"
 	"context"
-	"time"
+	"os"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -14,6 +16,8 @@ type admission struct {
 	// outcome is nil if the run never began.
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
+	// policies are the streams that policies were given in, inputs all that was read.
+	policies, inputs []*manifest.Stream
 }
 
 // status is the exit status.
@@ -48,6 +52,10 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	c.engine.Values = append(f.set().manifests(c.values.paths), c.values.inline...)
 	c.engine.UserInfo = append(f.set().manifests(c.userInfo.paths), c.userInfo.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	a.policies = policies
+	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings, c.engine.Old} {
+		a.inputs = append(a.inputs, streams...)
+	}
 	a.add(f.diagnostics...)
 	if source.HasErrors(a.diagnostics) {
 		return a
@@ -59,23 +67,46 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
+	if c.stats || c.statsFile != "" {
+		c.engine.Now = p.Now
+	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)
 	if set == nil {
 		return a
 	}
-	p.run(ctx, set, manifests, a)
+	p.run(ctx, set, manifests, a, f.checking)
+	p.tellStats(c, a)
 	return a
 }
 
 // run runs a compiled set.
-func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission) {
+func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool) {
 	var observe func(done, total int)
 	if p.StderrIsTerminal {
-		progress := newProgress(p.Stderr, time.Now)
+		progress := newProgress(p.Stderr, p.Now)
 		defer progress.end()
 		observe = progress.observe
 	}
-	a.outcome = set.Run(ctx, manifests, observe)
+	if checking {
+		a.outcome = set.Check(ctx, manifests, observe)
+	} else {
+		a.outcome = set.Run(ctx, manifests, observe)
+	}
 	a.add(a.outcome.Diagnostics...)
+}
+
+// tellStats tells what policies did in numbers, as far as that is wanted.
+func (p *Process) tellStats(c *config, a *admission) {
+	if c.stats {
+		report.Stats(p.Stderr, a.outcome.Stats)
+	}
+	if c.statsFile == "" {
+		return
+	}
+	var b bytes.Buffer
+	report.Prometheus(&b, a.outcome.Stats)
+	if err := os.WriteFile(p.absolute(c.statsFile), b.Bytes(), 0o666); err != nil {
+		a.add(source.Errorf(source.Position{}, "path-unwritable", "%v", err))
+	}
 }

@@ -12,8 +12,9 @@
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
-// progress.go, render.go, view.go and fn.go (what prints manifests), convert.go,
-// results.go, help.go.
+// progress.go, render.go, view.go and fn.go (what prints manifests), explain.go (what
+// prints reports of a run), check.go, test.go and kyvernotest.go, convert.go, results.go,
+// help.go, completion.go.
 package krmfn
 
 import (
@@ -23,6 +24,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -38,7 +40,11 @@ type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// StdinIsTerminal and StderrIsTerminal say that a person is on the other end.
-	StdinIsTerminal, StderrIsTerminal bool
+	StdinIsTerminal, StdoutIsTerminal, StderrIsTerminal bool
+	// NoColor says that the user wants no colours, whatever the output is.
+	NoColor bool
+	// Now tells the time.
+	Now func() time.Time
 	// Build describes the program; it may be nil.
 	Build *debug.BuildInfo
 }
@@ -47,6 +53,7 @@ type Process struct {
 const (
 	exitDone    = 0
 	exitDenied  = 1
+	exitDiffers = 1 // of diff; of check and test: there are findings, or failures
 	exitInvalid = 2
 )
 
@@ -65,9 +72,14 @@ func commands() []command {
 	return []command{
 		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
 		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
+		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, who does it, and why others do not", ranFlags("explain"), (*Process).explain, explainHelp},
+		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", ranFlags("diff"), (*Process).diff, diffHelp},
+		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that get in each other's way", ranFlags("check"), (*Process).check, checkHelp},
+		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
 		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
 		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
+		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
 	}
 }

@@ -24,8 +24,10 @@ type file struct {
 // files reads what options and arguments name. Standard input is read once, however
 // often it is named.
 type files struct {
-	process     *Process
-	stdin       *file
+	process *Process
+	stdin   *file
+	// checking says that the run is to look for mistakes in policies.
+	checking    bool
 	diagnostics []source.Diagnostic
 }
 

@@ -33,11 +33,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	set := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	set.Usage = func() {}
 	var names []string
-	for i := range options {
-		o := &options[i]
-		if !c.flags(o) {
-			continue
-		}
+	for _, o := range optionsOf(c) {
 		names = append(names, "--"+o.flag)
 		flag := set.VarPF(&flagValue{o, &given.settings}, o.flag, o.short, o.help)
 		if o.isSwitch() {

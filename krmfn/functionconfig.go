@@ -305,5 +305,9 @@ func (f *functionConfig) fail(at change.Path, code, message, advice string) {
 
 // subject names the functionConfig.
 func (f *functionConfig) subject() string {
-	return strings.TrimSpace("functionConfig " + f.document.Name())
+	name := "functionConfig "
+	if f.document.Kind() == testKind {
+		name = testKind.Kind + " "
+	}
+	return strings.TrimSpace(name + f.document.Name())
 }

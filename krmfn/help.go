@@ -50,7 +50,7 @@ const environmentText = `Environment:
 func programHelp(w io.Writer) {
 	var b strings.Builder
 	for _, c := range commands() {
-		entry(&b, c.name, 7, c.summary)
+		entry(&b, c.name, 10, c.summary)
 	}
 	fmt.Fprintf(w, programText, b.String(), statusText)
 }
@@ -165,11 +165,7 @@ const (
 // flagsHelp explains the flags of a command.
 func flagsHelp(c *command) string {
 	var b strings.Builder
-	for i := range options {
-		o := &options[i]
-		if !c.flags(o) {
-			continue
-		}
+	for _, o := range optionsOf(c) {
 		name := o.flagUsage()
 		if o.short == "" {
 			name = "    " + name

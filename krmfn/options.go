@@ -19,6 +19,11 @@ type config struct {
 	openAPI                []path
 	allowEmpty             bool
 	output                 string
+	// What only some commands know.
+	field               string
+	statsFile           string
+	showSecrets, update bool
+	stats               bool
 }
 
 // inputs are documents that an option gives, by path or in the functionConfig itself.
@@ -56,6 +61,8 @@ type option struct {
 	// stream says that the option is about streams, and not for functions; view that
 	// the admission view depends on it.
 	stream, view bool
+	// commands are the only commands that have the flag; all that have flags if empty.
+	commands []string
 }
 
 // options is the table of options. Flags, functionConfig, ConfigMap, help and the
@@ -136,6 +143,12 @@ var options = []option{
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},
+	{flag: "stats", values: []string{"true", "false"}, stream: true,
+		help:   "count on standard error what policies, bindings and rules did, and how long it took",
+		target: func(c *config) any { return &c.stats }},
+	{flag: "stats-file", arg: "PATH", stream: true,
+		help:   "write these counts into a file, in the text format of Prometheus",
+		target: func(c *config) any { return &c.statsFile }},
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"yaml", "json"}, stream: true,
 		help:   "yaml (default), or json: sorted, compact, one object per line",
 		target: func(c *config) any { return &c.output }, view: true},
@@ -144,6 +157,49 @@ var options = []option{
 // versionNote says what the version of the cluster does not decide.
 const versionNote = "; it decides which versions of the policy API are served, what expressions may use, and how lists with several keys merge, " +
 	"while schemas, defaults and message texts are always those of 1.36"
+
+// reportOptions are the options about what is told of a run. They are flags only.
+var reportOptions = []option{
+	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "html"}, commands: []string{"explain"},
+		help:   "text (default), json, or html: one page with manifests and policies side by side",
+		target: func(c *config) any { return &c.output }},
+	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "sarif", "junit", "github"}, commands: []string{"diff", "check", "test"},
+		help:   "text (default), json, sarif, junit, or github: annotations of GitHub Actions",
+		target: func(c *config) any { return &c.output }},
+	{flag: "field", arg: "PATH", commands: []string{"explain"},
+		help:   "tell of this field only, as in spec.template.spec.containers[0].image, and of what is in it",
+		target: func(c *config) any { return &c.field }},
+	{flag: "show-secrets", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check", "test"},
+		help:   "show the values of Secrets, which are masked otherwise",
+		target: func(c *config) any { return &c.showSecrets }},
+	{flag: "update", values: []string{"true", "false"}, commands: []string{"test"},
+		help:   "write what the policies make of the manifests into the expected files",
+		target: func(c *config) any { return &c.update }},
+}
+
+// optionsOf lists the options that are flags of a command.
+func optionsOf(c *command) []*option {
+	var own []*option
+	for i := range options {
+		if c.flags(&options[i]) {
+			own = append(own, &options[i])
+		}
+	}
+	for i := range reportOptions {
+		if slices.Contains(reportOptions[i].commands, c.name) {
+			own = append(own, &reportOptions[i])
+		}
+	}
+	return own
+}
+
+// ranFlags are the flags of a command that reports on a run: those of render, but with
+// an output of its own.
+func ranFlags(name string) func(o *option) bool {
+	return func(o *option) bool {
+		return o.isRenderFlag() && o.flag != "output" && !(name == "test" && o.stream)
+	}
+}
 
 func (o *option) isRenderFlag() bool   { return o.flag != "" }
 func (o *option) isFunctionFlag() bool { return o.flag != "" && !o.stream }

@@ -62,6 +62,8 @@ type Activation struct {
 	variables ref.Val
 	// spent is the cost of the variables evaluated since it was last charged.
 	spent int64
+	// evaluated is how many variables were evaluated.
+	evaluated int
 	// nested says that literals within literals are converted, as since 1.37.
 	nested bool
 	// refusal is set when an expression asks for what only the cluster knows.
@@ -153,6 +155,9 @@ func (a *Activation) run(p *Program) (ref.Val, *cel.EvalDetails, error) {
 	return p.program.ContextEval(a.ctx, a)
 }
 
+// Evaluated is how many variables have been evaluated so far.
+func (a *Activation) Evaluated() int { return a.evaluated }
+
 // ReadNamespace reports whether an expression evaluated so far may have read more of
 // namespaceObject than its name.
 func (a *Activation) ReadNamespace() bool { return a.readNamespace }
@@ -217,6 +222,7 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 	if v.err != nil {
 		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
 	}
+	m.activation.evaluated++
 	value, details, err := m.activation.run(v.program)
 	m.activation.spent += actualCost(details)
 	if err != nil {

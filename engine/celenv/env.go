@@ -12,7 +12,7 @@
 //
 // The files in order: env.go, types.go (declared types), scope.go (compilation),
 // activation.go (evaluation, lazy variables, costs), authorizer.go, object.go and
-// patch.go (values of Object and JSONPatch).
+// patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts).
 package celenv
 
 import (
@@ -134,14 +134,20 @@ func (e *Env) buildBase() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Extend(
-		cel.Variable("object", cel.DynType),
-		cel.Variable("oldObject", cel.DynType),
+	return env.Extend(variablesOf(cel.DynType)...)
+}
+
+// variablesOf declares the variables of all expressions; object is the type of the
+// objects of the request.
+func variablesOf(object *cel.Type) []cel.EnvOption {
+	return []cel.EnvOption{
+		cel.Variable("object", object),
+		cel.Variable("oldObject", object),
 		cel.Variable("namespaceObject", namespaceType),
 		cel.Variable("request", requestType),
 		cel.Variable("authorizer", library.AuthorizerType),
 		cel.Variable("authorizer.requestResource", library.ResourceCheckType),
-	)
+	}
 }
 
 func (e *Env) buildPatch() (*cel.Env, error) {

@@ -122,6 +122,9 @@ func (s *Stream) Name() string { return s.name }
 // typed list (ConfigMapList) and of a ResourceList stand in place of the list.
 func (s *Stream) Documents() []*Document { return s.docs }
 
+// Text returns the stream as it was read.
+func (s *Stream) Text() string { return s.text }
+
 // Bytes returns the stream with all edits; the very bytes that were read if there
 // are none.
 func (s *Stream) Bytes() []byte {

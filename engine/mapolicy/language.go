@@ -14,7 +14,7 @@
 // draftcel.go (drafts and their expressions), plan.go (what applies to a request),
 // params.go, mutate.go (conditions and mutations), draftmutate.go and unset.go (those of
 // drafts), request.go (the variable request), convert.go (from drafts to what servers
-// accept).
+// accept), check.go (mistakes that a server accepts).
 package mapolicy
 
 import (
@@ -64,6 +64,7 @@ func (*Language) Kinds() []gvk.Kind {
 
 // program is the compiled policies with their bindings, sorted by name.
 type program struct {
+	cel         *celenv.Env
 	minor       int
 	authorizer  celenv.Authorizer
 	definitions []*definition
@@ -103,7 +104,7 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 	for _, r := range readers {
 		diagnostics = append(diagnostics, r.problems...)
 	}
-	p := &program{minor: l.minor, authorizer: l.authorizer}
+	p := &program{cel: l.cel, minor: l.minor, authorizer: l.authorizer}
 	diagnostics = append(diagnostics, p.link(definitions, bindings)...)
 	return p, diagnostics
 }

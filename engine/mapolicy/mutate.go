@@ -122,6 +122,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	} else {
 		step.Object, err = i.patch(activation, m, r)
 	}
+	step.Variables = activation.Evaluated()
 	if activation.ReadNamespace() {
 		r.Snapshot.Ask()
 		if !known {

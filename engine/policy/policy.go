@@ -68,6 +68,15 @@ type Program interface {
 	ParamKinds() []gvk.Kind
 }
 
+// Checker is a Program that finds mistakes that a server accepts.
+type Checker interface {
+	// Check looks at the policies, for the kinds that they are about.
+	Check(schemas *schema.Registry) []source.Diagnostic
+}
+
+// Unordered is a Program whose policies a server runs in any order.
+type Unordered interface{ Unordered() }
+
 // Plan is what a Program means to do in one pass over an object, in order.
 type Plan struct {
 	Invocations []Invocation
@@ -110,6 +119,8 @@ type Step struct {
 	// Replay is what the policy itself wants done if the rule would change its own output
 	// again: "fail", "warn" or "skip". Empty leaves it to the option.
 	Replay string
+	// Variables is how many variables of the policy were evaluated for it.
+	Variables int
 }
 
 // NotApplied says why a policy, or a rule of it, left the object alone.

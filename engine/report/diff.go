@@ -1,7 +1,3 @@
-// Package report renders what became of manifests for people. Its renderings hold no
-// logic of their own.
-//
-// The files in order: diff.go (unified diffs).
 package report
 
 import (

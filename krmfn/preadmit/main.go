@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/preadmit/preadmit/krmfn"
 )
@@ -28,7 +29,10 @@ func main() {
 		Stdout:           os.Stdout,
 		Stderr:           os.Stderr,
 		StdinIsTerminal:  isTerminal(os.Stdin),
+		StdoutIsTerminal: isTerminal(os.Stdout),
 		StderrIsTerminal: isTerminal(os.Stderr),
+		NoColor:          os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
+		Now:              time.Now,
 		Build:            build,
 	}))
 }

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"math"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// Edit is a net change to a manifest, and the changes that led to it.
+type Edit struct {
+	change.Change
+	// Source is the path of the value in the manifest as it was read, or of its
+	// deepest ancestor there; Result its path in the output, or for a removed value
+	// the one it would have.
+	Source, Result change.Path
+	// Causes are indexes into All of the Manifest, in order. There is at
+	// least one.
+	Causes []int
+}
+
+// attribute finds the net changes to a manifest and what caused them. Carried out on
+// the manifest one after the other, they make the output.
+func (t *target) attribute() {
+	written := t.Document.Object()
+	manifest.HideClientAnnotations(written)
+	net := change.Diff(written, t.edited, t.kind.Type())
+	all := t.All()
+	steps := make([]change.Change, len(all))
+	for i, c := range all {
+		steps[i] = c.Change
+	}
+	final := make([]change.Path, len(all))
+	for i, c := range steps {
+		final[i] = follow(c.Path, steps[i+1:])
+	}
+	for i, c := range net {
+		edit := Edit{Change: c, Source: rewind(c, net[:i]), Result: follow(c.Path, net[i+1:])}
+		edit.Causes = causes(all, edit.Result, final)
+		t.Edits = append(t.Edits, edit)
+	}
+}
+
+// causes finds the changes at, in or around a path. Where there are none, since the
+// manifest says in other words what policies see (stringData for data), the nearest
+// ones are the cause.
+func causes(all []Change, path change.Path, final []change.Path) []int {
+	var found []int
+	best := -1
+	for i, p := range final {
+		if all[i].Fate == Dropped {
+			continue
+		}
+		near := sharedPrefix(p, path)
+		if near == len(p) || near == len(path) { // the one holds the other
+			near = math.MaxInt
+		}
+		if near > best {
+			best, found = near, nil
+		}
+		if near == best {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func sharedPrefix(p, q change.Path) int {
+	n := 0
+	for n < len(p) && n < len(q) && p[n] == q[n] {
+		n++
+	}
+	return n
+}
+
+// follow says where the value at a path is after later changes. A value that one of
+// them removes is followed as if it still stood where it was.
+func follow(path change.Path, later []change.Change) change.Path {
+	path = slices.Clone(path)
+	for _, c := range later {
+		at := len(c.Path) - 1
+		if len(path) <= at || !c.Path[at].IsIndex() || !path[:at].HasPrefix(c.Path[:at]) {
+			continue
+		}
+		i := c.Path[at].Index
+		switch own := &path[at].Index; {
+		case c.Op == change.Add && *own >= i:
+			*own++
+		case c.Op == change.Remove && *own > i:
+			*own--
+		case c.Op == change.Move && *own == c.From:
+			*own = i
+		case c.Op == change.Move && c.From < *own && *own <= i:
+			*own--
+		case c.Op == change.Move && i <= *own && *own < c.From:
+			*own++
+		}
+	}
+	return path
+}
+
+// rewind says where what a change changes was before the changes ahead of it; where
+// the value was made by them or by the change itself, what holds it.
+func rewind(of change.Change, ahead []change.Change) change.Path {
+	path := slices.Clone(of.Path)
+	if last := len(path) - 1; of.Op == change.Add && path[last].IsIndex() {
+		path = path[:last]
+	} else if of.Op == change.Move {
+		path[last].Index = of.From
+	}
+	for _, c := range slices.Backward(ahead) {
+		at := len(c.Path) - 1
+		if len(path) <= at || !c.Path[at].IsIndex() || !path[:at].HasPrefix(c.Path[:at]) {
+			continue
+		}
+		i := c.Path[at].Index
+		switch own := &path[at].Index; {
+		case c.Op == change.Add && *own == i:
+			path = path[:at]
+		case c.Op == change.Add && *own > i:
+			*own--
+		case c.Op == change.Remove && *own >= i:
+			*own++
+		case c.Op == change.Move && *own == i:
+			*own = c.From
+		case c.Op == change.Move && c.From <= *own && *own < i:
+			*own++
+		case c.Op == change.Move && i < *own && *own <= c.From:
+			*own--
+		}
+	}
+	return path
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// JSON writes the report: the field manifests has what became of each, diagnostics the
+// messages. Fields that do not apply are left out.
+func JSON(w io.Writer, r *Report) {
+	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed()}
+	for _, m := range r.Manifests {
+		out.Manifests = append(out.Manifests, jsonOf(m))
+	}
+	for _, d := range r.Diagnostics {
+		out.Diagnostics = append(out.Diagnostics, jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At)})
+	}
+	writeJSON(w, out)
+}
+
+func writeJSON(w io.Writer, value any) {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value) // our own types always encode; an error of w is for its owner
+}
+
+type jsonReport struct {
+	Manifests   []jsonManifest   `json:"manifests"`
+	Changed     int              `json:"changed"`
+	Diagnostics []jsonDiagnostic `json:"diagnostics"`
+}
+
+type jsonManifest struct {
+	ID         string           `json:"id"`
+	At         *jsonPlace       `json:"at,omitempty"`
+	Edits      []jsonEdit       `json:"edits"`
+	Dropped    []jsonStep       `json:"dropped,omitempty"`
+	NotApplied []jsonNotApplied `json:"notApplied,omitempty"`
+}
+
+type jsonPlace struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+type jsonChange struct {
+	Op   change.Op `json:"op"`
+	Path string    `json:"path"`
+	Old  any       `json:"old,omitempty"`
+	New  any       `json:"new,omitempty"`
+}
+
+type jsonEdit struct {
+	jsonChange
+	At     *jsonPlace `json:"at,omitempty"`
+	Causes []jsonStep `json:"causes"`
+}
+
+type jsonName struct {
+	Policy  string `json:"policy,omitempty"`
+	Binding string `json:"binding,omitempty"`
+	Param   string `json:"param,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+}
+
+type jsonStep struct {
+	jsonName
+	Fate string     `json:"fate"`
+	At   *jsonPlace `json:"at,omitempty"`
+	Pass int        `json:"pass,omitempty"`
+	jsonChange
+}
+
+type jsonNotApplied struct {
+	jsonName
+	At     *jsonPlace `json:"at,omitempty"`
+	Reason string     `json:"reason"`
+}
+
+type jsonDiagnostic struct {
+	Severity string     `json:"severity"`
+	Code     string     `json:"code"`
+	Message  string     `json:"message"`
+	Advice   string     `json:"advice,omitempty"`
+	Subject  string     `json:"subject,omitempty"`
+	Field    string     `json:"field,omitempty"`
+	At       *jsonPlace `json:"at,omitempty"`
+}
+
+func place(p source.Position) *jsonPlace {
+	if !p.IsKnown() {
+		return nil
+	}
+	return &jsonPlace{p.File, p.Line, p.Column}
+}
+
+func jsonOf(m Manifest) jsonManifest {
+	out := jsonManifest{ID: m.ID, At: place(m.At), Edits: []jsonEdit{}}
+	for _, e := range m.Edits {
+		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, At: place(e.At)}
+		for _, s := range e.Causes {
+			edit.Causes = append(edit.Causes, jsonStepOf(s))
+		}
+		out.Edits = append(out.Edits, edit)
+	}
+	for _, s := range m.Dropped {
+		out.Dropped = append(out.Dropped, jsonStepOf(s))
+	}
+	for _, n := range m.NotApplied {
+		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule}, place(n.At), n.Reason})
+	}
+	return out
+}
+
+func jsonStepOf(s Step) jsonStep {
+	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule}, string(s.Fate), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Case is one test of a JUnit report. It fails if there is a Failure.
+type Case struct{ Suite, Name, Failure string }
+
+// Cases makes a test of every manifest of a report, which fails if it has findings, and
+// of every finding that is about none of them.
+func Cases(r *Report) []Case {
+	var cases []Case
+	byID := map[string][]source.Diagnostic{}
+	for _, d := range Findings(r) {
+		byID[d.Subject] = append(byID[d.Subject], d)
+	}
+	for _, m := range r.Manifests {
+		var failures []string
+		for _, d := range byID[m.ID] {
+			failures = append(failures, d.String())
+		}
+		cases = append(cases, Case{m.At.File, m.ID, strings.Join(failures, "\n")})
+		delete(byID, m.ID)
+	}
+	for _, d := range Findings(r) {
+		if _, left := byID[d.Subject]; left {
+			cases = append(cases, FindingCase(d))
+		}
+	}
+	return cases
+}
+
+// FindingCase is a finding as a test that fails.
+func FindingCase(d source.Diagnostic) Case {
+	suite := d.At.File
+	if suite == "" {
+		suite = "preadmit"
+	}
+	return Case{suite, strings.TrimSpace(d.Code + " " + d.Subject), d.String()}
+}
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	ClassName string        `xml:"classname,attr"`
+	Failure   *junitFailure `xml:"failure"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes tests as a JUnit report, those of one suite together.
+func JUnit(w io.Writer, cases []Case) {
+	out := junitSuites{Name: "preadmit", Tests: len(cases)}
+	index := map[string]int{}
+	for _, c := range cases {
+		i, ok := index[c.Suite]
+		if !ok {
+			i = len(out.Suites)
+			index[c.Suite] = i
+			out.Suites = append(out.Suites, junitSuite{Name: c.Suite})
+		}
+		suite := &out.Suites[i]
+		entry := junitCase{Name: c.Name, ClassName: c.Suite}
+		suite.Tests++
+		if c.Failure != "" {
+			suite.Failures++
+			out.Failures++
+			first, _, _ := strings.Cut(c.Failure, "\n")
+			entry.Failure = &junitFailure{first, c.Failure}
+		}
+		suite.Cases = append(suite.Cases, entry)
+	}
+	text, err := xml.MarshalIndent(out, "", "  ")
+	if err != nil { // our own types always encode
+		return
+	}
+	io.WriteString(w, xml.Header+string(text)+"\n")
+}

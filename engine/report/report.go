@@ -1,0 +1,199 @@
+// Package report renders what a run did: as text for people, as a unified diff, and as
+// JSON, SARIF, JUnit, GitHub annotations and HTML for programs and browsers. A Report
+// is made from an engine.Outcome once; the renderings only write down what is in it.
+//
+// Values of Secrets are masked when the Report is made, so that no rendering can show
+// them.
+//
+// The files in order: mask.go, report.go (Report), diff.go (unified diffs), lines.go (the
+// same with numbers), findings.go, and one file for each rendering. stats.go has what policies did in numbers.
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Report is what there is to say about a run.
+type Report struct {
+	Files       []File
+	Manifests   []Manifest
+	Diagnostics []source.Diagnostic
+	// Policies are the texts of the files that policies stand in.
+	Policies []Text
+	// Field is the field that the report is narrowed to, and Total how many manifests
+	// there were before that.
+	Field string
+	Total int
+}
+
+// Text is a file.
+type Text struct{ Name, Text string }
+
+// File is a file of manifests, before the policies and after.
+type File struct {
+	Name          string
+	Before, After string
+	// marks say which edits begin on which lines.
+	before, after []mark
+}
+
+// mark says that an edit of a manifest begins on a line.
+type mark struct {
+	line int
+	edit *Edit
+}
+
+// Manifest is what became of a manifest.
+type Manifest struct {
+	ID         string
+	At         source.Position
+	Edits      []Edit
+	Dropped    []Step
+	NotApplied []NotApplied
+}
+
+// Edit is a net change to a manifest.
+type Edit struct {
+	Op       change.Op
+	Path     string
+	Old, New any
+	// At is where the value stands in the manifest, or what will hold it.
+	At     source.Position
+	Causes []Step
+	// source and result are where it is in the manifest as it was, and as it is.
+	source, result change.Path
+}
+
+// Step is what one rule of a policy wrote, or admission.
+type Step struct {
+	Fate                         engine.Fate
+	Policy, Binding, Param, Rule string
+	At                           source.Position
+	Pass                         int
+	Op                           change.Op
+	Path                         string
+	Old, New                     any
+}
+
+// NotApplied says why a policy left a manifest alone.
+type NotApplied struct {
+	Policy, Binding, Param, Rule string
+	At                           source.Position
+	Reason                       string
+}
+
+// Changed counts the manifests that the policies change.
+func (r *Report) Changed() int {
+	n := 0
+	for _, m := range r.Manifests {
+		if len(m.Edits) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Narrow leaves only what is about a field, at it, in it or around it, and the manifests
+// in which it changes. Files stay whole.
+func (r *Report) Narrow(field string) {
+	r.Field = field
+	var manifests []Manifest
+	for _, m := range r.Manifests {
+		m.Edits = slices.DeleteFunc(slices.Clone(m.Edits), func(e Edit) bool { return !related(field, e.Path) })
+		m.Dropped = slices.DeleteFunc(slices.Clone(m.Dropped), func(s Step) bool { return !related(field, s.Path) })
+		if len(m.Edits)+len(m.Dropped) > 0 {
+			manifests = append(manifests, m)
+		}
+	}
+	r.Manifests = manifests
+}
+
+// related reports whether one of two fields holds the other.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	rest, ok := strings.CutPrefix(b, a)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// New makes the report of a run. The streams are the manifests of the run, the policy
+// streams those that policies were read from.
+func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Mask) *Report {
+	r := &Report{}
+	index := map[*manifest.Document]int{}
+	if outcome != nil {
+		for i, m := range outcome.Manifests {
+			index[m.Document] = i
+			r.Manifests = append(r.Manifests, mask.manifest(m))
+		}
+	}
+	r.Total = len(r.Manifests)
+	for _, s := range streams {
+		r.Files = append(r.Files, r.fileOf(s, index, mask))
+	}
+	for _, s := range policies {
+		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
+			r.Policies = append(r.Policies, Text{s.Name(), mask.text(s.Name(), s.Text(), nil, "")})
+		}
+	}
+	return r
+}
+
+// Compare makes a File of two texts of manifests.
+func Compare(name, before, after string, mask *Mask) File {
+	return File{Name: name, Before: mask.text(name, before, &after, " (before)"), After: mask.text(name, after, &before, " (after)")}
+}
+
+// fileOf compares a stream with what became of it.
+func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, mask *Mask) File {
+	before, after := s.Text(), string(s.Bytes())
+	f := Compare(s.Name(), before, after, mask)
+	read, _ := manifest.Read(s.Name(), []byte(f.Before))
+	written, _ := manifest.Read(s.Name(), []byte(f.After))
+	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
+		return f
+	}
+	for i, d := range s.Documents() {
+		m, ok := index[d]
+		if !ok {
+			continue
+		}
+		for n := range r.Manifests[m].Edits {
+			e := &r.Manifests[m].Edits[n]
+			f.before = append(f.before, mark{read.Documents()[i].At(e.source).Line, e})
+			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e})
+		}
+	}
+	return f
+}
+
+// startOf is the line of a value in a document, or of its key if that stands above.
+func startOf(d *manifest.Document, path change.Path) int {
+	at := d.At(path)
+	above := at
+	above.Line--
+	if key := path[len(path)-1].Key; key != "" && strings.HasSuffix(strings.TrimSpace(d.Line(above)), key+":") {
+		return above.Line
+	}
+	return at.Line
+}
+
+// editAt finds the edit that a changed line belongs to: the last that begins on the
+// line or before it.
+func editAt(marks []mark, line int) (mark, bool) {
+	var best mark
+	found := false
+	for _, m := range marks {
+		if m.line <= line && (!found || m.line >= best.line) {
+			best, found = m, true
+		}
+	}
+	return best, found
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// SARIF writes findings in the Static Analysis Results Interchange Format, version
+// 2.1.0.
+func SARIF(w io.Writer, findings []source.Diagnostic) {
+	codes := map[string]bool{}
+	results := []any{}
+	for _, d := range findings {
+		codes[d.Code] = true
+		result := map[string]any{
+			"ruleId": d.Code, "level": map[source.Severity]string{source.Info: "note", source.Warning: "warning", source.Error: "error"}[d.Severity],
+			"message": map[string]any{"text": body(d)},
+		}
+		if d.At.IsKnown() && d.At.File != "-" {
+			physical := map[string]any{"artifactLocation": map[string]any{"uri": (&url.URL{Path: d.At.File}).String()}}
+			if d.At.Line > 0 {
+				region := map[string]any{"startLine": d.At.Line}
+				if d.At.Column > 0 {
+					region["startColumn"] = d.At.Column
+				}
+				physical["region"] = region
+			}
+			result["locations"] = []any{map[string]any{"physicalLocation": physical}}
+		}
+		results = append(results, result)
+	}
+	rules := []any{}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		rules = append(rules, map[string]any{"id": code})
+	}
+	writeJSON(w, map[string]any{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []any{map[string]any{
+			"tool": map[string]any{"driver": map[string]any{
+				"name": "preadmit", "informationUri": "https://github.com/preadmit/preadmit", "rules": rules,
+			}},
+			"columnKind": "unicodeCodePoints", "results": results,
+		}},
+	})
+}

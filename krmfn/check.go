@@ -1,0 +1,97 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// check finds mistakes in policies, alone or with manifests.
+func (p *Process) check(ctx context.Context, given arguments) int {
+	var c config
+	given.apply(&c)
+	f := &files{process: p, checking: true}
+	var manifests []*manifest.Stream
+	if len(given.operands) > 0 {
+		manifests = f.stream(given.operands, &c)
+	}
+	a := p.admit(ctx, &c, f, manifests, nil)
+	findings := maskOf(&c, a).Diagnostics(a.diagnostics)
+	findings = slices.DeleteFunc(findings, func(d source.Diagnostic) bool { return d.Severity == source.Info })
+	source.Sort(findings)
+	status := exitDone
+	switch {
+	case a.outcome == nil || a.outcome.Invalid:
+		status = exitInvalid
+	case len(findings) > 0:
+		status = exitDiffers
+	}
+	var b bytes.Buffer
+	if c.output == "" || c.output == "text" {
+		for _, d := range findings {
+			fmt.Fprintf(&b, "%s [%s]\n", d, d.Code)
+		}
+		if status == exitDone {
+			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policiesIn(a), "policy", "policies"))
+		}
+	} else {
+		writeFindings(&b, c.output, findings)
+	}
+	if status != exitDone {
+		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
+	}
+	return p.emit(b.Bytes(), status)
+}
+
+// policiesIn counts the documents of policies of a run, without bindings.
+func policiesIn(a *admission) int {
+	n := 0
+	for _, s := range a.inputs {
+		for _, d := range s.Documents() {
+			if isPolicyItself(d) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+const checkText = `Find mistakes in policies that a cluster accepts, and policies that get in each other's
+way. Without manifests policies are compiled and checked against the schemas of the kinds
+that they are about; with manifests they are run in every order as well (a fixed sample of
+the orders if there are many).
+
+Findings have one of these codes, or that of an error:
+  field-undefined        an expression reads or writes a field that the kinds do not have
+  type-mismatch          a field is compared with, or set to, a value of another type
+  atomic-list            an ApplyConfiguration writes a list that is replaced as a whole
+  condition-unreachable  !has() of a field that the API's defaults always set
+  order-dependent        the result depends on the order of two policies
+  policies-fight         two policies write different values into a field
+  not-idempotent         policies change, or deny, their own output
+
+Usage:
+  %s
+
+Examples:
+  preadmit check -p policies/
+  preadmit check -p policies/ manifests/
+  preadmit check -p policies/ -o sarif manifests/ > preadmit.sarif
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s
+Exit status:
+  0  nothing is found
+  1  something is
+  2  policies do not compile, or the input or the command line is wrong
+`
+
+func checkHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, checkText, c.usage, flagsHelp(c), environmentText)
+}

@@ -1,0 +1,81 @@
+package krmfn
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// completion prints a script for a shell.
+func (p *Process) completion(_ context.Context, given arguments) int {
+	scripts := map[string]func(w io.Writer){"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+	if len(given.operands) == 1 && scripts[given.operands[0]] != nil {
+		return p.write(scripts[given.operands[0]])
+	}
+	return p.misused(fmt.Errorf("expected one shell: %s", source.Alternatives([]string{"bash", "zsh", "fish"})), "preadmit completion --help")
+}
+
+func bashCompletion(w io.Writer) {
+	var names []string
+	fmt.Fprint(w, "_preadmit() {\n  local words=\"\"\n  case \"${COMP_WORDS[1]}\" in\n")
+	for _, c := range commands() {
+		names = append(names, c.name)
+		var flags []string
+		for _, o := range optionsOf(&c) {
+			flags = append(flags, "--"+o.flag)
+		}
+		fmt.Fprintf(w, "  %s) words=\"%s\" ;;\n", c.name, strings.Join(append(flags, "--help"), " "))
+	}
+	fmt.Fprintf(w, `  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "%s" -- "$2"))
+  elif [[ "$2" == -* ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$2"))
+  else
+    COMPREPLY=($(compgen -f -- "$2"))
+  fi
+}
+complete -o filenames -F _preadmit preadmit
+`, strings.Join(names, " "))
+}
+
+// zshCompletion is the one of bash, which zsh can run.
+func zshCompletion(w io.Writer) {
+	fmt.Fprint(w, "#compdef preadmit\nautoload -U +X bashcompinit && bashcompinit\n")
+	bashCompletion(w)
+}
+
+func fishCompletion(w io.Writer) {
+	for _, c := range commands() {
+		fmt.Fprintf(w, "complete -c preadmit -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, quoteFish(c.summary))
+		for _, o := range optionsOf(&c) {
+			short := ""
+			if o.short != "" {
+				short = " -s " + o.short
+			}
+			if o.arg != "" {
+				short += " -r"
+			}
+			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -l %s%s -d '%s'\n", c.name, o.flag, short, quoteFish(o.help))
+		}
+	}
+}
+
+func quoteFish(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text)
+}
+
+const completionText = `Print a script that completes commands and flags in a shell.
+
+Usage:
+  %s
+
+Examples:
+  source <(preadmit completion bash)
+  preadmit completion fish > ~/.config/fish/completions/preadmit.fish
+`
+
+func completionHelp(c *command, w io.Writer) { fmt.Fprintf(w, completionText, c.usage) }

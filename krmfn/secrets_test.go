@@ -1,0 +1,151 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// The canaries are values of Secrets; none of them may be seen. The first is read as
+// data (and copied by a policy), the second as stringData, the third is written by a
+// policy, the fourth is context.
+var canaries = []string{
+	"canary-one-value", "Y2FuYXJ5LW9uZS12YWx1ZQ==",
+	"canary-two-value", "Y2FuYXJ5LXR3by12YWx1ZQ==",
+	"canary-three-value", "Y2FuYXJ5LXRocmVlLXZhbHVl",
+	"canary-four-value", "Y2FuYXJ5LWZvdXItdmFsdWU=",
+	"first canary line", "second canary line",
+	"tiny", "dGlueQ==",
+}
+
+const canaryManifests = `# canary-one-value in a comment
+apiVersion: v1
+kind: Secret
+metadata:
+  name: s
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{"data":{"short":"dGlueQ=="}}'
+data:
+  one: Y2FuYXJ5LW9uZS12YWx1ZQ==
+  short: dGlueQ==
+stringData:
+  two: canary-two-value
+  lines: |
+    first canary line
+    second canary line
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+  labels: {plain: visible}
+data:
+  url: https://canary-one-value@db
+  encoded: Y2FuYXJ5LW9uZS12YWx1ZQ==
+  lines: "first canary line, and more"
+`
+
+const canaryContext = `apiVersion: v1
+kind: Secret
+metadata: {name: other, namespace: default}
+data: {four: Y2FuYXJ5LWZvdXItdmFsdWU=}
+`
+
+const canaryPolicies = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: leak}
+spec:
+  paramKind: {apiVersion: v1, kind: Secret}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps, secrets]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: >
+        Object{metadata: Object.metadata{annotations: {"leak": "see " + params.data.four, "all": "x" + params.data.four}}}
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: >
+        object.kind == "Secret" ? [JSONPatch{op: "add", path: "/data/three", value: "Y2FuYXJ5LXRocmVlLXZhbHVl"},
+          JSONPatch{op: "replace", path: "/data/one", value: "Y2FuYXJ5LXRocmVlLXZhbHVl"}] : [JSONPatch{op: "add", path: "/data/three", value: "canary-three-value"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: leak}
+spec: {policyName: leak, paramRef: {name: other, namespace: default, parameterNotFoundAction: Deny}}
+`
+
+const canaryTest = `apiVersion: preadmit.dev/v1alpha1
+kind: PreadmitTest
+metadata: {name: t}
+spec:
+  policyPaths: [policies.yaml]
+  contextPaths: [context.yaml]
+  manifests: [manifests.yaml]
+  expected: expected.yaml
+`
+
+// TestSecrets runs every command in every format on manifests, context and policies with
+// Secrets; when all goes well, and when a policy fails with the value in its message.
+func TestSecrets(t *testing.T) {
+	failing := strings.Replace(canaryPolicies, `"x" + params.data.four`, `object[params.data.four]`, 1)
+	for _, policies := range []string{canaryPolicies, failing} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"policies.yaml": policies, "manifests.yaml": canaryManifests, "context.yaml": canaryContext,
+			"preadmit-test.yaml": canaryTest, "expected.yaml": canaryManifests,
+		} {
+			writeFile(t, dir+"/"+name, text)
+		}
+		for command, formats := range map[string][]string{
+			"explain": {"text", "json", "html"}, "diff": reportFormats, "check": reportFormats, "test": reportFormats,
+		} {
+			for _, format := range formats {
+				args := []string{command, "-o", format, "-p", "policies.yaml", "-c", "context.yaml", "manifests.yaml"}
+				if command == "test" {
+					args = []string{command, "-o", format, "preadmit-test.yaml"}
+				}
+				output := runIn(dir, args)
+				for _, canary := range canaries {
+					if strings.Contains(output, canary) {
+						t.Errorf("%v shows %s:\n%s", args, canary, output)
+					}
+				}
+			}
+		}
+	}
+}
+
+var reportFormats = []string{"text", "json", "sarif", "junit", "github"}
+
+// TestShowSecrets shows that the values above are seen where they are asked for, and
+// that masking hides nothing else.
+func TestShowSecrets(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/policies.yaml", canaryPolicies)
+	writeFile(t, dir+"/manifests.yaml", canaryManifests)
+	writeFile(t, dir+"/context.yaml", canaryContext)
+	args := []string{"diff", "-p", "policies.yaml", "-c", "context.yaml", "manifests.yaml"}
+	masked := runIn(dir, args)
+	for _, want := range []string{"***** (before)", "***** (after)", "visible", "leak: '*****'", "three: '*****'"} {
+		if !strings.Contains(strings.ReplaceAll(masked, `"`, "'"), want) {
+			t.Errorf("%q is not in\n%s", want, masked)
+		}
+	}
+	shown := runIn(dir, append(args, "--show-secrets"))
+	for _, want := range []string{"canary-three-value", "see Y2FuYXJ5LWZvdXItdmFsdWU=", "canary-two-value"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+}
+
+// runIn runs a command and returns all that it prints.
+func runIn(dir string, args []string) string {
+	var output bytes.Buffer
+	Main(context.Background(), &Process{Args: args, Dir: dir, Stdin: strings.NewReader(""), Stdout: &output, Stderr: &output})
+	return output.String()
+}

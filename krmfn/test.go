@@ -1,0 +1,295 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// The files that say what a test is.
+const (
+	testFile        = "preadmit-test.yaml"
+	kyvernoTestFile = "kyverno-test.yaml"
+)
+
+var testKind = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "PreadmitTest"}
+
+// tester runs tests and collects how they went.
+type tester struct {
+	*Process
+	ctx         context.Context
+	given       arguments
+	config      config // what the flags say
+	cases       []report.Case
+	diagnostics []source.Diagnostic
+}
+
+// test runs the tests in directories.
+func (p *Process) test(ctx context.Context, given arguments) int {
+	t := &tester{Process: p, ctx: ctx, given: given}
+	given.apply(&t.config)
+	operands := given.operands
+	if len(operands) == 0 {
+		operands = []string{"."}
+	}
+	for _, name := range operands {
+		t.find(name)
+	}
+	if len(t.cases) == 0 && len(t.diagnostics) == 0 {
+		t.diagnostics = append(t.diagnostics, source.Errorf(source.Position{}, "no-tests", "there is no %s or %s in %s", testFile, kyvernoTestFile, strings.Join(operands, ", ")).
+			With("see 'preadmit test --help' for what it has"))
+	}
+	return t.finish()
+}
+
+// find runs the tests in a file or directory.
+func (t *tester) find(name string) {
+	root := t.absolute(name)
+	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if full != root && strings.HasPrefix(e.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if full == root || e.Name() == testFile || e.Name() == kyvernoTestFile {
+			return t.file(full)
+		}
+		return nil
+	})
+	if err != nil {
+		t.diagnostics = append(t.diagnostics, source.Errorf(source.Position{}, "path-unreadable", "%s: %v", name, errors.Unwrap(err)))
+	}
+}
+
+// file runs the tests in a file.
+func (t *tester) file(full string) error {
+	data, err := os.ReadFile(full)
+	if err != nil {
+		return err
+	}
+	name := full
+	if rel, err := filepath.Rel(t.Dir, full); err == nil {
+		name = filepath.ToSlash(rel)
+	}
+	stream, diagnostics := manifest.Read(name, data)
+	t.diagnostics = append(t.diagnostics, diagnostics...)
+	for _, d := range stream.Documents() {
+		switch {
+		case d.Kind() == testKind:
+			t.own(d, data, full)
+		case filepath.Base(full) == kyvernoTestFile:
+			t.kyverno(d, full)
+		default:
+			t.diagnostics = append(t.diagnostics, source.Errorf(d.At(nil), "test-kind", "a test of apiVersion %q and kind %q is not known", d.Kind().APIVersion(), d.Kind().Kind).
+				With("expected "+testKind.APIVersion()+" "+testKind.Kind))
+		}
+	}
+	return nil
+}
+
+// testRun is one run for a test.
+type testRun struct {
+	config    config
+	run       *admission
+	manifests []*manifest.Stream
+}
+
+// own runs a PreadmitTest. Its spec has the fields of a Preadmit, and says what goes in
+// and what is to come out.
+func (t *tester) own(d *manifest.Document, text []byte, full string) {
+	object := d.Object()
+	spec, _ := object["spec"].(map[string]any)
+	paths, _ := spec["manifests"].([]any)
+	expected, _ := spec["expected"].(string)
+	denied, _ := spec["denied"].(string)
+	for _, key := range []string{"manifests", "expected", "denied"} {
+		delete(spec, key)
+	}
+	r := &testRun{}
+	t.given.apply(&r.config)
+	f := t.functionConfig(d, text, &r.config, filepath.Dir(full))
+	f.fields(object, nil)
+	if len(paths) == 0 {
+		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")
+	}
+	if (expected == "") == (denied == "") {
+		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file) and denied (a part of the message)", "")
+	}
+	read := &files{process: t.Process, diagnostics: f.diagnostics}
+	set := read.set()
+	for _, item := range paths {
+		text, _ := item.(string)
+		from := f.from
+		from.name = text
+		set.addAll([]path{from})
+	}
+	r.manifests = set.parse()
+	r.run = t.admit(t.ctx, &r.config, read, r.manifests, nil)
+	failure := t.judge(r, filepath.Join(filepath.Dir(full), expected), expected, denied)
+	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
+}
+
+// functionConfig reads options from a document whose paths are relative to a directory.
+func (t *tester) functionConfig(d *manifest.Document, text []byte, c *config, dir string) *functionConfig {
+	return &functionConfig{
+		document: d, config: c, strings: map[string]change.Path{}, from: path{base: dir},
+		lines: func() []string { return strings.SplitAfter(string(text), "\n") },
+	}
+}
+
+// judge says why a test fails; nothing if it does not.
+func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
+	mask := maskOf(&r.config, r.run)
+	var problems strings.Builder
+	for _, d := range mask.Diagnostics(r.run.diagnostics) {
+		if d.Severity == source.Error {
+			problems.WriteString(d.String() + "\n")
+		}
+	}
+	status := r.run.status()
+	if denied != "" {
+		switch {
+		case status == exitDone:
+			return fmt.Sprintf("expected a message with %q, but the policies did not deny anything", denied)
+		case status != exitDenied || !strings.Contains(problems.String(), denied):
+			return fmt.Sprintf("expected a message with %q, but got\n%s", denied, problems.String())
+		}
+		return ""
+	}
+	if status != exitDone {
+		return problems.String()
+	}
+	got := texts(r.manifests)
+	if t.config.update {
+		if err := os.WriteFile(expectedFile, []byte(got), 0o666); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	want, err := os.ReadFile(expectedFile)
+	if err != nil {
+		return fmt.Sprintf("%s cannot be read; write it with --update", name)
+	}
+	return difference(name, string(want), got, mask)
+}
+
+// difference is how a text differs from the one expected, with Secrets masked.
+func difference(name, want, got string, mask *report.Mask) string {
+	if want == got {
+		return ""
+	}
+	expected, _ := manifest.Read(name, []byte(want))
+	actual, _ := manifest.Read(name, []byte(got))
+	mask.Add(expected, actual)
+	var b bytes.Buffer
+	report.Unified(&b, &report.Report{Files: []report.File{report.Compare(name, want, got, mask)}}, false)
+	return "the output is not what " + name + " expects (-expected +got)\n" + b.String()
+}
+
+// finish prints how the tests went.
+func (t *tester) finish() int {
+	failed := 0
+	for _, c := range t.cases {
+		if c.Failure != "" {
+			failed++
+		}
+	}
+	status := exitDone
+	switch {
+	case source.HasErrors(t.diagnostics):
+		status = exitInvalid
+	case failed > 0:
+		status = exitDiffers
+	}
+	t.report(t.diagnostics, "not all tests could be run")
+	var b bytes.Buffer
+	switch t.config.output {
+	case "", "text":
+		t.text(&b, failed)
+	case "junit":
+		report.JUnit(&b, t.cases)
+	default:
+		writeFindings(&b, t.config.output, t.findings())
+	}
+	if failed > 0 {
+		fmt.Fprintf(t.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
+	}
+	return t.emit(b.Bytes(), status)
+}
+
+func (t *tester) text(w io.Writer, failed int) {
+	for _, c := range t.cases {
+		result := "ok    "
+		if c.Failure != "" {
+			result = "FAILED"
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, c.Name)
+		for l := range strings.Lines(c.Failure) {
+			fmt.Fprintf(w, "        %s\n", strings.TrimRight(l, "\n"))
+		}
+	}
+	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)
+}
+
+// findings are the tests that fail.
+func (t *tester) findings() []source.Diagnostic {
+	findings := slices.Clone(t.diagnostics)
+	for _, c := range t.cases {
+		if c.Failure != "" {
+			findings = append(findings, source.Diagnostic{At: source.Position{File: c.Suite}, Severity: source.Error, Code: "test-failed", Subject: c.Name, Message: strings.TrimRight(c.Failure, "\n")})
+		}
+	}
+	return findings
+}
+
+const testText = `Run the tests in directories, or in the one it is started in: every preadmit-test.yaml,
+and every kyverno-test.yaml as far as it is about mutation. A preadmit-test.yaml is
+
+  apiVersion: preadmit.dev/v1alpha1
+  kind: PreadmitTest
+  metadata: {name: what it shows}
+  spec:
+    policyPaths: [policies]     # and all other fields of a Preadmit, see 'preadmit help fn'
+    manifests: [manifests]
+    expected: expected.yaml     # the very bytes to come out, or
+    denied: must have an owner  # a part of the message of the denial
+
+Paths are relative to the file. There may be several tests in one, separated by ---.
+
+Usage:
+  %s
+
+Examples:
+  preadmit test
+  preadmit test --update policies/
+  preadmit test -o junit policies/ > junit.xml
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s
+Exit status:
+  0  all tests pass
+  1  some fail
+  2  there are none, or one cannot be read, or the command line is wrong
+`
+
+func testHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, testText, c.usage, flagsHelp(c), environmentText)
+}
