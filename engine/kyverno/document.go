@@ -83,7 +83,7 @@ func (r *reader) invalid(n node, format string, args ...any) {
 func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.subject, path.String()
 	if !r.quiet {
-		d.Excerpt = excerpt(r.document, d.At)
+		d.Excerpt = r.document.Excerpt(d.At)
 	}
 	r.problems = append(r.problems, d)
 }
@@ -91,22 +91,6 @@ func (r *reader) report(d source.Diagnostic, path change.Path) {
 // note adds a message that is no error about the field at n.
 func (r *reader) note(n node, severity source.Severity, code, text string) {
 	r.report(source.Diagnostic{At: r.document.At(n.path), Severity: severity, Code: code, Message: text}, n.path)
-}
-
-// excerpt is the line at a position, with a caret below the place.
-func excerpt(d *manifest.Document, at source.Position) string {
-	line := d.Line(at)
-	if line == "" || at.Column == 0 {
-		return ""
-	}
-	before := []rune(line)
-	before = before[:min(at.Column-1, len(before))]
-	for i, c := range before {
-		if c != '\t' {
-			before[i] = ' '
-		}
-	}
-	return line + "\n" + string(before) + "^"
 }
 
 // The fields of each part of a policy, those of Kyverno v1.19.0 and, in mutate, those

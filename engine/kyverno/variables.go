@@ -319,5 +319,5 @@ func (r *reader) expression(n node, text string, offset int) {
 	at := r.document.In(n.path, min(offset+syntax.Offset, max(0, len(n.text())-1)))
 	r.advise(n.path, syntax.Error(), "")
 	r.problems[len(r.problems)-1].At = at
-	r.problems[len(r.problems)-1].Excerpt = excerpt(r.document, at)
+	r.problems[len(r.problems)-1].Excerpt = r.document.Excerpt(at)
 }

@@ -135,6 +135,23 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 // Line returns the line of the stream that p stands on, without its line break.
 func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
 
+// Excerpt returns the line of the stream that p stands on, with a caret below the place;
+// "" if the place is not known.
+func (d *Document) Excerpt(p source.Position) string {
+	line := d.Line(p)
+	if line == "" || p.Column == 0 {
+		return ""
+	}
+	before := []rune(line)
+	before = before[:min(p.Column-1, len(before))]
+	for i, c := range before {
+		if c != '\t' {
+			before[i] = ' '
+		}
+	}
+	return line + "\n" + string(before) + "^"
+}
+
 // Changed reports whether the document's text is edited.
 func (d *Document) Changed() bool { return len(d.splices) > 0 }
 

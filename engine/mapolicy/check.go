@@ -126,7 +126,7 @@ func (p *program) checkTypes(d *definition, kinds []*schema.Kind, expressions []
 
 func (d *definition) finding(path change.Path, offset int, code, text, advice string) source.Diagnostic {
 	w := source.Warningf(d.document.In(path, offset), code, "%s", text).With(advice)
-	w.Subject, w.Field, w.Excerpt = d.document.Kind().Kind+" "+d.name, path.String(), excerpt(d.document, d.document.In(path, offset))
+	w.Subject, w.Field, w.Excerpt = d.document.Kind().Kind+" "+d.name, path.String(), d.document.Excerpt(d.document.In(path, offset))
 	return w
 }
 

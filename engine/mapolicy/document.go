@@ -58,25 +58,9 @@ func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Severity, d.Code, d.Subject = source.Error, "policy-invalid", r.subject
 	d.Field = path.String()
 	if !strings.Contains(d.Message, "\n") { // CEL adds an excerpt of its own
-		d.Excerpt = excerpt(r.document, d.At)
+		d.Excerpt = r.document.Excerpt(d.At)
 	}
 	r.problems = append(r.problems, d)
-}
-
-// excerpt is the line at a position, with a caret below the place.
-func excerpt(d *manifest.Document, at source.Position) string {
-	line := d.Line(at)
-	if line == "" || at.Column == 0 {
-		return ""
-	}
-	indent := []rune(line)
-	indent = indent[:min(at.Column-1, len(indent))]
-	for i, c := range indent {
-		if c != '\t' {
-			indent[i] = ' '
-		}
-	}
-	return line + "\n" + string(indent) + "^"
 }
 
 func (r *reader) advise(path change.Path, text, advice string) {
