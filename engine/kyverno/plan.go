@@ -99,6 +99,12 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 		return []policy.Step{*skipped}
 	}
 	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
+	return r.steps(results, reason, err, "")
+}
+
+// steps are the steps of a rule for what it made of an object; without results, the
+// reason says why. trigger is added to what names the rule.
+func (r *rule) steps(results []result, reason string, err error, trigger string) []policy.Step {
 	switch {
 	case err != nil:
 		return []policy.Step{r.failed(err)}
@@ -111,6 +117,7 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 		if result.element != "" {
 			step.ID.Rule += ", " + result.element
 		}
+		step.ID.Rule += trigger
 		steps = append(steps, step)
 	}
 	return steps

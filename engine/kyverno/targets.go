@@ -145,20 +145,5 @@ func (s *scope) mutateTarget(r *rule, n node, target *policy.Target) []policy.St
 		return []policy.Step{r.skipped(n.at("preconditions").path, reason)}
 	}
 	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
-	switch {
-	case err != nil:
-		return []policy.Step{r.failed(err)}
-	case len(results) == 0:
-		return []policy.Step{r.skipped(r.mutate().path, reason)}
-	}
-	var steps []policy.Step
-	for _, result := range results {
-		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
-		if result.element != "" {
-			step.ID.Rule += ", " + result.element
-		}
-		step.ID.Rule += fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object))
-		steps = append(steps, step)
-	}
-	return steps
+	return r.steps(results, reason, err, fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
 }
