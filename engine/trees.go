@@ -5,9 +5,9 @@ import (
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mutationtree"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -26,8 +26,6 @@ func (s *Set) compileTrees(documents []*manifest.Document) (*mutationtree.Progra
 	return mutationtree.Compile(policies, s.settings.Trees, celenv.New(s.settings.minor))
 }
 
-var secretKind = gvk.Kind{Version: "v1", Kind: "Secret"}
-
 // plant lets mutation trees change a target as it is written. What they make of it is
 // the manifest for all that follows.
 func (r *run) plant(t *target) {
@@ -42,7 +40,7 @@ func (r *run) plant(t *target) {
 			continue
 		case step.Failure != nil:
 			err, step.At = step.Failure.Err, step.Failure.At
-			if t.Document.Kind() == secretKind {
+			if secret.Is(t.raw) {
 				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of the Secret", step.ID)
 			}
 		default:
