@@ -121,10 +121,21 @@ func funcError(messages []message) *function.FuncError {
 	return &function.FuncError{Text: strings.Join(texts, "\n\n"), FunctionArgument: index}
 }
 
-// admitOne runs policies on a manifest that must be one document.
-func admitOne(ctx context.Context, sets *cache, c *config, manifest string) (*admission, *document, *function.FuncError) {
+// admitOne runs policies on a manifest that must be one document. The arguments are the
+// manifest, the policies, and options.
+func admitOne(ctx context.Context, sets *cache, request function.RunRequest) (*admission, *document, *function.FuncError) {
+	var manifest string
+	var policies []*string
+	var given []types.Dynamic
+	if err := request.Arguments.Get(ctx, &manifest, &policies, &given); err != nil {
+		return nil, nil, err
+	}
+	var c config
+	if err := c.take(ctx, policies, given); err != nil {
+		return nil, nil, err
+	}
 	c.manifests = []text{{path.Root("manifest"), "manifest", manifest}}
-	a := admit(ctx, sets, c)
+	a := admit(ctx, sets, &c)
 	a.requireOne()
 	if err := funcError(a.problems); err != nil {
 		return nil, nil, err

@@ -97,17 +97,7 @@ func (f *explainFunction) Definition(_ context.Context, _ function.DefinitionReq
 }
 
 func (f *explainFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
-	var manifest string
-	var policies []*string
-	var given []types.Dynamic
-	if response.Error = request.Arguments.Get(ctx, &manifest, &policies, &given); response.Error != nil {
-		return
-	}
-	var c config
-	if response.Error = c.take(ctx, policies, given); response.Error != nil {
-		return
-	}
-	a, d, err := admitOne(ctx, f.sets, &c, manifest)
+	a, d, err := admitOne(ctx, f.sets, request)
 	if err != nil {
 		response.Error = err
 		return

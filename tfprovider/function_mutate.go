@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // mutateFunction is the function mutate.
@@ -28,17 +27,7 @@ func (f *mutateFunction) Definition(_ context.Context, _ function.DefinitionRequ
 }
 
 func (f *mutateFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
-	var manifest string
-	var policies []*string
-	var given []types.Dynamic
-	if response.Error = request.Arguments.Get(ctx, &manifest, &policies, &given); response.Error != nil {
-		return
-	}
-	var c config
-	if response.Error = c.take(ctx, policies, given); response.Error != nil {
-		return
-	}
-	_, d, err := admitOne(ctx, f.sets, &c, manifest)
+	_, d, err := admitOne(ctx, f.sets, request)
 	if err != nil {
 		response.Error = err
 		return
