@@ -606,7 +606,11 @@ func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 		text = strings.TrimLeftFunc(text[1:], func(c rune) bool {
 			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
 		})
-		text = strings.TrimLeft(text, " \t\r\n")
+		text = strings.TrimLeft(text, libraryBlanks)
 	}
-	return text != "" && text[0] == '!' && (len(text) == 1 || strings.IndexByte(" \t\r\n", text[1]) >= 0)
+	text, ok := strings.CutPrefix(text, "!")
+	return ok && (text == "" || strings.IndexAny(text, libraryBlanks) == 0)
 }
+
+// libraryBlanks are blanks and what libraryLines takes for line breaks.
+const libraryBlanks = " \t\r\n\u0085\u2028\u2029"
