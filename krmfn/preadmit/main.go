@@ -13,6 +13,9 @@ import (
 	"github.com/preadmit/preadmit/krmfn"
 )
 
+// version is set by the linker where the build does not know it, as in an image.
+var version string
+
 func main() {
 	delayGC()
 	dir, err := os.Getwd()
@@ -20,7 +23,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "preadmit: %v\n", err)
 		os.Exit(2)
 	}
-	build, _ := debug.ReadBuildInfo()
+	build, ok := debug.ReadBuildInfo()
+	if ok && version != "" {
+		build.Main.Version = version
+	}
 	os.Exit(krmfn.Main(context.Background(), &krmfn.Process{
 		Args:             os.Args[1:],
 		Dir:              dir,
