@@ -1,0 +1,206 @@
+package krmfn
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// TestDocs keeps the pages of reference that are made from the code current.
+func TestDocs(t *testing.T) {
+	schema, err := json.MarshalIndent(functionConfigSchema(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"commands.md":                commandsPage(),
+		"functionconfig.md":          withOptions(t, readDoc(t, "functionconfig.md")),
+		"functionconfig.schema.json": string(schema) + "\n",
+	} {
+		if *update {
+			if err := os.WriteFile(filepath.Join("docs", name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if readDoc(t, name) != text {
+			t.Errorf("docs/%s is not current: run go test ./krmfn -run TestDocs -update", name)
+		}
+	}
+}
+
+func readDoc(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("docs", name))
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// commandsPage shows what every command says of itself.
+func commandsPage() string {
+	var b strings.Builder
+	b.WriteString("# Commands\n\nWhat `preadmit help` prints, made by `go test ./krmfn -run TestDocs -update`.\n\n```text\n")
+	programHelp(&b)
+	b.WriteString("```\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "\n## preadmit %s\n\n```text\n", c.name)
+		c.help(&c, &b)
+		b.WriteString("```\n")
+	}
+	return b.String()
+}
+
+// withOptions puts the table of options into the page about the functionConfig.
+func withOptions(t *testing.T, page string) string {
+	t.Helper()
+	before, rest, found := strings.Cut(page, "<!-- options:")
+	mark, rest, closed := strings.Cut(rest, "\n")
+	_, after, ended := strings.Cut(rest, "<!-- end of options -->")
+	if !found || !closed || !ended {
+		t.Fatal("docs/functionconfig.md has no place for the options")
+	}
+	var b strings.Builder
+	b.WriteString(before + "<!-- options:" + mark + "\n| field of `spec` | key of a ConfigMap | meaning |\n|---|---|---|\n")
+	for i := range options {
+		if o := &options[i]; o.field != "" {
+			key := ""
+			if o.key != "" {
+				key = "`" + o.key + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.field, key, o.help)
+		}
+	}
+	return b.String() + "<!-- end of options -->" + after
+}
+
+// functionConfigSchema is the JSON Schema of a functionConfig of kind Preadmit.
+func functionConfigSchema() map[string]any {
+	fields := map[string]any{}
+	for i := range options {
+		o := &options[i]
+		if o.field == "" {
+			continue
+		}
+		inside, names := fields, strings.Split(o.field, ".")
+		for _, name := range names[:len(names)-1] {
+			if inside[name] == nil {
+				inside[name] = orNull(objectSchema(map[string]any{}))
+			}
+			inside = inside[name].(map[string]any)["properties"].(map[string]any)
+		}
+		property := orNull(o.schema())
+		property["description"] = o.help
+		inside[names[len(names)-1]] = property
+	}
+	schema := objectSchema(map[string]any{
+		"apiVersion": map[string]any{"enum": []any{functionConfigKind.APIVersion()}},
+		"kind":       map[string]any{"enum": []any{functionConfigKind.Kind}},
+		"metadata":   map[string]any{"type": "object"},
+		"spec":       orNull(objectSchema(fields)),
+	})
+	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+	schema["title"] = "functionConfig of preadmit"
+	schema["required"] = []any{"apiVersion", "kind"}
+	return schema
+}
+
+func objectSchema(properties map[string]any) map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+// orNull makes a schema accept null, too, which is like leaving the field out.
+func orNull(schema map[string]any) map[string]any {
+	switch kind := schema["type"].(type) {
+	case string:
+		schema["type"] = []any{kind, "null"}
+	case []any:
+		schema["type"] = append(kind, "null")
+	default:
+		schema["enum"] = append(schema["enum"].([]any), nil)
+	}
+	return schema
+}
+
+// schema is the JSON Schema of the values that the option has in a functionConfig. What
+// YAML makes of a value without quotes is valid, too.
+func (o *option) schema() map[string]any {
+	texts := map[string]any{"type": "array", "items": map[string]any{"type": []any{"string", "number"}, "minLength": 1}}
+	switch o.target(new(config)).(type) {
+	case *bool:
+		return map[string]any{"enum": []any{true, false, "true", "false"}}
+	case *[]string, *[]path:
+		return texts
+	case *[]*manifest.Stream:
+		return map[string]any{"type": "array", "items": map[string]any{"type": []any{"object", "string"}}}
+	case *map[string][]string:
+		return map[string]any{"type": "object", "additionalProperties": texts}
+	}
+	if len(o.values) == 0 {
+		return map[string]any{"type": []any{"string", "number"}}
+	}
+	var values []any
+	for _, value := range o.values {
+		values = append(values, value)
+		if value == "on" {
+			values = append(values, true, false)
+		}
+	}
+	return map[string]any{"enum": values}
+}
+
+// TestFunctionConfigSchema shows that the schema accepts the functionConfigs that
+// preadmit accepts, and no others, with those of the stories.
+func TestFunctionConfigSchema(t *testing.T) {
+	var schema spec.Schema
+	data, err := json.Marshal(functionConfigSchema())
+	if err == nil {
+		err = json.Unmarshal(data, &schema)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator := validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
+	stories, err := filepath.Glob("testdata/stories/fn-*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid, invalid := 0, 0
+	for _, name := range stories {
+		for _, file := range readStory(t, name).files {
+			stream, _ := manifest.Read("-", []byte(file.text))
+			list := stream.ResourceList()
+			if file.name != "stdin" || list == nil || list.FunctionConfig() == nil || list.FunctionConfig().Kind() != functionConfigKind {
+				continue
+			}
+			d := list.FunctionConfig()
+			p := &Process{Dir: t.TempDir()}
+			var c config
+			read := p.readFunctionConfig(d, []byte(file.text), &c)
+			accepted := true
+			for _, found := range read.diagnostics {
+				accepted = accepted && !strings.HasPrefix(found.Code, "option-")
+			}
+			if accepted {
+				valid++
+			} else {
+				invalid++
+			}
+			result := validator.Validate(d.Object())
+			if result.IsValid() != accepted {
+				t.Errorf("%s: preadmit says %v, the schema %v", name, read.diagnostics, result.Errors)
+			}
+		}
+	}
+	if valid == 0 || invalid == 0 {
+		t.Errorf("%d functionConfigs are valid, %d are not", valid, invalid)
+	}
+}
