@@ -252,12 +252,12 @@ func (d *definition) structuralKeys(at change.Path, node map[string]any) {
 	}
 	required, _ := items["required"].([]any)
 	for i, key := range keys {
-		name, _ := key.(string)
+		name, ok := key.(string)
 		property := object(object(items, "properties"), name)
 		switch {
-		case property == nil:
+		case !ok || property == nil:
 			d.problem(at.Index(i), fmt.Sprintf("expected a property of the items, got %v", key))
-		case property["default"] == nil && !slices.Contains(required, key):
+		case property["default"] == nil && !slices.Contains(required, any(name)):
 			d.problem(at.Index(i), fmt.Sprintf("the property %s must have a default or be required", name))
 		}
 	}

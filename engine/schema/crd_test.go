@@ -229,12 +229,14 @@ func TestCRDProblems(t *testing.T) {
 		}},
 		{version(`{"type":"object","properties":{"a":{"type":"array","x-kubernetes-list-type":"map","items":{"type":"object"}},
 			"b":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","m"],"items":{"type":"object","properties":{"k":{"type":"string"}}}},
-			"c":{"type":"object","x-kubernetes-list-type":"set","x-kubernetes-map-type":"whole"}}}`), []string{
+			"c":{"type":"object","x-kubernetes-list-type":"set","x-kubernetes-map-type":"whole"},
+			"d":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":[{}],"items":{"type":"object","required":[{}],"properties":{"":{"type":"string"}}}}}}`), []string{
 			at + ".properties.a.x-kubernetes-list-map-keys: expected at least one key where x-kubernetes-list-type is map",
 			at + ".properties.b.x-kubernetes-list-map-keys[0]: the property k must have a default or be required",
 			at + ".properties.b.x-kubernetes-list-map-keys[1]: expected a property of the items, got m",
 			at + ".properties.c.x-kubernetes-map-type: expected atomic or granular, got whole",
 			at + ".properties.c.x-kubernetes-list-type: must only be used where type is array",
+			at + ".properties.d.x-kubernetes-list-map-keys[0]: expected a property of the items, got map[]",
 		}},
 		{version(`{"type":"object","properties":{"e":{"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`),
 			[]string{at + ".properties.e.type: must be object if x-kubernetes-embedded-resource is true"}},
