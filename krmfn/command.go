@@ -122,18 +122,30 @@ func commandNamed(name string) *command {
 
 func unknownCommand(name string) error {
 	if strings.HasPrefix(name, "-") {
-		return fmt.Errorf("expected a command before %s, as in: preadmit render %s", name, name)
+		return misusef("command-unknown", "expected a command before %s, as in: preadmit render %s", name, name)
 	}
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	return fmt.Errorf("unknown command %q; %s", name, source.Suggest(name, names))
+	return misusef("command-unknown", "unknown command %q; %s", name, source.Suggest(name, names))
+}
+
+// misuse is an error about how the program was called.
+type misuse struct{ code, text string }
+
+// Error implements error.
+func (m *misuse) Error() string { return m.text }
+
+func misusef(code, format string, args ...any) error {
+	return &misuse{code, fmt.Sprintf(format, args...)}
 }
 
 // misused says that the program was not called the way it is meant to.
 func (p *Process) misused(err error, help string) int {
-	fmt.Fprintf(p.Stderr, "preadmit: %v\nRun '%s' for how to use it.\n", err, help)
+	m := &misuse{code: "usage"}
+	errors.As(err, &m)
+	fmt.Fprintf(p.Stderr, "preadmit: %s\nRun '%s' for how to use it.\n", source.Errorf(source.Position{}, m.code, "%v", err), help)
 	return exitInvalid
 }
 
@@ -148,7 +160,7 @@ func (p *Process) write(print func(w io.Writer)) int {
 // succeeds.
 func (p *Process) emit(output []byte, status int) int {
 	if _, err := p.Stdout.Write(output); err != nil {
-		fmt.Fprintf(p.Stderr, "preadmit: the output could not be written: %v\n", err)
+		fmt.Fprintf(p.Stderr, "preadmit: %s\n", source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err))
 		return exitInvalid
 	}
 	return status
@@ -207,7 +219,7 @@ func plural(n int, one, many string) string {
 // version prints what the program was built from.
 func (p *Process) version(_ context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(fmt.Errorf("unexpected argument %q", given.operands[0]), "preadmit --help")
+		return p.misused(misusef("argument-unexpected", "unexpected argument %q", given.operands[0]), "preadmit --help")
 	}
 	details := []string{"preadmit (unknown version)"}
 	if p.Build != nil {

@@ -2,7 +2,6 @@ package krmfn
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -52,7 +51,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 func explainFlag(err error, names []string) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		return fmt.Errorf("flag --%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+		return misusef("option-value", "flag --%s: %v", invalid.GetFlag().Name, invalid.Unwrap())
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -63,9 +62,9 @@ func explainFlag(err error, names []string) error {
 		name = name[1:]
 	}
 	if best := source.Nearest(name, names); best != "" {
-		return fmt.Errorf("unknown flag %s; did you mean %s?", name, best)
+		return misusef("flag-unknown", "unknown flag %s; did you mean %s?", name, best)
 	}
-	return fmt.Errorf("unknown flag %s", name)
+	return misusef("flag-unknown", "unknown flag %s", name)
 }
 
 // flagValue notes the values of a flag in the order of the command line.

@@ -2,8 +2,6 @@ package krmfn
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine"
@@ -18,7 +16,7 @@ const unchanged = "the resources are unchanged"
 // change them, or, if anything is wrong, as they were.
 func (p *Process) function(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(fmt.Errorf("unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
+		return p.misused(misusef("argument-unexpected", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
 	}
 	f := &files{process: p}
 	stream, err := p.readList(f, given.bare)
@@ -60,21 +58,21 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 		expected = "started without arguments, so " + expected
 	}
 	if p.StdinIsTerminal {
-		return nil, errors.New(expected + ", which is a terminal")
+		return nil, misusef("list-missing", "%s, which is a terminal", expected)
 	}
 	set := f.set()
 	set.addStdin(path{name: "-"})
 	if len(set.found) == 0 {
-		return nil, errors.New(f.diagnostics[0].Message)
+		return nil, misusef(f.diagnostics[0].Code, "%s", f.diagnostics[0].Message)
 	}
 	stream := set.parse()[0]
 	switch n := len(stream.Documents()); {
 	case stream.ResourceList() != nil || source.HasErrors(f.diagnostics):
 		return stream, nil
 	case n == 0:
-		return nil, errors.New(expected + ", which is empty")
+		return nil, misusef("list-missing", "%s, which is empty", expected)
 	default:
-		return nil, fmt.Errorf("%s, which holds %s instead; 'preadmit render' is for those", expected, plural(n, "manifest", "manifests"))
+		return nil, misusef("list-missing", "%s, which holds %s instead; 'preadmit render' is for those", expected, plural(n, "manifest", "manifests"))
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
-
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
@@ -157,16 +154,12 @@ func (a *admission) keys() []string {
 		key := d.key()
 		keys = append(keys, key)
 		if other := first[key]; other != nil {
-			a.fail(d.text.at, "Duplicate Manifest", fmt.Sprintf("%s: %s is already defined in %s", a.where(d.At(nil)), key, a.where(other.At(nil))))
+			a.problems = append(a.problems, errorf(d.text.at, "manifest-defined-twice", "%s: %s is already defined in %s", a.where(d.At(nil)), key, a.where(other.At(nil))))
 			continue
 		}
 		first[key] = d
 	}
 	return keys
-}
-
-func (a *admission) fail(at path.Path, summary, detail string) {
-	a.problems = append(a.problems, message{source.Error, at, summary, detail})
 }
 
 // diff is the unified diff from the text of the document to that of the result. JSON on

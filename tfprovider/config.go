@@ -128,7 +128,7 @@ func (r *reader) unknownName(name, prefix string, at path.Path) {
 	if best := source.Nearest(name, known); best != "" && source.Nearest(name, siblings) == "" {
 		advice = "did you mean " + best + "?"
 	}
-	r.fail(at, "unknown option; "+advice)
+	r.problems = append(r.problems, errorf(at, "option-unknown", "%s: unknown option; %s", at, advice))
 }
 
 // value gives an option its value.
@@ -209,5 +209,5 @@ func (r *reader) mapOfLists(target *map[string][]string, value any, at path.Path
 }
 
 func (r *reader) fail(at path.Path, problem string) {
-	r.problems = append(r.problems, message{source.Error, at, "Invalid Option", at.String() + ": " + problem})
+	r.problems = append(r.problems, errorf(at, "option-value", "%s: %s", at, problem))
 }

@@ -60,13 +60,13 @@ func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnost
 	r := reader{face: inDataSource, config: &config{}}
 	value, err := decode(raw)
 	if err != nil {
-		diagnostics.AddError("Invalid Configuration", err.Error())
+		errorf(path.Empty(), "internal", "%v", err).report(diagnostics)
 		return r.config
 	}
 	object, _ := value.(map[string]any)
 	r.object(object, "", path.Empty())
 	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
-		diagnostics.AddError("No Manifests", "One of manifests, manifest_files and sensitive_manifests must be given.")
+		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "One of manifests, manifest_files and sensitive_manifests must be given."))
 	}
 	for _, problem := range r.problems {
 		problem.report(diagnostics)
@@ -90,7 +90,7 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 	a := admit(ctx, s.sets, c)
 	keys := a.keys()
 	if len(a.documents) == 0 && !a.failed() {
-		a.fail(path.Empty(), "No Manifests", "There are no manifests in the input.\n\nCheck what was to make them; where there may be none, use count or for_each.")
+		a.problems = append(a.problems, errorf(path.Empty(), "empty-stream", "There are no manifests in the input.\n\nCheck what was to make them; where there may be none, use count or for_each."))
 	}
 	a.warnOfSecrets(inState)
 	a.report(&response.Diagnostics)
@@ -127,7 +127,7 @@ func (a *admission) warnOfSecrets(inState int) {
 		d := &a.documents[i]
 		if isSecret(d.Kind()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
-			a.problems = append(a.problems, message{source.Warning, d.text.at, "Secret in Clear Text",
+			a.problems = append(a.problems, message{source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
 				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\nGive Secrets with sensitive_manifests or manifest_files."})
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/preadmit/preadmit/engine/source"
 )
 
 // extensions are those that files in a directory must have.
@@ -49,7 +47,7 @@ func unreadable(p pattern, err error) message {
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
 		detail += "\n\nRelative paths are relative to the root module; in a module write \"${path.module}/" + filepath.ToSlash(name) + "\"."
 	}
-	return message{source.Error, p.at, "Unreadable File", detail}
+	return errorf(p.at, "path-unreadable", "%s", detail)
 }
 
 var (

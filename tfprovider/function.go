@@ -61,22 +61,22 @@ func (c *config) take(ctx context.Context, policies []*string, given []types.Dyn
 	for i, data := range policies {
 		at := at.AtListIndex(i)
 		if data == nil {
-			return function.NewArgumentFuncError(argumentIndex["policies"], at.String()+" is null")
+			return argumentError(argumentIndex["policies"], errorf(at, "option-value", "%s is null", at))
 		}
 		c.policies = append(c.policies, text{at, at.String(), *data})
 	}
 	if len(given) > 1 {
-		return function.NewArgumentFuncError(optionsIndex+1, "expected one object with all options")
+		return argumentError(optionsIndex+1, errorf(path.Empty(), "argument-unexpected", "expected one object with all options"))
 	}
 	for _, value := range given {
 		raw, err := underlying(ctx, value)
 		if err != nil {
-			return function.NewArgumentFuncError(optionsIndex, err.Error())
+			return argumentError(optionsIndex, errorf(path.Empty(), "internal", "%v", err))
 		}
 		decoded, err := decode(raw)
 		object, ok := decoded.(map[string]any)
 		if err != nil || !ok {
-			return function.NewArgumentFuncError(optionsIndex, "expected an object with options")
+			return argumentError(optionsIndex, errorf(path.Empty(), "option-value", "expected an object with options"))
 		}
 		r := reader{face: inFunctions, config: c}
 		r.object(object, "", path.Empty())
@@ -96,6 +96,11 @@ func underlying(ctx context.Context, value types.Dynamic) (tftypes.Value, error)
 	return inner.ToTerraformValue(ctx)
 }
 
+// argumentError is an error about an argument.
+func argumentError(index int64, m message) *function.FuncError {
+	return function.NewArgumentFuncError(index, m.text())
+}
+
 // funcError makes one error of all errors among messages; nil if there is none.
 // Functions cannot warn.
 func funcError(messages []message) *function.FuncError {
@@ -105,7 +110,7 @@ func funcError(messages []message) *function.FuncError {
 		if m.severity != source.Error {
 			continue
 		}
-		texts = append(texts, m.summary+": "+m.detail)
+		texts = append(texts, m.text())
 		if index == nil && len(m.at.Steps()) > 0 {
 			name, _ := m.at.Steps()[0].(path.PathStepAttributeName)
 			i, ok := argumentIndex[string(name)]
@@ -148,7 +153,7 @@ func (a *admission) requireOne() {
 	for i, stream := range a.streams {
 		if n := len(stream.Documents()); n != 1 && !a.unreadable(stream.Name()) {
 			count := cmp.Or(map[int]string{0: "no document"}[n], fmt.Sprintf("%d documents", n))
-			a.fail(a.config.manifests[i].at, "Invalid Manifest", stream.Name()+": expected one document, found "+count+"; the function split makes one of each")
+			a.problems = append(a.problems, errorf(a.config.manifests[i].at, "document-count", "%s: expected one document, found %s; the function split makes one of each", stream.Name(), count))
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 		at := at.AtMapKey(key)
 		switch {
 		case value.IsNull():
-			response.Error = function.NewArgumentFuncError(0, at.String()+" is null")
+			response.Error = argumentError(0, errorf(at, "option-value", "%s is null", at))
 			return
 		case value.IsUnknown():
 			results[key] = types.StringUnknown()

@@ -14,19 +14,35 @@ import (
 type message struct {
 	severity source.Severity
 	// at is the attribute or argument that it is about; empty if it is none.
-	at              path.Path
-	summary, detail string
+	at path.Path
+	// code is that of a source.Diagnostic; title says what kind of message it is.
+	code, title, detail string
 }
 
-// summaries are the summaries of diagnostics by their code.
-var summaries = map[string]string{
-	"denied":          "Denied by Policy",
-	"context-cycle":   "Context Cycle",
-	"interrupted":     "Interrupted",
-	"no-policies":     "No Policies",
-	"not-idempotent":  "Policies Not Idempotent",
-	"option-value":    "Invalid Option",
-	"openapi-invalid": "Invalid OpenAPI Document",
+// summary is the first line of the message.
+func (m message) summary() string { return m.title + " [" + m.code + "]" }
+
+// text is the message where there is one text only.
+func (m message) text() string { return m.summary() + ": " + m.detail }
+
+// titles are the titles of messages by their code. Those of others say what they are
+// about.
+var titles = map[string]string{
+	"argument-unexpected":    "Unexpected Argument",
+	"context-cycle":          "Context Cycle",
+	"denied":                 "Denied by Policy",
+	"document-count":         "Invalid Manifest",
+	"empty-stream":           "No Manifests",
+	"internal":               "Internal Error",
+	"interrupted":            "Interrupted",
+	"manifest-defined-twice": "Duplicate Manifest",
+	"no-policies":            "No Policies",
+	"not-idempotent":         "Policies Not Idempotent",
+	"openapi-invalid":        "Invalid OpenAPI Document",
+	"option-unknown":         "Invalid Option",
+	"option-value":           "Invalid Option",
+	"path-unreadable":        "Unreadable File",
+	"secret-exposed":         "Secret in Clear Text",
 }
 
 // add adds diagnostics, each once: what is wrong with the policies is found again when
@@ -42,17 +58,17 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 			at = path.Root("kubernetes_version")
 			d.Message = strings.ReplaceAll(d.Message, "kubernetes-version", at.String())
 		}
-		m := message{severity: d.Severity, at: at, summary: summaries[d.Code], detail: a.detail(d, secrets[d.Subject])}
+		m := message{severity: d.Severity, at: at, code: d.Code, title: titles[d.Code], detail: a.detail(d, secrets[d.Subject])}
 		switch {
-		case m.summary != "":
+		case m.title != "":
 		case d.Severity == source.Warning:
-			m.summary = kind + " Warning"
+			m.title = kind + " Warning"
 		default:
-			m.summary = "Invalid " + kind
+			m.title = "Invalid " + kind
 		}
 		known := false
 		for _, other := range a.problems {
-			known = known || other.summary == m.summary && other.detail == m.detail
+			known = known || other.summary() == m.summary() && other.detail == m.detail
 		}
 		if !known {
 			a.problems = append(a.problems, m)
@@ -165,6 +181,11 @@ func documentAt(stream string, number int) int {
 	return max(count, 1)
 }
 
+// errorf makes an error that needs no engine.
+func errorf(at path.Path, code, format string, args ...any) message {
+	return message{source.Error, at, code, titles[code], fmt.Sprintf(format, args...)}
+}
+
 // report adds the messages to diagnostics.
 func (a *admission) report(diagnostics *diag.Diagnostics) {
 	for _, m := range a.problems {
@@ -175,9 +196,9 @@ func (a *admission) report(diagnostics *diag.Diagnostics) {
 func (m message) report(diagnostics *diag.Diagnostics) {
 	var d diag.Diagnostic
 	if m.severity == source.Warning {
-		d = diag.NewWarningDiagnostic(m.summary, m.detail)
+		d = diag.NewWarningDiagnostic(m.summary(), m.detail)
 	} else {
-		d = diag.NewErrorDiagnostic(m.summary, m.detail)
+		d = diag.NewErrorDiagnostic(m.summary(), m.detail)
 	}
 	if len(m.at.Steps()) > 0 {
 		d = diag.WithPath(m.at, d)

@@ -86,70 +86,29 @@ func plainPaths(messages string) string {
 func TestFunctionErrors(t *testing.T) {
 	s := newServer(t)
 	policies := []string{labelPolicy}
-	for name, test := range map[string]struct {
-		arguments []any
-		want      string
+	var b strings.Builder
+	for _, test := range []struct {
+		name, function string
+		arguments      []any
 	}{
-		"unknown option": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{"contxt": []string{}}},
-			"argument 2: Invalid Option: contxt: unknown option; did you mean context?",
-		},
-		"unknown option within": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{"request": map[string]any{"operaton": "CREATE"}}},
-			"argument 2: Invalid Option: request.operaton: unknown option; did you mean request.operation?",
-		},
-		"option in another place": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{"operation": "CREATE"}},
-			"argument 2: Invalid Option: operation: unknown option; did you mean request.operation?",
-		},
-		"option of the data source": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{"policy_files": []string{}}},
-			"argument 2: Invalid Option: policy_files: unknown option; expected context, kubernetes_version, openapi, namespace, request, old, defaulting, non_idempotent, values or user_info",
-		},
-		"option type": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{"kubernetes_version": 1, "context": "text", "request": "text"}},
-			"argument 2: Invalid Option: context: expected a list of strings\n\nInvalid Option: kubernetes_version: expected a string\n\nInvalid Option: request: expected an object",
-		},
-		"two options objects": {
-			[]any{"mutate", configMap("a"), policies, map[string]any{}, map[string]any{}},
-			"argument 3: expected one object with all options",
-		},
-		"not an object": {
-			[]any{"mutate", configMap("a"), policies, "context"},
-			"argument 2: expected an object with options",
-		},
-		"two documents": {
-			[]any{"mutate", configMap("a") + "---\n" + configMap("b"), policies},
-			"argument 0: Invalid Manifest: manifest: expected one document, found 2 documents; the function split makes one of each",
-		},
-		"no document": {
-			[]any{"mutate_all", map[string]any{"a": configMap("a"), "b": ""}, policies},
-			`argument 0: Invalid Manifest: manifests["b"]: expected one document, found no document; the function split makes one of each`,
-		},
-		"null": {
-			[]any{"mutate_all", map[string]any{"a": nil}, policies},
-			`argument 0: manifests["a"] is null`,
-		},
-		"duplicate": {
-			[]any{"split", configMap("a") + "---\n" + configMap("a")},
-			"argument 0: Duplicate Manifest: yaml, document 2, line 6, column 1: _/ConfigMap/default/a is already defined in yaml, document 1, line 1, column 1",
-		},
-		"manifest without kind": {
-			[]any{"explain", "metadata: {name: x}\n", policies},
-			"argument 0: Invalid Manifest: manifest, document 1, line 1, column 1: the document has no apiVersion\n\nevery Kubernetes object has apiVersion, kind and metadata.name (or generateName)\n\nInvalid Manifest: manifest, document 1, line 1, column 1: the document has no kind\n\nevery Kubernetes object has apiVersion, kind and metadata.name (or generateName)",
-		},
-		"policy": {
-			[]any{"mutate", configMap("a"), []string{labelPolicy, "kind: MutatingAdmissionPolicy\n"}},
-			"argument 1: Invalid Policy: policies[1], line 1, column 1: MutatingAdmissionPolicy: the document has no apiVersion or no kind\n\nevery Kubernetes object has both",
-		},
+		{"unknown option", "mutate", []any{configMap("a"), policies, map[string]any{"contxt": []string{}}}},
+		{"unknown option within", "mutate", []any{configMap("a"), policies, map[string]any{"request": map[string]any{"operaton": "CREATE"}}}},
+		{"option in another place", "mutate", []any{configMap("a"), policies, map[string]any{"operation": "CREATE"}}},
+		{"option of the data source", "mutate", []any{configMap("a"), policies, map[string]any{"policy_files": []string{}}}},
+		{"option type", "mutate", []any{configMap("a"), policies, map[string]any{"kubernetes_version": 1, "context": "text", "request": "text"}}},
+		{"two options objects", "mutate", []any{configMap("a"), policies, map[string]any{}, map[string]any{}}},
+		{"not an object", "mutate", []any{configMap("a"), policies, "context"}},
+		{"two documents", "mutate", []any{configMap("a") + "---\n" + configMap("b"), policies}},
+		{"no document", "mutate_all", []any{map[string]any{"a": configMap("a"), "b": ""}, policies}},
+		{"null", "mutate_all", []any{map[string]any{"a": nil}, policies}},
+		{"duplicate", "split", []any{configMap("a") + "---\n" + configMap("a")}},
+		{"manifest without kind", "explain", []any{"metadata: {name: x}\n", policies}},
+		{"policy", "mutate", []any{configMap("a"), []string{labelPolicy, "kind: MutatingAdmissionPolicy\n"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := s.call(t, test.arguments[0].(string), test.arguments[1:]...)
-			if err == nil || err.Error() != test.want {
-				t.Errorf("got:\n%v\nwant:\n%s", err, test.want)
-			}
-		})
+		_, err := s.call(t, test.function, test.arguments...)
+		fmt.Fprintf(&b, "== %s\n%v\n\n", test.name, err)
 	}
+	golden(t, "testdata/function_errors.txt", b.String())
 }
 
 // An option must reach the engine: each makes a config that differs from the default.

@@ -43,10 +43,3 @@ func FindingsJSON(w io.Writer, findings []source.Diagnostic) {
 	}
 	writeJSON(w, map[string]any{"findings": out})
 }
-
-// body is a finding without its position and severity.
-func body(d source.Diagnostic) string {
-	d.At = source.Position{}
-	text := d.String()
-	return text[len(d.Severity.String())+2:]
-}

@@ -28,6 +28,6 @@ func GitHub(w io.Writer, findings []source.Diagnostic) {
 				properties += fmt.Sprintf(",col=%d", d.At.Column)
 			}
 		}
-		fmt.Fprintf(w, "::%s %s::%s\n", level, properties, githubData.Replace(body(d)))
+		fmt.Fprintf(w, "::%s %s::%s\n", level, properties, githubData.Replace(d.Text()))
 	}
 }

@@ -107,7 +107,7 @@ func (b *htmlWriter) page(p *htmlPage) {
 	}
 	b.write("</select></label></header>\n<main><div>\n")
 	for _, d := range r.Diagnostics {
-		b.write(`<p class="%[1]s"><b>%[1]s</b> %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Message, d.Advice)
+		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Message, d.Advice, d.Code)
 	}
 	b.WriteByte('\n')
 	for _, f := range p.Files {

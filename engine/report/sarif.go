@@ -18,7 +18,7 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 		codes[d.Code] = true
 		result := map[string]any{
 			"ruleId": d.Code, "level": map[source.Severity]string{source.Info: "note", source.Warning: "warning", source.Error: "error"}[d.Severity],
-			"message": map[string]any{"text": body(d)},
+			"message": map[string]any{"text": d.Text()},
 		}
 		if d.At.IsKnown() && d.At.File != "-" {
 			physical := map[string]any{"artifactLocation": map[string]any{"uri": (&url.URL{Path: d.At.File}).String()}}

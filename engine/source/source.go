@@ -81,14 +81,19 @@ type Diagnostic struct {
 	Excerpt string
 }
 
-// String prints the diagnostic as "file:line:col: severity: message", the advice
-// and the excerpt on lines of their own.
+// String prints the diagnostic as "file:line:col: severity[code]: text".
 func (d Diagnostic) String() string {
-	var b strings.Builder
+	where := ""
 	if d.At.IsKnown() {
-		fmt.Fprintf(&b, "%s: ", d.At)
+		where = d.At.String() + ": "
 	}
-	fmt.Fprintf(&b, "%s: ", d.Severity)
+	return fmt.Sprintf("%s%s[%s]: %s", where, d.Severity, d.Code, d.Text())
+}
+
+// Text is what the diagnostic says: what it is about and the message, the advice and
+// the excerpt on lines of their own.
+func (d Diagnostic) Text() string {
+	var b strings.Builder
 	if d.Subject != "" {
 		fmt.Fprintf(&b, "%s: ", d.Subject)
 	}

@@ -25,10 +25,10 @@ func TestDiagnostic(t *testing.T) {
 		diagnostic Diagnostic
 		want       string
 	}{
-		{Errorf(Position{}, "c", "no %s", "place"), "error: no place"},
-		{Warningf(at, "c", "careful").With("do this\nor that"), "policy.yaml:3:7: warning: careful\n    do this\n    or that"},
-		{Diagnostic{At: Position{File: "-", Line: 2}, Subject: "Pod/default/a", Field: "spec.x", Message: "m", Excerpt: "x: y\n   ^"},
-			"-:2: info: Pod/default/a: spec.x: m\n    x: y\n       ^"},
+		{Errorf(Position{}, "c", "no %s", "place"), "error[c]: no place"},
+		{Warningf(at, "c", "careful").With("do this\nor that"), "policy.yaml:3:7: warning[c]: careful\n    do this\n    or that"},
+		{Diagnostic{At: Position{File: "-", Line: 2}, Code: "c", Subject: "Pod/default/a", Field: "spec.x", Message: "m", Excerpt: "x: y\n   ^"},
+			"-:2: info[c]: Pod/default/a: spec.x: m\n    x: y\n       ^"},
 	} {
 		if got := tc.diagnostic.String(); got != tc.want {
 			t.Errorf("got  %q\nwant %q", got, tc.want)
