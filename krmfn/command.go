@@ -12,8 +12,8 @@
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
-// progress.go, render.go, view.go and fn.go (what prints manifests), explain.go (what
-// prints reports of a run), check.go, test.go and kyvernotest.go, convert.go, results.go,
+// progress.go, render.go and write.go, view.go and fn.go (what prints manifests),
+// explain.go (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go, results.go,
 // help.go, completion.go.
 package krmfn
 

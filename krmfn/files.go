@@ -19,6 +19,9 @@ import (
 type file struct {
 	name string
 	data []byte
+	// real is its path without symbolic links, and below the one from the directory that
+	// was named, or from its own; both are empty for standard input.
+	real, below string
 }
 
 // files reads what options and arguments name. Standard input is read once, however
@@ -29,6 +32,8 @@ type files struct {
 	// checking says that the run is to look for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
+	// origins are the files that streams were read from.
+	origins map[*manifest.Stream]file
 }
 
 // fileSet collects files; each is read once, however often it is named.
@@ -60,7 +65,7 @@ func (s *fileSet) add(p path) bool {
 		}
 	}
 	if err == nil {
-		err = s.addFile(p, full)
+		err = s.addFile(p, full, filepath.Dir(full))
 	}
 	s.fail(p, err)
 	return true
@@ -77,7 +82,7 @@ func (s *fileSet) addStdin(p path) {
 			s.failStdin(p, "cannot be read: "+err.Error())
 			return
 		}
-		s.stdin = &file{"-", data}
+		s.stdin = &file{name: "-", data: data}
 	}
 	if !s.seen["-"] {
 		s.seen["-"] = true
@@ -91,16 +96,19 @@ func (s *fileSet) failStdin(p path, why string) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-func (s *fileSet) addFile(p path, full string) error {
+// addFile reads a file in a directory, or below it.
+func (s *fileSet) addFile(p path, full, root string) error {
 	real, err := s.contained(p, full)
 	if err != nil || s.seen[real] {
 		return err
 	}
 	s.seen[real] = true
 	data, err := os.ReadFile(real)
-	if err == nil {
-		s.found = append(s.found, file{s.nameOf(p, full), data})
+	if err != nil {
+		return err
 	}
+	below, err := filepath.Rel(root, full)
+	s.found = append(s.found, file{s.nameOf(p, full), data, real, below})
 	return err
 }
 
@@ -146,7 +154,7 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 				walk(full)
 			case slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
 				found = true
-				s.fail(p, s.addFile(p, full))
+				s.fail(p, s.addFile(p, full, root))
 			}
 		}
 	}
@@ -255,6 +263,10 @@ func (s *fileSet) parse() []*manifest.Stream {
 		stream, diagnostics := s.read(f.name, f.data)
 		s.diagnostics = append(s.diagnostics, diagnostics...)
 		streams = append(streams, stream)
+		if s.origins == nil {
+			s.origins = map[*manifest.Stream]file{}
+		}
+		s.origins[stream] = f
 	}
 	s.found = nil
 	return streams

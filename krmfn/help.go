@@ -73,6 +73,11 @@ hidden ones.
 Policies, bindings and context among the manifests count, and are printed unchanged;
 those given with -p and -c are not printed.
 
+With --in-place or --output-dir nothing is printed, and the manifests go into files: all
+of them, or none if anything is wrong. A file that has its text already is not touched,
+and a symbolic link stays one. Below --output-dir files have the names that they have
+below the directory named; a file that is named itself has its own.
+
 Flags (those with PATH take files and directories, and may be repeated):
 %s
 %s

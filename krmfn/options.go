@@ -24,6 +24,8 @@ type config struct {
 	statsFile           string
 	showSecrets, update bool
 	stats               bool
+	inPlace             bool
+	outputDir           string
 }
 
 // inputs are documents that an option gives, by path or in the functionConfig itself.
@@ -158,8 +160,15 @@ var options = []option{
 const versionNote = "; it decides which versions of the policy API are served, what expressions may use, and how lists with several keys merge, " +
 	"while schemas, defaults and message texts are always those of 1.36"
 
-// reportOptions are the options about what is told of a run. They are flags only.
+// reportOptions are the options about what becomes of the result of a run. They are flags
+// only.
 var reportOptions = []option{
+	{flag: "in-place", values: []string{"true", "false"}, commands: []string{"render"},
+		help:   "write the manifests back into their files instead of printing them",
+		target: func(c *config) any { return &c.inPlace }},
+	{flag: "output-dir", arg: "DIR", commands: []string{"render"},
+		help:   "write the manifests into files of the same names below this directory instead of printing them",
+		target: func(c *config) any { return &c.outputDir }},
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "html"}, commands: []string{"explain"},
 		help:   "text (default), json, or html: one page with manifests and policies side by side",
 		target: func(c *config) any { return &c.output }},
@@ -226,6 +235,9 @@ func (o *option) set(c *config, text string, from path) error {
 	if len(o.values) > 0 && !slices.Contains(o.values, text) {
 		return fmt.Errorf("%q is not a value; expected %s", text, source.Alternatives(o.values))
 	}
+	if text == "" && (o.arg == "PATH" || o.arg == "DIR") {
+		return errors.New("the path is empty")
+	}
 	switch target := o.target(c).(type) {
 	case *string:
 		*target = text
@@ -234,9 +246,6 @@ func (o *option) set(c *config, text string, from path) error {
 	case *[]string:
 		*target = append(*target, text)
 	case *[]path:
-		if text == "" {
-			return errors.New("the path is empty")
-		}
 		from.name = text
 		*target = append(*target, from)
 	}

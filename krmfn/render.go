@@ -17,12 +17,18 @@ const (
 func (p *Process) render(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
+	if err := p.checkDestination(&c, given.operands); err != nil {
+		return p.misused(err, "preadmit render --help")
+	}
 	f := &files{process: p}
 	manifests := f.stream(given.operands, &c)
 	a := p.admit(ctx, &c, f, manifests, nil)
 	p.report(a.diagnostics, noOutput)
 	if a.status() != exitDone {
 		return a.status()
+	}
+	if c.inPlace || c.outputDir != "" {
+		return p.writeFiles(&c, f, manifests)
 	}
 	output := manifest.Join(manifests)
 	if c.output == "json" {

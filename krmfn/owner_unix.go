@@ -1,0 +1,17 @@
+//go:build unix
+
+package krmfn
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives a file the owner of another, as far as the user may: a run as root, in
+// a container for example, is not to take files from whoever has them.
+func keepOwner(file *os.File, as fs.FileInfo) {
+	if stat, ok := as.Sys().(*syscall.Stat_t); ok {
+		_ = file.Chown(int(stat.Uid), int(stat.Gid))
+	}
+}

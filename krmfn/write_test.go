@@ -1,0 +1,182 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const teamPolicy = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: team}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"team": "web"}}}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: team}
+spec: {policyName: team}
+`
+
+// inPlace runs render --in-place in a directory and returns its status and messages.
+func inPlace(dir string, args ...string) (int, string) {
+	var stdout, stderr bytes.Buffer
+	status := Main(context.Background(), &Process{
+		Args: append([]string{"render", "--in-place", "-p", "policy.txt"}, args...),
+		Dir:  dir, Stdout: &stdout, Stderr: &stderr,
+	})
+	return status, stdout.String() + stderr.String()
+}
+
+func TestInPlace(t *testing.T) {
+	const plain = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n"
+	const labelled = plain + "  labels:\n    team: web\n"
+	crlf := strings.NewReplacer("\n", "\r\n")
+	dir := tree(t, map[string]string{
+		"policy.txt":           teamPolicy,
+		"m/plain.yaml":         plain,
+		"m/crlf.yaml":          crlf.Replace(plain),
+		"m/bom.yaml":           "\ufeff" + plain,
+		"m/open-end.yaml":      strings.TrimSuffix(plain, "\n"),
+		"m/empty.yaml":         "",
+		"m/comment.yaml":       "# nothing here",
+		"m/labelled.yaml":      labelled,
+		"m/two.yaml":           plain + "---\n" + labelled,
+		"m/link.yaml":          "-> ../elsewhere/target.txt",
+		"m/again.yaml":         "-> plain.yaml",
+		"elsewhere/target.txt": plain,
+	})
+	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	for _, name := range []string{"m/plain.yaml", "m/labelled.yaml", "m/comment.yaml"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, name), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, messages := inPlace(dir, "m", "m/plain.yaml", "elsewhere/target.txt")
+	if want := "preadmit: 6 of 9 files written\n"; status != exitDone || messages != want {
+		t.Fatalf("status %d, %s", status, messages)
+	}
+	got := filesIn(t, dir)
+	for name, want := range map[string]string{
+		"m/plain.yaml":         labelled,
+		"m/crlf.yaml":          crlf.Replace(labelled),
+		"m/bom.yaml":           "\ufeff" + labelled,
+		"m/open-end.yaml":      labelled, // a line that is added is a whole one
+		"m/empty.yaml":         "",
+		"m/comment.yaml":       "# nothing here",
+		"m/labelled.yaml":      labelled,
+		"m/two.yaml":           labelled + "---\n" + labelled,
+		"elsewhere/target.txt": labelled,
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 12 {
+		t.Errorf("other files than before: %q", got)
+	}
+	for name, target := range map[string]string{"m/link.yaml": "../elsewhere/target.txt", "m/again.yaml": "plain.yaml"} {
+		if link, err := os.Readlink(filepath.Join(dir, name)); err != nil || link != target {
+			t.Errorf("%s is no link to %s any more: %q %v", name, target, link, err)
+		}
+	}
+	for name, touched := range map[string]bool{"m/plain.yaml": true, "m/labelled.yaml": false, "m/comment.yaml": false} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o640 || info.ModTime().Equal(past) == touched {
+			t.Errorf("%s: mode %v, changed at %v", name, info.Mode(), info.ModTime())
+		}
+	}
+	if status, messages := inPlace(dir, "m"); status != exitDone || messages != "preadmit: 0 of 9 files written\n" {
+		t.Errorf("again: status %d, %s", status, messages)
+	}
+}
+
+// TestReplaceAll shows that no file is replaced unless all can be, and that nothing is
+// left of a try.
+func TestReplaceAll(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"a.yaml":      "old",
+		"file":        "no directory",
+		".preadmit-0": "not ours",
+	})
+	at := func(name string) *replacement {
+		return &replacement{name: name, real: filepath.Join(dir, name), data: []byte("new")}
+	}
+	for _, c := range []struct {
+		name         string
+		replacements []*replacement
+		wantWritten  int
+		want         string
+	}{
+		{"a directory that cannot be made", []*replacement{at("a.yaml"), at("new.yaml"), at("file/b.yaml")}, 0, "file/b.yaml: not a directory"},
+		{"all", []*replacement{at("a.yaml"), at("new.yaml")}, 2, ""},
+		{"a directory in the way", []*replacement{at("."), at("a.yaml")}, 1, ".: file exists"},
+	} {
+		before := filesIn(t, dir)
+		written, problems := replaceAll(c.replacements)
+		var messages []string
+		for _, d := range problems {
+			messages = append(messages, d.Message)
+		}
+		if got := strings.Join(messages, "\n"); written != c.wantWritten || got != c.want {
+			t.Errorf("%s: %d written, %q; want %d, %q", c.name, written, got, c.wantWritten, c.want)
+		}
+		for name, text := range filesIn(t, dir) {
+			isTarget := slices.ContainsFunc(c.replacements, func(r *replacement) bool { return r.name == name })
+			if want := before[name]; text != want && (c.wantWritten == 0 || !isTarget || text != "new") {
+				t.Errorf("%s: %s has %q", c.name, name, text)
+			}
+		}
+	}
+}
+
+// TestInPlaceMeanwhile shows that a file that somebody else has changed during the run is
+// left to them.
+func TestInPlaceMeanwhile(t *testing.T) {
+	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+	var stderr bytes.Buffer
+	p := &Process{Dir: dir, Stderr: &stderr}
+	c := config{inPlace: true}
+	f := &files{process: p}
+	streams := f.stream([]string{"a.yaml"}, &c)
+	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
+	if status := p.writeFiles(&c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: the file has changed since it was read") {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+	if got := filesIn(t, dir)["a.yaml"]; got != "theirs\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestOutputDirModes shows that new files have the mode that new files have.
+func TestOutputDirModes(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "other": ""})
+	status := Main(context.Background(), &Process{Args: []string{"render", "--output-dir", "out", "a.yaml"}, Dir: dir, Stderr: &bytes.Buffer{}})
+	mode := func(name string) fs.FileMode {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode()
+	}
+	if status != exitDone || mode("out/a.yaml") != mode("other") {
+		t.Errorf("status %d, mode %v, not %v", status, mode("out/a.yaml"), mode("other"))
+	}
+}
