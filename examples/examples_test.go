@@ -2,9 +2,10 @@
 // cases in testdata/cases, with the binary that a user would have and with real
 // clients.
 //
-// The files in order: examples_test.go (the binary), readme_test.go (the commands of
-// README.md), quickstart_test.go, kustomize_test.go, trees_test.go, drafts_test.go
-// (one per example),
+// The files in order: examples_test.go (the binary), clients_test.go (where clients are),
+// readme_test.go (the commands of the READMEs), quickstart_test.go, kustomize_test.go,
+// kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go
+// (one per example), same_test.go (all faces and clients give the same objects),
 // cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
@@ -14,12 +15,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output, also that in README.md")
 
-// TestMain builds preadmit and puts it first in PATH.
+// TestMain builds preadmit and puts it first in PATH, and behind it the clients that CI
+// builds.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
@@ -37,7 +41,17 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build, err, output)
 		return 1
 	}
-	os.Setenv("PATH", directory+string(os.PathListSeparator)+os.Getenv("PATH"))
+	clients, err := filepath.Abs("../.ci/bin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// Helm 4, which has the name of Helm 3.
+	if err := os.Symlink(filepath.Join(clients, "helm4"), filepath.Join(directory, "helm")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	os.Setenv("PATH", strings.Join([]string{directory, clients, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	return m.Run()
 }
 

@@ -7,30 +7,18 @@ import (
 	"testing"
 )
 
-// kustomize builds the client and returns the path of its binary, which is in Go's
-// build cache. Where the modules cannot be had, the test is skipped, but not in CI.
-func kustomize(t *testing.T) string {
-	t.Helper()
-	r := command(t, "../testdata/clients/kustomize", "", "go", "tool", "-n", "kustomize")
-	switch {
-	case r.status == 0:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("kustomize cannot be built:\n%s", r.stderr)
-	default:
-		t.Skipf("kustomize cannot be built:\n%s", r.stderr)
-	}
-	return strings.TrimSpace(r.stdout)
-}
-
 const overlay = "overlays/production"
 
+// build is the command that runs preadmit in kustomize.
+var build = []string{"build", "--enable-alpha-plugins", "--enable-exec"}
+
 func TestKustomize(t *testing.T) {
-	client := kustomize(t)
-	got := output(t, "kustomize", client, "build", "--enable-alpha-plugins", "--enable-exec", overlay)
+	clients(t, "kustomize")
+	got := output(t, "kustomize", "kustomize", append(build, overlay)...)
 	golden(t, "kustomize/expected.yaml", got)
 
 	// Without --enable-exec kustomize leaves the function out and says nothing.
-	without := output(t, "kustomize", client, "build", "--enable-alpha-plugins", overlay)
+	without := output(t, "kustomize", "kustomize", "build", "--enable-alpha-plugins", overlay)
 	if without == got {
 		t.Error("the function changed nothing")
 	}
@@ -41,17 +29,161 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestKustomizeDenied takes away a param that a policy insists on.
-func TestKustomizeDenied(t *testing.T) {
-	client, directory := kustomize(t), t.TempDir()
-	if err := os.CopyFS(directory, os.DirFS("kustomize")); err != nil {
-		t.Fatal(err)
+// indented indents a text as the items of a block in YAML.
+func indented(text, by string) string {
+	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
+}
+
+// TestKustomizeForms gives the same policies in other ways, which must give the same.
+func TestKustomizeForms(t *testing.T) {
+	clients(t, "kustomize")
+	const function = `    config.kubernetes.io/function: |
+      exec:
+        path: preadmit
+`
+	policies := func(t *testing.T) string {
+		var b strings.Builder
+		for _, name := range []string{"cost-center-param", "cost-center", "security-context"} {
+			b.WriteString("---\n" + read(t, "kustomize/"+overlay+"/policies/"+name+".yaml"))
+		}
+		return b.String()
 	}
+	inline := func(t *testing.T) string {
+		return "apiVersion: preadmit.dev/v1alpha1\nkind: Preadmit\nmetadata:\n  name: policies\n  annotations:\n" + function +
+			"spec:\n  policies:\n  - |\n" + indented(policies(t), "    ")
+	}
+	for name, prepare := range map[string]func(t *testing.T, production string){
+		"inline policies": func(t *testing.T, production string) {
+			write(t, filepath.Join(production, "preadmit.yaml"), inline(t))
+		},
+		"inline transformer": func(t *testing.T, production string) {
+			kustomization := read(t, filepath.Join(production, "kustomization.yaml"))
+			write(t, filepath.Join(production, "kustomization.yaml"),
+				strings.Replace(kustomization, "- preadmit.yaml\n", "- |\n"+indented(inline(t), "  "), 1))
+		},
+		"ConfigMap": func(t *testing.T, production string) {
+			write(t, filepath.Join(production, "preadmit.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: policies\n  annotations:\n"+
+				function+"data:\n  policyPaths: policies/security-context.yaml,policies/cost-center.yaml,policies/cost-center-param.yaml\n")
+		},
+		"resources for local use": func(t *testing.T, production string) {
+			local := strings.ReplaceAll(policies(t), "\nmetadata:\n", "\nmetadata:\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\n")
+			// All resources get the namespace of the overlay.
+			local = strings.ReplaceAll(local, "namespace: platform", "namespace: shop")
+			write(t, filepath.Join(production, "local.yaml"), local)
+			kustomization := read(t, filepath.Join(production, "kustomization.yaml"))
+			write(t, filepath.Join(production, "kustomization.yaml"), strings.Replace(kustomization, "- ../../base\n", "- ../../base\n- local.yaml\n", 1))
+			write(t, filepath.Join(production, "preadmit.yaml"), strings.Replace(read(t, filepath.Join(production, "preadmit.yaml")), "  policyPaths: [policies]\n", "", 1))
+		},
+		"component": func(t *testing.T, production string) {
+			component := filepath.Join(production, "../../component")
+			if err := os.Mkdir(component, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"preadmit.yaml", "policies"} {
+				if err := os.Rename(filepath.Join(production, name), filepath.Join(component, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, filepath.Join(component, "kustomization.yaml"),
+				"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers:\n- preadmit.yaml\n")
+			// The overlay proper moves below one that has it finished.
+			kustomization := read(t, filepath.Join(production, "kustomization.yaml"))
+			before, _, _ := strings.Cut(kustomization, "transformers:")
+			if err := os.Mkdir(filepath.Join(production, "finished"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(production, "finished/kustomization.yaml"), strings.Replace(before, "../../base", "../../../base", 1))
+			write(t, filepath.Join(production, "kustomization.yaml"), "resources:\n- finished\ncomponents:\n- ../../component\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := copied(t, "kustomize")
+			prepare(t, filepath.Join(directory, overlay))
+			if got, want := output(t, directory, "kustomize", append(build, overlay)...), read(t, "kustomize/expected.yaml"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestKustomizePlugin runs preadmit as the plugin of the old kind, which kubectl runs,
+// too.
+func TestKustomizePlugin(t *testing.T) {
+	for _, client := range [][]string{{"kustomize", "build"}, {"kubectl", "kustomize"}} {
+		t.Run(client[0], func(t *testing.T) {
+			t.Parallel()
+			clients(t, client[0])
+			directory := copied(t, "kustomize")
+			config := filepath.Join(directory, overlay, "preadmit.yaml")
+			before, rest, _ := strings.Cut(read(t, config), "  annotations:\n")
+			_, spec, _ := strings.Cut(rest, "spec:\n")
+			write(t, config, before+"spec:\n"+spec)
+			script := `home=$PWD/plugins/preadmit.dev/v1alpha1/preadmit
+mkdir -p "$home" && ln -s "$(command -v preadmit)" "$home/Preadmit"
+KUSTOMIZE_PLUGIN_HOME=$PWD/plugins ` + strings.Join(client, " ") + " --enable-alpha-plugins " + overlay
+			if got, want := output(t, directory, "bash", "-c", script), read(t, "kustomize/expected.yaml"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+			removeParam(t, directory)
+			r := command(t, directory, "", "bash", "-c", strings.Replace(script, " ln ", " ln -f ", 1))
+			if r.status == 0 || r.stdout != "" || !strings.Contains(r.stderr, "no params found for policy binding with `Deny`") {
+				t.Errorf("without the param: exit status %d, output:\n%s\nmessages:\n%s", r.status, r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+// removeParam takes away a param that a policy insists on.
+func removeParam(t *testing.T, directory string) {
+	t.Helper()
 	if err := os.Remove(filepath.Join(directory, overlay, "policies/cost-center-param.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	r := command(t, directory, "", client, "build", "--enable-alpha-plugins", "--enable-exec", overlay)
+}
+
+func TestKustomizeDenied(t *testing.T) {
+	clients(t, "kustomize")
+	directory := copied(t, "kustomize")
+	removeParam(t, directory)
+	r := command(t, directory, "", "kustomize", append(build, overlay)...)
 	if r.status == 0 || r.stdout != "" || !strings.Contains(r.stderr, "no params found for policy binding with `Deny`") {
 		t.Errorf("exit status %d, output:\n%s\nmessages:\n%s", r.status, r.stdout, r.stderr)
+	}
+}
+
+// TestKustomizeAnnotations has a policy take away all annotations: those in which
+// kustomize keeps its notes are not among them.
+func TestKustomizeAnnotations(t *testing.T) {
+	clients(t, "kustomize")
+	directory := copied(t, "kustomize")
+	write(t, filepath.Join(directory, overlay, "policies/none.yaml"), `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: none
+spec:
+  rules:
+  - name: none
+    match:
+      any:
+      - resources:
+          kinds: [ConfigMap]
+    mutate:
+      patchesJson6902: |-
+        - {op: remove, path: /metadata/annotations}
+`)
+	want := strings.Replace(read(t, "kustomize/expected.yaml"), "  annotations:\n    example.com/cost-center: \"4711\"\n", "", 1)
+	if got := output(t, directory, "kustomize", append(build, overlay)...); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestKustomizeEmpty builds nothing but the transformer.
+func TestKustomizeEmpty(t *testing.T) {
+	clients(t, "kustomize")
+	directory := copied(t, "kustomize")
+	write(t, filepath.Join(directory, overlay, "kustomization.yaml"), "transformers:\n- preadmit.yaml\n")
+	if got := output(t, directory, "kustomize", append(build, overlay)...); got != "" {
+		t.Errorf("got:\n%s", got)
 	}
 }

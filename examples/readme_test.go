@@ -1,7 +1,7 @@
 package examples
 
 import (
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +10,7 @@ import (
 
 const readme = "../README.md"
 
-// transcript is a command that the README shows in a block of the language "console",
+// transcript is a command that a README shows in a block of the language "console",
 // after "$ ", and what it prints there.
 type transcript struct {
 	// from and to are the lines of the output, counted from 0; to is excluded.
@@ -46,30 +46,59 @@ func transcripts(lines []string) []transcript {
 	return found
 }
 
+// readmeClients are what the READMEs of examples need besides preadmit.
+var readmeClients = map[string][]string{
+	"kustomize": {"kustomize", "kubectl"}, "kpt": {"kpt"}, "helm": {"helm", "helm3"}, "argocd": {"kustomize", "helm"},
+}
+
+// TestReadmeCommands runs the commands of every README in its directory, those of
+// examples in a copy of it.
 func TestReadmeCommands(t *testing.T) {
-	lines := strings.Split(read(t, readme), "\n")
+	files, err := filepath.Glob("*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, readme) {
+		t.Run(filepath.Dir(file), func(t *testing.T) {
+			t.Parallel()
+			directory := ".."
+			if file != readme {
+				example := filepath.Dir(file)
+				clients(t, readmeClients[example]...)
+				directory = copied(t, example)
+			}
+			checkCommands(t, directory, file)
+		})
+	}
+}
+
+// durations are how long kpt says that a function took.
+var durations = regexp.MustCompile(`(?m)(^\[(?:PASS|FAIL)\] .*) in [\d.]+m?s$`)
+
+// checkCommands runs the commands of a README in a directory.
+func checkCommands(t *testing.T, directory, file string) {
+	t.Helper()
+	lines := strings.Split(read(t, file), "\n")
 	commands := transcripts(lines)
 	if len(commands) == 0 {
-		t.Fatal("README.md shows no command")
+		t.Fatalf("%s shows no command", file)
 	}
 	var rewritten []string
 	done := 0
 	for _, s := range commands {
-		r := command(t, "..", "", "bash", "-c", "exec 2>&1\n"+s.command)
-		if r.stdout != s.output && !*update {
-			t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", s.command, r.stdout, s.output)
+		r := command(t, directory, "", "bash", "-c", "exec 2>&1\n"+s.command)
+		got := durations.ReplaceAllString(r.stdout, "$1 in 0.1s")
+		if got != s.output && !*update {
+			t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", s.command, got, s.output)
 		}
 		rewritten = append(rewritten, lines[done:s.from]...)
-		if r.stdout != "" {
-			rewritten = append(rewritten, strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")...)
+		if got != "" {
+			rewritten = append(rewritten, strings.Split(strings.TrimSuffix(got, "\n"), "\n")...)
 		}
 		done = s.to
 	}
 	if *update {
-		text := strings.Join(append(rewritten, lines[done:]...), "\n")
-		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, file, strings.Join(append(rewritten, lines[done:]...), "\n"))
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	var read *functionConfig
 	var lone *manifest.Document
 	if d := list.FunctionConfig(); d != nil {
-		read = p.readFunctionConfig(d, f.stdin.data, &c)
+		read = p.readFunctionConfig(d, f.stdin.data, stream.Documents(), &c)
 		f.diagnostics = append(f.diagnostics, read.diagnostics...)
 		if engine.IsPolicy(d.Kind()) {
 			lone = d

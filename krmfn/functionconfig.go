@@ -46,12 +46,13 @@ type functionConfig struct {
 	diagnostics []source.Diagnostic
 }
 
-// readFunctionConfig gives a config the values of a functionConfig.
-func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *config) *functionConfig {
+// readFunctionConfig gives a config the values of a functionConfig, which came with
+// items.
+func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []*manifest.Document, c *config) *functionConfig {
 	f := &functionConfig{document: d, config: c, strings: map[string]change.Path{}}
 	f.lines = sync.OnceValue(func() []string { return strings.SplitAfter(string(text), "\n") })
 	object := d.Object()
-	f.from = p.pathsOf(object)
+	f.from = p.pathsOf(object, items)
 	switch kind := d.Kind(); {
 	case kind == functionConfigKind:
 		f.fields(object, nil)
@@ -72,10 +73,14 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *confi
 // directory and that package. The annotations are the client's, but may also have been
 // written by the author of the functionConfig; so a package elsewhere is believed only
 // if it is one.
-func (p *Process) pathsOf(object map[string]any) path {
+func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) path {
 	from := path{base: p.Dir, within: []string{p.Dir}}
 	annotations := annotationsOf(object)
-	if dir := annotations[packagePathAnnotation]; dir != "" {
+	dir := annotations[packagePathAnnotation]
+	if dir == "" && object["kind"] == configMapKind.Kind {
+		dir = packageOf(items)
+	}
+	if dir != "" {
 		dir = p.absolute(dir)
 		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || isWithin(dir, p.Dir) {
 			from.base = dir
@@ -88,6 +93,24 @@ func (p *Process) pathsOf(object map[string]any) path {
 	}
 	from.base = filepath.Join(from.base, filepath.Dir(filepath.FromSlash(file)))
 	return from
+}
+
+// packageOf returns the package of kpt that items are of. Where the options stand in the
+// Kptfile, kpt writes it into the items only. A function sees those of the packages below
+// its own, too, which is thus the one that holds all the others.
+func packageOf(items []*manifest.Document) string {
+	var dirs []string
+	for _, d := range items {
+		if dir := annotationsOf(d.Object())[packagePathAnnotation]; dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
+		if !slices.ContainsFunc(dirs, func(other string) bool { return !isWithin(other, dir) }) {
+			return dir
+		}
+	}
+	return ""
 }
 
 // annotationsOf returns the annotations of an object that are strings.

@@ -31,7 +31,7 @@ func configOf(t *testing.T, text string) config {
 	}
 	var c config
 	p := &Process{Dir: t.TempDir()}
-	if f := p.readFunctionConfig(stream.Documents()[0], []byte(text), &c); len(f.diagnostics) > 0 {
+	if f := p.readFunctionConfig(stream.Documents()[0], []byte(text), nil, &c); len(f.diagnostics) > 0 {
 		t.Fatal(f.diagnostics)
 	}
 	return withoutOrigins(c)

@@ -1,0 +1,121 @@
+package examples
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestCI compares what the example deploys with what the policies make of it.
+func TestCI(t *testing.T) {
+	golden(t, "ci/deploy/shop.yaml", output(t, "ci", "preadmit", "render", "-p", "policies", "apps/shop.yaml"))
+}
+
+// gates are what the gates of the example find, and the exit status then.
+var gates = []struct {
+	name, file, text string
+	status           int
+}{
+	{"admitted", "", "", 0},
+	{"not admitted", "deploy/shop.yaml", "apps/shop.yaml", 1},
+	{"unreadable manifest", "deploy/shop.yaml", "kind: Deployment\n  metadata: {}\n", 2},
+	{"no manifest", "deploy/shop.yaml", "# empty\n", 2},
+	{"unreadable policy", "policies/mirror.yaml", "kind: ClusterPolicy\n  metadata: {}\n", 2},
+}
+
+// checkGate runs the commands of a gate on a copy of the example, one by one: the last of
+// them is 'preadmit diff'.
+func checkGate(t *testing.T, commands []string) {
+	t.Helper()
+	if len(commands) == 0 || !strings.HasPrefix(commands[len(commands)-1], "preadmit diff ") {
+		t.Fatalf("the last command is not preadmit diff: %q", commands)
+	}
+	for _, gate := range gates {
+		t.Run(gate.name, func(t *testing.T) {
+			t.Parallel()
+			directory := copied(t, "ci")
+			if gate.file != "" {
+				text := gate.text
+				if text == "apps/shop.yaml" {
+					text = read(t, filepath.Join("ci", text))
+				}
+				write(t, filepath.Join(directory, gate.file), text)
+			}
+			failed := 0
+			for i, line := range commands {
+				// GitHub Actions runs commands like this.
+				r := command(t, directory, "", "bash", "-e", "-c", line)
+				if r.status != 0 {
+					failed++
+				}
+				if i == len(commands)-1 && r.status != gate.status {
+					t.Errorf("exit status %d, want %d\n%s%s", r.status, gate.status, r.stdout, r.stderr)
+				}
+			}
+			if (failed > 0) != (gate.status > 0) {
+				t.Errorf("%d of %d commands failed", failed, len(commands))
+			}
+		})
+	}
+}
+
+// TestCIWorkflow runs what the workflow of GitHub Actions runs.
+func TestCIWorkflow(t *testing.T) {
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct{ Run string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "ci/.github/workflows/admission.yaml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	const install = "go install github.com/preadmit/preadmit/krmfn/preadmit@latest"
+	var commands []string
+	for _, job := range workflow.Jobs {
+		for _, step := range job.Steps {
+			if step.Run != "" && step.Run != install {
+				commands = append(commands, step.Run)
+			}
+		}
+	}
+	checkGate(t, commands)
+}
+
+// TestCIHooks runs the hooks of pre-commit as it does: with the arguments of the
+// configuration, and the names of the files that it selects unless a hook wants none.
+func TestCIHooks(t *testing.T) {
+	type hook struct {
+		ID, Entry, Files string
+		Args             []string
+		PassFilenames    *bool `json:"pass_filenames"`
+	}
+	var config struct{ Repos []struct{ Hooks []hook } }
+	if err := yaml.Unmarshal([]byte(read(t, "ci/.pre-commit-config.yaml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	var known []hook
+	if err := yaml.Unmarshal([]byte(read(t, "../.pre-commit-hooks.yaml")), &known); err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, h := range config.Repos[0].Hooks {
+		i := slices.IndexFunc(known, func(k hook) bool { return k.ID == h.ID })
+		if i < 0 {
+			t.Fatalf("there is no hook %s", h.ID)
+		}
+		words := append([]string{known[i].Entry}, h.Args...)
+		if known[i].PassFilenames == nil || *known[i].PassFilenames {
+			for _, file := range []string{"apps/shop.yaml", "deploy/shop.yaml", "flux.yaml"} {
+				if regexp.MustCompile(h.Files).MatchString(file) {
+					words = append(words, file)
+				}
+			}
+		}
+		commands = append(commands, strings.Join(words, " "))
+	}
+	checkGate(t, commands)
+}

@@ -1,0 +1,50 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// install says how to get a client that no test finds.
+var install = map[string]string{
+	"kpt":     "install it from https://kpt.dev",
+	"kubectl": "install it from https://kubernetes.io/docs/tasks/tools",
+}
+
+// clients are what a test needs. Where one is missing, the test is skipped, but not in
+// CI.
+func clients(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err == nil {
+			continue
+		}
+		how := install[name]
+		if how == "" {
+			how = "'bash .ci/clients' builds it"
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("there is no %s: %s", name, how)
+		}
+		t.Skipf("there is no %s: %s", name, how)
+	}
+}
+
+// copied is a copy of an example, for what changes its files.
+func copied(t *testing.T, example string) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := os.CopyFS(directory, os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// write writes a file of an example's copy.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
