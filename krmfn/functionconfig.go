@@ -73,13 +73,14 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, c *confi
 // written by the author of the functionConfig; so a package elsewhere is believed only
 // if it is one.
 func (p *Process) pathsOf(object map[string]any) path {
-	from := path{base: p.Dir, within: []string{p.Dir}}
+	from := path{base: p.Dir, within: &bounds{dirs: []string{p.Dir}, names: "the working directory and of the package",
+		advice: "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES"}}
 	annotations := annotationsOf(object)
 	if dir := annotations[packagePathAnnotation]; dir != "" {
 		dir = p.absolute(dir)
 		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || isWithin(dir, p.Dir) {
 			from.base = dir
-			from.within = append(from.within, dir)
+			from.within.dirs = append(from.within.dirs, dir)
 		}
 	}
 	file := annotations[pathAnnotation]
