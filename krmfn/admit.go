@@ -107,6 +107,6 @@ func (p *Process) tellStats(c *config, a *admission) {
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
 	if err := os.WriteFile(p.absolute(c.statsFile), b.Bytes(), 0o666); err != nil {
-		a.add(source.Errorf(source.Position{}, "path-unwritable", "%v", err))
+		a.add(unwritable(c.statsFile, err))
 	}
 }

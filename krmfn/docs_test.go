@@ -184,7 +184,7 @@ func TestFunctionConfigSchema(t *testing.T) {
 			d := list.FunctionConfig()
 			p := &Process{Dir: t.TempDir()}
 			var c config
-			read := p.readFunctionConfig(d, []byte(file.text), &c)
+			read := p.readFunctionConfig(d, []byte(file.text), nil, &c)
 			accepted := true
 			for _, found := range read.diagnostics {
 				accepted = accepted && !strings.HasPrefix(found.Code, "option-")

@@ -25,11 +25,14 @@ var update = flag.Bool("update", false, "rewrite what the stories in testdata ex
 // files and the standard input it needs, each behind a line "-- name --". What the
 // command prints, and its exit status unless it is 0, are in the sections stdout,
 // stderr and status; files that it changes or makes are in sections after/NAME. The
-// files in testdata/shared are in the directory "shared" of every story.
+// files in testdata/shared are in the directory "shared" of every story. Files in "bin"
+// are scripts, which the command finds as if they were in PATH. Variables of the
+// environment stand before the command; IN is the directory in which it runs.
 type story struct {
 	text    string // up to the command
 	command string
 	files   []section
+	dir     string
 }
 
 type section struct{ name, text string }
@@ -76,6 +79,7 @@ func (s *story) take(name string) (text string, ok bool) {
 func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
+	s.dir = dir
 	if err := os.CopyFS(filepath.Join(dir, "shared"), os.DirFS("testdata/shared")); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +92,15 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		Now:   fakeClock(),
 		Build: &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}},
 	}
+	environment := map[string]string{}
+	p.Getenv = func(name string) string { return environment[name] }
+	p.Run = func(ctx context.Context, program *Program) ([]byte, error) {
+		found := *program
+		if script := filepath.Join(dir, "bin", program.Args[0]); isFile(script) {
+			found.Args = append([]string{"sh", script}, program.Args[1:]...)
+		}
+		return RunProgram(ctx, &found)
+	}
 	words := strings.Fields(s.command)
 	for len(words) > 0 && words[0] != "preadmit" {
 		switch name, value, _ := strings.Cut(words[0], "="); name {
@@ -97,10 +110,12 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 			p.StdoutIsTerminal = true
 		case "NO_COLOR":
 			p.NoColor = true
+		case "IN":
+			p.Dir = filepath.Join(dir, value)
 		case "TERMINAL":
 			p.StdinIsTerminal = true
 		default:
-			t.Fatalf("unknown setting %s", words[0])
+			environment[name] = strings.ReplaceAll(value, "$DIR", dir)
 		}
 		words = words[1:]
 	}
@@ -108,6 +123,11 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		p.Args = append(p.Args, strings.ReplaceAll(strings.ReplaceAll(word, "$DIR", dir), "''", ""))
 	}
 	return p, &stdout, &stderr
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // fakeClock is a clock on which a millisecond passes whenever it is asked.
@@ -155,11 +175,11 @@ func TestStories(t *testing.T) {
 			before := filesIn(t, p.Dir)
 			status := Main(context.Background(), p)
 
-			replaceDir := strings.NewReplacer(p.Dir, "$DIR")
+			replaceDir := strings.NewReplacer(s.dir, "$DIR")
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}
 			for name, text := range filesIn(t, p.Dir) {
 				if old, ok := before[name]; !ok || old != text {
-					got[afterPrefix+name], want[afterPrefix+name] = text, want[afterPrefix+name]
+					got[afterPrefix+name], want[afterPrefix+name] = replaceDir.Replace(text), want[afterPrefix+name]
 				}
 			}
 			if status != 0 {
