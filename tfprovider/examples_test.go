@@ -46,7 +46,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "### With Terraform\n")
+	_, section, _ := strings.Cut(string(readme), "### Terraform\n")
 	_, section, _ = strings.Cut(section, "```hcl\n")
 	example, _, found := strings.Cut(section, "```")
 	if !found {
