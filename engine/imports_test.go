@@ -3,8 +3,12 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,9 +58,13 @@ var owners = []struct {
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
 
+// starter is the only file that starts programs.
+const starter = "krmfn/program.go"
+
 // goPackage is a package and what its files, not those of its tests, import.
 type goPackage struct {
 	ImportPath string
+	Dir        string
 	GoFiles    []string
 	Imports    []string
 }
@@ -64,7 +72,7 @@ type goPackage struct {
 // goPackages lists the packages of the module with paths relative to it.
 func goPackages(t *testing.T) []goPackage {
 	t.Helper()
-	command := exec.Command("go", "list", "-e", "-json=ImportPath,GoFiles,Imports", module+"/...")
+	command := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
 	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
@@ -106,6 +114,25 @@ func TestImports(t *testing.T) {
 		if !slices.ContainsFunc(packages, func(p goPackage) bool { return p.ImportPath == name }) {
 			t.Errorf("%s is on the ladder but does not exist", name)
 		}
+	}
+}
+
+// TestPrograms shows that programs are started in one place.
+func TestPrograms(t *testing.T) {
+	var starters []string
+	for _, p := range goPackages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"os/exec"` }) {
+				starters = append(starters, p.ImportPath+"/"+name)
+			}
+		}
+	}
+	if !slices.Equal(starters, []string{starter}) {
+		t.Errorf("os/exec is imported by %q, and is for %s only", starters, starter)
 	}
 }
 

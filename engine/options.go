@@ -106,7 +106,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	var ok bool
 	if s.minor, ok = minorVersion(s.KubernetesVersion); !ok {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
-			With(fmt.Sprintf("expected 1.%d to 1.%d", oldestMinor, newestMinor)))
+			With("expected "+KnownKubernetesVersions))
 	}
 	return s, diagnostics
 }
@@ -117,6 +117,15 @@ func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 		documents = append(documents, stream.Documents()...)
 	}
 	return documents
+}
+
+// KnownKubernetesVersions says which versions of Kubernetes are known.
+var KnownKubernetesVersions = fmt.Sprintf("1.%d to 1.%d", oldestMinor, newestMinor)
+
+// KnowsKubernetesVersion reports whether a version of Kubernetes is known.
+func KnowsKubernetesVersion(version string) bool {
+	_, ok := minorVersion(version)
+	return ok
 }
 
 // minorVersion reads "1.36", "v1.36" or "1.36.3".

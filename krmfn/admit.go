@@ -107,6 +107,11 @@ func (p *Process) tellStats(c *config, a *admission) {
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
 	if err := os.WriteFile(p.absolute(c.statsFile), b.Bytes(), 0o666); err != nil {
-		a.add(source.Errorf(source.Position{}, "path-unwritable", "%v", err))
+		a.add(unwritable(err))
 	}
+}
+
+// unwritable says that a file cannot be written.
+func unwritable(err error) source.Diagnostic {
+	return source.Errorf(source.Position{}, "path-unwritable", "%v", err)
 }

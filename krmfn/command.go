@@ -12,9 +12,11 @@
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
-// progress.go, render.go, view.go and fn.go (what prints manifests), explain.go (what
-// prints reports of a run), check.go, test.go and kyvernotest.go, convert.go, results.go,
-// help.go, completion.go.
+// progress.go, transcript.go, render.go, view.go and fn.go (what prints manifests),
+// program.go (the only one that starts programs), exec.go, cmp.go and parameters.go (what
+// runs renderers), plugin.go (kustomize's old plugins), explain.go (what prints reports of
+// a run), check.go, test.go and kyvernotest.go, convert.go, results.go, help.go,
+// completion.go.
 package krmfn
 
 import (
@@ -43,6 +45,10 @@ type Process struct {
 	StdinIsTerminal, StdoutIsTerminal, StderrIsTerminal bool
 	// NoColor says that the user wants no colours, whatever the output is.
 	NoColor bool
+	// Getenv returns a variable of the environment, or "". It may be nil.
+	Getenv func(name string) string
+	// Run runs a program; without it none can be run. RunProgram does it.
+	Run func(ctx context.Context, program *Program) ([]byte, error)
 	// Now tells the time.
 	Now func() time.Time
 	// Build describes the program; it may be nil.
@@ -72,6 +78,8 @@ func commands() []command {
 	return []command{
 		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
 		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
+		{"exec", "preadmit exec [flags] -- COMMAND [ARGUMENT]...", "run a command and print its manifests as the policies change them", (*option).isRenderFlag, (*Process).exec, execHelp},
+		{"cmp", "preadmit cmp generate|parameters [flags]", "be a config management plugin of Argo CD", (*option).isRenderFlag, (*Process).cmp, cmpHelp},
 		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, who does it, and why others do not", ranFlags("explain"), (*Process).explain, explainHelp},
 		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", ranFlags("diff"), (*Process).diff, diffHelp},
 		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that get in each other's way", ranFlags("check"), (*Process).check, checkHelp},
@@ -98,7 +106,10 @@ func Main(ctx context.Context, p *Process) int {
 		name = "version"
 	}
 	c := commandNamed(name)
-	if c == nil {
+	switch {
+	case c == nil && p.getenv(pluginConfig) != "":
+		return p.plugin(ctx, name)
+	case c == nil:
 		return p.misused(unknownCommand(name), "preadmit --help")
 	}
 	given, err := parseFlags(c, args)
@@ -109,6 +120,14 @@ func Main(ctx context.Context, p *Process) int {
 		return p.misused(err, "preadmit "+c.name+" --help")
 	}
 	return c.run(p, ctx, given)
+}
+
+// getenv returns a variable of the environment.
+func (p *Process) getenv(name string) string {
+	if p.Getenv == nil {
+		return ""
+	}
+	return p.Getenv(name)
 }
 
 func commandNamed(name string) *command {

@@ -142,6 +142,7 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 				isDir = err == nil && info.IsDir()
 			}
 			switch {
+			case isDir && p.shallow:
 			case isDir:
 				walk(full)
 			case slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
@@ -157,8 +158,8 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 // errNoManifests says that a directory is of no use.
 var errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
 
-// errEscape says that a path leads out of where a functionConfig may read.
-var errEscape = errors.New("the path leads out of the working directory and of the package")
+// errEscape says that a path leads out of its bounds.
+var errEscape = errors.New("the path leads out of its bounds")
 
 // resolve finds the full path of a file or directory, which need not exist.
 func (s *fileSet) resolve(p path) (string, error) {
@@ -167,7 +168,7 @@ func (s *fileSet) resolve(p path) (string, error) {
 		full = filepath.Join(p.base, full)
 	}
 	full = s.process.absolute(full)
-	if p.within != nil && !slices.ContainsFunc(p.within, func(dir string) bool { return isWithin(full, dir) }) {
+	if p.within != nil && !slices.ContainsFunc(p.within.dirs, func(dir string) bool { return isWithin(full, dir) }) {
 		return "", errEscape
 	}
 	return full, nil
@@ -180,7 +181,7 @@ func (s *fileSet) contained(p path, full string) (string, error) {
 	if err != nil || p.within == nil {
 		return real, err
 	}
-	for _, dir := range p.within {
+	for _, dir := range p.within.dirs {
 		if realDir, err := filepath.EvalSymlinks(dir); err == nil && isWithin(real, realDir) {
 			return real, nil
 		}
@@ -212,8 +213,8 @@ func (s *fileSet) fail(p path, err error) {
 	var pathError *fs.PathError
 	switch {
 	case errors.Is(err, errEscape):
-		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: %v", p.name, err)
-		d.Advice = "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES"
+		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the path leads out of %s", p.name, p.within.names)
+		d.Advice = p.within.advice
 	case errors.As(err, &pathError):
 		name := pathError.Path
 		if full, err := s.resolve(p); err == nil && full == name {

@@ -120,7 +120,7 @@ func TestConfinement(t *testing.T) {
 			work := filepath.Join(dir, work)
 			f := &files{process: &Process{Dir: work}}
 			set := f.set()
-			set.addAll([]path{{name: name, base: work, within: []string{work}}})
+			set.addAll([]path{{name: name, base: work, within: &bounds{dirs: []string{work}, names: "the working directory and of the package"}}})
 			var got string
 			for _, d := range f.diagnostics {
 				got = strings.ReplaceAll(d.Message, dir, "$DIR")

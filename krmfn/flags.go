@@ -13,6 +13,8 @@ import (
 type arguments struct {
 	settings []setting
 	operands []string
+	// dashed says that the operands stand behind "--".
+	dashed bool
 	// bare says that the program was started without any arguments.
 	bare bool
 }
@@ -32,6 +34,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	var given arguments
 	set := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	set.Usage = func() {}
+	set.SetInterspersed(c.name != "exec") // whose operands have flags of their own
 	var names []string
 	for _, o := range optionsOf(c) {
 		names = append(names, "--"+o.flag)
@@ -43,7 +46,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	if err := set.Parse(args); err != nil {
 		return given, explainFlag(err, names)
 	}
-	given.operands = set.Args()
+	given.operands, given.dashed = set.Args(), set.ArgsLenAtDash() == 0
 	return given, nil
 }
 

@@ -74,7 +74,8 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []
 // written by the author of the functionConfig; so a package elsewhere is believed only
 // if it is one.
 func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) path {
-	from := path{base: p.Dir, within: []string{p.Dir}}
+	from := path{base: p.Dir, within: &bounds{dirs: []string{p.Dir}, names: "the working directory and of the package",
+		advice: "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES"}}
 	annotations := annotationsOf(object)
 	dir := annotations[packagePathAnnotation]
 	if dir == "" && object["kind"] == configMapKind.Kind {
@@ -84,7 +85,7 @@ func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) pat
 		dir = p.absolute(dir)
 		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || isWithin(dir, p.Dir) {
 			from.base = dir
-			from.within = append(from.within, dir)
+			from.within.dirs = append(from.within.dirs, dir)
 		}
 	}
 	file := annotations[pathAnnotation]

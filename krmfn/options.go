@@ -20,10 +20,16 @@ type config struct {
 	allowEmpty             bool
 	output                 string
 	// What only some commands know.
-	field               string
-	statsFile           string
-	showSecrets, update bool
-	stats               bool
+	field                     string
+	statsFile, transcriptFile string
+	showSecrets, update       bool
+	stats                     bool
+	// loose says that lists are printed as the objects that they hold.
+	loose bool
+	// What an application of Argo CD says besides.
+	valueFiles  []path
+	releaseName string
+	recurse     bool
 }
 
 // inputs are documents that an option gives, by path or in the functionConfig itself.
@@ -38,11 +44,20 @@ type path struct {
 	// base is the directory that the name is relative to; the working directory if
 	// empty.
 	base string
-	// within are the directories that it must not lead out of; anywhere if nil.
-	within []string
+	// within is where it must not lead out of; anywhere if nil.
+	within *bounds
+	// shallow says that of a directory only the files directly in it count.
+	shallow bool
 	// at, subject and label say which option names the path.
 	at             source.Position
 	subject, label string
+}
+
+// bounds are directories that paths must not lead out of.
+type bounds struct {
+	dirs []string
+	// names are what the user calls them, advice is for who leads out of them.
+	names, advice string
 }
 
 // option is one option, under all its names. A name that is empty does not exist.
@@ -149,6 +164,9 @@ var options = []option{
 	{flag: "stats-file", arg: "PATH", stream: true,
 		help:   "write these counts into a file, in the text format of Prometheus",
 		target: func(c *config) any { return &c.statsFile }},
+	{flag: "report", arg: "FILE", stream: true, commands: []string{"render", "exec", "cmp"},
+		help:   "write what is said on standard error into a file, too: Helm 4 does not show it",
+		target: func(c *config) any { return &c.transcriptFile }},
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"yaml", "json"}, stream: true,
 		help:   "yaml (default), or json: sorted, compact, one object per line",
 		target: func(c *config) any { return &c.output }, view: true},
@@ -181,8 +199,8 @@ var reportOptions = []option{
 func optionsOf(c *command) []*option {
 	var own []*option
 	for i := range options {
-		if c.flags(&options[i]) {
-			own = append(own, &options[i])
+		if o := &options[i]; c.flags(o) && (len(o.commands) == 0 || slices.Contains(o.commands, c.name)) {
+			own = append(own, o)
 		}
 	}
 	for i := range reportOptions {

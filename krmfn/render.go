@@ -3,6 +3,7 @@ package krmfn
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -17,18 +18,41 @@ const (
 func (p *Process) render(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
-	f := &files{process: p}
-	manifests := f.stream(given.operands, &c)
-	a := p.admit(ctx, &c, f, manifests, nil)
-	p.report(a.diagnostics, noOutput)
-	if a.status() != exitDone {
-		return a.status()
+	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream { return f.stream(given.operands, &c) })
+}
+
+// mutate prints manifests, which read reads, as the policies change them.
+func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
+	said, transcript, err := p.withTranscript(c.transcriptFile)
+	if err != nil {
+		p.report([]source.Diagnostic{unwritable(err)}, noOutput)
+		return exitInvalid
 	}
+	f := &files{process: said}
+	manifests := read(f)
+	a := said.admit(ctx, c, f, manifests, nil)
+	said.report(a.diagnostics, noOutput)
+	status := a.status()
+	if err := transcript.Close(); err != nil {
+		p.report([]source.Diagnostic{unwritable(err)}, noOutput)
+		status = exitInvalid
+	}
+	if status != exitDone {
+		return status
+	}
+	return p.emit(c.print(manifests), exitDone)
+}
+
+// print is the output of a command that prints manifests.
+func (c *config) print(manifests []*manifest.Stream) []byte {
 	output := manifest.Join(manifests)
-	if c.output == "json" {
-		output = canonical(output, c.reader())
+	switch {
+	case c.output == "json":
+		return canonical(output, c.reader())
+	case c.loose && !c.engine.Plain:
+		return withoutLists(output)
 	}
-	return p.emit(output, exitDone)
+	return output
 }
 
 // stream reads the manifests that operands name; those on standard input if there are
@@ -44,7 +68,11 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 			set.fail(path{name: name}, errNoManifests)
 		}
 	}
-	streams := set.parse()
+	return f.filled(set.parse(), "the input", c)
+}
+
+// filled returns streams, in which there must be manifests. what names them.
+func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*manifest.Stream {
 	if c.allowEmpty || len(f.diagnostics) > 0 {
 		return streams
 	}
@@ -53,7 +81,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 			return streams
 		}
 	}
-	f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no manifests in the input").
+	f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no manifests in %s", what).
 		With("check what was to make them, or allow it with --allow-empty"))
 	return nil
 }
@@ -77,6 +105,26 @@ func canonical(text []byte, read readFunc) []byte {
 	for _, d := range stream.Documents() {
 		b.Write(manifest.JSON(d.Object()))
 		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// withoutLists is a stream in which the items of lists stand for the lists.
+func withoutLists(text []byte) []byte {
+	if !bytes.Contains(text, []byte("List")) {
+		return text
+	}
+	stream, _ := manifest.Read("-", text)
+	plain, _ := manifest.ReadPlain("-", text)
+	if slices.EqualFunc(stream.Documents(), plain.Documents(), func(a, b *manifest.Document) bool { return a.Kind() == b.Kind() }) {
+		return text
+	}
+	var b bytes.Buffer
+	for i, d := range stream.Documents() {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(manifest.YAML(d.Object()))
 	}
 	return b.Bytes()
 }

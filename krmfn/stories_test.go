@@ -22,12 +22,19 @@ var update = flag.Bool("update", false, "rewrite what the stories in testdata ex
 // A story is a file in testdata/stories: what it shows, the command after "$", and the
 // files and the standard input it needs, each behind a line "-- name --". What the
 // command prints, and its exit status unless it is 0, are in the sections stdout,
-// stderr and status. The files in testdata/shared are in the directory "shared" of every story.
+// stderr and status; what it writes into the file "report" is in the section report. The
+// files in testdata/shared are in the directory "shared" of every story. Files in "bin"
+// are scripts, which the command finds as if they were in PATH. Variables of the
+// environment stand before the command; IN is the directory in which it runs.
 type story struct {
 	text    string // up to the command
 	command string
 	files   []section
+	dir     string
 }
+
+// sections are those with what a command does.
+var sections = []string{"stdout", "stderr", "status", "report"}
 
 type section struct{ name, text string }
 
@@ -73,6 +80,7 @@ func (s *story) take(name string) (text string, ok bool) {
 func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
+	s.dir = dir
 	if err := os.CopyFS(filepath.Join(dir, "shared"), os.DirFS("testdata/shared")); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +93,15 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		Now:   fakeClock(),
 		Build: &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}},
 	}
+	environment := map[string]string{}
+	p.Getenv = func(name string) string { return environment[name] }
+	p.Run = func(ctx context.Context, program *Program) ([]byte, error) {
+		found := *program
+		if script := filepath.Join(dir, "bin", program.Args[0]); isFile(script) {
+			found.Args = append([]string{"sh", script}, program.Args[1:]...)
+		}
+		return RunProgram(ctx, &found)
+	}
 	words := strings.Fields(s.command)
 	for len(words) > 0 && words[0] != "preadmit" {
 		switch name, value, _ := strings.Cut(words[0], "="); name {
@@ -94,10 +111,12 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 			p.StdoutIsTerminal = true
 		case "NO_COLOR":
 			p.NoColor = true
+		case "IN":
+			p.Dir = filepath.Join(dir, value)
 		case "TERMINAL":
 			p.StdinIsTerminal = true
 		default:
-			t.Fatalf("unknown setting %s", words[0])
+			environment[name] = strings.ReplaceAll(value, "$DIR", dir)
 		}
 		words = words[1:]
 	}
@@ -105,6 +124,11 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		p.Args = append(p.Args, strings.ReplaceAll(strings.ReplaceAll(word, "$DIR", dir), "''", ""))
 	}
 	return p, &stdout, &stderr
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // fakeClock is a clock on which a millisecond passes whenever it is asked.
@@ -136,7 +160,7 @@ func TestStories(t *testing.T) {
 			t.Parallel()
 			s := readStory(t, path)
 			want := map[string]string{}
-			for _, name := range []string{"stdout", "stderr", "status"} {
+			for _, name := range sections {
 				want[name], _ = s.take(name)
 			}
 			files := s.files
@@ -144,10 +168,13 @@ func TestStories(t *testing.T) {
 			p, stdout, stderr := s.process(t, stdin)
 			status := Main(context.Background(), p)
 
-			replaceDir := strings.NewReplacer(p.Dir, "$DIR")
+			replaceDir := strings.NewReplacer(s.dir, "$DIR")
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}
 			if status != 0 {
 				got["status"] = fmt.Sprintf("%d\n", status)
+			}
+			if data, err := os.ReadFile(filepath.Join(p.Dir, "report")); err == nil {
+				got["report"] = replaceDir.Replace(string(data))
 			}
 			if len(p.Args) == 0 || !slices.Contains([]string{"diff", "check", "test"}, p.Args[0]) { // whose status is an answer
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
@@ -203,7 +230,7 @@ func (s *story) write(t *testing.T, path string, got map[string]string) {
 	for _, f := range s.files {
 		fmt.Fprintf(&b, "-- %s --\n%s", f.name, f.text)
 	}
-	for _, name := range []string{"stdout", "stderr", "status"} {
+	for _, name := range sections {
 		if text := got[name]; text != "" {
 			fmt.Fprintf(&b, "-- %s --\n%s", name, text)
 			if !strings.HasSuffix(text, "\n") {

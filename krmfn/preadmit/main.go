@@ -32,6 +32,8 @@ func main() {
 		StdoutIsTerminal: isTerminal(os.Stdout),
 		StderrIsTerminal: isTerminal(os.Stderr),
 		NoColor:          os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
+		Getenv:           os.Getenv,
+		Run:              krmfn.RunProgram,
 		Now:              time.Now,
 		Build:            build,
 	}))

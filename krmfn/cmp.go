@@ -1,0 +1,253 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// layout is what the directory of an application may hold, and how manifests are made
+// of it. The order is that in which Argo CD decides.
+type layout struct {
+	// name is how messages call the directory, files are those that tell.
+	name  string
+	files []string
+	read  func(a *application, ctx context.Context, f *files) []*manifest.Stream
+}
+
+const (
+	kustomization  = "a kustomization"
+	chart          = "a Helm chart"
+	plainManifests = "plain manifests"
+)
+
+var layouts = []layout{
+	{kustomization, []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, (*application).kustomize},
+	{chart, []string{"Chart.yaml"}, (*application).helm},
+	{plainManifests, nil, (*application).files},
+}
+
+// application is an application of Argo CD v3, as its environment tells of it.
+type application struct {
+	process *Process
+	config  *config
+	layout  layout
+	// bounds are those of the paths that the application's author gives.
+	bounds *bounds
+}
+
+// newApplication finds out what the working directory holds, and where its repository
+// starts.
+func (p *Process) newApplication(c *config) *application {
+	a := &application{process: p, config: c, bounds: &bounds{dirs: []string{p.Dir}, names: "the repository of the application",
+		advice: "parameters are for files of the application; flags in plugin.yaml may name others"}}
+	below := filepath.Clean(filepath.FromSlash(p.getenv("ARGOCD_APP_SOURCE_PATH")))
+	if root, ok := strings.CutSuffix(p.Dir, string(filepath.Separator)+below); ok && filepath.IsLocal(below) {
+		a.bounds.dirs = append(a.bounds.dirs, root)
+	}
+	a.layout = layouts[slices.IndexFunc(layouts, func(l layout) bool {
+		return l.files == nil || slices.ContainsFunc(l.files, func(name string) bool {
+			_, err := os.Stat(filepath.Join(p.Dir, name))
+			return err == nil
+		})
+	})]
+	return a
+}
+
+// path is a path that the application's author gives.
+func (a *application) path(name, label string) path {
+	return path{name: name, base: a.process.Dir, within: a.bounds, label: label}
+}
+
+// cmp is a config management plugin: the command that makes manifests, or the one that
+// announces parameters.
+func (p *Process) cmp(ctx context.Context, given arguments) int {
+	actions := map[string]func(ctx context.Context, given arguments) int{"generate": p.generate, "parameters": p.announce}
+	if len(given.operands) == 1 && actions[given.operands[0]] != nil {
+		return actions[given.operands[0]](ctx, given)
+	}
+	return p.misused(errors.New("expected one of generate and parameters, as in: preadmit cmp generate"), "preadmit cmp --help")
+}
+
+// generate prints the manifests of the application as the policies change them. What
+// flags say, who installs the plugin has said; that wins over the environment.
+func (p *Process) generate(ctx context.Context, given arguments) int {
+	var c config
+	app := p.newApplication(&c)
+	c.loose = true
+	c.engine.Namespace = p.getenv("ARGOCD_APP_NAMESPACE")
+	version := p.kubeVersion()
+	c.engine.KubernetesVersion = version
+	problems := app.readParameters(p.getenv("ARGOCD_APP_PARAMETERS"))
+	given.apply(&c)
+	if c.engine.KubernetesVersion == version && version != "" && !engine.KnowsKubernetesVersion(version) {
+		problems = append(problems, source.Errorf(source.Position{}, "option-value", "KUBE_VERSION: the cluster has version %s, which is not known", version).
+			With("expected "+engine.KnownKubernetesVersions+"; to have the policies run as in one of them, set the flag --kubernetes-version of preadmit cmp generate"))
+	}
+	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
+		if f.diagnostics = append(f.diagnostics, problems...); len(problems) > 0 {
+			return nil
+		}
+		return app.layout.read(app, ctx, f)
+	})
+}
+
+// kubeVersion is the version of the cluster without what its distributor adds.
+func (p *Process) kubeVersion() string {
+	version, _, _ := strings.Cut(p.getenv("KUBE_VERSION"), "+")
+	return version
+}
+
+// program is a program to run in the directory of the application.
+func (f *files) program(args ...string) *Program {
+	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr}
+}
+
+// kustomize runs kustomize without any flag that lets it run other programs.
+func (a *application) kustomize(ctx context.Context, f *files) []*manifest.Stream {
+	return f.rendered(ctx, a.config, f.program("kustomize", "build", "."))
+}
+
+// missingDependencies is what Helm v3 and v4 say of a chart whose dependencies are not
+// there.
+const missingDependencies = "but missing in charts/ directory"
+
+// helm runs Helm as Argo CD does: again, if it misses dependencies, when these have been
+// fetched.
+func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
+	args, ok := a.helmArgs(f)
+	if !ok {
+		return nil
+	}
+	template := f.program(args...)
+	var said bytes.Buffer
+	template.Stderr = &said
+	output, err := f.process.start(ctx, template)
+	if err != nil && strings.Contains(said.String(), missingDependencies) {
+		build := f.program("helm", "dependency", "build", ".")
+		if _, err := f.process.start(ctx, build); err != nil {
+			f.failProgram(build, err)
+			return nil
+		}
+		return f.rendered(ctx, a.config, f.program(args...))
+	}
+	_, _ = f.process.Stderr.Write(said.Bytes())
+	return f.printed(a.config, template, output, err)
+}
+
+// helmArgs is the command line of Helm.
+func (a *application) helmArgs(f *files) ([]string, bool) {
+	p, c := a.process, a.config
+	args := []string{"helm", "template", "--include-crds"}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag+"="+value)
+		}
+	}
+	add("--namespace", c.engine.Namespace)
+	add("--kube-version", p.kubeVersion())
+	add("--api-versions", p.getenv("KUBE_API_VERSIONS"))
+	set := f.set()
+	for _, name := range c.valueFiles {
+		full, err := set.resolve(name)
+		if err == nil {
+			full, err = set.contained(name, full)
+		}
+		set.fail(name, err)
+		add("--values", quoteCSV(full))
+	}
+	release := c.releaseName
+	if release == "" {
+		release = p.releaseName()
+	}
+	if release == "" {
+		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "release-unnamed", "the release of the chart has no name").
+			With("Argo CD gives it in ARGOCD_APP_NAME; without Argo CD, set that variable"))
+	}
+	return append(args, "--", release, "."), len(f.diagnostics) == 0
+}
+
+// releaseName is the name of the application. That of one outside the namespace of Argo
+// CD has its own namespace in front.
+func (p *Process) releaseName() string {
+	name := p.getenv("ARGOCD_APP_NAME")
+	return name[strings.LastIndexByte(name, '_')+1:]
+}
+
+// quoteCSV writes a value of one of Helm's flags that take several, between commas.
+func quoteCSV(value string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{value}) // a strings.Builder takes everything
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// skipMark stands in files that Argo CD leaves out.
+const skipMark = "+argocd:skip-file-rendering"
+
+// files reads the manifests in the directory, as Argo CD does: those below it only if
+// asked to.
+func (a *application) files(_ context.Context, f *files) []*manifest.Stream {
+	set := f.set()
+	set.read = a.config.reader()
+	dir := a.path(".", "")
+	dir.shallow = !a.config.recurse
+	set.add(dir)
+	set.found = slices.DeleteFunc(set.found, func(f file) bool { return bytes.Contains(f.data, []byte(skipMark)) })
+	return f.filled(set.parse(), "the directory of the application", a.config)
+}
+
+const cmpText = `Be a config management plugin of Argo CD, version 2, without a shell: commands for its
+plugin.yaml, run in the directory of an application.
+
+Usage:
+  %s
+
+generate finds out what the directory is, makes manifests of it and prints them as the
+policies change them. If anything fails, or there are no manifests, it prints nothing and
+fails: Argo CD would delete what is not printed.
+  kustomization.yaml, kustomization.yml or Kustomization: kustomize build .
+  Chart.yaml: helm template, with the name and the namespace of the application, after
+    helm dependency build if dependencies are missing
+  otherwise: the *.yaml, *.yml and *.json files in it, without hidden ones and those with
+    the mark of Argo CD, ` + skipMark + `
+
+parameters prints the parameters that an application may have, for Argo CD's user
+interface:
+%s
+Their paths are relative to the directory, and must not lead out of the repository. Flags
+stand in plugin.yaml and win over parameters, or add to a list; their paths may lead
+anywhere.
+
+Example:
+  spec:
+    generate: {command: [preadmit, cmp, generate, -p, /policies]}
+    parameters: {dynamic: {command: [preadmit, cmp, parameters]}}
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s  ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_APP_SOURCE_PATH,
+  KUBE_VERSION and KUBE_API_VERSIONS are set by Argo CD
+
+Exit status:
+  0  done
+  1  a policy denied a manifest
+  2  a command failed or there are no manifests, or the input, a policy, a parameter or
+     the command line is wrong
+`
+
+func cmpHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, cmpText, c.usage, parametersHelp(), flagsHelp(c), environmentText)
+}

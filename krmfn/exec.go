@@ -1,0 +1,85 @@
+package krmfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// exec runs a program and prints the manifests that it prints as the policies change
+// them.
+func (p *Process) exec(ctx context.Context, given arguments) int {
+	if len(given.operands) == 0 || !given.dashed {
+		return p.misused(errors.New("expected -- and a command that prints manifests, as in: preadmit exec -p policies/ -- kustomize build ."), "preadmit exec --help")
+	}
+	var c config
+	given.apply(&c)
+	c.loose = true
+	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
+		p := f.process
+		return f.rendered(ctx, &c, &Program{Args: given.operands, Dir: p.Dir, Stdin: p.Stdin, Stderr: p.Stderr})
+	})
+}
+
+// rendered runs a program and reads the manifests that it prints.
+func (f *files) rendered(ctx context.Context, c *config, program *Program) []*manifest.Stream {
+	output, err := f.process.start(ctx, program)
+	return f.printed(c, program, output, err)
+}
+
+// start runs a program.
+func (p *Process) start(ctx context.Context, program *Program) ([]byte, error) {
+	if p.Run == nil {
+		return nil, errors.New("no programs can be run here")
+	}
+	return p.Run(ctx, program)
+}
+
+// printed reads the manifests that a program has printed.
+func (f *files) printed(c *config, program *Program, output []byte, err error) []*manifest.Stream {
+	if err != nil {
+		f.failProgram(program, err)
+		return nil
+	}
+	set := f.set()
+	set.read = c.reader()
+	name := "output of " + program.name()
+	set.found = append(set.found, file{name, output})
+	return f.filled(set.parse(), "the "+name, c)
+}
+
+func (f *files) failProgram(program *Program, err error) {
+	f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "command-failed", "%s failed: %v", program.call(), err))
+}
+
+const execText = `Run a command that prints manifests, and print them as the policies change them. Unless
+the command ends with status 0 and prints manifests, nothing is printed. Its own messages
+go to standard error. Lists come out as the objects that they hold.
+
+Usage:
+  %s
+
+Examples:
+  preadmit exec -p policies/ -- kustomize build overlays/production
+  preadmit exec -p policies/ -n shop -- helm template shop charts/shop --include-crds
+
+The command is run as it stands, without a shell. Lines in messages are those of what it
+prints.
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s
+Exit status:
+  0  done
+  1  a policy denied a manifest
+  2  the command failed or printed no manifests, or the input, a policy or the command
+     line is wrong
+`
+
+func execHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, execText, c.usage, flagsHelp(c), environmentText)
+}

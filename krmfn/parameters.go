@@ -1,0 +1,166 @@
+package krmfn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// parameter is what the author of an application of Argo CD may say.
+type parameter struct {
+	name, title string
+	// layout is the one that it is for; any if empty.
+	layout string
+	// option has the values, the help, and where a value goes.
+	option option
+	// preset is what is taken if it is not given.
+	preset func(p *Process) string
+}
+
+// parameters is the table of parameters; they are read and announced from it.
+var parameters = []parameter{
+	{name: "policies", title: "Policies", option: option{
+		help:   "files and directories with policies and their bindings, besides those of the plugin",
+		target: func(c *config) any { return &c.policies.paths }}},
+	{name: "context", title: "Context", option: option{
+		help:   "files and directories with what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
+		target: func(c *config) any { return &c.context.paths }}},
+	{name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName, option: option{
+		help:   "name of the release; that of the application if empty",
+		target: func(c *config) any { return &c.releaseName }}},
+	{name: "value-files", title: "Value files", layout: chart, option: option{
+		help:   "files with values for the chart, the last one wins",
+		target: func(c *config) any { return &c.valueFiles }}},
+	{name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" }, option: option{
+		values: []string{"true", "false"},
+		help:   "read the manifests in directories below, too",
+		target: func(c *config) any { return &c.recurse }}},
+}
+
+// readParameters gives the config the values of parameters, which are JSON. A form that
+// is null is the same as one that is not there.
+func (a *application) readParameters(text string) []source.Diagnostic {
+	var given []struct {
+		Name   string
+		String *string
+		Array  []string
+		Map    map[string]string
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &given); err != nil {
+		return []source.Diagnostic{source.Errorf(source.Position{}, "parameter-value", "ARGOCD_APP_PARAMETERS: it is not a list of parameters as Argo CD writes it").
+			With("expected JSON like " + `[{"name": "policies", "array": ["policies/"]}]`)}
+	}
+	var problems []source.Diagnostic
+	for _, g := range given {
+		fail := func(code, message, advice string) {
+			d := source.Errorf(source.Position{}, code, "%s", message).With(advice)
+			d.Field = "parameter " + g.Name
+			problems = append(problems, d)
+		}
+		switch p := parameterNamed(g.Name); {
+		case p == nil:
+			fail("parameter-unknown", "there is no such parameter", source.Suggest(g.Name, a.parameterNames()))
+		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // cleared
+		case p.layout != "" && p.layout != a.layout.name:
+			fail("parameter-unused", "it is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove it")
+		case p.option.isList() && g.Array == nil:
+			fail("parameter-value", "expected an array", "")
+		case !p.option.isList() && g.String == nil:
+			fail("parameter-value", "expected a string", "")
+		default:
+			if g.String != nil {
+				g.Array = []string{*g.String}
+			}
+			for _, text := range g.Array {
+				if err := p.option.set(a.config, text, a.path("", "parameter "+g.Name)); err != nil {
+					fail("parameter-value", err.Error(), "")
+				}
+			}
+		}
+	}
+	return problems
+}
+
+func parameterNamed(name string) *parameter {
+	for i := range parameters {
+		if parameters[i].name == name {
+			return &parameters[i]
+		}
+	}
+	return nil
+}
+
+// parameterNames are those that the application may have.
+func (a *application) parameterNames() []string {
+	var names []string
+	for _, p := range a.announced() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// announced are the parameters that the application may have.
+func (a *application) announced() []parameter {
+	var own []parameter
+	for _, p := range parameters {
+		if p.layout == "" || p.layout == a.layout.name {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// announcement is a parameter as Argo CD v3 wants to hear of it.
+type announcement struct {
+	Name           string   `json:"name"`
+	Title          string   `json:"title"`
+	Tooltip        string   `json:"tooltip"`
+	ItemType       string   `json:"itemType,omitempty"`
+	CollectionType string   `json:"collectionType,omitempty"`
+	String         string   `json:"string,omitempty"`
+	Array          []string `json:"array,omitempty"`
+}
+
+// announce prints the parameters that the application may have.
+func (p *Process) announce(_ context.Context, _ arguments) int {
+	app := p.newApplication(new(config))
+	var list []announcement
+	for _, parameter := range app.announced() {
+		a := announcement{Name: parameter.name, Title: parameter.title, Tooltip: parameter.option.help}
+		if parameter.option.isList() {
+			a.CollectionType = "array"
+		}
+		if parameter.option.isSwitch() {
+			a.ItemType = "boolean"
+		}
+		if parameter.preset != nil {
+			a.String = parameter.preset(p)
+		}
+		list = append(list, a)
+	}
+	return p.write(func(w io.Writer) {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		_ = encoder.Encode(list) // what is not JSON cannot be in it
+	})
+}
+
+// parametersHelp explains the parameters.
+func parametersHelp() string {
+	var b strings.Builder
+	for _, p := range parameters {
+		text := p.option.help
+		if p.layout != "" {
+			text = fmt.Sprintf("for %s: %s", p.layout, text)
+		}
+		entry(&b, p.name, 14, text)
+	}
+	return b.String()
+}

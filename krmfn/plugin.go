@@ -1,0 +1,52 @@
+package krmfn
+
+import (
+	"context"
+	"os"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// The environment of an exec plugin of kustomize, in versions 2 to 5: its configuration,
+// and the directory of the kustomization.
+const (
+	pluginConfig = "KUSTOMIZE_PLUGIN_CONFIG_STRING"
+	pluginRoot   = "KUSTOMIZE_PLUGIN_CONFIG_ROOT"
+)
+
+// plugin is an exec plugin of kustomize, which also kubectl runs. Its configuration is
+// in a file; the resources come and go as a stream, which may be empty.
+func (p *Process) plugin(ctx context.Context, file string) int {
+	rooted := *p
+	if root := p.getenv(pluginRoot); root != "" {
+		rooted.Dir = root
+	}
+	c := config{allowEmpty: true}
+	return rooted.mutate(ctx, &c, func(f *files) []*manifest.Stream {
+		f.readPluginConfig(p.absolute(file), &c)
+		return f.stream(nil, &c)
+	})
+}
+
+// readPluginConfig gives a config what a file says that kustomize has made, which is the
+// same as a functionConfig says.
+func (f *files) readPluginConfig(file string, c *config) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "path-unreadable", "the configuration of the plugin: %v", err))
+		return
+	}
+	stream, diagnostics := manifest.Read("configuration", data)
+	f.diagnostics = append(f.diagnostics, diagnostics...)
+	for _, d := range stream.Documents() {
+		if engine.IsPolicy(d.Kind()) {
+			f.diagnostics = append(f.diagnostics, source.Errorf(d.At(nil), "function-config-kind", "the configuration of a plugin cannot be a policy").
+				With("write it into spec.policies of a "+functionConfigKind.Kind))
+			continue
+		}
+		read := f.process.readFunctionConfig(d, data, nil, c)
+		f.diagnostics = append(f.diagnostics, read.diagnostics...)
+	}
+}

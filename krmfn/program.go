@@ -1,0 +1,82 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Program is a program to run for what it prints.
+type Program struct {
+	// Args are its name, which is looked up in PATH, and its arguments.
+	Args []string
+	// Dir is the directory to run it in.
+	Dir    string
+	Stdin  io.Reader
+	Stderr io.Writer
+}
+
+// patience is how long a program has to end after it was told to, and its children
+// have to close its output after it has ended.
+const patience = 5 * time.Second
+
+// RunProgram runs a program and returns what it printed; an error if it did not end
+// with status 0. Signals that ask preadmit to end while the program runs ask the
+// program to end.
+func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var stdout bytes.Buffer
+	command := exec.CommandContext(ctx, program.Args[0], program.Args[1:]...)
+	command.Dir, command.Stdin, command.Stdout, command.Stderr = program.Dir, program.Stdin, &stdout, program.Stderr
+	command.WaitDelay = patience
+	command.Cancel = func() error {
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return command.Process.Kill() // where there is no such signal
+		}
+		return nil
+	}
+	err := command.Run()
+	var notFound *exec.Error
+	var notStarted *fs.PathError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil, errors.New("it ended, but something that it started keeps its output open")
+	case errors.As(err, &notFound):
+		return nil, notFound.Err
+	case errors.As(err, &notStarted):
+		return nil, notStarted.Err
+	case err != nil:
+		return nil, err
+	}
+	return stdout.Bytes(), nil
+}
+
+// name is the program for messages.
+func (p *Program) name() string {
+	return strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe")
+}
+
+// call is the program for messages, with its arguments up to the first flag: values of
+// flags may be secret.
+func (p *Program) call() string {
+	words := []string{p.name()}
+	for _, arg := range p.Args[1:] {
+		if strings.HasPrefix(arg, "-") {
+			break
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
+}
