@@ -124,7 +124,7 @@ func TestSame(t *testing.T) {
 	directories := []string{"quickstart"}
 	for _, name := range []string{
 		"custom-resource", "jsonpatch-remove", "kep-3962-sidecar", "kyverno-after-map", "kyverno-image-pull-policy", "label-from-params",
-		"pinned-by-admission", "secret-string-data",
+		"pinned-by-admission", "secret-string-data", "unset-annotations",
 	} {
 		directories = append(directories, filepath.Join(cases, name))
 	}
