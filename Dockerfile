@@ -5,7 +5,7 @@
 #
 #     docker buildx build --platform linux/amd64,linux/arm64 -t preadmit .
 #
-# The sidecar of Argo CD's repo-server, with kustomize and Helm (examples/argocd):
+# The sidecar of Argo CD's repo-server, with kustomize and Helm (see examples/argocd):
 #
 #     docker buildx build --target cmp -t preadmit-cmp .
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
@@ -35,9 +35,6 @@ LABEL org.opencontainers.image.title="preadmit-cmp" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=renderers /out/ /usr/local/bin/
-COPY examples/argocd/plugin.yaml /home/argocd/cmp-server/config/
-# Helm keeps its caches in the directory /tmp that the sidecar mounts.
-ENV PATH=/usr/local/bin HOME=/tmp
 USER 999:999
 # The repo-server brings this program along, in a volume.
 ENTRYPOINT ["/var/run/argocd/argocd-cmp-server"]
