@@ -3,6 +3,7 @@ package examples
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,15 +55,17 @@ func startPlugin(t *testing.T, policies string) *plugin {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(log)
-	var said []string
-	for lines.Scan() && !strings.Contains(lines.Text(), "serving on") {
-		said = append(said, lines.Text())
+	lines := bufio.NewReader(log)
+	var said strings.Builder
+	for !strings.Contains(said.String(), "serving on") {
+		line, err := lines.ReadString('\n')
+		if said.WriteString(line); err != nil {
+			break // it has ended
+		}
 	}
 	drained := make(chan struct{})
 	go func() {
-		for lines.Scan() {
-		}
+		io.Copy(io.Discard, lines)
 		close(drained)
 	}()
 	t.Cleanup(func() {
@@ -73,7 +76,7 @@ func startPlugin(t *testing.T, policies string) *plugin {
 	})
 	socket := filepath.Join(directory, "preadmit.sock")
 	if _, err := os.Stat(socket); err != nil {
-		t.Fatalf("the server does not serve: %v\n%s", err, strings.Join(said, "\n"))
+		t.Fatalf("the server does not serve: %v\n%s", err, &said)
 	}
 	return &plugin{socket}
 }

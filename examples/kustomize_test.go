@@ -115,20 +115,33 @@ func TestKustomizePlugin(t *testing.T) {
 			t.Parallel()
 			clients(t, client[0])
 			directory := copied(t, "kustomize")
-			config := filepath.Join(directory, overlay, "preadmit.yaml")
+			production := filepath.Join(directory, overlay)
+			config := filepath.Join(production, "preadmit.yaml")
 			before, rest, _ := strings.Cut(read(t, config), "  annotations:\n")
 			_, spec, _ := strings.Cut(rest, "spec:\n")
 			write(t, config, before+"spec:\n"+spec)
 			script := `home=$PWD/plugins/preadmit.dev/v1alpha1/preadmit
-mkdir -p "$home" && ln -s "$(command -v preadmit)" "$home/Preadmit"
+mkdir -p "$home" && ln -sf "$(command -v preadmit)" "$home/Preadmit"
 KUSTOMIZE_PLUGIN_HOME=$PWD/plugins ` + strings.Join(client, " ") + " --enable-alpha-plugins " + overlay
-			if got, want := output(t, directory, "bash", "-c", script), read(t, "kustomize/expected.yaml"); got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			run := func() result { return command(t, directory, "", "bash", "-c", script) }
+			fails := func(says string) {
+				t.Helper()
+				if r := run(); r.status == 0 || r.stdout != "" || !strings.Contains(r.stderr, says) {
+					t.Errorf("exit status %d, output:\n%s\nmessages:\n%s", r.status, r.stdout, r.stderr)
+				}
+			}
+
+			if r, want := run(), read(t, "kustomize/expected.yaml"); r.stdout != want {
+				t.Errorf("got:\n%s\n%s\nwant:\n%s", r.stdout, r.stderr, want)
 			}
 			removeParam(t, directory)
-			r := command(t, directory, "", "bash", "-c", strings.Replace(script, " ln ", " ln -f ", 1))
-			if r.status == 0 || r.stdout != "" || !strings.Contains(r.stderr, "no params found for policy binding with `Deny`") {
-				t.Errorf("without the param: exit status %d, output:\n%s\nmessages:\n%s", r.status, r.stdout, r.stderr)
+			fails("no params found for policy binding with `Deny`")
+			write(t, config, strings.Replace(read(t, config), "[policies]", "[../../base]", 1))
+			fails("../../base: the path leads out of the working directory")
+			write(t, filepath.Join(production, "kustomization.yaml"), "transformers: [preadmit.yaml]\n")
+			write(t, config, "apiVersion: preadmit.dev/v1alpha1\nkind: Preadmit\nmetadata: {name: policies}\n")
+			if r := run(); r.status != 0 || r.stdout != "" {
+				t.Errorf("of nothing it makes %q, exit status %d\n%s", r.stdout, r.status, r.stderr)
 			}
 		})
 	}

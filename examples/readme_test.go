@@ -73,7 +73,7 @@ func TestReadmeCommands(t *testing.T) {
 }
 
 // durations are how long kpt says that a function took.
-var durations = regexp.MustCompile(`(?m)(^\[(?:PASS|FAIL)\] .*) in [\d.]+m?s$`)
+var durations = regexp.MustCompile(`(?m)(^\[(?:PASS|FAIL)\] .*) in [\d.hms]+$`)
 
 // checkCommands runs the commands of a README in a directory.
 func checkCommands(t *testing.T, directory, file string) {

@@ -3,7 +3,6 @@ package krmfn
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -74,10 +73,19 @@ func (a *application) path(name, label string) path {
 // announces parameters.
 func (p *Process) cmp(ctx context.Context, given arguments) int {
 	actions := map[string]func(ctx context.Context, given arguments) int{"generate": p.generate, "parameters": p.announce}
-	if len(given.operands) == 1 && actions[given.operands[0]] != nil {
-		return actions[given.operands[0]](ctx, given)
+	err := errors.New("expected generate or parameters")
+	if len(given.operands) > 0 {
+		name := given.operands[0]
+		switch action := actions[name]; {
+		case action == nil:
+			err = fmt.Errorf("unknown action %q; expected generate or parameters", name)
+		case len(given.operands) > 1:
+			err = fmt.Errorf("unexpected argument %q", given.operands[1])
+		default:
+			return action(ctx, given)
+		}
 	}
-	return p.misused(errors.New("expected one of generate and parameters, as in: preadmit cmp generate"), "preadmit cmp --help")
+	return p.misused(err, "preadmit cmp --help")
 }
 
 // generate prints the manifests of the application as the policies change them. What
@@ -117,81 +125,6 @@ func (f *files) program(args ...string) *Program {
 // kustomize runs kustomize without any flag that lets it run other programs.
 func (a *application) kustomize(ctx context.Context, f *files) []*manifest.Stream {
 	return f.rendered(ctx, a.config, f.program("kustomize", "build", "."))
-}
-
-// missingDependencies is what Helm v3 and v4 say of a chart whose dependencies are not
-// there.
-const missingDependencies = "but missing in charts/ directory"
-
-// helm runs Helm as Argo CD does: again, if it misses dependencies, when these have been
-// fetched.
-func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
-	args, ok := a.helmArgs(f)
-	if !ok {
-		return nil
-	}
-	template := f.program(args...)
-	var said bytes.Buffer
-	template.Stderr = &said
-	output, err := f.process.start(ctx, template)
-	if err != nil && strings.Contains(said.String(), missingDependencies) {
-		build := f.program("helm", "dependency", "build", ".")
-		if _, err := f.process.start(ctx, build); err != nil {
-			f.failProgram(build, err)
-			return nil
-		}
-		return f.rendered(ctx, a.config, f.program(args...))
-	}
-	_, _ = f.process.Stderr.Write(said.Bytes())
-	return f.printed(a.config, template, output, err)
-}
-
-// helmArgs is the command line of Helm.
-func (a *application) helmArgs(f *files) ([]string, bool) {
-	p, c := a.process, a.config
-	args := []string{"helm", "template", "--include-crds"}
-	add := func(flag, value string) {
-		if value != "" {
-			args = append(args, flag+"="+value)
-		}
-	}
-	add("--namespace", c.engine.Namespace)
-	add("--kube-version", p.kubeVersion())
-	add("--api-versions", p.getenv("KUBE_API_VERSIONS"))
-	set := f.set()
-	for _, name := range c.valueFiles {
-		full, err := set.resolve(name)
-		if err == nil {
-			full, err = set.contained(name, full)
-		}
-		set.fail(name, err)
-		add("--values", quoteCSV(full))
-	}
-	release := c.releaseName
-	if release == "" {
-		release = p.releaseName()
-	}
-	if release == "" {
-		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "release-unnamed", "the release of the chart has no name").
-			With("Argo CD gives it in ARGOCD_APP_NAME; without Argo CD, set that variable"))
-	}
-	return append(args, "--", release, "."), len(f.diagnostics) == 0
-}
-
-// releaseName is the name of the application. That of one outside the namespace of Argo
-// CD has its own namespace in front.
-func (p *Process) releaseName() string {
-	name := p.getenv("ARGOCD_APP_NAME")
-	return name[strings.LastIndexByte(name, '_')+1:]
-}
-
-// quoteCSV writes a value of one of Helm's flags that take several, between commas.
-func quoteCSV(value string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write([]string{value}) // a strings.Builder takes everything
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // skipMark stands in files that Argo CD leaves out.

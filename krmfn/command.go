@@ -13,8 +13,8 @@
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
 // progress.go, transcript.go, render.go and write.go, view.go and fn.go (what prints
-// manifests), program.go (the only one that starts programs), exec.go, cmp.go and
-// parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
+// manifests), program.go (the only one that starts programs), exec.go, cmp.go with
+// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
 // (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
 // results.go, help.go, completion.go.
 package krmfn

@@ -20,20 +20,26 @@ func (p *Process) completion(_ context.Context, given arguments) int {
 
 func bashCompletion(w io.Writer) {
 	var names []string
-	fmt.Fprint(w, "_preadmit() {\n  local words=\"\"\n  case \"${COMP_WORDS[1]}\" in\n")
+	fmt.Fprint(w, "_preadmit() {\n  local words=\"\" choices=\"\"\n  case \"${COMP_WORDS[1]}\" in\n")
 	for _, c := range commands() {
 		names = append(names, c.name)
 		var flags []string
 		for _, o := range optionsOf(&c) {
 			flags = append(flags, "--"+o.flag)
 		}
-		fmt.Fprintf(w, "  %s) words=\"%s\" ;;\n", c.name, strings.Join(append(flags, "--help"), " "))
+		fmt.Fprintf(w, "  %s) words=\"%s\"", c.name, strings.Join(append(flags, "--help"), " "))
+		if choices := c.choices(); choices != nil {
+			fmt.Fprintf(w, " choices=\"%s\"", strings.Join(choices, " "))
+		}
+		fmt.Fprint(w, " ;;\n")
 	}
 	fmt.Fprintf(w, `  esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "%s" -- "$2"))
   elif [[ "$2" == -* ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$2"))
+  elif [ "$COMP_CWORD" -eq 2 ] && [ -n "$choices" ]; then
+    COMPREPLY=($(compgen -W "$choices" -- "$2"))
   else
     COMPREPLY=($(compgen -f -- "$2"))
   fi
@@ -51,6 +57,9 @@ func zshCompletion(w io.Writer) {
 func fishCompletion(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "complete -c preadmit -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, quoteFish(c.summary))
+		if choices := c.choices(); choices != nil {
+			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", c.name, strings.Join(choices, " "))
+		}
 		for _, o := range optionsOf(&c) {
 			short := ""
 			if o.short != "" {
@@ -62,6 +71,15 @@ func fishCompletion(w io.Writer) {
 			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -l %s%s -d '%s'\n", c.name, o.flag, short, quoteFish(o.help))
 		}
 	}
+}
+
+// choices are the words of which the first argument is one, if there are such words.
+func (c *command) choices() []string {
+	words := strings.Fields(c.usage)
+	if len(words) > 2 && strings.Contains(words[2], "|") && !strings.HasPrefix(words[2], "[") {
+		return strings.Split(words[2], "|")
+	}
+	return nil
 }
 
 func quoteFish(text string) string {

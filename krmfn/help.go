@@ -139,6 +139,10 @@ Paths in it are relative to the file of the functionConfig if the client tells, 
 the working directory. They must not lead out of the working directory or the package
 of kpt. The paths of flags may.
 
+Linked as $KUSTOMIZE_PLUGIN_HOME/preadmit.dev/v1alpha1/preadmit/Preadmit, preadmit is an
+exec plugin of kustomize, with a Preadmit as its configuration. Such plugins also run
+under 'kubectl kustomize --enable-alpha-plugins', which runs no functions.
+
 Options, as field of the spec of a Preadmit, as key of the data of a ConfigMap, and as
 flag (which wins, or adds to a list):
 %s

@@ -1,0 +1,136 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"os"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// What Helm v3 and v4 say of a chart whose dependencies are not there, and of
+// dependencies from a repository that nobody has told it of.
+const (
+	missingDependencies = "but missing in charts/ directory"
+	missingRepository   = "no repository definition for"
+)
+
+// helm runs Helm as Argo CD does: again, if it misses dependencies, when these have been
+// fetched.
+func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
+	args, ok := a.helmArgs(f)
+	if !ok {
+		return nil
+	}
+	template := f.program(args...)
+	output, said, err := f.attempt(ctx, template)
+	if err != nil && strings.Contains(said, missingDependencies) {
+		if !a.buildDependencies(ctx, f) {
+			return nil
+		}
+		return f.rendered(ctx, a.config, f.program(args...))
+	}
+	f.say(said)
+	return f.printed(a.config, template, output, err)
+}
+
+// buildDependencies fetches the dependencies of a chart.
+func (a *application) buildDependencies(ctx context.Context, f *files) bool {
+	build := f.program("helm", "dependency", "build", ".")
+	_, said, err := f.attempt(ctx, build)
+	if err != nil && strings.Contains(said, missingRepository) {
+		for _, url := range a.repositories() {
+			add := f.program("helm", "repo", "add", "--force-update", strings.ReplaceAll(url, "/", "-"), url)
+			if _, err := f.process.start(ctx, add); err != nil {
+				f.failProgram(add, err)
+				return false
+			}
+		}
+		_, said, err = f.attempt(ctx, build)
+	}
+	f.say(said)
+	if err != nil {
+		f.failProgram(build, err)
+	}
+	return err == nil
+}
+
+// repositories are those that the chart names, as far as Argo CD adds them.
+func (a *application) repositories() []string {
+	data, _ := os.ReadFile(a.process.absolute("Chart.yaml")) // Helm has read it before
+	stream, _ := manifest.ReadPlain("Chart.yaml", data)
+	var urls []string
+	for _, d := range stream.Documents() {
+		dependencies, _ := d.Object()["dependencies"].([]any)
+		for _, dependency := range dependencies {
+			dependency, _ := dependency.(map[string]any)
+			if url, _ := dependency["repository"].(string); strings.HasPrefix(url, "https://") {
+				urls = append(urls, url)
+			}
+		}
+	}
+	return urls
+}
+
+// attempt runs a program and keeps what it says on standard error, which is not worth
+// saying if there is a remedy.
+func (f *files) attempt(ctx context.Context, program *Program) (output []byte, said string, err error) {
+	var b bytes.Buffer
+	program.Stderr = &b
+	output, err = f.process.start(ctx, program)
+	return output, b.String(), err
+}
+
+// say writes on standard error what an attempt has kept.
+func (f *files) say(said string) { _, _ = f.process.Stderr.Write([]byte(said)) }
+
+// helmArgs is the command line of Helm.
+func (a *application) helmArgs(f *files) ([]string, bool) {
+	p, c := a.process, a.config
+	args := []string{"helm", "template", "--include-crds"}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag+"="+value)
+		}
+	}
+	add("--namespace", c.engine.Namespace)
+	add("--kube-version", p.kubeVersion())
+	add("--api-versions", p.getenv("KUBE_API_VERSIONS"))
+	set := f.set()
+	for _, name := range c.valueFiles {
+		full, err := set.resolve(name)
+		if err == nil {
+			full, err = set.contained(name, full)
+		}
+		set.fail(name, err)
+		add("--values", quoteCSV(full))
+	}
+	release := c.releaseName
+	if release == "" {
+		release = p.releaseName()
+	}
+	if release == "" {
+		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "release-unnamed", "the release of the chart has no name").
+			With("Argo CD gives it in ARGOCD_APP_NAME; without Argo CD, set that variable"))
+	}
+	return append(args, "--", release, "."), len(f.diagnostics) == 0
+}
+
+// releaseName is the name of the application. That of one outside the namespace of Argo
+// CD has its own namespace in front.
+func (p *Process) releaseName() string {
+	name := p.getenv("ARGOCD_APP_NAME")
+	return name[strings.LastIndexByte(name, '_')+1:]
+}
+
+// quoteCSV writes a value of one of Helm's flags that take several, between commas.
+func quoteCSV(value string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{value}) // a strings.Builder takes everything
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
