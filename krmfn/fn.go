@@ -16,7 +16,7 @@ const unchanged = "the resources are unchanged"
 // change them, or, if anything is wrong, as they were.
 func (p *Process) function(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(misusef("argument-unexpected", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
+		return p.misused(misusef("argument-invalid", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
 	}
 	f := &files{process: p}
 	stream, err := p.readList(f, given.bare)
