@@ -68,7 +68,7 @@ func TestConvert(t *testing.T) {
 				}
 				return
 			}
-			if warned := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "policy-needs-1.37" }); warned != since37[name] {
+			if warned := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "policy-needs-newer" }); warned != since37[name] {
 				t.Errorf("%v", diagnostics)
 			}
 			var converted []*manifest.Stream

@@ -238,7 +238,7 @@ func plural(n int, one, many string) string {
 // version prints what the program was built from.
 func (p *Process) version(_ context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(misusef("argument-unexpected", "unexpected argument %q", given.operands[0]), "preadmit --help")
+		return p.misused(misusef("argument-invalid", "unexpected argument %q", given.operands[0]), "preadmit --help")
 	}
 	details := []string{"preadmit (unknown version)"}
 	if p.Build != nil {

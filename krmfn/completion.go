@@ -15,7 +15,7 @@ func (p *Process) completion(_ context.Context, given arguments) int {
 	if len(given.operands) == 1 && scripts[given.operands[0]] != nil {
 		return p.write(scripts[given.operands[0]])
 	}
-	return p.misused(misusef("shell-unknown", "expected one shell: %s", source.Alternatives([]string{"bash", "zsh", "fish"})), "preadmit completion --help")
+	return p.misused(misusef("argument-invalid", "expected one shell: %s", source.Alternatives([]string{"bash", "zsh", "fish"})), "preadmit completion --help")
 }
 
 func bashCompletion(w io.Writer) {

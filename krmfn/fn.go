@@ -16,7 +16,7 @@ const unchanged = "the resources are unchanged"
 // change them, or, if anything is wrong, as they were.
 func (p *Process) function(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(misusef("argument-unexpected", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
+		return p.misused(misusef("argument-invalid", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
 	}
 	f := &files{process: p}
 	stream, err := p.readList(f, given.bare)
@@ -93,7 +93,7 @@ func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int 
 	}
 	if len(results) > 0 {
 		if err := stream.ResourceList().SetResults(results); err != nil {
-			a.add(source.Warningf(source.Position{}, "results-unwritable", "the results cannot be written into the ResourceList: %v", err))
+			a.add(source.Errorf(source.Position{}, "internal", "the results cannot be written into the ResourceList: %v", err))
 		}
 	}
 	p.report(a.diagnostics, unchanged)

@@ -33,6 +33,8 @@ type story struct {
 	command string
 	files   []section
 	dir     string
+	// interrupted says that the run is stopped from outside.
+	interrupted bool
 }
 
 type section struct{ name, text string }
@@ -117,6 +119,10 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 			p.Dir = filepath.Join(dir, value)
 		case "TERMINAL":
 			p.StdinIsTerminal = true
+		case "CLOSED":
+			p.Stdout, _ = os.Open(os.DevNull) // which cannot be written
+		case "INTERRUPTED":
+			s.interrupted = true
 		default:
 			environment[name] = strings.ReplaceAll(value, "$DIR", dir)
 		}
@@ -176,7 +182,12 @@ func TestStories(t *testing.T) {
 			stdin, _ := s.take("stdin")
 			p, stdout, stderr := s.process(t, stdin)
 			before := filesIn(t, p.Dir)
-			status := Main(context.Background(), p)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if s.interrupted {
+				cancel()
+			}
+			status := Main(ctx, p)
 
 			replaceDir := strings.NewReplacer(s.dir, "$DIR")
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}

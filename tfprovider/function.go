@@ -66,7 +66,7 @@ func (c *config) take(ctx context.Context, policies []*string, given []types.Dyn
 		c.policies = append(c.policies, text{at, at.String(), *data})
 	}
 	if len(given) > 1 {
-		return argumentError(optionsIndex+1, errorf(path.Empty(), "argument-unexpected", "expected one object with all options"))
+		return argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
 	}
 	for _, value := range given {
 		raw, err := underlying(ctx, value)

@@ -62,7 +62,7 @@ func (r *reader) conditionList(n node) {
 		}
 		operator := item.at("operator")
 		if operators[strings.ToLower(operator.text())] == nil {
-			r.advise(operator.path, "the operator is not known", "expected "+operatorNames)
+			r.advise(operator.path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
 		}
 		r.expressions(item.at("key"))
 		r.expressions(item.at("value"))

@@ -39,10 +39,10 @@ func (r *reader) context(n node) {
 			}
 		}
 		if given != 1 {
-			r.advise(item.path, "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
+			r.advise(item.path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
 		if v := item.at("variable"); v.given() && !v.at("value").given() && !v.at("jmesPath").given() && !v.at("default").given() {
-			r.advise(v.path, "the variable has no value", "give it value, jmesPath or default")
+			r.advise(v.path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
 		}
 		if path := item.at("variable", "jmesPath"); path.given() && !hasVariables(path.text()) {
 			r.expression(path, path.text(), 0)

@@ -67,7 +67,7 @@ func (r *reader) definition(namespace string) *definition {
 	r.choice(spec.at("failurePolicy"), "Ignore", "Fail")
 	r.choice(spec.at("applyRules"), "All", "One")
 	if conditions := spec.at("webhookConfiguration", "matchConditions"); len(conditions.items()) > 0 {
-		r.advise(conditions.path, "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
+		r.advise(conditions.path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
 	written := r.rules(spec.at("rules"), d)
 	for _, w := range written {
@@ -113,7 +113,7 @@ func (r *reader) rules(n node, d *definition) []*rule {
 // choice reports a string that is none of those allowed.
 func (r *reader) choice(n node, allowed ...string) {
 	if n.given() && !slices.Contains(allowed, n.text()) {
-		r.advise(n.path, "the value is not known", "expected "+strings.Join(allowed, " or "))
+		r.advise(n.path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *reader) notOurs(n node, name string) {
 			return
 		}
 	}
-	r.advise(n.path, name+" does nothing", "give it a mutate block")
+	r.advise(n.path, "policy-invalid", name+" does nothing", "give it a mutate block")
 }
 
 // rule checks a rule as the user wrote it.
@@ -157,9 +157,9 @@ func (r *reader) rule(w *rule) {
 		}
 	}
 	if given == 0 {
-		r.advise(m.path, "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
+		r.advise(m.path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
 	} else if given > 1 {
-		r.advise(m.path, "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
+		r.advise(m.path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
 	for _, entry := range r.list(m.at("foreach")) {
@@ -192,7 +192,7 @@ func (r *reader) foreach(n node) {
 		return
 	}
 	if n.at("list").text() == "" {
-		r.advise(n.at("list").path, "expected a JMESPath expression", "for instance request.object.spec.containers")
+		r.advise(n.at("list").path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
 	} else {
 		r.expression(n.at("list"), n.at("list").text(), 0)
 	}
@@ -200,7 +200,7 @@ func (r *reader) foreach(n node) {
 	r.context(n.at("context"))
 	r.conditions(n.at("preconditions"))
 	if _, isList := n.at("preconditions").value.([]any); isList {
-		r.advise(n.at("preconditions").path, "a list is not possible here", "put the conditions below all:")
+		r.advise(n.at("preconditions").path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
 	}
 	given := 0
 	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "foreach"} {
@@ -209,7 +209,7 @@ func (r *reader) foreach(n node) {
 		}
 	}
 	if given != 1 {
-		r.advise(n.path, "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
+		r.advise(n.path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
 	for _, entry := range r.list(n.at("foreach")) {

@@ -17,7 +17,8 @@ type reader struct {
 	subject  string
 	root     node
 	problems []source.Diagnostic
-	// quiet says that no lines of the document are quoted: they may be secret.
+	// quiet says that the document is no policy but has values: no lines of it are quoted,
+	// as they may be secret.
 	quiet bool
 }
 
@@ -72,17 +73,19 @@ func (n node) object() map[string]any {
 }
 
 // advise reports an error about the field at a path.
-func (r *reader) advise(path change.Path, text, advice string) {
-	r.report(source.Diagnostic{At: r.document.At(path), Severity: source.Error, Code: "policy-invalid", Message: text, Advice: advice}, path)
+func (r *reader) advise(path change.Path, code, text, advice string) {
+	r.report(source.Diagnostic{At: r.document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)
 }
 
 func (r *reader) invalid(n node, format string, args ...any) {
-	r.advise(n.path, fmt.Sprintf(format, args...), "")
+	r.advise(n.path, "policy-invalid", fmt.Sprintf(format, args...), "")
 }
 
 func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.subject, path.String()
-	if !r.quiet {
+	if r.quiet {
+		d.Code = "values-invalid"
+	} else {
 		d.Excerpt = r.document.Excerpt(d.At)
 	}
 	r.problems = append(r.problems, d)
@@ -137,7 +140,7 @@ func (r *reader) fields(n node, known []string) bool {
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, key) {
-			r.advise(n.path.Key(key), fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
+			r.advise(n.path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
 		}
 	}
 	return true
@@ -163,7 +166,7 @@ func (r *reader) strings(n node) []string {
 // string reports what is not a string.
 func (r *reader) string(n node) string {
 	if _, ok := n.value.(string); n.given() && !ok {
-		r.advise(n.path, "expected a string", "quote the value")
+		r.advise(n.path, "policy-invalid", "expected a string", "quote the value")
 	}
 	return n.text()
 }

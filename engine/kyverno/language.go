@@ -117,7 +117,7 @@ func (r *reader) checkVersion() bool {
 	if slices.Contains(known, kind.Version) {
 		return true
 	}
-	r.advise(change.Keys("apiVersion"), fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
+	r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
 		"expected apiVersion: "+group+"/"+known[0])
 	return false
 }

@@ -101,7 +101,7 @@ func (r *reader) filter(n node, required bool) {
 		return
 	}
 	if n.at("any").given() && n.at("all").given() {
-		r.advise(n.path, "any and all exclude each other", "")
+		r.advise(n.path, "policy-invalid", "any and all exclude each other", "")
 	}
 	for _, key := range []string{"any", "all"} {
 		for _, item := range r.list(n.at(key)) {
@@ -112,7 +112,7 @@ func (r *reader) filter(n node, required bool) {
 	}
 	r.block(n)
 	if required && readFilter(n).isEmpty() {
-		r.advise(n.path, "an empty match block matches nothing", "give it any: with resources and kinds")
+		r.advise(n.path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
 }
 
@@ -136,7 +136,7 @@ func (r *reader) block(n node) {
 	}
 	for _, kind := range resources.at("kinds").items() {
 		if _, ok := parseKind(kind.text()); !ok {
-			r.advise(kind.path, "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
+			r.advise(kind.path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
 	r.string(resources.at("name"))

@@ -317,7 +317,7 @@ func (r *reader) expression(n node, text string, offset int) {
 		return
 	}
 	at := r.document.In(n.path, min(offset+syntax.Offset, max(0, len(n.text())-1)))
-	r.advise(n.path, syntax.Error(), "")
+	r.advise(n.path, "expression-invalid", syntax.Error(), "")
 	r.problems[len(r.problems)-1].At = at
 	r.problems[len(r.problems)-1].Excerpt = r.document.Excerpt(at)
 }

@@ -44,7 +44,7 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 		return r.problems
 	}
 	if err := d.Set(object, l.schemas.Lookup(d.Kind()).Type()); err != nil {
-		r.invalid(r.root, "the policy cannot be rewritten: %v", err)
+		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 	}
 	return r.problems
 }
@@ -53,7 +53,7 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 func (l *Language) checkConverted(r *reader, object map[string]any) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		r.invalid(r.root, "the policy cannot be rewritten: %v", err)
+		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 		return
 	}
 	stream, problems := manifest.Read("converted", text)
@@ -71,7 +71,7 @@ func (l *Language) checkConverted(r *reader, object map[string]any) {
 
 // noForm reports that something has no form in v1.
 func (r *reader) noForm(n node, why, advice string) {
-	r.advise(n.path, "there is no form of "+group+"/v1 for this: "+why, advice)
+	r.advise(n.path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
 }
 
 // lost warns about a field that has no place in v1 and that is left out.
@@ -126,7 +126,7 @@ func (r *reader) converted(m mutation) string {
 		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
-		warning := source.Warningf(r.document.At(d.source.path), "policy-needs-1.37",
+		warning := source.Warningf(r.document.At(d.source.path), "policy-needs-newer",
 			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
 			With("write Object literals in their place, for instance Object.spec.containers{…}")
 		warning.Subject, warning.Field = r.subject, d.source.path.String()

@@ -55,7 +55,7 @@ func (n node) text() string {
 
 // report adds an error about the field at path.
 func (r *reader) report(d source.Diagnostic, path change.Path) {
-	d.Severity, d.Code, d.Subject = source.Error, "policy-invalid", r.subject
+	d.Severity, d.Subject = source.Error, r.subject
 	d.Field = path.String()
 	if !strings.Contains(d.Message, "\n") { // CEL adds an excerpt of its own
 		d.Excerpt = r.document.Excerpt(d.At)
@@ -63,14 +63,14 @@ func (r *reader) report(d source.Diagnostic, path change.Path) {
 	r.problems = append(r.problems, d)
 }
 
-func (r *reader) advise(path change.Path, text, advice string) {
-	r.report(source.Diagnostic{At: r.document.At(path), Message: text, Advice: advice}, path)
+func (r *reader) advise(path change.Path, code, text, advice string) {
+	r.report(source.Diagnostic{At: r.document.At(path), Code: code, Message: text, Advice: advice}, path)
 }
 
 // The API server's texts for a field error.
 
 func (r *reader) invalid(n node, format string, args ...any) {
-	r.advise(n.path, fmt.Sprintf(format, args...), "")
+	r.advise(n.path, "policy-invalid", fmt.Sprintf(format, args...), "")
 }
 
 func (r *reader) required(n node, detail string) {
@@ -92,7 +92,7 @@ func (r *reader) unsupported(n node, supported ...string) {
 func (r *reader) matched(n node, problems []match.FieldError) {
 	for _, p := range problems {
 		path := append(n.path[:len(n.path):len(n.path)], p.Path...)
-		r.report(source.Diagnostic{At: r.document.At(path), Message: p.Text}, path)
+		r.report(source.Diagnostic{At: r.document.At(path), Code: "policy-invalid", Message: p.Text}, path)
 		if p.Field != "" {
 			r.problems[len(r.problems)-1].Field = n.path.String() + "." + p.Field
 		}
@@ -116,5 +116,5 @@ func (r *reader) compiled(n node, err error) {
 	if e.Internal {
 		class = "Internal error: "
 	}
-	r.report(source.Diagnostic{At: r.document.In(n.path, e.Offset), Message: class + e.Text}, n.path)
+	r.report(source.Diagnostic{At: r.document.In(n.path, e.Offset), Code: "expression-invalid", Message: class + e.Text}, n.path)
 }

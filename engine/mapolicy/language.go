@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/celenv"
@@ -116,18 +117,22 @@ func (l *Language) decodes(r *reader) bool {
 	span, known := served[kind.Version]
 	switch {
 	case !known:
-		r.advise(change.Keys("apiVersion"), fmt.Sprintf("no API server serves %s", kind.APIVersion()), "expected "+group+"/v1, v1beta1 or v1alpha1")
+		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("no API server serves %s", kind.APIVersion()), "expected "+group+"/v1, v1beta1 or v1alpha1")
 		return false
 	case l.minor < span.since:
-		r.advise(change.Keys("apiVersion"), fmt.Sprintf("Kubernetes 1.%d does not serve %s, which came with 1.%d", l.minor, kind.APIVersion(), span.since), l.servedVersions())
+		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s, which came with 1.%d", l.minor, kind.APIVersion(), span.since), l.servedVersions())
 		return false
 	case span.until > 0 && l.minor >= span.until:
-		r.advise(change.Keys("apiVersion"), fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
+		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
 		return false
 	}
 	problems := l.schemas.Lookup(kind).Type().Check(r.root.value)
 	for _, p := range problems {
-		r.advise(p.Path, p.Text, draftAdvice(p.Path))
+		code := "policy-invalid"
+		if strings.HasPrefix(p.Text, "unknown field ") {
+			code = "policy-field-unknown"
+		}
+		r.advise(p.Path, code, p.Text, draftAdvice(p.Path))
 	}
 	return len(problems) == 0
 }

@@ -87,16 +87,16 @@ type compiler struct {
 }
 
 func (c *compiler) fail(at change.Path, message, advice string) {
-	c.report(c.document.At(at), at, message, advice)
+	c.report(c.document.At(at), at, "policy-invalid", message, advice)
 }
 
-// failIn reports an error at a byte of the string at a path.
+// failIn reports an error in an expression, at a byte of the string at a path.
 func (c *compiler) failIn(at change.Path, offset int, message, advice string) {
-	c.report(c.document.In(at, offset), at, message, advice)
+	c.report(c.document.In(at, offset), at, "expression-invalid", message, advice)
 }
 
-func (c *compiler) report(position source.Position, at change.Path, message, advice string) {
-	d := source.Errorf(position, "policy-invalid", "%s", message).With(advice)
+func (c *compiler) report(position source.Position, at change.Path, code, message, advice string) {
+	d := source.Errorf(position, code, "%s", message).With(advice)
 	d.Subject, d.Field = c.subject, at.String()
 	c.problems = append(c.problems, d)
 }
@@ -114,7 +114,7 @@ func (c *compiler) object(value any, at change.Path, known ...string) map[string
 			if key == "assert" {
 				advice = "a MutatingPolicy has mutate in its place"
 			}
-			c.fail(at.Key(key), "unknown field", advice)
+			c.report(c.document.At(at.Key(key)), at.Key(key), "policy-field-unknown", "unknown field", advice)
 		}
 	}
 	return object
@@ -147,7 +147,8 @@ func (c *compiler) language(object map[string]any, at change.Path, outer string)
 func (c *compiler) policy() []rule {
 	d := c.document
 	if d.Kind() != PolicyKind {
-		c.fail(change.Keys("kind"), fmt.Sprintf("there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()),
+		at := change.Keys("kind")
+		c.report(c.document.At(at), at, "policy-kind-unknown", fmt.Sprintf("there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()),
 			fmt.Sprintf("expected apiVersion: %s, kind: %s", PolicyKind.APIVersion(), PolicyKind.Kind))
 		return nil
 	}

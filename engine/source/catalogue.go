@@ -1,0 +1,342 @@
+package source
+
+// Entry explains one code of diagnostics.
+type Entry struct {
+	Code string
+	// Severities are those that the code occurs with, the usual one first.
+	Severities []Severity
+	// Title names the problem in a few words, for lists of rules.
+	Title string
+	// Cause says in whole sentences what is wrong, Advice what to do about it.
+	Cause, Advice string
+	// Unseen says why no input that a test can give leads to the code; it is empty for
+	// all others.
+	Unseen string
+}
+
+// Section is a part of the catalogue.
+type Section struct {
+	Title   string
+	Entries []Entry
+}
+
+var (
+	errors           = []Severity{Error}
+	warnings         = []Severity{Warning}
+	infos            = []Severity{Info}
+	warningsOrErrors = []Severity{Warning, Error}
+)
+
+// Catalogue has every code of the program. The reference page for users is made of it,
+// and a test compares it with the codes in the source, both ways.
+var Catalogue = []Section{
+	{"Reading YAML and JSON", reading},
+	{"Objects and schemas", objects},
+	{"Policies", policies},
+	{"Running policies", running},
+	{"Checking policies", checking},
+	{"Files and streams", streams},
+	{"Options and the command line", options},
+	{"Tests of policies", tests},
+	{"Faults of preadmit", faults},
+}
+
+// Lookup finds the entry of a code.
+func Lookup(code string) (Entry, bool) {
+	for _, section := range Catalogue {
+		for _, e := range section.Entries {
+			if e.Code == code {
+				return e, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+var reading = []Entry{
+	{Code: "malformed-yaml", Severities: errors, Title: "The text is not valid YAML or JSON",
+		Cause:  "The text cannot be read as YAML or JSON; the message names the mistake.",
+		Advice: "Correct the text at the position, or just before it."},
+	{Code: "tab-indentation", Severities: errors, Title: "A tab is used as indentation",
+		Cause:  "YAML does not allow tabs in indentation.",
+		Advice: "Indent with spaces."},
+	{Code: "duplicate-key", Severities: errors, Title: "A key is repeated",
+		Cause:  "A map has the same key twice. Readers differ in which of the two they keep.",
+		Advice: "Remove one of the two."},
+	{Code: "null-key", Severities: errors, Title: "A key is null",
+		Cause:  "The key of an entry is null, or is left out.",
+		Advice: "Quote the key if it is meant as text."},
+	{Code: "bad-key", Severities: errors, Title: "A key is not text",
+		Cause:  "The key is a value that JSON has no key for, such as a list or a number that is not finite.",
+		Advice: "Quote the key."},
+	{Code: "boolean-key", Severities: warnings, Title: "A key is read as a boolean",
+		Cause:  "In YAML 1.1, which kubectl reads, words like y, yes, on and off are booleans, as keys, too.",
+		Advice: "Quote the key if it is meant as text."},
+	{Code: "not-finite", Severities: errors, Title: "A number is not finite",
+		Cause:  "JSON, in which objects are sent to API servers, has no infinity and no NaN.",
+		Advice: "Quote the value if it is meant as text."},
+	{Code: "bad-tag", Severities: errors, Title: "A value does not fit its tag",
+		Cause:  "A YAML tag such as !!int stands before a value of another type.",
+		Advice: "Correct the value, or remove the tag."},
+	{Code: "unknown-anchor", Severities: errors, Title: "An alias has no anchor",
+		Cause:  "An alias refers to an anchor that its document does not have. Anchors do not reach across ---.",
+		Advice: "Define the anchor earlier in the same document."},
+	{Code: "alias-cycle", Severities: errors, Title: "An alias contains itself",
+		Cause:  "An alias refers to a value that contains the alias.",
+		Advice: "Remove the alias."},
+	{Code: "alias-bomb", Severities: errors, Title: "Aliases expand to too much",
+		Cause:  "Aliases of aliases expand to more values than any manifest has.",
+		Advice: "Write the values out, or use fewer aliases."},
+	{Code: "bad-merge", Severities: errors, Title: "A merge key has no map",
+		Cause:  "The value of a merge key (<<) is neither a map nor a list of maps.",
+		Advice: "Merge a map, or a list of maps."},
+	{Code: "yaml-directive", Severities: errors, Title: "A YAML directive",
+		Cause:  "Lines that start with % at the beginning of a document are directives; kubectl does not accept them.",
+		Advice: "Remove the line."},
+	{Code: "separator-content", Severities: errors, Title: "Content behind ---",
+		Cause:  "Only a comment may follow --- on its line; kubectl accepts nothing else.",
+		Advice: "Put the content on the next line."},
+	{Code: "after-document-end", Severities: errors, Title: "Text behind the end of a document",
+		Cause:  "A document ends in ..., and what follows is not a new one; other readers would lose it.",
+		Advice: "Put --- before the next document, or remove the dots."},
+	{Code: "not-an-object", Severities: errors, Title: "A document is not an object",
+		Cause:  "The document, or an item of a List, is a list or a single value.",
+		Advice: "Write a map with apiVersion and kind."},
+	{Code: "bad-items", Severities: errors, Title: "The items of a List are not a list",
+		Cause:  "The field items of a List or ResourceList is something else than a list.",
+		Advice: "Write the items as a list of objects."},
+	{Code: "not-utf8", Severities: errors, Title: "The text is not UTF-8",
+		Cause:  "The file has bytes that are not valid UTF-8.",
+		Advice: "Convert the file to UTF-8."},
+	{Code: "utf-16", Severities: errors, Title: "The text is UTF-16",
+		Cause:  "The file is encoded as UTF-16, as some editors and PowerShell write it.",
+		Advice: "Convert the file to UTF-8."},
+	{Code: "control-character", Severities: errors, Title: "A control character",
+		Cause:  "The text contains a control character, which YAML does not allow.",
+		Advice: "Remove it, or write it as an escape in a double-quoted string."},
+	{Code: "too-deep", Severities: errors, Title: "Too many levels",
+		Cause:  "Maps and lists nest deeper than in any object of Kubernetes.",
+		Advice: "Flatten the object."},
+	{Code: "too-large", Severities: errors, Title: "The input is too large",
+		Cause:  "The input is larger than 2 GiB.",
+		Advice: "Split it into several files.",
+		Unseen: "a test would need 2 GiB of memory"},
+	{Code: "unsupported-yaml", Severities: errors, Title: "YAML that cannot be rewritten",
+		Cause:  "Policies change the document, but the result cannot be written into its text without loss.",
+		Advice: "Write the document without anchors, aliases, tags and keys over several lines.",
+		Unseen: "no document is known that needs it; those that fuzzing finds are made to work"},
+}
+
+var objects = []Entry{
+	{Code: "manifest-invalid", Severities: errors, Title: "The manifest is not a valid object",
+		Cause:  "An API server could not read the object: apiVersion, kind or name are missing, or a field has a value of the wrong type.",
+		Advice: "Correct the field that the message names; the kind says what it must be."},
+	{Code: "manifest-defined-twice", Severities: errors, Title: "The same object twice",
+		Cause:  "Two manifests are the same object, so that their results would have the same key.",
+		Advice: "Remove one of the two."},
+	{Code: "document-count", Severities: errors, Title: "Not one document",
+		Cause:  "A function of the Terraform provider takes one manifest, and was given none or several.",
+		Advice: "Use the function split, which makes one of each document."},
+	{Code: "schema-missing", Severities: warningsOrErrors, Title: "The kind is not known",
+		Cause:  "There is no schema of the kind, so that policies see less than in a cluster. It is an error if a policy merges into more than metadata.",
+		Advice: "Give the CustomResourceDefinition of the kind as context, or the cluster's OpenAPI document."},
+	{Code: "not-viewed", Severities: infos, Title: "A manifest that policies never see",
+		Cause:  "Policies are not run on the object, so there is no view of it.",
+		Advice: "Nothing need be done."},
+	{Code: "crd-invalid", Severities: errors, Title: "The CustomResourceDefinition is not valid",
+		Cause:  "The CustomResourceDefinition has something that keeps its schema from being used.",
+		Advice: "Correct the field that the message names."},
+	{Code: "openapi-invalid", Severities: errors, Title: "The OpenAPI document is not valid",
+		Cause:  "A document given as OpenAPI is none of version 3 in JSON.",
+		Advice: "Give what `kubectl get --raw /openapi/v3/apis/apps/v1` prints."},
+}
+
+var policies = []Entry{
+	{Code: "policy-invalid", Severities: errors, Title: "The policy is not valid",
+		Cause:  "A field of the policy or binding is missing or has a value that a cluster would refuse. For the API server's own policies the text is the server's.",
+		Advice: "Correct the field that the message names."},
+	{Code: "policy-field-unknown", Severities: errors, Title: "The policy has an unknown field",
+		Cause:  "The policy has a field that its kind does not have in this version.",
+		Advice: "Correct the name of the field, or remove it."},
+	{Code: "policy-kind-unknown", Severities: errors, Title: "The kind is not one of policies",
+		Cause:  "A document that was given as a policy is of a kind that no policy language has.",
+		Advice: "Correct apiVersion and kind, or give the document as context."},
+	{Code: "policy-version-unknown", Severities: errors, Title: "The version of the policy is not served",
+		Cause:  "The given version of Kubernetes, or Kyverno, does not have the policy in the version of its apiVersion.",
+		Advice: "Use a version that is served, or say with --kubernetes-version what the cluster is."},
+	{Code: "policy-defined-twice", Severities: errors, Title: "The same policy twice",
+		Cause:  "Two policies or bindings have the same name and differ; a cluster has only one of them.",
+		Advice: "Remove one of the two."},
+	{Code: "expression-invalid", Severities: errors, Title: "An expression does not compile",
+		Cause:  "An expression in CEL or JMESPath has a mistake in its syntax, or in CEL in its types.",
+		Advice: "Correct the expression; the caret shows where."},
+	{Code: "policy-without-binding", Severities: warnings, Title: "The policy has no binding",
+		Cause:  "A MutatingAdmissionPolicy does nothing without a binding.",
+		Advice: "Give a MutatingAdmissionPolicyBinding with its name in spec.policyName."},
+	{Code: "binding-without-policy", Severities: warnings, Title: "The binding has no policy",
+		Cause:  "A MutatingAdmissionPolicyBinding names a policy that was not given.",
+		Advice: "Give the policy as well, or correct spec.policyName."},
+	{Code: "policy-bound", Severities: infos, Title: "The lone policy is taken as bound",
+		Cause:  "The functionConfig is a policy, and there is no binding of it, so it is applied to all resources that it matches.",
+		Advice: "Nothing need be done; a cluster needs a binding."},
+	{Code: "policy-not-mutating", Severities: warnings, Title: "The policy does not mutate",
+		Cause:  "The policy only validates, generates or verifies, so it changes no manifest and is ignored.",
+		Advice: "Leave it out, if the warning is in the way."},
+	{Code: "rule-not-mutating", Severities: infos, Title: "The rule does not mutate",
+		Cause:  "A rule of a Kyverno policy validates, generates or verifies, so it is left alone.",
+		Advice: "Nothing need be done."},
+	{Code: "no-policies", Severities: warnings, Title: "There is no policy",
+		Cause:  "Neither the options nor the manifests have a policy, so nothing changes.",
+		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests."},
+	{Code: "policy-for-plain", Severities: errors, Title: "The policy needs Kubernetes objects",
+		Cause:  "With --plain the input is any JSON or YAML, and the policy is about objects of Kubernetes.",
+		Advice: "Leave --plain out, or use a mutation tree."},
+	{Code: "policy-draft", Severities: warnings, Title: "The policy is a draft",
+		Cause:  "The policy is in the form of a proposal, which no API server accepts. It is run all the same.",
+		Advice: "Rewrite it with `preadmit convert`."},
+	{Code: "policy-field-lost", Severities: warnings, Title: "A field is left out",
+		Cause:  "The field has no place in the form that the policy is converted to.",
+		Advice: "Say the same by other means, if it matters."},
+	{Code: "policy-needs-newer", Severities: warnings, Title: "The result needs a newer API server",
+		Cause:  "The converted expression has a form that older API servers refuse.",
+		Advice: "Write Object literals in place of maps, or convert for clusters that are new enough."},
+	{Code: "policy-not-convertible", Severities: errors, Title: "The policy cannot be converted",
+		Cause:  "A part of the draft has no form that API servers accept.",
+		Advice: "Change that part as the message says, or keep using the draft with preadmit."},
+	{Code: "values-invalid", Severities: errors, Title: "The values for Kyverno are not valid",
+		Cause:  "A document given with --values or --user-info has an unknown field or a value of the wrong type.",
+		Advice: "Write it in the form that Kyverno's own command reads."},
+}
+
+var running = []Entry{
+	{Code: "denied", Severities: errors, Title: "A policy denies the manifest",
+		Cause:  "The API server would refuse the object: a policy denies it, or fails on it, and its failurePolicy is Fail. The text is the server's.",
+		Advice: "Correct the manifest, or the policy."},
+	{Code: "target-failed", Severities: errors, Title: "A rule with targets fails",
+		Cause:  "A Kyverno rule with mutate.targets fails on one of its targets, or makes something of it that is not valid.",
+		Advice: "Correct the rule, or the manifest that it changes."},
+	{Code: "tree-failed", Severities: errors, Title: "A mutation tree fails",
+		Cause:  "An expression of a mutation tree cannot be evaluated on the document, or the tree changes what an object is.",
+		Advice: "Correct the tree; (field || 'value') has a value where the field is missing."},
+	{Code: "not-idempotent", Severities: warningsOrErrors, Title: "Policies change their own output",
+		Cause:  "The cluster runs the policies again on the output, and would then change or deny it. It is an error with --non-idempotent=fail.",
+		Advice: "Have the policy check whether its change has been made already."},
+	{Code: "namespace-assumed", Severities: warnings, Title: "A Namespace is not known",
+		Cause:  "A policy asked for a Namespace that was not given. It is assumed to have no labels but its name.",
+		Advice: "Give the Namespace as context."},
+	{Code: "resource-unknown", Severities: warnings, Title: "The resource of a kind is not known",
+		Cause:  "Whether a policy covers the manifest depends on the plural name of its kind, which is not known.",
+		Advice: "Give the CustomResourceDefinition of the kind as context."},
+	{Code: "context-cycle", Severities: errors, Title: "Manifests depend on each other",
+		Cause:  "To change a manifest, policies look up another one, whose changes depend on the first.",
+		Advice: "Give one of them as context instead of as a manifest."},
+	{Code: "interrupted", Severities: errors, Title: "The run did not finish",
+		Cause:  "The run was stopped from outside.",
+		Advice: "Run it again."},
+	{Code: "mutation", Severities: warnings, Title: "Policies change a field",
+		Cause:  "A finding of `preadmit diff`: the policies of the cluster would change this field of the manifest.",
+		Advice: "Run `preadmit render` on the manifest and commit the result."},
+	{Code: "secret-exposed", Severities: warnings, Title: "A Secret in clear text",
+		Cause:  "A Secret is among the manifests of the Terraform data source, which keeps them in its state without marking them as sensitive.",
+		Advice: "Give it with sensitive_manifests or manifest_files."},
+}
+
+var checking = []Entry{
+	{Code: "field-undefined", Severities: warnings, Title: "The kinds do not have the field",
+		Cause:  "An expression reads or writes a field that the kinds of the policy do not have.",
+		Advice: "Correct the name of the field."},
+	{Code: "type-mismatch", Severities: warnings, Title: "The field is of another type",
+		Cause:  "An expression compares a field with, or sets it to, a value of another type.",
+		Advice: "Use a value of the field's type."},
+	{Code: "atomic-list", Severities: warnings, Title: "An ApplyConfiguration writes an atomic list",
+		Cause:  "The list is replaced as a whole, and API servers refuse an ApplyConfiguration that writes it.",
+		Advice: "Use a JSONPatch."},
+	{Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
+		Cause:  "The condition asks whether a field is missing that the API's defaults always set before policies run.",
+		Advice: "Compare the field with its default."},
+	{Code: "order-dependent", Severities: warnings, Title: "The order of policies matters",
+		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order.",
+		Advice: "Have each check what it needs of the other's work, and set reinvocationPolicy: IfNeeded."},
+	{Code: "policies-fight", Severities: warnings, Title: "Two policies write a field",
+		Cause:  "Two policies write different values into a field, and the last to run wins.",
+		Advice: "Leave the field to one of them."},
+}
+
+var streams = []Entry{
+	{Code: "path-unreadable", Severities: errors, Title: "A file cannot be read",
+		Cause:  "A file or directory does not exist, cannot be read, or holds no manifests.",
+		Advice: "Correct the path; the message says what it is relative to."},
+	{Code: "path-outside", Severities: errors, Title: "A path leads outside",
+		Cause:  "A path in a functionConfig leads out of the working directory and of the package.",
+		Advice: "Move the file below them, or name it with the flag -p or in PREADMIT_POLICIES."},
+	{Code: "path-unwritable", Severities: errors, Title: "A file cannot be written",
+		Cause:  "A file that an option names cannot be written.",
+		Advice: "Check that its directory exists and may be written."},
+	{Code: "output-unwritable", Severities: errors, Title: "The output cannot be written",
+		Cause:  "Standard output is closed, or its disk is full.",
+		Advice: "Check what reads the output."},
+	{Code: "empty-stream", Severities: errors, Title: "There are no manifests",
+		Cause:  "The input has no manifests. Clients take empty output for the wish to delete everything, so it is an error.",
+		Advice: "Check what was to make the manifests; with --allow-empty there may be none."},
+	{Code: "list-missing", Severities: errors, Title: "There is no ResourceList",
+		Cause:  "As a KRM function preadmit expects a ResourceList on standard input, and there is something else, or nothing.",
+		Advice: "Use `preadmit render` for manifests."},
+	{Code: "command-failed", Severities: errors, Title: "A renderer fails",
+		Cause:  "The program that was to print the manifests did not end with status 0, or could not be started. Its own messages come before.",
+		Advice: "Correct what it complains about; run it alone to see more."},
+	{Code: "release-unnamed", Severities: errors, Title: "The release of a chart has no name",
+		Cause:  "Helm needs a name for the release, and neither Argo CD nor a parameter gives one.",
+		Advice: "Set ARGOCD_APP_NAME, as Argo CD does, or the parameter release-name."},
+}
+
+var options = []Entry{
+	{Code: "option-value", Severities: errors, Title: "An option has a wrong value",
+		Cause:  "The value of an option is none that it can have.",
+		Advice: "Use one of the values that the message names."},
+	{Code: "option-unknown", Severities: errors, Title: "There is no such option",
+		Cause:  "A functionConfig, or an object with options, has a field that is no option.",
+		Advice: "Correct the name; the message has the nearest one."},
+	{Code: "function-config-kind", Severities: errors, Title: "The functionConfig is of another kind",
+		Cause:  "The functionConfig is neither a Preadmit, nor a ConfigMap, nor a policy.",
+		Advice: "Use one of these."},
+	{Code: "parameter-unknown", Severities: errors, Title: "There is no such parameter",
+		Cause:  "An application of Argo CD has a parameter that the plugin does not have.",
+		Advice: "Correct the name; `preadmit cmp parameters` lists them."},
+	{Code: "parameter-value", Severities: errors, Title: "A parameter has a wrong value",
+		Cause:  "A parameter of an application of Argo CD has a value that it cannot have.",
+		Advice: "Use a value of the kind that the message names."},
+	{Code: "command-unknown", Severities: errors, Title: "There is no such command",
+		Cause:  "The first argument is not the name of a command.",
+		Advice: "See `preadmit --help`."},
+	{Code: "flag-unknown", Severities: errors, Title: "There is no such flag",
+		Cause:  "The command does not have the flag.",
+		Advice: "See the command's --help."},
+	{Code: "argument-invalid", Severities: errors, Title: "An argument that is not possible here",
+		Cause:  "The command or function does not take such an argument.",
+		Advice: "See the command's --help."},
+	{Code: "usage", Severities: errors, Title: "The command line is wrong",
+		Cause:  "The command line cannot be understood, for instance because a flag has no value.",
+		Advice: "See the command's --help."},
+}
+
+var tests = []Entry{
+	{Code: "test-failed", Severities: errors, Title: "A test fails",
+		Cause:  "The policies do not do what a test expects; the message shows the difference.",
+		Advice: "Correct the policies, or have `preadmit test --update` write what they do now."},
+	{Code: "no-tests", Severities: errors, Title: "There are no tests",
+		Cause:  "No preadmit-test.yaml and no kyverno-test.yaml was found.",
+		Advice: "Write one, or name the directory that has them."},
+	{Code: "test-kind", Severities: errors, Title: "The test is of another kind",
+		Cause:  "A document in a preadmit-test.yaml is not a PreadmitTest.",
+		Advice: "Correct apiVersion and kind."},
+	{Code: "test-field", Severities: warnings, Title: "A field of a test is not read",
+		Cause:  "A kyverno-test.yaml has a field that preadmit does not know what to do with.",
+		Advice: "Check that the test does not depend on it."},
+}
+
+var faults = []Entry{
+	{Code: "internal", Severities: errors, Title: "A defect of preadmit",
+		Cause:  "Preadmit contradicts itself, and would rather say so than print something wrong.",
+		Advice: "Please report it with the manifest and the policies.",
+		Unseen: "an input that leads to it would be a defect"},
+}
