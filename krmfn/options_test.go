@@ -139,13 +139,13 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	var wantFlags, wantFields, wantKeys []string
-	for _, o := range options {
+	for _, o := range optionsOf(commandNamed("render")) {
 		if o.short != "" {
 			wantFlags = append(wantFlags, "-"+o.short)
 		}
-		if o.flag != "" {
-			wantFlags = append(wantFlags, "--"+o.flag)
-		}
+		wantFlags = append(wantFlags, "--"+o.flag)
+	}
+	for _, o := range options {
 		if o.field != "" {
 			wantFields = append(wantFields, o.field)
 		}

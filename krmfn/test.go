@@ -198,9 +198,8 @@ func difference(name, want, got string, mask *report.Mask) string {
 	expected, _ := manifest.Read(name, []byte(want))
 	actual, _ := manifest.Read(name, []byte(got))
 	mask.Add(expected, actual)
-	var b bytes.Buffer
-	report.Unified(&b, &report.Report{Files: []report.File{report.Compare(name, want, got, mask)}}, false)
-	return "the output is not what " + name + " expects (-expected +got)\n" + b.String()
+	f := report.Compare(name, want, got, mask)
+	return "the output is not what " + name + " expects\n" + report.Diff(name+"\texpected", name+"\tgot", f.Before, f.After)
 }
 
 // finish prints how the tests went.
@@ -240,9 +239,9 @@ func (t *tester) text(w io.Writer, failed int) {
 		if c.Failure != "" {
 			result = "FAILED"
 		}
-		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, c.Name)
+		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, source.Printable(c.Name))
 		for l := range strings.Lines(c.Failure) {
-			fmt.Fprintf(w, "        %s\n", strings.TrimRight(l, "\n"))
+			fmt.Fprintf(w, "        %s\n", source.Printable(strings.TrimRight(l, "\n")))
 		}
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)

@@ -12,22 +12,29 @@ import (
 	"time"
 )
 
-const teamPolicy = `apiVersion: admissionregistration.k8s.io/v1
+// policyText is a policy that applies a configuration, with its binding.
+func policyText(name, resource, expression string) string {
+	return strings.NewReplacer("NAME", name, "RESOURCE", resource, "EXPRESSION", expression).Replace(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
-metadata: {name: team}
+metadata: {name: NAME}
 spec:
   matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [RESOURCE]}]
   reinvocationPolicy: Never
   mutations:
   - patchType: ApplyConfiguration
-    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"team": "web"}}}'}
+    applyConfiguration:
+      expression: |-
+        EXPRESSION
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
-metadata: {name: team}
-spec: {policyName: team}
-`
+metadata: {name: NAME}
+spec: {policyName: NAME}
+`)
+}
+
+var teamPolicy = policyText("team", "configmaps", `Object{metadata: Object.metadata{labels: {"team": "web"}}}`)
 
 // inPlace runs render --in-place in a directory and returns its status and messages.
 func inPlace(dir string, args ...string) (int, string) {
