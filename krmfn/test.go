@@ -178,16 +178,28 @@ func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
 	}
 	got := texts(r.manifests)
 	if t.config.update {
-		if err := os.WriteFile(expectedFile, []byte(got), 0o666); err != nil {
-			return err.Error()
-		}
-		return ""
+		return overwrite(name, expectedFile, []byte(got))
 	}
 	want, err := os.ReadFile(expectedFile)
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read; write it with --update", name)
 	}
 	return difference(name, string(want), got, mask)
+}
+
+// overwrite writes a file unless it has the data already, and says what went wrong.
+func overwrite(name, file string, data []byte) string {
+	r := &replacement{name: name, real: realPath(file), data: data}
+	if err := r.look(); err != nil {
+		return unwritable(name, err).Message
+	}
+	if r.info != nil && bytes.Equal(r.before, data) {
+		return ""
+	}
+	if _, problems := replaceAll([]*replacement{r}); len(problems) > 0 {
+		return problems[0].Message
+	}
+	return ""
 }
 
 // difference is how a text differs from the one expected, with Secrets masked.

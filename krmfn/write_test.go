@@ -187,3 +187,22 @@ func TestOutputDirModes(t *testing.T) {
 		t.Errorf("status %d, mode %v, not %v", status, mode("out/a.yaml"), mode("other"))
 	}
 }
+
+// TestUpdateSame shows that test --update does not touch a file that is right.
+func TestUpdateSame(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {team: web}}\n"
+	dir := tree(t, map[string]string{
+		"policy.txt": teamPolicy, "a.yaml": text, "expected.yaml": text,
+		"preadmit-test.yaml": "apiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: same}\nspec: {policyPaths: [policy.txt], manifests: [a.yaml], expected: expected.yaml}\n",
+	})
+	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(dir, "expected.yaml"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	status := Main(context.Background(), &Process{Args: []string{"test", "--update"}, Dir: dir, Stdout: &stdout, Stderr: &stdout})
+	info, err := os.Stat(filepath.Join(dir, "expected.yaml"))
+	if err != nil || status != exitDone || !info.ModTime().Equal(past) {
+		t.Errorf("%v, status %d, changed at %v\n%s", err, status, info.ModTime(), &stdout)
+	}
+}
