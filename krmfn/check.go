@@ -34,7 +34,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	var b bytes.Buffer
 	if c.output == "" || c.output == "text" {
 		for _, d := range findings {
-			fmt.Fprintln(&b, d)
+			fmt.Fprintln(&b, source.Printable(d.String()))
 		}
 		if status == exitDone {
 			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policiesIn(a), "policy", "policies"))

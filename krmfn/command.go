@@ -195,7 +195,7 @@ func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
 		for _, d := range diagnostics {
 			if d.Severity == severity {
-				b.WriteString(d.String() + "\n")
+				b.WriteString(source.Printable(d.String()) + "\n")
 			}
 		}
 	}

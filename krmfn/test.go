@@ -178,16 +178,28 @@ func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
 	}
 	got := texts(r.manifests)
 	if t.config.update {
-		if err := os.WriteFile(expectedFile, []byte(got), 0o666); err != nil {
-			return err.Error()
-		}
-		return ""
+		return overwrite(name, expectedFile, []byte(got))
 	}
 	want, err := os.ReadFile(expectedFile)
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read; write it with --update", name)
 	}
 	return difference(name, string(want), got, mask)
+}
+
+// overwrite writes a file unless it has the data already, and says what went wrong.
+func overwrite(name, file string, data []byte) string {
+	r := &replacement{name: name, real: realPath(file), data: data}
+	if err := r.look(); err != nil {
+		return unwritable(name, err).Message
+	}
+	if r.info != nil && bytes.Equal(r.before, data) {
+		return ""
+	}
+	if _, problems := replaceAll([]*replacement{r}); len(problems) > 0 {
+		return problems[0].Message
+	}
+	return ""
 }
 
 // difference is how a text differs from the one expected, with Secrets masked.
@@ -198,9 +210,8 @@ func difference(name, want, got string, mask *report.Mask) string {
 	expected, _ := manifest.Read(name, []byte(want))
 	actual, _ := manifest.Read(name, []byte(got))
 	mask.Add(expected, actual)
-	var b bytes.Buffer
-	report.Unified(&b, &report.Report{Files: []report.File{report.Compare(name, want, got, mask)}}, false)
-	return "the output is not what " + name + " expects (-expected +got)\n" + b.String()
+	f := report.Compare(name, want, got, mask)
+	return "the output is not what " + name + " expects\n" + report.Diff(name+"\texpected", name+"\tgot", f.Before, f.After)
 }
 
 // finish prints how the tests went.
@@ -240,9 +251,9 @@ func (t *tester) text(w io.Writer, failed int) {
 		if c.Failure != "" {
 			result = "FAILED"
 		}
-		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, c.Name)
+		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, source.Printable(c.Name))
 		for l := range strings.Lines(c.Failure) {
-			fmt.Fprintf(w, "        %s\n", strings.TrimRight(l, "\n"))
+			fmt.Fprintf(w, "        %s\n", source.Printable(strings.TrimRight(l, "\n")))
 		}
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)

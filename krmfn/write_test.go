@@ -12,22 +12,29 @@ import (
 	"time"
 )
 
-const teamPolicy = `apiVersion: admissionregistration.k8s.io/v1
+// policyText is a policy that applies a configuration, with its binding.
+func policyText(name, resource, expression string) string {
+	return strings.NewReplacer("NAME", name, "RESOURCE", resource, "EXPRESSION", expression).Replace(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
-metadata: {name: team}
+metadata: {name: NAME}
 spec:
   matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [RESOURCE]}]
   reinvocationPolicy: Never
   mutations:
   - patchType: ApplyConfiguration
-    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"team": "web"}}}'}
+    applyConfiguration:
+      expression: |-
+        EXPRESSION
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
-metadata: {name: team}
-spec: {policyName: team}
-`
+metadata: {name: NAME}
+spec: {policyName: NAME}
+`)
+}
+
+var teamPolicy = policyText("team", "configmaps", `Object{metadata: Object.metadata{labels: {"team": "web"}}}`)
 
 // inPlace runs render --in-place in a directory and returns its status and messages.
 func inPlace(dir string, args ...string) (int, string) {
@@ -178,5 +185,24 @@ func TestOutputDirModes(t *testing.T) {
 	}
 	if status != exitDone || mode("out/a.yaml") != mode("other") {
 		t.Errorf("status %d, mode %v, not %v", status, mode("out/a.yaml"), mode("other"))
+	}
+}
+
+// TestUpdateSame shows that test --update does not touch a file that is right.
+func TestUpdateSame(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {team: web}}\n"
+	dir := tree(t, map[string]string{
+		"policy.txt": teamPolicy, "a.yaml": text, "expected.yaml": text,
+		"preadmit-test.yaml": "apiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: same}\nspec: {policyPaths: [policy.txt], manifests: [a.yaml], expected: expected.yaml}\n",
+	})
+	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(dir, "expected.yaml"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	status := Main(context.Background(), &Process{Args: []string{"test", "--update"}, Dir: dir, Stdout: &stdout, Stderr: &stdout})
+	info, err := os.Stat(filepath.Join(dir, "expected.yaml"))
+	if err != nil || status != exitDone || !info.ModTime().Equal(past) {
+		t.Errorf("%v, status %d, changed at %v\n%s", err, status, info.ModTime(), &stdout)
 	}
 }

@@ -30,13 +30,41 @@ type line struct {
 	text string
 }
 
-// align finds the shortest way from a to b that is made of lines kept, removed and
-// added (E. Myers, An O(ND) Difference Algorithm, 1986).
+// maxEdits is how many lines removed and added the shortest way is looked for with. Time
+// and memory grow with its square.
+const maxEdits = 2000
+
+// align finds a way from a to b that is made of lines kept, removed and added.
 func align(a, b []string) []line {
+	begin, end := 0, 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	lines := appendLines(nil, ' ', a[:begin])
+	lines = append(lines, shortest(a[begin:len(a)-end], b[begin:len(b)-end])...)
+	return appendLines(lines, ' ', a[len(a)-end:])
+}
+
+func appendLines(lines []line, op byte, texts []string) []line {
+	for _, text := range texts {
+		lines = append(lines, line{op, text})
+	}
+	return lines
+}
+
+// shortest finds the shortest way from a to b (E. Myers, An O(ND) Difference Algorithm,
+// 1986), unless it has more than maxEdits edits: then everything is removed and added.
+func shortest(a, b []string) []line {
+	if len(a) == 0 || len(b) == 0 {
+		return appendLines(appendLines(nil, '-', a), '+', b)
+	}
 	var traces [][]int
 	reach := make([]int, 2*(len(a)+len(b))+3)
 	middle := len(a) + len(b) + 1
-	for d := 0; ; d++ {
+	for d := 0; d <= maxEdits; d++ {
 		traces = append(traces, slices.Clone(reach[middle-d-1:middle+d+2]))
 		for k := -d; k <= d; k += 2 {
 			x := reach[middle+k-1] + 1
@@ -52,6 +80,7 @@ func align(a, b []string) []line {
 			}
 		}
 	}
+	return appendLines(appendLines(nil, '-', a), '+', b)
 }
 
 // trace goes back from the end along what align reached with each number of edits.

@@ -1,10 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,6 +40,76 @@ func TestDiff(t *testing.T) {
 	if got := Diff("x", "y", from, from); got != "" {
 		t.Errorf("equal texts differ:\n%s", got)
 	}
+}
+
+// TestDiffFar shows that texts that have little in common are compared in bounded time
+// and memory: the shortest way between these would take gigabytes.
+func TestDiffFar(t *testing.T) {
+	const n = 30_000
+	var from, to strings.Builder
+	for i := range n {
+		fmt.Fprintf(&from, "%d\n", i)
+		fmt.Fprintf(&to, "%d\n", n-i)
+	}
+	if got := applied(t, from.String(), Diff("a", "b", from.String(), to.String())); got != to.String() {
+		t.Error("the diff does not lead to the second text")
+	}
+}
+
+// FuzzDiff checks that the hunks of a diff, carried out, give the second text.
+func FuzzDiff(f *testing.F) {
+	for _, pair := range textPairs {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, from, to string) {
+		if got := applied(t, from, Diff("a", "b", from, to)); got != to {
+			t.Errorf("from %q to %q: got %q with\n%s", from, to, got, Diff("a", "b", from, to))
+		}
+	})
+}
+
+var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@\n$`)
+
+// applied carries out a diff. What it says about the first text must be so.
+func applied(t *testing.T, from, diff string) string {
+	t.Helper()
+	if diff == "" {
+		return from
+	}
+	lines, at := splitLines(from), 0
+	var out strings.Builder
+	said := splitLines(diff)[2:]
+	for i, text := range said {
+		if text[0] == '\\' {
+			continue
+		}
+		if i+1 < len(said) && said[i+1][0] == '\\' { // no newline at end of file
+			text = strings.TrimSuffix(text, "\n")
+		}
+		if head := hunkHead.FindStringSubmatch(text); head != nil {
+			begin, _ := strconv.Atoi(head[1])
+			if head[2] != "0" {
+				begin--
+			}
+			for ; at < begin; at++ {
+				out.WriteString(lines[at])
+			}
+			continue
+		}
+		if text[0] != '+' {
+			if at >= len(lines) || lines[at] != text[1:] {
+				t.Fatalf("line %d is not %q in\n%s", at+1, text[1:], diff)
+			}
+			at++
+		}
+		if text[0] != '-' {
+			out.WriteString(text[1:])
+		}
+	}
+	for ; at < len(lines); at++ {
+		out.WriteString(lines[at])
+	}
+	return out.String()
 }
 
 // A diff carried out by git gives the second text.

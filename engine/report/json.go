@@ -9,7 +9,8 @@ import (
 )
 
 // JSON writes the report: the field manifests has what became of each, diagnostics the
-// messages. Fields that do not apply are left out.
+// messages. Fields that do not apply are left out. The edits of a manifest are a JSON
+// Patch: op, from, pointer as path, new as value.
 func JSON(w io.Writer, r *Report) {
 	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed()}
 	for _, m := range r.Manifests {
@@ -57,6 +58,9 @@ type jsonChange struct {
 
 type jsonEdit struct {
 	jsonChange
+	Pointer string `json:"pointer"`
+	From    string `json:"from,omitempty"`
+
 	At     *jsonPlace `json:"at,omitempty"`
 	Causes []jsonStep `json:"causes"`
 }
@@ -102,7 +106,7 @@ func place(p source.Position) *jsonPlace {
 func jsonOf(m Manifest) jsonManifest {
 	out := jsonManifest{ID: m.ID, At: place(m.At), Edits: []jsonEdit{}}
 	for _, e := range m.Edits {
-		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, At: place(e.At)}
+		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, Pointer: e.Pointer, From: e.From, At: place(e.At)}
 		for _, s := range e.Causes {
 			edit.Causes = append(edit.Causes, jsonStepOf(s))
 		}

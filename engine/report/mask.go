@@ -165,7 +165,13 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 	all := from.All()
 	for _, e := range from.Edits {
 		old, value := m.pair(isSecret, e.Path, e.Old, e.New)
-		edit := Edit{Op: e.Op, Path: m.Text(e.Path.String()), Old: old, New: value, At: from.Document.At(e.Source), source: e.Source, result: e.Result}
+		edit := Edit{
+			Op: e.Op, Path: m.Text(e.Path.String()), Pointer: m.Text(e.Path.Pointer()), Old: old, New: value,
+			At: from.Document.At(e.Source), source: e.Source, result: e.Result,
+		}
+		if e.Op == change.Move {
+			edit.From = m.Text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
+		}
 		for _, i := range e.Causes {
 			edit.Causes = append(edit.Causes, step(all[i]))
 		}

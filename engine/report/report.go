@@ -60,9 +60,12 @@ type Manifest struct {
 
 // Edit is a net change to a manifest.
 type Edit struct {
-	Op       change.Op
-	Path     string
-	Old, New any
+	Op   change.Op
+	Path string
+	// Pointer is the path as a JSON Pointer, and From where a moved item was. Carried out
+	// one after the other on the manifest, as a JSON Patch, edits make the output.
+	Pointer, From string
+	Old, New      any
 	// At is where the value stands in the manifest, or what will hold it.
 	At     source.Position
 	Causes []Step

@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // The colours of a terminal.
@@ -17,8 +19,10 @@ const (
 	noColor = "\x1b[0m"
 )
 
-// paint colours a text without its line break, if it is to be coloured.
+// paint colours a text without its line break, if it is to be coloured. A terminal sees
+// no other control characters.
 func paint(text, with string, colored bool) string {
+	text = source.Printable(text)
 	if !colored || text == "" {
 		return text
 	}

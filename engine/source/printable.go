@@ -1,0 +1,26 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Printable escapes the control characters that a text may have from the input, and that
+// a terminal would obey.
+func Printable(text string) string {
+	if !strings.ContainsFunc(text, isUnprintable) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if isUnprintable(r) {
+			fmt.Fprintf(&b, `\x%02x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isUnprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
