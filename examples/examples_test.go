@@ -4,8 +4,8 @@
 //
 // The files in order: examples_test.go (the binary), readme_test.go (the commands of
 // README.md), quickstart_test.go, kustomize_test.go, trees_test.go, drafts_test.go
-// (one per example), plugin_test.go (old plugins of kustomize), cases_test.go (the
-// cases, through the command line and as a KRM function).
+// (one per example), plugin_test.go (old plugins of kustomize), cmp_test.go
+// (renderers), cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
 import (
