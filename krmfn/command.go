@@ -7,7 +7,8 @@
 //
 //	standard output is whole or empty: manifests are written only if all went well
 //	a ResourceList that fails comes back with its items as they were, and with results
-//	every failure is in the exit status and on standard error; no success is empty
+//	every failure is in the exit status and on standard error; no success is empty,
+//	unless that is allowed
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
