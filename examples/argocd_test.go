@@ -124,8 +124,14 @@ func TestArgoCD(t *testing.T) {
 			t.Errorf("%s: announced %q, want %q", c.name, got, c.announced)
 		}
 	}
-	if r := p.ask(t, "match", "argocd", "expected/none", "null"); strings.Contains(r.stdout, `"isSupported":true`) {
-		t.Errorf("a directory that is not there is discovered:\n%s", r.stdout)
+
+	repository := copied(t, "argocd")
+	if err := os.Mkdir(filepath.Join(repository, "docs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(repository, "docs/index.md"), "# Shop\n")
+	if r := p.ask(t, "match", repository, "docs", "null"); !strings.Contains(r.stdout, `"isDiscoveryEnabled":true`) || strings.Contains(r.stdout, `"isSupported":true`) {
+		t.Errorf("a directory without YAML:\n%s%s", r.stdout, r.stderr)
 	}
 }
 
