@@ -10,8 +10,7 @@ import (
 // TestRenderers shows that a pipe, exec and the plugin of Argo CD print the same of a
 // kustomization.
 func TestRenderers(t *testing.T) {
-	client := kustomize(t)
-	t.Setenv("PATH", filepath.Dir(client)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	clients(t, "kustomize")
 	const directory, policies = "kustomize/base", "../../quickstart/policies"
 	build := output(t, directory, "kustomize", "build", ".")
 	want := command(t, directory, build, "preadmit", "render", "-p", policies)
@@ -31,10 +30,9 @@ func TestRenderers(t *testing.T) {
 // TestRenderersRunNoFunctions shows that the plugin of Argo CD does not let kustomize run
 // what a repository names.
 func TestRenderersRunNoFunctions(t *testing.T) {
-	client := kustomize(t)
-	t.Setenv("PATH", filepath.Dir(client)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	clients(t, "kustomize")
 	directory := t.TempDir()
-	writeFiles(t, directory, map[string]string{
+	for name, text := range map[string]string{
 		"kustomization.yaml": `resources: [service.yaml]
 transformers:
 - |-
@@ -46,7 +44,9 @@ transformers:
 `,
 		"service.yaml": "{apiVersion: v1, kind: Service, metadata: {name: web}}\n",
 		"function.sh":  "#!/bin/sh\ntouch was-run\ncat\n",
-	})
+	} {
+		write(t, filepath.Join(directory, name), text)
+	}
 	if err := os.Chmod(filepath.Join(directory, "function.sh"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -51,18 +51,18 @@ var readmeClients = map[string][]string{
 	"kustomize": {"kustomize", "kubectl"}, "kpt": {"kpt"}, "helm": {"helm", "helm3"}, "argocd": {"kustomize", "helm"},
 }
 
-// TestReadmeCommands runs the commands of every README in its directory, those of
-// examples in a copy of it.
+// TestReadmeCommands runs the commands of the README and the page about policies in the
+// root, and those of every example's README in a copy of the example.
 func TestReadmeCommands(t *testing.T) {
-	files, err := filepath.Glob("*/README.md")
+	examples, err := filepath.Glob("*/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, readme) {
-		t.Run(filepath.Dir(file), func(t *testing.T) {
+	for _, file := range append(examples, readme, "../krmfn/docs/policies.md") {
+		t.Run(strings.Trim(filepath.Dir(file), "./"), func(t *testing.T) {
 			t.Parallel()
 			directory := ".."
-			if file != readme {
+			if slices.Contains(examples, file) {
 				example := filepath.Dir(file)
 				clients(t, readmeClients[example]...)
 				directory = copied(t, example)
