@@ -5,8 +5,8 @@
 // The files in order: examples_test.go (the binary), clients_test.go (where clients are),
 // readme_test.go (the commands of the READMEs), quickstart_test.go, kustomize_test.go,
 // kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go
-// (one per example), same_test.go (all faces and clients give the same objects),
-// cases_test.go (the cases, through the command line and as a KRM function).
+// (one per example), cmp_test.go (renderers), same_test.go (all faces and clients give the
+// same objects), cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
 import (

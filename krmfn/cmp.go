@@ -34,7 +34,7 @@ const (
 var layouts = []layout{
 	{kustomization, []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, (*application).kustomize},
 	{chart, []string{"Chart.yaml"}, (*application).helm},
-	{plainManifests, nil, (*application).files},
+	{plainManifests, nil, (*application).plain},
 }
 
 // application is an application of Argo CD v3, as its environment tells of it.
@@ -130,9 +130,9 @@ func (a *application) kustomize(ctx context.Context, f *files) []*manifest.Strea
 // skipMark stands in files that Argo CD leaves out.
 const skipMark = "+argocd:skip-file-rendering"
 
-// files reads the manifests in the directory, as Argo CD does: those below it only if
+// plain reads the manifests in the directory, as Argo CD does: those below it only if
 // asked to.
-func (a *application) files(_ context.Context, f *files) []*manifest.Stream {
+func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
 	set.read = a.config.reader()
 	dir := a.path(".", "")

@@ -7,16 +7,17 @@
 //
 //	standard output is whole or empty: manifests are written only if all went well
 //	a ResourceList that fails comes back with its items as they were, and with results
-//	every failure is in the exit status and on standard error; no success is empty
+//	every failure is in the exit status and on standard error; no success is empty,
+//	unless that is allowed
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both faces),
 // files.go (paths to files), policies.go (lone policies), admit.go (the run),
 // progress.go, transcript.go, render.go, view.go and fn.go (what prints manifests),
 // program.go (the only one that starts programs), exec.go, cmp.go with helm.go and
-// parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go (what prints reports of
-// a run), check.go, test.go and kyvernotest.go, convert.go, results.go, help.go,
-// completion.go.
+// parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
+// (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
+// results.go, help.go, completion.go.
 package krmfn
 
 import (

@@ -83,6 +83,28 @@ func TestFaces(t *testing.T) {
 	}
 }
 
+// TestParameters shows that every parameter of an application of Argo CD does something
+// in the form in which it is announced, and nothing if it is cleared.
+func TestParameters(t *testing.T) {
+	for _, p := range parameters {
+		form, value := "string", fmt.Sprintf("%q", p.option.sample())
+		if p.option.isList() {
+			form, value = "array", "["+value+"]"
+		}
+		for given, wantChange := range map[string]bool{value: true, "null": false} {
+			var c config
+			app := (&Process{Dir: t.TempDir()}).newApplication(&c)
+			if p.layout != "" {
+				app.layout.name = p.layout
+			}
+			problems := app.readParameters(fmt.Sprintf(`[{"name": %q, %q: %s}]`, p.name, form, given))
+			if changed := !reflect.DeepEqual(c, config{}); len(problems) > 0 || changed != wantChange {
+				t.Errorf("%s is %s: changed is %v, %v", p.name, given, changed, problems)
+			}
+		}
+	}
+}
+
 // functionConfigWith is a functionConfig with one field.
 func functionConfigWith(field, value string) string {
 	parts := strings.Split("spec."+field, ".")

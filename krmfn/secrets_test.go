@@ -78,6 +78,9 @@ metadata: {name: leak}
 spec: {policyName: leak, paramRef: {name: other, namespace: default, parameterNotFoundAction: Deny}}
 `
 
+// failingPolicies fail with the value in the message.
+var failingPolicies = strings.Replace(canaryPolicies, `"x" + params.data.four`, `string(object[params.data.four])`, 1)
+
 const canaryTest = `apiVersion: preadmit.dev/v1alpha1
 kind: PreadmitTest
 metadata: {name: t}
@@ -91,8 +94,7 @@ spec:
 // TestSecrets runs every command in every format on manifests, context and policies with
 // Secrets; when all goes well, and when a policy fails with the value in its message.
 func TestSecrets(t *testing.T) {
-	failing := strings.Replace(canaryPolicies, `"x" + params.data.four`, `object[params.data.four]`, 1)
-	for _, policies := range []string{canaryPolicies, failing} {
+	for _, policies := range []string{canaryPolicies, failingPolicies} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{
 			"policies.yaml": policies, "manifests.yaml": canaryManifests, "context.yaml": canaryContext,
@@ -139,6 +141,30 @@ func TestShowSecrets(t *testing.T) {
 	for _, want := range []string{"canary-three-value", "see Y2FuYXJ5LWZvdXItdmFsdWU=", "canary-two-value"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+}
+
+// TestSecretsOfRenderers shows that what is said of a run on the output of a program, or
+// on the manifests of an application of Argo CD, has no values of Secrets.
+func TestSecretsOfRenderers(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/policies/policies.yaml", failingPolicies)
+	writeFile(t, dir+"/policies/context.yaml", canaryContext)
+	writeFile(t, dir+"/manifests.yaml", canaryManifests)
+	for _, args := range [][]string{
+		{"exec", "-p", "policies/policies.yaml", "-c", "policies/context.yaml", "--", "cat", "manifests.yaml"},
+		{"cmp", "generate", "-p", "policies/policies.yaml", "-c", "policies/context.yaml"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := Main(context.Background(), &Process{Args: args, Dir: dir, Stdout: &stdout, Stderr: &stderr, Run: RunProgram})
+		if status != exitDenied || stdout.Len() > 0 || !strings.Contains(stderr.String(), "denied") {
+			t.Errorf("%v: status %d, %q, %s", args, status, &stdout, &stderr)
+		}
+		for _, canary := range canaries {
+			if strings.Contains(stderr.String(), canary) {
+				t.Errorf("%v shows %s:\n%s", args, canary, &stderr)
+			}
 		}
 	}
 }

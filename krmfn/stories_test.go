@@ -5,6 +5,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite what the stories in testdata ex
 // A story is a file in testdata/stories: what it shows, the command after "$", and the
 // files and the standard input it needs, each behind a line "-- name --". What the
 // command prints, and its exit status unless it is 0, are in the sections stdout,
-// stderr and status; what it writes into the file "report" is in the section report. The
+// stderr and status; files that it changes or makes are in sections after/NAME. The
 // files in testdata/shared are in the directory "shared" of every story. Files in "bin"
 // are scripts, which the command finds as if they were in PATH. Variables of the
 // environment stand before the command; IN is the directory in which it runs.
@@ -32,9 +34,6 @@ type story struct {
 	files   []section
 	dir     string
 }
-
-// sections are those with what a command does.
-var sections = []string{"stdout", "stderr", "status", "report"}
 
 type section struct{ name, text string }
 
@@ -163,21 +162,31 @@ func TestStories(t *testing.T) {
 			t.Parallel()
 			s := readStory(t, path)
 			want := map[string]string{}
-			for _, name := range sections {
+			for _, name := range []string{"stdout", "stderr", "status"} {
 				want[name], _ = s.take(name)
 			}
+			s.files = slices.DeleteFunc(s.files, func(f section) bool {
+				isAfter := strings.HasPrefix(f.name, afterPrefix)
+				if isAfter {
+					want[f.name] = f.text
+				}
+				return isAfter
+			})
 			files := s.files
 			stdin, _ := s.take("stdin")
 			p, stdout, stderr := s.process(t, stdin)
+			before := filesIn(t, p.Dir)
 			status := Main(context.Background(), p)
 
 			replaceDir := strings.NewReplacer(s.dir, "$DIR")
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}
+			for name, text := range filesIn(t, p.Dir) {
+				if old, ok := before[name]; !ok || old != text {
+					got[afterPrefix+name], want[afterPrefix+name] = text, want[afterPrefix+name]
+				}
+			}
 			if status != 0 {
 				got["status"] = fmt.Sprintf("%d\n", status)
-			}
-			if data, err := os.ReadFile(filepath.Join(p.Dir, "report")); err == nil {
-				got["report"] = replaceDir.Replace(string(data))
 			}
 			if len(p.Args) == 0 || !slices.Contains([]string{"diff", "check", "test"}, p.Args[0]) { // whose status is an answer
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
@@ -194,6 +203,27 @@ func TestStories(t *testing.T) {
 			}
 		})
 	}
+}
+
+// afterPrefix begins the names of the sections of files as the command leaves them.
+const afterPrefix = "after/"
+
+// filesIn are the texts of the files in a directory.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		texts[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
 }
 
 // checkOutput holds every story to the laws of the package.
@@ -233,7 +263,8 @@ func (s *story) write(t *testing.T, path string, got map[string]string) {
 	for _, f := range s.files {
 		fmt.Fprintf(&b, "-- %s --\n%s", f.name, f.text)
 	}
-	for _, name := range sections {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(got)), func(name string) bool { return !strings.HasPrefix(name, afterPrefix) })
+	for _, name := range append([]string{"stdout", "stderr", "status"}, names...) {
 		if text := got[name]; text != "" {
 			fmt.Fprintf(&b, "-- %s --\n%s", name, text)
 			if !strings.HasSuffix(text, "\n") {
