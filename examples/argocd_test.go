@@ -84,7 +84,11 @@ func startPlugin(t *testing.T, policies string) *plugin {
 // ask asks the plugin about an application in a repository.
 func (p *plugin) ask(t *testing.T, question, repository, application, parameters string) result {
 	t.Helper()
-	return command(t, repository, "", "cmpclient", p.socket, question, ".", application,
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command(t, root, "", "cmpclient", p.socket, question, root, filepath.Join(root, application),
 		"ARGOCD_APP_NAME=web", "ARGOCD_APP_NAMESPACE=shop", "ARGOCD_APP_SOURCE_PATH="+application,
 		"KUBE_VERSION=1.36.1", "KUBE_API_VERSIONS=v1,apps/v1", "ARGOCD_APP_PARAMETERS="+parameters)
 }
@@ -97,7 +101,7 @@ func (p *plugin) generated(t *testing.T, repository, application, parameters str
 	if err := json.Unmarshal([]byte(r.stdout), &answer); r.status != 0 || err != nil {
 		t.Fatalf("exit status %d, %v\n%s\n%s", r.status, err, r.stdout, r.stderr)
 	}
-	return strings.Join(answer.Manifests, "---\n")
+	return strings.Join(answer.Manifests, "\n---\n") + "\n"
 }
 
 func TestArgoCD(t *testing.T) {
@@ -141,12 +145,12 @@ func TestArgoCDFailure(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web\nstringData:\n  PASSWORD: correct-horse\n"
 	for _, c := range []struct{ name, application, file, text, says string }{
 		{"kustomize fails", "kustomization", "kustomization.yaml", "resources: [missing.yaml]\n", "missing.yaml"},
-		{"kustomize prints nothing", "kustomization", "kustomization.yaml", "namePrefix: a-\n", ""},
+		{"kustomize prints nothing", "kustomization", "kustomization.yaml", "namePrefix: a-\n", "there are no manifests in the output of kustomize"},
 		{"Helm fails", "chart", "templates/web.yaml", "{{ .Values.missing.field }}\n", "nil pointer evaluating"},
 		{"Helm prints nothing", "chart", "templates/web.yaml", "# nothing\n", "no manifests"},
 		{"no manifests", "plain", "web.yaml", "# nothing\n", "no manifests"},
 		{"denied", "plain", "web.yaml", secret, "Secret/shop/web: policy 'owner.example.com' with binding 'owner.example.com' denied request"},
-		{"denied after kustomize", "kustomization", "web.yaml", secret, "Secret/shop/web: policy 'owner.example.com' with binding 'owner.example.com' denied request"},
+		{"denied after kustomize", "kustomization", "web.yaml", strings.Replace(secret, "web", "other", 1), "Secret/shop/other: policy 'owner.example.com' with binding 'owner.example.com' denied request"},
 		{"duplicate key", "plain", "web.yaml", secret + "  PASSWORD: correct-horse\n", "the key is repeated"},
 		{"unreadable", "plain", "web.yaml", "kind: Secret\n  stringData: {PASSWORD: correct-horse}\n", "web.yaml:2"},
 	} {

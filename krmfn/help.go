@@ -135,9 +135,9 @@ from the functionConfig, which is one of
 
   a policy; it is bound to everything that it matches unless there is a binding
 
-Paths in it are relative to the file of the functionConfig if the client tells, else to
-the working directory. They must not lead out of the working directory or the package
-of kpt. The paths of flags may.
+Paths in it are relative to the file of the functionConfig, or to the package of kpt whose
+Kptfile it stands in, if the client tells, else to the working directory. They must not
+lead out of the working directory or that package. The paths of flags may.
 
 Linked as $KUSTOMIZE_PLUGIN_HOME/preadmit.dev/v1alpha1/preadmit/Preadmit, preadmit is an
 exec plugin of kustomize, with a Preadmit as its configuration. Such plugins also run
