@@ -62,16 +62,19 @@ func (a *admitting) covered() bool {
 }
 
 // invalid reports what keeps a server from reading a target.
-func (r *run) invalid(t *target, err error) {
+func (r *run) invalid(t *target, err error) { r.refuse(t, "manifest-invalid", "", err) }
+
+// refuse reports what is wrong with an object, field by field, behind a prefix.
+func (r *run) refuse(t *target, code, prefix string, err error) {
 	problems := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		problems = joined.Unwrap()
 	}
 	for _, problem := range problems {
-		d := source.Errorf(t.Document.At(nil), "manifest-invalid", "%v", problem)
+		d := source.Errorf(t.Document.At(nil), code, "%s%v", prefix, problem)
 		var field *admission.FieldError
 		if errors.As(problem, &field) {
-			d.At, d.Field, d.Message = t.Document.At(field.Path), field.Path.String(), field.Problem
+			d.At, d.Field, d.Message = t.Document.At(field.Path), field.Path.String(), prefix+field.Problem
 		}
 		r.about(t, d)
 	}

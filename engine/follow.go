@@ -31,7 +31,9 @@ func (r *run) follow() {
 			}
 			f.redefaultTouched()
 		}
-		f.settle()
+		if !r.outcome.Failed() {
+			f.settle()
+		}
 	}
 }
 
@@ -106,7 +108,7 @@ func (f *following) redefaultTouched() {
 		f.touched[i] = false
 		next, err := f.redefault(t.kind, f.views[i], nil)
 		if err != nil {
-			f.about(t, source.Errorf(t.Document.At(nil), "target-failed", "rules with mutate.targets make an object of it that is not valid: %v", err))
+			f.refuse(t, "target-failed", "rules with mutate.targets make an object of it that is not valid: ", err)
 			continue
 		}
 		t.After, f.views[i], f.targets[i].Object = next, next, next

@@ -93,7 +93,7 @@ func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int 
 	}
 	if len(results) > 0 {
 		if err := stream.ResourceList().SetResults(results); err != nil {
-			a.add(source.Warningf(source.Position{}, "results-unwritable", "the results cannot be written into the ResourceList: %v", err))
+			a.add(source.Errorf(source.Position{}, "internal", "the results cannot be written into the ResourceList: %v", err))
 		}
 	}
 	p.report(a.diagnostics, unchanged)

@@ -51,7 +51,11 @@ func TestSARIF(t *testing.T) {
 						Name           string `json:"name"`
 						InformationURI string `json:"informationUri"`
 						Rules          []struct {
-							ID string `json:"id"`
+							ID               string `json:"id"`
+							HelpURI          string `json:"helpUri"`
+							ShortDescription text   `json:"shortDescription"`
+							FullDescription  text   `json:"fullDescription"`
+							Help             text   `json:"help"`
 						} `json:"rules"`
 					} `json:"driver"`
 				} `json:"tool"`

@@ -124,7 +124,7 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 	if d.Excerpt != "" {
 		message.WriteString("\n" + d.Excerpt)
 	}
-	result["message"] = message.String()
+	result["message"] = strings.ToValidUTF8(message.String(), "\uFFFD") // names of files may be any bytes
 	return result
 }
 

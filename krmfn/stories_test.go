@@ -27,6 +27,8 @@ type story struct {
 	text    string // up to the command
 	command string
 	files   []section
+	// interrupted says that the run is stopped from outside.
+	interrupted bool
 }
 
 type section struct{ name, text string }
@@ -96,6 +98,10 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 			p.NoColor = true
 		case "TERMINAL":
 			p.StdinIsTerminal = true
+		case "CLOSED":
+			p.Stdout, _ = os.Open(os.DevNull) // which cannot be written
+		case "INTERRUPTED":
+			s.interrupted = true
 		default:
 			t.Fatalf("unknown setting %s", words[0])
 		}
@@ -142,7 +148,12 @@ func TestStories(t *testing.T) {
 			files := s.files
 			stdin, _ := s.take("stdin")
 			p, stdout, stderr := s.process(t, stdin)
-			status := Main(context.Background(), p)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if s.interrupted {
+				cancel()
+			}
+			status := Main(ctx, p)
 
 			replaceDir := strings.NewReplacer(p.Dir, "$DIR")
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}

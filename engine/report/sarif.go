@@ -35,7 +35,7 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 	}
 	rules := []any{}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		rules = append(rules, map[string]any{"id": code})
+		rules = append(rules, sarifRule(code))
 	}
 	writeJSON(w, map[string]any{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
@@ -46,4 +46,16 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 			"columnKind": "unicodeCodePoints", "results": results,
 		}},
 	})
+}
+
+// sarifRule explains a code as the catalogue does.
+func sarifRule(code string) map[string]any {
+	e, ok := source.Lookup(code)
+	if !ok {
+		return map[string]any{"id": code}
+	}
+	return map[string]any{
+		"id": code, "shortDescription": map[string]any{"text": e.Title}, "fullDescription": map[string]any{"text": e.Cause},
+		"help": map[string]any{"text": e.Advice}, "helpUri": "https://github.com/preadmit/preadmit/blob/main/krmfn/docs/errors.md#" + code,
+	}
 }

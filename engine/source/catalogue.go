@@ -123,7 +123,8 @@ var reading = []Entry{
 		Unseen: "a test would need 2 GiB of memory"},
 	{Code: "unsupported-yaml", Severities: errors, Title: "YAML that cannot be rewritten",
 		Cause:  "Policies change the document, but the result cannot be written into its text without loss.",
-		Advice: "Write the document without anchors, aliases, tags and keys over several lines."},
+		Advice: "Write the document without anchors, aliases, tags and keys over several lines.",
+		Unseen: "no document is known that needs it; those that fuzzing finds are made to work"},
 }
 
 var objects = []Entry{
@@ -136,8 +137,8 @@ var objects = []Entry{
 	{Code: "document-count", Severities: errors, Title: "Not one document",
 		Cause:  "A function of the Terraform provider takes one manifest, and was given none or several.",
 		Advice: "Use the function split, which makes one of each document."},
-	{Code: "schema-missing", Severities: warnings, Title: "The kind is not known",
-		Cause:  "There is no schema of the kind, so that its defaults are not known, and policies see less than in a cluster.",
+	{Code: "schema-missing", Severities: warningsOrErrors, Title: "The kind is not known",
+		Cause:  "There is no schema of the kind, so that policies see less than in a cluster. It is an error if a policy merges into more than metadata.",
 		Advice: "Give the CustomResourceDefinition of the kind as context, or the cluster's OpenAPI document."},
 	{Code: "not-viewed", Severities: infos, Title: "A manifest that policies never see",
 		Cause:  "Policies are not run on the object, so there is no view of it.",
@@ -274,9 +275,6 @@ var streams = []Entry{
 	{Code: "output-unwritable", Severities: errors, Title: "The output cannot be written",
 		Cause:  "Standard output is closed, or its disk is full.",
 		Advice: "Check what reads the output."},
-	{Code: "results-unwritable", Severities: warnings, Title: "The results cannot be written",
-		Cause:  "The ResourceList uses YAML into which the results cannot be written. They are on standard error.",
-		Advice: "Have the client write the ResourceList as plain YAML."},
 	{Code: "empty-stream", Severities: errors, Title: "There are no manifests",
 		Cause:  "The input has no manifests. Clients take empty output for the wish to delete everything, so it is an error.",
 		Advice: "Check what was to make the manifests; with --allow-empty there may be none."},

@@ -3,7 +3,8 @@
 //
 // A Position is a place in a file; a Diagnostic is a message at a place. All
 // diagnostics of a run are collected, sorted and printed together; nothing stops at
-// the first. suggest.go has advice about names that nobody knows.
+// the first. catalogue.go explains the codes of diagnostics, and suggest.go has advice
+// about names that nobody knows.
 package source
 
 import (
