@@ -42,7 +42,7 @@ func TestCanaryDataSource(t *testing.T) {
 				sensitive = true
 			}
 		`,
-		"app.yaml":    configMap("a") + "---\n" + secret("s", canary),
+		"app.yaml":    configMap("a") + "---\n" + secretNamed("s", canary),
 		"policy.yaml": labelPolicy,
 	})
 	c := newCLI(t, directory)
@@ -142,7 +142,7 @@ func TestCanaryFunction(t *testing.T) {
 				}
 			}
 		`,
-		"secret.yaml": secret("s", "${password}"),
+		"secret.yaml": secretNamed("s", "${password}"),
 		"policy.yaml": labelPolicy,
 	})
 	c := newCLI(t, directory)
@@ -170,7 +170,7 @@ func TestCanaryErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			for _, manifest := range []string{secret("s", canary), strings.Replace(secret("s", canary), "kind: Secret", "kind: ConfigMap\ndata: [\""+canary+"\"]", 1)} {
+			for _, manifest := range []string{secretNamed("s", canary), strings.Replace(secretNamed("s", canary), "kind: Secret", "kind: ConfigMap\ndata: [\""+canary+"\"]", 1)} {
 				for _, input := range []string{"sensitive_manifests", "manifests"} {
 					if input == "manifests" && !strings.Contains(manifest, "Secret") {
 						continue

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -125,7 +126,7 @@ func (a *admission) warnOfSecrets(inState int) {
 	warned := map[string]bool{}
 	for i := range a.documents {
 		d := &a.documents[i]
-		if isSecret(d.Kind()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
+		if secret.Is(d.Object()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
 				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\nGive Secrets with sensitive_manifests or manifest_files."})
