@@ -139,7 +139,7 @@ func TestCanary(t *testing.T) {
 			}
 			writeFile(t, filepath.Join(dir, "secret.yaml"), string(document))
 			writeFile(t, filepath.Join(dir, "web.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n")
-			writeFile(t, filepath.Join(dir, "same.yaml"), "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: Yg==}\n")
+			writeFile(t, filepath.Join(dir, "same.yaml"), "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: c29tZXRoaW5nLWVsc2U=}\n")
 			writeFile(t, filepath.Join(dir, "preadmit-test.yaml"), "apiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: t}\nspec: {manifests: [secret.yaml], expected: secret.yaml}\n"+
 				"---\napiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: d}\nspec: {manifests: [secret.yaml], denied: nothing}\n")
 			for policies, text := range canaryPolicyFiles {
