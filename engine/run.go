@@ -221,7 +221,7 @@ func (r *run) edit() {
 // shows a value of a Secret.
 func (r *run) report(diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
-		d.Message = r.hide(d.Message)
+		d.Message, d.Advice = r.hide(d.Message), r.hide(d.Advice)
 		if d.Severity == source.Error {
 			r.outcome.Invalid = true
 		} else if r.warned[d.Code+d.Subject+d.Message] {

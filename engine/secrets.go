@@ -7,7 +7,7 @@ func (r *run) hide(text string) string {
 	if r.secrets == nil {
 		r.secrets = &secret.Mask{}
 		if r.Set != nil { // as there is none if the options are wrong
-			for _, d := range r.context {
+			for _, d := range append(r.context[:len(r.context):len(r.context)], r.old...) {
 				r.secrets.Learn(d.Object())
 			}
 		}

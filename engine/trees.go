@@ -40,8 +40,8 @@ func (r *run) plant(t *target) {
 			continue
 		case step.Failure != nil:
 			err, step.At = step.Failure.Err, step.Failure.At
-			if secret.Is(t.raw) {
-				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of the Secret", step.ID)
+			if secret.Is(t.raw) || !r.settings.Plain && t.Document.Kind().Kind == "" {
+				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of a Secret", step.ID)
 			}
 		default:
 			err = checkPlanted(t.raw, step.Object, r.settings.Plain)

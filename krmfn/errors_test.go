@@ -18,7 +18,7 @@ import (
 // goldenFiles are what tests of all packages expect of messages, those with the best
 // examples first.
 var goldenFiles = []string{
-	"testdata/stories/*.txt", "../testdata/cases/*/expected.err", "../tfprovider/testdata/*.txt",
+	"../testdata/cases/*/expected.err", "testdata/stories/*.txt", "../tfprovider/testdata/*.txt",
 	"../engine/manifest/testdata/*.txt", "../engine/mutationtree/testdata/cases/*.txt", "../engine/mapolicy/testdata/refused/*.txt",
 }
 
@@ -27,6 +27,8 @@ var (
 	printed = regexp.MustCompile(`(?m)^(?:preadmit: )?(?:[^ \n]+: )?(info|warning|error)\[([a-z0-9-]+)\]: .*\n(?:    .*\n)*`)
 	// shown is a diagnostic of Terraform.
 	shown = regexp.MustCompile(`(?m)^(?:argument \d+|(WARNING|ERROR) at [^:\n]+): [A-Z][A-Za-z ]+ \[([a-z0-9-]+)\]: .*\n`)
+	// continued is how a further line of a message begins that printed has left out.
+	continued = regexp.MustCompile(`^[' \t]`)
 	// marked is a code in any other format.
 	marked = regexp.MustCompile(`(?:(info|warning|error)\[|code: |"code": "|"ruleId": ")([a-z0-9-]+)`)
 )
@@ -48,11 +50,15 @@ func examples(t *testing.T) (example map[string]string, severities map[string][]
 				t.Fatal(err)
 			}
 			for _, form := range []*regexp.Regexp{printed, shown, marked} {
-				for _, found := range form.FindAllStringSubmatch(string(text), -1) {
-					severity, code := strings.ToLower(found[1]), found[2]
-					isBetter := example[code] == "" || from[code] == pattern && len(found[0]) < len(example[code])
-					if form != marked && isBetter {
-						example[code], from[code] = found[0], pattern
+				for _, found := range form.FindAllSubmatchIndex(text, -1) {
+					severity, code := "", string(text[found[4]:found[5]])
+					if found[2] >= 0 {
+						severity = strings.ToLower(string(text[found[2]:found[3]]))
+					}
+					message := string(text[found[0]:found[1]])
+					isBetter := example[code] == "" || from[code] == pattern && len(message) < len(example[code])
+					if form != marked && isBetter && !continued.Match(text[found[1]:]) {
+						example[code], from[code] = message, pattern
 					}
 					if !slices.Contains(severities[code], severity) {
 						severities[code] = append(severities[code], severity)

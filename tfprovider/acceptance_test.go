@@ -38,7 +38,7 @@ func TestAccDataSource(t *testing.T) {
 	unitTest(t, again(resource.TestStep{
 		Config: `data "preadmit_manifests" "x" {
 			manifests           = [` + heredoc(configMap("a")) + `]
-			sensitive_manifests = [` + heredoc(secret("s", "hunter2hunter2")) + `]
+			sensitive_manifests = [` + heredoc(secretNamed("s", "hunter2hunter2")) + `]
 			policies            = [` + heredoc(labelPolicy) + `]
 			request             = { operation = "CREATE", user = { username = "ci", groups = ["x"], extra = { k = ["v"] } } }
 		}`,

@@ -8,9 +8,9 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -86,7 +86,7 @@ func (a *admission) collect(texts []text) {
 		for j, d := range stream.Documents() {
 			found := document{
 				Document: d, text: &texts[i], manifest: manifests[d],
-				sensitive: i >= len(a.config.manifests) || isSecret(d.Kind()),
+				sensitive: i >= len(a.config.manifests) || secret.Is(d.Object()),
 				json:      string(manifest.JSON(results[j].Object())),
 			}
 			if found.manifest != nil {
@@ -111,8 +111,6 @@ func edited(stream *manifest.Stream) []*manifest.Document {
 	}
 	return documents
 }
-
-func isSecret(kind gvk.Kind) bool { return kind.Group == "" && kind.Kind == "Secret" }
 
 // secrets are the IDs, as the engine has them, of the manifests whose content must not
 // be in messages.

@@ -42,7 +42,7 @@ func TestCanaryDataSource(t *testing.T) {
 				sensitive = true
 			}
 		`,
-		"app.yaml":    configMap("a") + "---\n" + secret("s", canary),
+		"app.yaml":    configMap("a") + "---\n" + secretNamed("s", canary),
 		"policy.yaml": labelPolicy,
 	})
 	c := newCLI(t, directory)
@@ -142,7 +142,7 @@ func TestCanaryFunction(t *testing.T) {
 				}
 			}
 		`,
-		"secret.yaml": secret("s", "${password}"),
+		"secret.yaml": secretNamed("s", "${password}"),
 		"policy.yaml": labelPolicy,
 	})
 	c := newCLI(t, directory)
@@ -170,7 +170,7 @@ func TestCanaryErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			for _, manifest := range []string{secret("s", canary), strings.Replace(secret("s", canary), "kind: Secret", "kind: ConfigMap\ndata: [\""+canary+"\"]", 1)} {
+			for _, manifest := range []string{secretNamed("s", canary), strings.Replace(secretNamed("s", canary), "kind: Secret", "kind: ConfigMap\ndata: [\""+canary+"\"]", 1)} {
 				for _, input := range []string{"sensitive_manifests", "manifests"} {
 					if input == "manifests" && !strings.Contains(manifest, "Secret") {
 						continue
@@ -185,5 +185,40 @@ func TestCanaryErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCanaryDocuments gives the documents of testdata/secrets in every attribute that
+// takes manifests or what policies look up, and to the functions, with a policy that
+// quotes what it reads.
+func TestCanaryDocuments(t *testing.T) {
+	const hidden = "hunter-canary-2"
+	paths, err := filepath.Glob("../testdata/secrets/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no documents", err)
+	}
+	quoting := strings.NewReplacer("ApplyConfiguration", "JSONPatch", "applyConfiguration", "jsonPatch", `Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}`,
+		`[JSONPatch{op: "remove", path: "/data/" + string(object.?data.a.orValue("")) + string(object.?stringData.a.orValue(""))}]`).Replace(labelPolicy)
+	s := newServer(t)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, printed := string(text), ""
+		for _, attribute := range []string{"manifests", "sensitive_manifests", "policies", "context", "old", "openapi", "values"} {
+			config := map[string]any{"manifests": []string{configMap("a")}, "policies": []string{quoting}}
+			config[attribute] = append([]string{document}, map[string][]string{"policies": {quoting}}[attribute]...)
+			_, messages := s.read(t, config)
+			printed += attribute + ": " + messages + "\n"
+		}
+		for _, arguments := range [][]any{{"mutate", document, []string{quoting}}, {"mutate", configMap("a"), []string{document}}, {"split", document}, {"explain", document, []string{quoting}}} {
+			if _, err := s.call(t, arguments[0].(string), arguments[1:]...); err != nil {
+				printed += err.Error() + "\n"
+			}
+		}
+		if strings.Contains(printed, hidden) || strings.Contains(printed, base64.StdEncoding.EncodeToString([]byte(hidden))) {
+			t.Errorf("%s: a message quotes the secret:\n%s", path, printed)
+		}
 	}
 }

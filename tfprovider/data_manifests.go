@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -66,7 +67,7 @@ func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnost
 	object, _ := value.(map[string]any)
 	r.object(object, "", path.Empty())
 	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
-		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "One of manifests, manifest_files and sensitive_manifests must be given."))
+		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "expected one of manifests, manifest_files and sensitive_manifests"))
 	}
 	for _, problem := range r.problems {
 		problem.report(diagnostics)
@@ -90,7 +91,7 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 	a := admit(ctx, s.sets, c)
 	keys := a.keys()
 	if len(a.documents) == 0 && !a.failed() {
-		a.problems = append(a.problems, errorf(path.Empty(), "empty-stream", "There are no manifests in the input.\n\nCheck what was to make them; where there may be none, use count or for_each."))
+		a.problems = append(a.problems, errorf(path.Empty(), "empty-stream", "there are no manifests in the input\n\ncheck what was to make them; where there may be none, use count or for_each"))
 	}
 	a.warnOfSecrets(inState)
 	a.report(&response.Diagnostics)
@@ -125,10 +126,10 @@ func (a *admission) warnOfSecrets(inState int) {
 	warned := map[string]bool{}
 	for i := range a.documents {
 		d := &a.documents[i]
-		if isSecret(d.Kind()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
+		if secret.Is(d.Object()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
-				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\nGive Secrets with sensitive_manifests or manifest_files."})
+				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files"})
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-func secret(name, password string) string {
+func secretNamed(name, password string) string {
 	return "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\nstringData:\n  password: " + password + "\n"
 }
 
 func TestDataSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{
-		"app/10.yaml":       "# ours\n" + configMap("b") + "---\n" + secret("s", "hunter2hunter2"),
+		"app/10.yaml":       "# ours\n" + configMap("b") + "---\n" + secretNamed("s", "hunter2hunter2"),
 		"policy.yaml":       labelPolicy,
 		"app/deeper/20.yml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n",
 	})

@@ -45,7 +45,7 @@ func unreadable(p pattern, err error) message {
 	}
 	detail := p.at.String() + ": " + name + ": " + err.Error()
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
-		detail += "\n\nRelative paths are relative to the root module; in a module write \"${path.module}/" + filepath.ToSlash(name) + "\"."
+		detail += "\n\nrelative paths are relative to the root module; in a module write \"${path.module}/" + filepath.ToSlash(name) + "\""
 	}
 	return errorf(p.at, "path-unreadable", "%s", detail)
 }

@@ -28,7 +28,7 @@ func (m message) text() string { return m.summary() + ": " + m.detail }
 // titles are the titles of messages by their code. Those of others say what they are
 // about.
 var titles = map[string]string{
-	"argument-invalid":    "Unexpected Argument",
+	"argument-invalid":       "Unexpected Argument",
 	"context-cycle":          "Context Cycle",
 	"denied":                 "Denied by Policy",
 	"document-count":         "Invalid Manifest",

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // replaced returns labelPolicy with something replaced.
@@ -109,6 +111,15 @@ func TestFunctionErrors(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n%v\n\n", test.name, err)
 	}
 	golden(t, "testdata/function_errors.txt", b.String())
+}
+
+// TestTitles has titles for codes that there are only.
+func TestTitles(t *testing.T) {
+	for code := range titles {
+		if _, ok := source.Lookup(code); !ok {
+			t.Errorf("the code %s is not in the catalogue", code)
+		}
+	}
 }
 
 // An option must reach the engine: each makes a config that differs from the default.

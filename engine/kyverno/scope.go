@@ -9,13 +9,13 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jmespath"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 var (
 	namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 	configMapKind = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
-	secretKind    = gvk.Kind{Version: "v1", Kind: "Secret"}
 )
 
 // evaluation is the state of the program on one request.
@@ -198,7 +198,7 @@ func (s *scope) query(text string) (any, error) {
 }
 
 // isSecret reports whether messages must hold no values.
-func (e *evaluation) isSecret() bool { return e.request.Kind.Kind == secretKind }
+func (e *evaluation) isSecret() bool { return secret.IsKind(e.request.Kind.Kind.Kind) }
 
 // load loads the entries that an expression names, in the order in which they are
 // defined. While one is loaded, its name means what it did before.

@@ -6,14 +6,11 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Mask hides the values of Secrets in reports. The nil Mask hides nothing.
 type Mask struct{ secrets secret.Mask }
@@ -81,8 +78,8 @@ func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix s
 		return value
 	}
 	switch v := value.(type) {
-	case nil:
-		return nil
+	case nil, bool:
+		return value
 	case map[string]any:
 		masked := make(map[string]any, len(v))
 		otherMap, _ := other.(map[string]any)
@@ -113,13 +110,10 @@ func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix s
 
 // isData reports whether a path in a Secret leads to what nobody is to see.
 func isData(path change.Path) bool {
-	switch {
-	case len(path) == 0:
+	if len(path) == 0 {
 		return false
-	case path[0].Key == "data" || path[0].Key == "stringData":
-		return true
 	}
-	return len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == lastApplied
+	return !secret.IsOpen(path[0].Key) || len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == secret.LastApplied
 }
 
 // text hides the values in a text of manifests; other is its other text, if any.
@@ -149,8 +143,7 @@ func (m *Mask) text(name, text string, other *string, suffix string) string {
 
 // manifest hides the values in what became of a manifest.
 func (m *Mask) manifest(from *engine.Manifest) Manifest {
-	kind := from.Document.Kind()
-	isSecret := kind == gvk.Kind{Version: "v1", Kind: "Secret"}
+	isSecret := secret.Is(from.Document.Object())
 	to := Manifest{ID: m.Text(from.ID), At: from.Document.At(nil)}
 	if to.ID == "" { // a plain document
 		to.ID = to.At.String()

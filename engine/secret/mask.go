@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -26,9 +27,23 @@ type Mask struct {
 	values []string // the longest first
 }
 
-// Is reports whether an object is a Secret.
+// LastApplied is the annotation in which kubectl keeps an object as it was applied.
+const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Is reports whether an object is a Secret, or may be meant as one: whatever the version
+// and the case, and also if its kind is no text.
 func Is(object map[string]any) bool {
-	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
+	kind, isText := object["kind"].(string)
+	return IsKind(kind) || !isText && object["kind"] != nil
+}
+
+// IsKind reports whether objects of a kind are Secrets.
+func IsKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
+
+// IsOpen reports whether a field of a Secret, with all that is in it, is no secret. The
+// data may stand in a field whose name is misspelt.
+func IsOpen(field string) bool {
+	return field == "apiVersion" || field == "kind" || field == "metadata" || field == "type"
 }
 
 // Learn adds the values of an object, if it is a Secret.
@@ -36,19 +51,51 @@ func (m *Mask) Learn(object map[string]any) {
 	if !Is(object) {
 		return
 	}
-	for _, field := range []string{"data", "stringData"} {
-		values, _ := object[field].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			m.learn(values[name], field == "stringData")
-		}
-	}
+	m.learnFields(object)
 	slices.SortStableFunc(m.values, func(a, b string) int { return len(b) - len(a) })
 }
 
-func (m *Mask) learn(value any, plain bool) {
-	if value == nil {
-		return
+func (m *Mask) learnFields(object map[string]any) {
+	for value, field := range scalars(object) {
+		m.learn(value, field != "data")
 	}
+	text, _ := change.Keys("metadata", "annotations", LastApplied).Get(object)
+	applied := map[string]any{}
+	if text, ok := text.(string); ok && json.Unmarshal([]byte(text), &applied) == nil {
+		m.learnFields(applied)
+	}
+}
+
+// scalars are the values in the fields of a Secret that are not open, but for booleans
+// and null, each with its field.
+func scalars(object map[string]any) iter.Seq2[any, string] {
+	return func(yield func(any, string) bool) {
+		for _, field := range slices.Sorted(maps.Keys(object)) {
+			if !IsOpen(field) && !eachScalar(object[field], func(value any) bool { return yield(value, field) }) {
+				return
+			}
+		}
+	}
+}
+
+func eachScalar(value any, yield func(any) bool) bool {
+	switch v := value.(type) {
+	case nil, bool:
+		return true
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if !eachScalar(v[key], yield) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !eachScalar(item, yield) })
+	}
+	return yield(value)
+}
+
+func (m *Mask) learn(value any, plain bool) {
 	text := fmt.Sprint(value)
 	m.add(text)
 	if plain {
@@ -95,25 +142,12 @@ func (m *Mask) Holds(text string) bool {
 // itself is held against.
 func HoldsAny(text string, objects ...map[string]any) bool {
 	for _, object := range objects {
-		for _, field := range []string{"data", "stringData"} {
-			values, _ := change.Keys(field).Get(object)
-			if data, ok := values.(map[string]any); ok && holdsAny(text, data) {
+		for value := range scalars(object) {
+			written := fmt.Sprint(value)
+			decoded, err := base64.StdEncoding.DecodeString(written)
+			if written != "" && strings.Contains(text, written) || err == nil && len(decoded) > 0 && strings.Contains(text, string(decoded)) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-func holdsAny(text string, data map[string]any) bool {
-	for _, value := range data {
-		written := fmt.Sprint(value)
-		if value == nil || written == "" {
-			continue
-		}
-		decoded, err := base64.StdEncoding.DecodeString(written)
-		if strings.Contains(text, written) || err == nil && len(decoded) > 0 && strings.Contains(text, string(decoded)) {
-			return true
 		}
 	}
 	return false

@@ -62,6 +62,45 @@ func TestCatalogueStyle(t *testing.T) {
 	}
 }
 
+// serverText is how messages begin that are an API server's, or begin with a name.
+var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML )`)
+
+// TestMessageStyle holds the messages and the advice in the source to one form: no
+// capital at the start, no full stop at the end.
+func TestMessageStyle(t *testing.T) {
+	p := parse(t, "../../engine", "../../krmfn", "../../tfprovider")
+	checked := 0
+	for _, file := range p.files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			first, hasCode := p.parameters[nameOf(call.Fun)]
+			if nameOf(call.Fun) == "With" {
+				first, hasCode = -1, true
+			}
+			if !hasCode {
+				return true
+			}
+			for _, argument := range call.Args[min(first+1, len(call.Args)):] {
+				text := literal(argument)
+				if text == "" {
+					continue
+				}
+				checked++
+				if strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "...") || strings.ToLower(text[:1]) != text[:1] && !serverText.MatchString(text) {
+					t.Errorf("%s: %q", p.set.Position(argument.Pos()), text)
+				}
+			}
+			return true
+		})
+	}
+	if checked < 100 {
+		t.Errorf("only %d texts were found", checked)
+	}
+}
+
 // program is what is known of the packages before codes are looked for: where functions
 // have a parameter, and structs a field, named code, and what constants say.
 type program struct {
@@ -75,6 +114,16 @@ type program struct {
 
 // codesIn finds the codes of diagnostics in directories, and a place of each.
 func codesIn(t *testing.T, directories ...string) map[string]string {
+	t.Helper()
+	p := parse(t, directories...)
+	for _, file := range p.files {
+		ast.Inspect(file, p.look)
+	}
+	return p.codes
+}
+
+// parse reads the packages in directories.
+func parse(t *testing.T, directories ...string) *program {
 	t.Helper()
 	p := &program{
 		set: token.NewFileSet(), parameters: map[string]int{}, fields: map[string]int{}, constants: map[string]string{}, codes: map[string]string{},
@@ -100,10 +149,7 @@ func codesIn(t *testing.T, directories ...string) map[string]string {
 	for _, file := range p.files {
 		ast.Inspect(file, p.declare)
 	}
-	for _, file := range p.files {
-		ast.Inspect(file, p.look)
-	}
-	return p.codes
+	return p
 }
 
 // declare notes what a node declares.
