@@ -181,6 +181,7 @@ func (a *admitting) onePass(program policy.Program) bool {
 	a.failures = plan.Failures
 	if a.pass == 1 {
 		a.skip(plan.NotApplied...)
+		a.fail(plan.Failures...)
 		a.notApplied(plan.NotApplied...)
 	}
 	a.arrange(program, plan.Invocations)
@@ -220,15 +221,19 @@ func (a *admitting) onePass(program policy.Program) bool {
 // not it changed anything.
 func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated bool, aborted *policy.Failure) {
 	notApplied, failure := invocation.Conditions(a.request)
+	runs := a.pass == 1 || webhook || a.reinvoke[invocation.ID()]
 	switch {
 	case failure != nil:
+		a.fail(*failure)
 		a.failures = append(a.failures, *failure)
 		return false, nil
 	case notApplied != nil:
-		a.skip(*notApplied)
+		if runs {
+			a.skip(*notApplied)
+		}
 		a.notApplied(*notApplied)
 		return false, nil
-	case a.pass == 2 && !webhook && !a.reinvoke[invocation.ID()]:
+	case !runs:
 		return false, nil
 	}
 	before := a.request.Object

@@ -106,7 +106,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	var ok bool
 	if s.minor, ok = minorVersion(s.KubernetesVersion); !ok {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
-			With("expected "+KnownKubernetesVersions))
+			With("expected "+KnownKubernetesVersions()))
 	}
 	return s, diagnostics
 }
@@ -119,8 +119,10 @@ func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 	return documents
 }
 
-// KnownKubernetesVersions says which versions of Kubernetes are known.
-var KnownKubernetesVersions = fmt.Sprintf("1.%d to 1.%d", oldestMinor, newestMinor)
+// KnownKubernetesVersions says which versions of Kubernetes are known: "1.32 to 1.37".
+func KnownKubernetesVersions() string {
+	return fmt.Sprintf("1.%d to 1.%d", oldestMinor, newestMinor)
+}
 
 // KnowsKubernetesVersion reports whether a version of Kubernetes is known.
 func KnowsKubernetesVersion(version string) bool {

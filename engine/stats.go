@@ -8,15 +8,18 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// Stat counts what a policy, a binding of it or a rule did in a run. The replay for
-// idempotence does not count.
+// Stat counts what a policy, a binding of it or a rule did in a run: what an API server
+// that admits the same objects would count, reinvocations included. The replay for
+// idempotence and the other orders that a check tries do not count. Conditions that hold
+// are not an evaluation of their own: those of the rules follow.
 type Stat struct {
 	// Policy, Binding and Rule are empty where they do not apply; params are counted
 	// together.
 	Policy, Binding, Rule string
-	// Evaluations are how often it was tried on a manifest, Applied how often it gave a
-	// result, whether or not that was a change, Skipped how often it did not apply,
-	// Errors how often it failed. Variables counts the evaluations of variables.
+	// Evaluations are how often it was tried on a manifest, and the sum of three: Applied,
+	// how often it gave a result, whether or not that was a change; Skipped, how often it
+	// did not apply; Errors, how often it failed. Variables counts the evaluations of
+	// variables.
 	Evaluations, Applied, Skipped, Errors, Variables int
 	// Time is what its rules took; zero without Options.Now.
 	Time time.Duration
@@ -67,6 +70,18 @@ func (a *admitting) skip(reasons ...policy.NotApplied) {
 			s := a.stat(n.ID)
 			s.Evaluations++
 			s.Skipped++
+		}
+	}
+}
+
+// fail counts a failure that kept rules from being tried: of a condition, or for want of
+// a param.
+func (a *admitting) fail(failures ...policy.Failure) {
+	for _, f := range failures {
+		if !a.replaying {
+			s := a.stat(f.ID)
+			s.Evaluations++
+			s.Errors++
 		}
 	}
 }

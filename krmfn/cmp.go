@@ -101,7 +101,7 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 	given.apply(&c)
 	if c.engine.KubernetesVersion == version && version != "" && !engine.KnowsKubernetesVersion(version) {
 		problems = append(problems, source.Errorf(source.Position{}, "option-value", "KUBE_VERSION: the cluster has version %s, which is not known", version).
-			With("expected "+engine.KnownKubernetesVersions+"; to have the policies run as in one of them, set the flag --kubernetes-version of preadmit cmp generate"))
+			With("expected "+engine.KnownKubernetesVersions()+"; to have the policies run as in one of them, set the flag --kubernetes-version of preadmit cmp generate"))
 	}
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
 		if f.diagnostics = append(f.diagnostics, problems...); len(problems) > 0 {

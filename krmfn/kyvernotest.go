@@ -26,18 +26,37 @@ type kyvernoTest struct {
 	document            *manifest.Document
 	dir, suite          string
 	policies, resources []*manifest.Document
-	values, userInfo    []path
+	// context are documents that the cluster is to have besides the resources.
+	context          []*manifest.Document
+	values, userInfo []path
 }
+
+// Fields of a kyverno-test.yaml that name files, and what has no meaning here.
+var (
+	kyvernoPolicyFields  = []string{"policies", "exceptions"}
+	kyvernoContextFields = []string{"paramResources", "clusterResources"}
+	kyvernoUnreadFields  = []string{"targetResources", "values", "checks", "jsonPayload", "jsonPayloads"}
+)
 
 // kyverno runs the results of a kyverno-test.yaml.
 func (t *tester) kyverno(d *manifest.Document, full string) {
 	object := d.Object()
 	k := &kyvernoTest{tester: t, document: d, dir: filepath.Dir(full), suite: d.At(nil).File}
-	k.policies = k.read(object["policies"])
+	for _, field := range kyvernoPolicyFields {
+		k.policies = append(k.policies, k.read(object[field])...)
+	}
 	k.resources = k.read(object["resources"])
+	for _, field := range kyvernoContextFields {
+		k.context = append(k.context, k.read(object[field])...)
+	}
+	if name, ok := object["context"].(string); ok && name != "" {
+		k.readContext(name)
+	}
 	k.values, k.userInfo = k.pathsIn(object["variables"]), k.pathsIn(object["userinfo"])
-	if object["context"] != nil {
-		t.diagnostics = append(t.diagnostics, source.Warningf(d.At(change.Keys("context")), "test-field", "the field context of a %s is not read", kyvernoTestFile))
+	for _, field := range kyvernoUnreadFields {
+		if object[field] != nil {
+			t.diagnostics = append(t.diagnostics, source.Warningf(d.At(change.Keys(field)), "test-field", "the field %s of a %s is not read", field, kyvernoTestFile))
+		}
 	}
 	results, _ := object["results"].([]any)
 	for i, item := range results {
@@ -91,6 +110,34 @@ func (k *kyvernoTest) read(value any) []*manifest.Document {
 	}
 	k.diagnostics = append(k.diagnostics, f.diagnostics...)
 	return documents
+}
+
+// readContext reads a Context of Kyverno's command: resources that the cluster has, and
+// answers of image registries, which nothing here asks.
+func (k *kyvernoTest) readContext(name string) {
+	for _, d := range k.read([]any{name}) {
+		spec, _ := d.Object()["spec"].(map[string]any)
+		if d.Kind() != kyvernoContextKind {
+			k.diagnostics = append(k.diagnostics, source.Errorf(d.At(nil), "test-field", "the field context of a %s names a document of apiVersion %q and kind %q", kyvernoTestFile, d.Kind().APIVersion(), d.Kind().Kind).
+				With("expected a "+kyvernoContextKind.APIVersion()+" "+kyvernoContextKind.Kind))
+			continue
+		}
+		resources, _ := spec["resources"].([]any)
+		for i, item := range resources {
+			path := change.Keys("spec", "resources").Index(i)
+			object, _ := item.(map[string]any)
+			stream, diagnostics := manifest.Read(d.At(path).String(), manifest.JSON(object))
+			if object == nil || len(diagnostics) > 0 || len(stream.Documents()) != 1 {
+				k.diagnostics = append(k.diagnostics, source.Errorf(d.At(path), "test-field", "expected an object with apiVersion, kind and a name"))
+				continue
+			}
+			k.context = append(k.context, stream.Documents()...)
+		}
+		if images, _ := spec["images"].([]any); len(images) > 0 {
+			k.diagnostics = append(k.diagnostics, source.Warningf(d.At(change.Keys("spec", "images")), "test-field", "the images of a Context are not read").
+				With("what rules ask image registries for is given with --values"))
+		}
+	}
 }
 
 // result tests one policy on one resource.
@@ -175,7 +222,7 @@ func (k *kyvernoTest) run(policy, resource *manifest.Document) *testRun {
 			r.config.policies.inline = append(r.config.policies.inline, alone(d))
 		}
 	}
-	for _, d := range k.resources {
+	for _, d := range append(k.resources[:len(k.resources):len(k.resources)], k.context...) {
 		if d != resource {
 			r.config.context.inline = append(r.config.context.inline, alone(d))
 		}

@@ -161,7 +161,7 @@ var options = []option{
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},
 	{flag: "stats", values: []string{"true", "false"}, stream: true,
-		help:   "count on standard error what policies, bindings and rules did, and how long it took",
+		help:   "count on standard error what policies, bindings and rules did, reinvocations included, and how long it took; evaluated are the applied, the skipped and the errors",
 		target: func(c *config) any { return &c.stats }},
 	{flag: "stats-file", arg: "PATH", stream: true,
 		help:   "write these counts into a file, in the text format of Prometheus",

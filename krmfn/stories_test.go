@@ -193,7 +193,10 @@ func TestStories(t *testing.T) {
 			got := map[string]string{"stdout": replaceDir.Replace(stdout.String()), "stderr": replaceDir.Replace(stderr.String())}
 			for name, text := range filesIn(t, p.Dir) {
 				if old, ok := before[name]; !ok || old != text {
-					got[afterPrefix+name], want[afterPrefix+name] = replaceDir.Replace(text), want[afterPrefix+name]
+					got[afterPrefix+name] = replaceDir.Replace(text)
+					if _, ok := want[afterPrefix+name]; !ok {
+						want[afterPrefix+name] = ""
+					}
 				}
 			}
 			if status != 0 {

@@ -25,7 +25,10 @@ const (
 	kyvernoTestFile = "kyverno-test.yaml"
 )
 
-var testKind = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "PreadmitTest"}
+var (
+	testKind           = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "PreadmitTest"}
+	kyvernoContextKind = gvk.Kind{Group: "cli.kyverno.io", Version: "v1alpha1", Kind: "Context"}
+)
 
 // tester runs tests and collects how they went.
 type tester struct {

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
@@ -29,17 +31,26 @@ type htmlPage struct {
 }
 
 type htmlFile struct {
-	Name  string
-	Lines []htmlLine
+	Name    string
+	Changes int
+	Lines   []htmlLine
 }
 
+// htmlLine is a line of a manifest, before and after.
 type htmlLine struct {
-	Class, Before, After, Text, Policies string
-	By                                   []Step
+	Text          string
+	Before, After int
+	// Edit is what the line belongs to if it has changed. Its name stands in the first of
+	// Span lines.
+	Edit *Edit
+	Span int
+	// Shown says that the change is one to tell of, Far that there is none near the line.
+	Shown, Far bool
 }
 
 type htmlSource struct {
 	Name  string
+	Used  bool
 	Lines []htmlSourceLine
 }
 
@@ -55,7 +66,9 @@ func HTML(w io.Writer, r *Report) error {
 	p := htmlPage{Report: r}
 	used := map[string]bool{}
 	for _, f := range r.Files {
-		p.Files = append(p.Files, htmlFileOf(f))
+		if file := htmlFileOf(f, r.Field); file.Changes > 0 || r.Field == "" {
+			p.Files = append(p.Files, file)
+		}
 	}
 	for _, m := range r.Manifests {
 		for _, e := range m.Edits {
@@ -72,6 +85,7 @@ func HTML(w io.Writer, r *Report) error {
 		out := htmlSource{Name: text.Name}
 		for i, l := range splitLines(text.Text) {
 			id := text.Name + ":" + strconv.Itoa(i+1)
+			out.Used = out.Used || used[id]
 			out.Lines = append(out.Lines, htmlSourceLine{id, strings.TrimRight(l, "\r\n"), i + 1, used[id]})
 		}
 		p.Sources = append(p.Sources, out)
@@ -96,16 +110,24 @@ func (b *htmlWriter) write(markup string, texts ...string) {
 
 func (b *htmlWriter) page(p *htmlPage) {
 	r := p.Report
-	b.WriteString(htmlHead)
+	b.WriteString(strings.Replace(htmlHead, "SCRIPT", scriptHash(), 1))
 	b.write(`<header><h1>What the policies change</h1><span>%s of %s manifests change`, strconv.Itoa(r.Changed()), strconv.Itoa(r.Total))
 	if r.Field != "" {
-		b.write(` in %s`, r.Field)
+		b.write(` in <code>%s</code>`, r.Field)
 	}
-	b.write("</span>\n<label>Policy <select id=\"policy\"><option value=\"\">all</option>")
+	b.write("</span>\n<div class=\"tools\"><label>Policy <select id=\"policy\"><option value=\"\">all</option>")
 	for _, policy := range p.Policies {
 		b.write(`<option>%s</option>`, policy)
 	}
-	b.write("</select></label></header>\n<main><div>\n")
+	checked := ""
+	if r.Field != "" {
+		checked = " checked"
+	}
+	b.WriteString(`</select></label>
+<label><input type="checkbox" id="only"` + checked + `> changes only</label>
+<span><button type="button" id="previous" title="key p">Previous</button> <button type="button" id="next" title="key n">Next</button> change</span></div></header>
+<main><div>
+`)
 	for _, d := range r.Diagnostics {
 		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Message, d.Advice, d.Code)
 	}
@@ -113,11 +135,8 @@ func (b *htmlWriter) page(p *htmlPage) {
 	for _, f := range p.Files {
 		b.file(f)
 	}
-	b.write("\n<h3>Not applied</h3>")
-	for _, m := range r.Manifests {
-		b.notApplied(m)
-	}
-	b.write("\n</div><div>\n")
+	b.notApplied(r.Manifests)
+	b.write("\n</div><div class=\"policies\">\n")
 	for _, s := range p.Sources {
 		b.source(s)
 	}
@@ -125,40 +144,119 @@ func (b *htmlWriter) page(p *htmlPage) {
 	b.WriteString(htmlFoot)
 }
 
-func (b *htmlWriter) file(f htmlFile) {
-	b.write(`<section class="file"><h2>%s</h2><table>`, f.Name)
-	for _, l := range f.Lines {
-		b.write(`<tr class="%s"`, l.Class)
-		if l.Class != "" {
-			b.write(` data-policies="%s"`, l.Policies)
-		}
-		b.write(`><td class="n">%s</td><td class="n">%s</td><td>%s</td>`, l.Before, l.After, l.Text)
-		if l.Class == "" {
-			b.write("<td></td></tr>\n")
-			continue
-		}
-		b.write(`<td class="by">`)
-		for _, s := range l.By {
-			b.write(`<a href="%s">%s</a><br>`, (&url.URL{Fragment: s.anchor()}).String(), s.by())
-		}
-		b.write("</td></tr>\n")
-	}
-	b.write(`</table></section>`)
+// scriptHash is what the policy of the page for its content lets run: its own script, and
+// no other, whatever markup a manifest may have.
+func scriptHash() string {
+	_, script, _ := strings.Cut(htmlFoot, "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func (b *htmlWriter) notApplied(m Manifest) {
-	if len(m.NotApplied) == 0 {
+// fold begins a part of the page that can be folded.
+func (b *htmlWriter) fold(open bool, name, note string) {
+	state := ""
+	if open {
+		state = " open"
+	}
+	b.WriteString(`<details class="file"` + state + `>`)
+	b.write("<summary><h2>%s</h2> <span class=\"soft\">%s</span></summary><table>\n", name, note)
+}
+
+func (b *htmlWriter) file(f htmlFile) {
+	note := fmt.Sprintf("%d changes", f.Changes)
+	switch f.Changes {
+	case 0:
+		note = "nothing changes"
+	case 1:
+		note = "1 change"
+	}
+	b.fold(f.Changes > 0, f.Name, note)
+	for i, l := range f.Lines {
+		if l.Far && (i == 0 || !f.Lines[i-1].Far) {
+			n := 1
+			for i+n < len(f.Lines) && f.Lines[i+n].Far {
+				n++
+			}
+			b.write("<tr class=\"gap\"><td colspan=\"5\">⋯ %s lines</td></tr>\n", strconv.Itoa(n))
+		}
+		b.line(l)
+	}
+	b.write("</table></details>\n")
+}
+
+func (b *htmlWriter) line(l htmlLine) {
+	var classes []string
+	add := func(condition bool, class string) {
+		if condition {
+			classes = append(classes, class)
+		}
+	}
+	add(l.Before == 0, "add")
+	add(l.After == 0, "del")
+	add(l.changed() && !l.Shown, "other")
+	add(l.Shown && l.Span > 0, "first")
+	add(l.Far, "far")
+	b.write(`<tr class="%s"`, strings.Join(classes, " "))
+	if l.Shown {
+		b.write(` data-policies="%s"`, strings.Join(l.policies(), "\n"))
+	}
+	b.write(`><td class="n">%s</td><td class="n">%s</td><td class="s"></td><td>%s</td>`, number(l.Before), number(l.After), l.Text)
+	switch {
+	case !l.Shown:
+		b.write("<td></td>")
+	case l.Span > 0:
+		b.write(`<td class="by" rowspan="%s"><code class="soft">%s</code>`, strconv.Itoa(l.Span), l.Edit.Path)
+		for _, s := range l.Edit.Causes {
+			b.cause(s)
+		}
+		b.write("</td>")
+	}
+	b.write("</tr>\n")
+}
+
+// cause names what made a change, and leads to it.
+func (b *htmlWriter) cause(s Step) {
+	if s.Policy == "" {
+		b.write(`<div>%s</div>`, s.by())
 		return
 	}
-	b.write(`<details><summary>%s <span class="soft">(%s)</span></summary><ul>`, m.ID, strconv.Itoa(len(m.NotApplied)))
-	for _, n := range m.NotApplied {
-		b.write(`<li>%s: <span class="soft">%s</span></li>`, n.name(), n.Reason)
+	b.write(`<div><a href="%s"><b>%s</b></a> <span class="soft">`, (&url.URL{Fragment: s.anchor()}).String(), s.Policy)
+	rest := s
+	rest.Policy = ""
+	if s.Binding == s.Policy {
+		rest.Binding = ""
 	}
-	b.write(`</ul></details>`)
+	b.write("%s", strings.TrimLeft(strings.TrimPrefix(name(rest.Policy, rest.Binding, rest.Param, rest.Rule), "policy "), ", "))
+	if s.Pass > 1 {
+		b.write(" (reinvoked)")
+	}
+	b.write("</span></div>")
+}
+
+func (b *htmlWriter) notApplied(manifests []Manifest) {
+	if !slices.ContainsFunc(manifests, func(m Manifest) bool { return len(m.NotApplied) > 0 }) {
+		return
+	}
+	b.write("\n<h3>Not applied</h3>")
+	for _, m := range manifests {
+		if len(m.NotApplied) == 0 {
+			continue
+		}
+		b.write(`<details><summary>%s <span class="soft">(%s)</span></summary><ul>`, m.ID, strconv.Itoa(len(m.NotApplied)))
+		for _, n := range m.NotApplied {
+			b.write(`<li data-policies="%s">%s: <span class="soft">%s</span></li>`, n.Policy, n.name(), n.Reason)
+		}
+		b.write(`</ul></details>`)
+	}
 }
 
 func (b *htmlWriter) source(s htmlSource) {
-	b.write(`<section class="file"><h2>%s</h2><table>`, s.Name)
+	note := ""
+	if !s.Used {
+		note = "changes nothing"
+	}
+	b.fold(s.Used, s.Name, note)
 	for _, l := range s.Lines {
 		b.write(`<tr id="%s"`, l.ID)
 		if l.Used {
@@ -166,39 +264,78 @@ func (b *htmlWriter) source(s htmlSource) {
 		}
 		b.write("><td class=\"n\">%s</td><td>%s</td></tr>\n", strconv.Itoa(l.Number), l.Text)
 	}
-	b.write(`</table></section>`)
+	b.write("</table></details>\n")
 }
 
 // anchor names the line of the rule in the page.
 func (s Step) anchor() string { return s.At.File + ":" + strconv.Itoa(s.At.Line) }
 
-func htmlFileOf(f File) htmlFile {
+func (l htmlLine) changed() bool { return l.Before == 0 || l.After == 0 }
+
+// policies are those that made the change of a line.
+func (l htmlLine) policies() []string {
+	var names []string
+	for _, s := range l.Edit.Causes {
+		names = append(names, s.Policy)
+	}
+	return names
+}
+
+// htmlFileOf makes the lines of a file. Changes that have nothing to do with the field,
+// if there is one, are not told of.
+func htmlFileOf(f File, field string) htmlFile {
 	out := htmlFile{Name: f.Name}
-	var last *Edit
+	edits := map[*Edit]bool{}
 	for _, l := range compare(f.Before, f.After) {
-		h := htmlLine{Text: strings.TrimRight(l.text, "\r\n"), Before: number(l.before), After: number(l.after)}
+		h := htmlLine{Text: strings.TrimRight(l.text, "\r\n"), Before: l.before, After: l.after}
 		marks, at := f.after, l.after
-		switch {
-		case l.before == 0:
-			h.Class = "add"
-		case l.after == 0:
-			h.Class, marks, at = "del", f.before, l.before
-		default:
-			out.Lines, last = append(out.Lines, h), nil
-			continue
+		if l.after == 0 {
+			marks, at = f.before, l.before
 		}
-		if m, ok := editAt(marks, at); ok {
-			edit := m.edit
-			for _, s := range edit.Causes {
-				h.Policies += " " + s.Policy
+		if h.changed() {
+			if m, ok := editAt(marks, at); ok {
+				h.Edit, h.Shown = m.edit, field == "" || related(field, m.edit.Path)
 			}
-			if edit != last {
-				h.By, last = edit.Causes, edit
-			}
+		}
+		if h.Shown {
+			edits[h.Edit] = true
 		}
 		out.Lines = append(out.Lines, h)
 	}
+	out.Changes = len(edits)
+	out.span()
+	out.findFar()
 	return out
+}
+
+// span joins the lines of one edit that follow each other.
+func (f *htmlFile) span() {
+	for i := 0; i < len(f.Lines); {
+		n := 1
+		for i+n < len(f.Lines) && f.Lines[i].Shown && f.Lines[i+n].Edit == f.Lines[i].Edit {
+			n++
+		}
+		f.Lines[i].Span = n
+		i += n
+	}
+}
+
+// findFar finds the lines that have no change near them.
+func (f *htmlFile) findFar() {
+	last := -diffContext - 1
+	for i := range f.Lines {
+		if f.Lines[i].Shown {
+			last = i
+		}
+		f.Lines[i].Far = i-last > diffContext
+	}
+	last = len(f.Lines) + diffContext
+	for i := len(f.Lines) - 1; i >= 0; i-- {
+		if f.Lines[i].Shown {
+			last = i
+		}
+		f.Lines[i].Far = f.Lines[i].Far && last-i > diffContext
+	}
 }
 
 func number(n int) string {

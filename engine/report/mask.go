@@ -50,12 +50,16 @@ func (m *Mask) Learn(outcome *engine.Outcome) {
 	}
 }
 
-// collect makes a map of the value that a change of a Secret has, or had, in its data.
+// collect is the data of a Secret as far as a change tells it: nothing if it is about
+// something else.
 func collect(path change.Path, value any) any {
-	if len(path) > 1 && (path[0].Key == "data" || path[0].Key == "stringData") {
-		return map[string]any{path[1].Key: value}
+	switch {
+	case len(path) == 0 || path[0].Key != "data" && path[0].Key != "stringData":
+		return nil
+	case len(path) == 1:
+		return value
 	}
-	return value
+	return map[string]any{path[1].Key: value}
 }
 
 // Text hides the values in a text.
