@@ -332,9 +332,9 @@ var tests = []Entry{
 	{Code: "test-kind", Severities: errors, Title: "The test is of another kind",
 		Cause:  "A document in a preadmit-test.yaml is not a PreadmitTest.",
 		Advice: "Correct apiVersion and kind."},
-	{Code: "test-field", Severities: warnings, Title: "A field of a test is not read",
-		Cause:  "A kyverno-test.yaml has a field that preadmit does not know what to do with.",
-		Advice: "Check that the test does not depend on it."},
+	{Code: "test-field", Severities: warningsOrErrors, Title: "A field of a test cannot be used",
+		Cause:  "A kyverno-test.yaml has a field that preadmit does not know what to do with. It is an error if the field has a value that it cannot have.",
+		Advice: "Check that the test does not depend on it; correct the value."},
 }
 
 var faults = []Entry{
