@@ -1,0 +1,90 @@
+// Package limit holds the bounds on what input may make preadmit do. Input is not
+// trusted: it must neither take all memory nor run forever. Bounds are the API server's
+// where it has one, and otherwise far above what a cluster would take. What exceeds one
+// is an error that names it, never a result that is cut short.
+//
+// These are the bounds of more than one package, and their errors. Those that only one
+// has stand with it: the depth of a document and the values of its aliases in
+// engine/manifest, the length of expressions in engine/jmespath and
+// engine/mutationtree, the rounds of variables and the elements of foreach in
+// engine/kyverno, the costs of CEL in engine/celenv.
+//
+// The files in order: limit.go (the bounds), work.go (counting).
+package limit
+
+import "fmt"
+
+// The bounds on input, for all files of a run together.
+const (
+	// InputBytes is how much is read. A List of 20 MB is usual; memory is some thirty
+	// times as much for manifests that are changed.
+	InputBytes = 64 << 20
+	// Documents is how many documents there may be.
+	Documents = 100_000
+	// Messages is how many diagnostics a run prints.
+	Messages = 1000
+	// Excerpt is how many characters of a line are quoted.
+	Excerpt = 400
+)
+
+// The bounds on what policies make.
+const (
+	// ObjectBytes is how large a policy may make an object, as Size counts. A server
+	// accepts requests of 3 MiB.
+	ObjectBytes = 16 << 20
+	// TextBytes is how long a text may become in an expression or a variable.
+	TextBytes = 4 << 20
+	// Values is how many values an expression may put into one list or map, with all
+	// that is in them.
+	Values = 1 << 20
+	// Texts is how much text the expressions of one CEL policy may make for one
+	// object.
+	Texts = 64 << 20
+	// Work bounds a JMESPath expression: each value that it looks at, or makes, counts
+	// as eight units, and each byte of texts as one.
+	Work = 32 << 20
+	// CopyBytes is how much the copy operations of one JSON Patch may add: the limit of
+	// an API server.
+	CopyBytes = 3 << 20
+	// Operations is how many operations a JSON Patch may have, as in a request to an API
+	// server.
+	Operations = 10_000
+	// ForeachBytes bounds the elements of the foreach of one rule times the size of the
+	// object.
+	ForeachBytes = 1 << 30
+)
+
+// The codes of errors.
+const (
+	InputSize     = "limit-input-size"
+	DocumentCount = "limit-documents"
+	MessageCount  = "limit-messages"
+	ObjectSize    = "limit-object-size"
+	Expression    = "limit-expression"
+	Patch         = "limit-patch"
+	Foreach       = "limit-foreach"
+)
+
+// Error says that a bound has been exceeded.
+type Error struct {
+	// Code is the code of the diagnostic, Advice its advice.
+	Code, Text, Advice string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
+
+// Exceeded makes an error.
+func Exceeded(code, advice, format string, args ...any) *Error {
+	return &Error{Code: code, Text: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// Object is the error of an object that becomes larger than ObjectBytes, nil if it does
+// not.
+func Object(object map[string]any) error {
+	if _, fits := Size(object, ObjectBytes); fits {
+		return nil
+	}
+	return Exceeded(ObjectSize, "a policy that copies parts of an object into itself makes it grow with every step",
+		"the policy makes the object larger than %d MiB, more than five times what an API server accepts", ObjectBytes>>20)
+}
