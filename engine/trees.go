@@ -47,7 +47,7 @@ func (r *run) plant(t *target) {
 			err = checkPlanted(t.raw, step.Object, r.settings.Plain)
 		}
 		if err != nil {
-			d := source.Errorf(step.At, "tree-failed", "%v", err)
+			d, _ := limited(source.Errorf(step.At, "tree-failed", "%v", err), err)
 			if !r.settings.Plain {
 				d.Subject = r.placeAs(t.Document.Kind(), t.Document.Namespace(), t.Document.Name(), r.schemas).id()
 			}

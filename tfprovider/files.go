@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -18,6 +19,7 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // readFiles reads the files that patterns name, each once.
 func readFiles(patterns []pattern) (texts []text, problems []message) {
 	seen := map[string]bool{}
+	var input limit.Input
 	for _, p := range patterns {
 		names, err := find(p.text)
 		for _, name := range names {
@@ -25,7 +27,7 @@ func readFiles(patterns []pattern) (texts []text, problems []message) {
 				continue
 			}
 			seen[name] = true
-			data, readErr := os.ReadFile(name)
+			data, readErr := input.ReadFile(name)
 			if readErr != nil {
 				err = readErr
 				break

@@ -9,7 +9,7 @@
 // engine/mutationtree, the rounds of variables and the elements of foreach in
 // engine/kyverno, the costs of CEL in engine/celenv.
 //
-// The files in order: limit.go (the bounds), work.go (counting).
+// The files in order: limit.go (the bounds), input.go (reading), work.go (counting).
 package limit
 
 import "fmt"
@@ -34,9 +34,6 @@ const (
 	ObjectBytes = 16 << 20
 	// TextBytes is how long a text may become in an expression or a variable.
 	TextBytes = 4 << 20
-	// Values is how many values an expression may put into one list or map, with all
-	// that is in them.
-	Values = 1 << 20
 	// Texts is how much text the expressions of one CEL policy may make for one
 	// object.
 	Texts = 64 << 20
@@ -49,9 +46,12 @@ const (
 	// Operations is how many operations a JSON Patch may have, as in a request to an API
 	// server.
 	Operations = 10_000
-	// ForeachBytes bounds the elements of the foreach of one rule times the size of the
-	// object.
-	ForeachBytes = 1 << 30
+	// PatchBytes bounds the operations of a JSON Patch that make what is missing, times
+	// the size of the object.
+	PatchBytes = 128 << 20
+	// ForeachBytes bounds the patches that the foreach of one rule carries out, times the
+	// size of the object.
+	ForeachBytes = 128 << 20
 )
 
 // The codes of errors.

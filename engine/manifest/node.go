@@ -56,9 +56,8 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		hasKind = kind.Kind == yaml.ScalarNode && kind.Value != ""
 	}
 	for _, p := range x.problems[:min(maxProblems, len(x.problems))] {
-		r.refuseAt(w.at(p.node), p.why)
-		if hasKind {
-			r.found[len(r.found)-1].Field = p.path.String()
+		if d := r.refuseAt(w.at(p.node), p.why); hasKind {
+			d.Field = p.path.String()
 		}
 	}
 	switch {

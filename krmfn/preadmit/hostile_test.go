@@ -82,6 +82,7 @@ func TestHostile(t *testing.T) {
 			n := new(counter)
 			c.Stdout, c.Stderr = n, &stderr
 			err := c.Run()
+			if os.Getenv("FULL") != "" { t.Log(stderr.String()) }
 			usage, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
 			t.Logf("%5.1f s %5d MB out=%d err=%d %v %v %.300s", time.Since(start).Seconds(), usage.Maxrss>>10, *n, stderr.Len(), err, ctx.Err(), stderr.String())
 		})
