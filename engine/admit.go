@@ -274,7 +274,7 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook
 		}
 		return nil
 	}
-	if err := limit.Object(step.Object); err != nil {
+	if err := limit.Object(a.target.raw, step.Object); err != nil {
 		return &policy.Failure{ID: step.ID, At: step.At, Err: err, Abort: true}
 	}
 	next := step.Object

@@ -86,7 +86,7 @@ func (f *following) take(trigger *target, followed policy.Followed) {
 		f.about(t, d)
 		return
 	}
-	if err := limit.Object(step.Object); err != nil {
+	if err := limit.Object(t.raw, step.Object); err != nil {
 		d, _ := limited(source.Errorf(step.At, "", "%s: %v", step.ID, err), err)
 		f.about(t, d)
 		return

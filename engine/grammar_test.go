@@ -135,8 +135,8 @@ func (g *grammar) text() string {
 		func() string { return "object.metadata.name" },
 		func() string { return g.text() + " + " + g.text() },
 		func() string { return "string(" + g.number() + ")" },
-		func() string { return g.condition() + " ? " + g.text() + " : " + g.text() },
-		func() string { return g.text() + ".replace(" + g.text() + ", " + g.text() + ")" },
+		func() string { return "(" + g.condition() + " ? " + g.text() + " : " + g.text() + ")" },
+		func() string { return "(" + g.text() + ").replace(" + g.text() + ", " + g.text() + ")" },
 		func() string { return g.list() + ".map(x, string(x)).join(" + g.text() + ")" },
 		func() string {
 			return g.any("object.kind", "request.operation", `object.metadata.?labels[?"app"].orValue("none")`, "variables.v0")

@@ -53,14 +53,14 @@ func (s *sizes) keep(value ref.Val) ref.Val {
 func (s *sizes) of(value ref.Val) int {
 	switch value := value.(type) {
 	case types.String:
-		return 8 + len(value)
+		return limit.Unit + len(value)
 	case *objectValue:
 		return s.once(value, func() int { return s.sum(fieldsOf(value.fields)) })
 	case *patchValue:
 		if value.value == nil {
-			return 8
+			return limit.Unit
 		}
-		return 8 + s.of(value.value)
+		return limit.Unit + s.of(value.value)
 	case *types.Optional:
 		if value.HasValue() {
 			return s.of(value.GetValue())
@@ -70,7 +70,7 @@ func (s *sizes) of(value ref.Val) int {
 			return s.once(value, func() int { return s.ofCollection(value) })
 		}
 	}
-	return 8
+	return limit.Unit
 }
 
 // once computes the size of what is known by a key once.
@@ -110,7 +110,7 @@ func (s *sizes) ofCollection(value ref.Val) int {
 	case []string:
 		return sizeOf(native)
 	}
-	return 8
+	return limit.Unit
 }
 
 func sizeOf(native any) int {
@@ -122,7 +122,7 @@ func sizeOf(native any) int {
 }
 
 func (s *sizes) sum(values func(yield func(ref.Val) bool)) int {
-	total := 8
+	total := limit.Unit
 	for value := range values {
 		if total += s.of(value); total > limit.ObjectBytes {
 			break

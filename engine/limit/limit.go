@@ -21,6 +21,9 @@ const (
 	InputBytes = 64 << 20
 	// Documents is how many documents there may be.
 	Documents = 100_000
+	// YAMLBytes is how large a document may be that uses more of YAML than plain maps,
+	// lists and scalars: it takes some seventy times as much memory.
+	YAMLBytes = 8 << 20
 	// Messages is how many diagnostics a run prints.
 	Messages = 1000
 	// Excerpt is how many characters of a line are quoted.
@@ -29,17 +32,18 @@ const (
 
 // The bounds on what policies make.
 const (
-	// ObjectBytes is how large a policy may make an object, as Size counts. A server
-	// accepts requests of 3 MiB.
+	// ObjectBytes is how much larger than the manifest policies may make an object, and
+	// how large a value in an expression may be, as Size counts. A server accepts
+	// requests of 3 MiB.
 	ObjectBytes = 16 << 20
 	// TextBytes is how long a text may become in an expression or a variable.
 	TextBytes = 4 << 20
 	// Texts is how much text the expressions of one CEL policy may make for one
 	// object.
 	Texts = 64 << 20
-	// Work bounds a JMESPath expression: each value that it looks at, or makes, counts
-	// as eight units, and each byte of texts as one.
-	Work = 32 << 20
+	// Work bounds a JMESPath expression: each value that it looks at, or makes, counts,
+	// as in Size.
+	Work = 128 << 20
 	// CopyBytes is how much the copy operations of one JSON Patch may add: the limit of
 	// an API server.
 	CopyBytes = 3 << 20
@@ -48,16 +52,17 @@ const (
 	Operations = 10_000
 	// PatchBytes bounds the operations of a JSON Patch that make what is missing, times
 	// the size of the object.
-	PatchBytes = 128 << 20
+	PatchBytes = 32 << 20
 	// ForeachBytes bounds the patches that the foreach of one rule carries out, times the
 	// size of the object.
-	ForeachBytes = 128 << 20
+	ForeachBytes = 64 << 20
 )
 
 // The codes of errors.
 const (
 	InputSize     = "limit-input-size"
 	DocumentCount = "limit-documents"
+	YAMLSize      = "limit-yaml-size"
 	MessageCount  = "limit-messages"
 	ObjectSize    = "limit-object-size"
 	Expression    = "limit-expression"
@@ -79,12 +84,15 @@ func Exceeded(code, advice, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// Object is the error of an object that becomes larger than ObjectBytes, nil if it does
-// not.
-func Object(object map[string]any) error {
+// Object is the error of an object that policies make too large, nil if they do not.
+func Object(written, object map[string]any) error {
 	if _, fits := Size(object, ObjectBytes); fits {
 		return nil
 	}
+	size, _ := Size(written, InputBytes*Unit)
+	if _, fits := Size(object, ObjectBytes+size); fits {
+		return nil
+	}
 	return Exceeded(ObjectSize, "a policy that copies parts of an object into itself makes it grow with every step",
-		"the policy makes the object larger than %d MiB, more than five times what an API server accepts", ObjectBytes>>20)
+		"the policy adds more than %d MiB to the object, five times what an API server accepts", ObjectBytes>>20)
 }

@@ -1,7 +1,8 @@
 package limit
 
-// unit is what a value counts as, besides the bytes of its text.
-const unit = 8
+// Unit is what a value counts as, besides the bytes of its text: about what it takes in
+// memory.
+const Unit = 32
 
 // Size is the size of a value: the bytes of its texts and keys, and some for each value.
 // What stands in it twice counts twice. It stops counting, and fits is false, beyond
@@ -15,7 +16,7 @@ func Size(value any, most int) (size int, fits bool) {
 type work struct{ left int }
 
 func (w *work) count(value any) {
-	if w.left -= unit; w.left < 0 {
+	if w.left -= Unit; w.left < 0 {
 		return
 	}
 	switch value := value.(type) {
@@ -35,7 +36,7 @@ func (w *work) count(value any) {
 		}
 	case []string:
 		for _, item := range value {
-			w.left -= unit + len(item)
+			w.left -= Unit + len(item)
 		}
 	case string:
 		w.left -= len(value)
@@ -57,7 +58,7 @@ func (b *Budget) Spend(value any) {
 }
 
 // Step takes what one step costs.
-func (b *Budget) Step() { b.Take(unit) }
+func (b *Budget) Step() { b.Take(Unit) }
 
 // Take takes a number of units.
 func (b *Budget) Take(units int) {
@@ -68,7 +69,7 @@ func (b *Budget) Take(units int) {
 func (b *Budget) check() {
 	if b.work.left < 0 {
 		panic(Exceeded(Expression, "an expression that doubles a value, or goes through a list for every item of a list, has to go",
-			"the expression looks at more than %d values, or makes more", Work/unit))
+			"the expression looks at more than %d values, or makes more", Work/Unit))
 	}
 }
 

@@ -95,11 +95,12 @@ func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any
 			return nil, policy.Text("exclude holds"), nil
 		}
 	}
+	written := object
 	for _, t := range r.trees {
 		e.bindings = r.bind(ctx, object)
 		result, err := e.mergeFields(*t.fields, object)
 		if err == nil {
-			err = limit.Object(result)
+			err = limit.Object(written, result)
 		}
 		if err != nil {
 			return nil, nil, err
