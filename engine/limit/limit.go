@@ -24,6 +24,8 @@ const (
 	// YAMLBytes is how large a document may be that uses more of YAML than plain maps,
 	// lists and scalars: it takes some seventy times as much memory.
 	YAMLBytes = 8 << 20
+	// Mistakes is how many errors of one file are reported before the rest is not read.
+	Mistakes = 500
 	// Messages is how many diagnostics a run prints.
 	Messages = 1000
 	// Excerpt is how many characters of a line are quoted.
@@ -52,7 +54,7 @@ const (
 	Operations = 10_000
 	// PatchBytes bounds the operations of a JSON Patch that make what is missing, times
 	// the size of the object.
-	PatchBytes = 32 << 20
+	PatchBytes = 16 << 20
 	// ForeachBytes bounds the patches that the foreach of one rule carries out, times the
 	// size of the object.
 	ForeachBytes = 64 << 20

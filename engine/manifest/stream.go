@@ -262,7 +262,7 @@ func (r *reader) full(at int) bool {
 	case r.documents > limit.Documents:
 		r.refuse(at, tooMany)
 		r.stopped = true
-	case len(r.found)-min(r.warnings, limit.Messages) > limit.Messages:
+	case len(r.found)-min(r.warnings, limit.Messages) > limit.Mistakes:
 		r.refuse(at, tooWrong)
 		r.stopped = true
 	}
