@@ -109,6 +109,21 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// network are the packages with which a program talks to others.
+var network = []string{"net", "net/http", "net/http/httptrace", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net"}
+
+// TestNoNetwork keeps the promise that no connection is opened, as far as our own
+// imports go.
+func TestNoNetwork(t *testing.T) {
+	for _, p := range goPackages(t) {
+		for _, imported := range p.Imports {
+			if slices.Contains(network, imported) {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
 // rungOf is the rung of a package, or -1.
 func rungOf(name string) int {
 	return slices.IndexFunc(ladder, func(rung []string) bool { return slices.Contains(rung, name) })

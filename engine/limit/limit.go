@@ -16,8 +16,8 @@ import "fmt"
 
 // The bounds on input, for all files of a run together.
 const (
-	// InputBytes is how much is read. A List of 20 MB is usual; memory is some thirty
-	// times as much for manifests that are changed.
+	// InputBytes is how much is read. A List of 20 MB is usual; a run takes some sixty
+	// times as much memory if policies change every manifest in it.
 	InputBytes = 64 << 20
 	// Documents is how many documents there may be.
 	Documents = 100_000
