@@ -275,7 +275,7 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook
 		return nil
 	}
 	if err := limit.Object(a.target.raw, step.Object); err != nil {
-		return &policy.Failure{ID: step.ID, At: step.At, Err: err, Abort: true}
+		return &policy.Failure{ID: step.ID, At: step.At, Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
 	}
 	next := step.Object
 	if !webhook {
@@ -378,7 +378,7 @@ func (r *run) deny(t *target, f policy.Failure) {
 			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
 		return
 	}
-	if d, exceeded := limited(source.Errorf(f.At, "", "%s: %v", f.ID, f.Err), f.Err); exceeded {
+	if d, exceeded := limited(source.Errorf(f.At, "denied", "%v", f.Err), f.Err); exceeded {
 		r.about(t, d)
 		return
 	}

@@ -87,7 +87,7 @@ func (f *following) take(trigger *target, followed policy.Followed) {
 		return
 	}
 	if err := limit.Object(t.raw, step.Object); err != nil {
-		d, _ := limited(source.Errorf(step.At, "", "%s: %v", step.ID, err), err)
+		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
 		f.about(t, d)
 		return
 	}

@@ -145,7 +145,9 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
-	case errors.As(err, &unknown), errors.As(err, &exceeded): // not the policy's fault, nor for it to ignore
+	case errors.As(err, &exceeded):
+		step.Failure = &policy.Failure{Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
+	case errors.As(err, &unknown): // not the policy's fault, nor for it to ignore
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
 		deny(m.draft.explain(err))
