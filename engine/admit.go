@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
@@ -281,6 +282,9 @@ func (a *admitting) take(invocation policy.Invocation, step policy.Step, webhook
 		}
 		return nil
 	}
+	if err := limit.Object(a.target.raw, step.Object); err != nil {
+		return &policy.Failure{ID: step.ID, At: step.At, Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
+	}
 	next := step.Object
 	if !webhook {
 		var err error
@@ -363,12 +367,27 @@ func (a *admitting) reject(failures ...policy.Failure) bool {
 	return false
 }
 
+// limited gives a diagnostic the code and the advice of the bound that an error says has
+// been exceeded, if it does.
+func limited(d source.Diagnostic, err error) (source.Diagnostic, bool) {
+	var exceeded *limit.Error
+	if !errors.As(err, &exceeded) {
+		return d, false
+	}
+	d.Code, d.Advice = exceeded.Code, exceeded.Advice
+	return d, true
+}
+
 // deny reports that a policy denies a target.
 func (r *run) deny(t *target, f policy.Failure) {
 	var unknown *schema.NoSchemaError
 	if errors.As(f.Err, &unknown) {
 		r.about(t, source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
 			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
+		return
+	}
+	if d, exceeded := limited(source.Errorf(f.At, "denied", "%v", f.Err), f.Err); exceeded {
+		r.about(t, d)
 		return
 	}
 	text := t.discreet(f.Err.Error())

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -83,7 +84,13 @@ func (f *following) take(trigger *target, followed policy.Followed) {
 			Reason: policy.Text("failurePolicy is Ignore, and it failed: " + step.Failure.Err.Error())})
 		return
 	case step.Failure != nil:
-		f.about(t, source.Errorf(step.At, "target-failed", "%v", step.Failure.Err))
+		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", step.Failure.Err), step.Failure.Err)
+		f.about(t, d)
+		return
+	}
+	if err := limit.Object(t.raw, step.Object); err != nil {
+		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
+		f.about(t, d)
 		return
 	}
 	if f.errs[i] != nil {

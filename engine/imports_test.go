@@ -20,7 +20,7 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard"},
+	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit"},
 	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
 	{"engine/celenv"},
@@ -133,6 +133,21 @@ func TestPrograms(t *testing.T) {
 	}
 	if !slices.Equal(starters, []string{starter}) {
 		t.Errorf("os/exec is imported by %q, and is for %s only", starters, starter)
+	}
+}
+
+// network are the packages with which a program talks to others.
+var network = []string{"net", "net/http", "net/http/httptrace", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net"}
+
+// TestNoNetwork keeps the promise that no connection is opened, as far as our own
+// imports go.
+func TestNoNetwork(t *testing.T) {
+	for _, p := range goPackages(t) {
+		for _, imported := range p.Imports {
+			if slices.Contains(network, imported) {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/secret"
@@ -32,6 +33,7 @@ func (r *run) plant(t *target) {
 	if r.trees == nil {
 		return
 	}
+	written := t.raw
 	for step := range r.trees.Steps(r.ctx, t.raw) {
 		var err error
 		switch {
@@ -44,10 +46,12 @@ func (r *run) plant(t *target) {
 				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of a Secret", step.ID)
 			}
 		default:
-			err = checkPlanted(t.raw, step.Object, r.settings.Plain)
+			if err = checkPlanted(t.raw, step.Object, r.settings.Plain); err == nil {
+				err = limit.Object(written, step.Object)
+			}
 		}
 		if err != nil {
-			d := source.Errorf(step.At, "tree-failed", "%v", err)
+			d, _ := limited(source.Errorf(step.At, "tree-failed", "%v", err), err)
 			if !r.settings.Plain {
 				d.Subject = r.placeAs(t.Document.Kind(), t.Document.Namespace(), t.Document.Name(), r.schemas).id()
 			}

@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -193,12 +194,19 @@ func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
 	if source.HasErrors(diagnostics) {
 		fmt.Fprintf(&b, "preadmit: %s: %s\n", count(diagnostics), consequence)
 	}
+	printed := 0
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
 		for _, d := range diagnostics {
-			if d.Severity == severity {
+			if d.Severity != severity {
+				continue
+			}
+			if printed++; printed <= limit.Messages {
 				b.WriteString(source.Printable(d.String()) + "\n")
 			}
 		}
+	}
+	if printed > limit.Messages {
+		fmt.Fprintf(&b, "%d more messages are left out\n", printed-limit.Messages)
 	}
 	io.WriteString(p.Stderr, b.String())
 }

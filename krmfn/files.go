@@ -3,7 +3,6 @@ package krmfn
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -29,6 +29,7 @@ type file struct {
 type files struct {
 	process *Process
 	stdin   *file
+	input   limit.Input
 	// checking says that the run is to look for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
@@ -77,7 +78,11 @@ func (s *fileSet) addStdin(p path) {
 			s.failStdin(p, "is a terminal; give a file, or pipe manifests in")
 			return
 		}
-		data, err := io.ReadAll(s.process.Stdin)
+		data, err := s.input.Read(s.process.Stdin)
+		if exceeded(err) {
+			s.fail(p, err)
+			return
+		}
 		if err != nil {
 			s.failStdin(p, "cannot be read: "+err.Error())
 			return
@@ -103,7 +108,7 @@ func (s *fileSet) addFile(p path, full, root string) error {
 		return err
 	}
 	s.seen[real] = true
-	data, err := os.ReadFile(real)
+	data, err := s.input.ReadFile(real)
 	if err != nil {
 		return err
 	}
@@ -211,6 +216,9 @@ func isWithin(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// exceeded reports whether the input is too large.
+func exceeded(err error) bool { return errors.As(err, new(*limit.Error)) }
+
 // fail reports why a path cannot be read, if it cannot.
 func (s *fileSet) fail(p path, err error) {
 	if err == nil {
@@ -219,7 +227,10 @@ func (s *fileSet) fail(p path, err error) {
 	d := source.Errorf(p.at, "path-unreadable", "%s: %v", p.name, err)
 	d.Subject, d.Field = p.subject, p.label
 	var pathError *fs.PathError
+	var exceeded *limit.Error
 	switch {
+	case errors.As(err, &exceeded):
+		d.Code, d.Advice = exceeded.Code, exceeded.Advice
 	case errors.Is(err, errEscape):
 		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the path leads out of %s", p.name, p.within.names)
 		d.Advice = p.within.advice

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // extensions are those that files in a directory must have.
@@ -16,6 +18,7 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // readFiles reads the files that patterns name, each once.
 func readFiles(patterns []pattern) (texts []text, problems []message) {
 	seen := map[string]bool{}
+	var input limit.Input
 	for _, p := range patterns {
 		names, err := find(p.text)
 		for _, name := range names {
@@ -23,7 +26,7 @@ func readFiles(patterns []pattern) (texts []text, problems []message) {
 				continue
 			}
 			seen[name] = true
-			data, readErr := os.ReadFile(name)
+			data, readErr := input.ReadFile(name)
 			if readErr != nil {
 				err = readErr
 				break

@@ -64,6 +64,7 @@ type Activation struct {
 	spent int64
 	// evaluated is how many variables were evaluated.
 	evaluated int
+	sizes     sizes
 	// nested says that literals within literals are converted, as since 1.37.
 	nested bool
 	// refusal is set when an expression asks for what only the cluster knows.
@@ -74,7 +75,7 @@ type Activation struct {
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, nested: s.env.minor >= 37}
+	a := &Activation{ctx: ctx, input: input, nested: s.env.minor >= 37, sizes: sizes{known: map[any]int{}}}
 	a.variables = &variableMap{
 		opaque: opaque{variablesType}, activation: a, variables: s.variables,
 	}
@@ -103,6 +104,8 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 		return library.NewAuthorizerVal(anyone, (*answering)(a)), true
 	case "authorizer.requestResource":
 		return library.NewResourceAuthorizerVal(anyone, (*answering)(a), (*requested)(a)), true
+	case sizesName:
+		return &a.sizes, true
 	}
 	return nil, false
 }
@@ -222,13 +225,16 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 	if v.err != nil {
 		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
 	}
+	if m.activation.spent > MutationBudget {
+		return types.WrapErr(ErrBudget) // which charge will say
+	}
 	m.activation.evaluated++
 	value, details, err := m.activation.run(v.program)
 	m.activation.spent += actualCost(details)
 	if err != nil {
-		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+		return types.WrapErr(fmt.Errorf("composited variable %q fails to evaluate: %w", v.name, err))
 	}
-	return value
+	return m.activation.sizes.keep(value)
 }
 
 // Equal implements ref.Val.

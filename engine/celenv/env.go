@@ -11,7 +11,8 @@
 // values: map[string]any, []any, string, int64, float64, bool, nil.
 //
 // The files in order: env.go, types.go (declared types), scope.go (compilation),
-// activation.go (evaluation, lazy variables, costs), authorizer.go, object.go and
+// activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
+// bound), authorizer.go, object.go and
 // patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts).
 package celenv
 
@@ -84,6 +85,11 @@ var libraries = []struct {
 		return []cel.EnvOption{library.SemverLib(library.SemverVersion(1))}
 	}},
 	{since: 34, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Lists(ext.ListsVersion(3))} }},
+
+	// Functions that do the same within bounds.
+	{since: 29, options: boundedStrings},
+	{since: 29, options: boundedSets},
+	{since: 34, options: boundedLists},
 }
 
 // Env is the CEL environment of one Kubernetes version. It is safe for concurrent
@@ -290,6 +296,7 @@ var programOptions = []cel.ProgramOption{
 	cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 	cel.CostTracking(&library.CostEstimator{}),
 	cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+	cel.CustomDecorator(sized),
 }
 
 // internalError is a fault of this package that no expression should be able to

@@ -71,7 +71,7 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 
 // Evaluate evaluates the expression on a value. resolve finds bindings by name.
 func (p *TreeProgram) Evaluate(ctx context.Context, value any, resolve func(name string) (any, error)) (any, error) {
-	activation, err := interpreter.NewActivation(map[string]any{"object": value, "bindings": &bindingValue{opaque{bindingsType}, resolve}})
+	activation, err := interpreter.NewActivation(map[string]any{"object": value, "bindings": &bindingValue{opaque{bindingsType}, resolve}, sizesName: &sizes{known: map[any]int{}}})
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,16 @@ type function struct {
 }
 
 // callError is the error of a function.
-type callError struct{ name, text string }
+type callError struct {
+	name string
+	err  error
+}
 
 // Error implements error.
-func (e *callError) Error() string { return e.name + "(): " + e.text }
+func (e *callError) Error() string { return e.name + "(): " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *callError) Unwrap() error { return e.err }
 
 var argumentKinds = map[byte]string{
 	's': "a string", 'n': "a number", 't': "a string or a number", 'a': "a list", 'o': "an object", 'c': "a list or an object",
@@ -29,7 +35,7 @@ var argumentKinds = map[byte]string{
 // call checks the arguments and calls the function.
 func (f function) call(args []any) (any, error) {
 	if len(args) != len(f.signature) {
-		return nil, &callError{f.name, fmt.Sprintf("has %d arguments, not %d", len(f.signature), len(args))}
+		return nil, &callError{f.name, fmt.Errorf("has %d arguments, not %d", len(f.signature), len(args))}
 	}
 	for i, arg := range args {
 		if list, ok := otherList(arg); ok {
@@ -37,15 +43,15 @@ func (f function) call(args []any) (any, error) {
 			arg = list
 		}
 		if kind := f.signature[i]; !isKind(arg, kind) {
-			return nil, &callError{f.name, fmt.Sprintf("argument %d must be %s, not %s", i+1, argumentKinds[kind], describe(arg))}
+			return nil, &callError{f.name, fmt.Errorf("argument %d must be %s, not %s", i+1, argumentKinds[kind], describe(arg))}
 		}
 	}
 	result, err := f.handler(args)
 	if err != nil {
-		return nil, &callError{f.name, err.Error()}
+		return nil, &callError{f.name, err}
 	}
 	if text, ok := result.(string); ok && len(text) > maxSize {
-		return nil, &callError{f.name, errSize.Error()}
+		return nil, &callError{f.name, errSize}
 	}
 	return result, nil
 }

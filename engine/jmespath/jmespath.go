@@ -9,7 +9,7 @@
 // No error holds a value of the input: it may be secret.
 //
 // The files in order: jmespath.go (Expression, Env), value.go (values in and out),
-// call.go (arguments), strings.go, objects.go, arithmetic.go, clock.go, crypto.go and
+// bounds.go (what an expression may use), call.go (arguments), strings.go, objects.go, arithmetic.go, clock.go, crypto.go and
 // image.go (the functions), compare.go (quantities and versions for others).
 package jmespath
 
@@ -17,8 +17,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	jmespath "github.com/kyverno/go-jmespath"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // maxExpression bounds the length of an expression in bytes, and with it how deep one
@@ -27,10 +30,10 @@ const maxExpression = 16 << 10
 
 // Expression is a compiled expression. It is safe for concurrent use.
 type Expression struct {
-	path *jmespath.JMESPath
+	path jmespath.ASTNode
 	// written is the expression without the order that orderProjections gives it; nil
 	// if that is none.
-	written *jmespath.JMESPath
+	written *jmespath.ASTNode
 }
 
 // SyntaxError says where an expression is not JMESPath.
@@ -49,11 +52,13 @@ func Compile(expression string) (*Expression, error) {
 		return nil, &SyntaxError{Text: fmt.Sprintf("it is longer than %d bytes", maxExpression)}
 	}
 	ordered, offsets := orderProjections(expression)
-	path, err := jmespath.Compile(ordered)
+	path, err := parse(ordered)
 	if err == nil {
 		compiled := &Expression{path: path}
 		if ordered != expression {
-			compiled.written, err = jmespath.Compile(expression)
+			var written jmespath.ASTNode
+			written, err = parse(expression)
+			compiled.written = &written
 		}
 		return compiled, err
 	}
@@ -63,6 +68,15 @@ func Compile(expression string) (*Expression, error) {
 		return nil, &SyntaxError{Text: strings.ToLower(text[:1]) + text[1:], Offset: offsets(syntax.Offset)}
 	}
 	return nil, &SyntaxError{Text: err.Error()}
+}
+
+// parse parses an expression, which is bounded then.
+func parse(expression string) (jmespath.ASTNode, error) {
+	node, err := jmespath.NewParser().Parse(expression)
+	if err != nil {
+		return node, err
+	}
+	return bounded(node), nil
 }
 
 // valuesFunction is the function that stands for the projection of a map's values.
@@ -129,23 +143,39 @@ func isListWildcard(expression string, i int) bool {
 	return !strings.HasSuffix(before, ".") // `.[*]` makes a list of what follows
 }
 
-// Env is what expressions are evaluated in.
+// Env is what expressions are evaluated in. It is safe for concurrent use.
 type Env struct {
-	caller *jmespath.FunctionCaller
 	answer func(call, argument string) (any, bool)
+	// callers are *caller, each used by one expression at a time.
+	callers sync.Pool
+}
+
+// A caller calls functions, and counts what an expression uses up.
+type caller struct {
+	*jmespath.FunctionCaller
+	budget limit.Budget
 }
 
 // NewEnv returns an environment. answer gives the values of functions that no two runs
 // agree on: of "time_now()", "time_now_utc()", "random()" and "is_external_url()", for
 // an argument. Without an answer they fail.
 func NewEnv(answer func(call, argument string) (any, bool)) *Env {
-	e := &Env{caller: jmespath.NewFunctionCaller(), answer: answer}
+	e := &Env{answer: answer}
+	e.callers.New = func() any { return e.newCaller() }
+	return e
+}
+
+func (e *Env) newCaller() *caller {
+	c := &caller{FunctionCaller: jmespath.NewFunctionCaller()}
 	for _, table := range [][]function{stringFunctions, objectFunctions, arithmeticFunctions, clockFunctions, cryptoFunctions, imageFunctions, e.given()} {
 		for _, f := range table {
-			e.caller.Register(jmespath.FunctionEntry{Name: f.name, Handler: f.call})
+			c.Register(jmespath.FunctionEntry{Name: f.name, Handler: f.call})
 		}
 	}
-	return e
+	for _, f := range counters(&c.budget) {
+		c.Register(f)
+	}
+	return c
 }
 
 // NotFoundError says that a key is missing.
@@ -158,22 +188,31 @@ func (e NotFoundError) Error() string { return e.text }
 // the values that objects consist of. It fails with a NotFoundError if a key is
 // missing.
 func (e *Env) Search(expression *Expression, data any) (result any, err error) {
+	c := e.callers.Get().(*caller)
+	defer e.callers.Put(c)
+	c.budget.Start()
 	// The library's own functions panic on some arguments of a wrong type.
 	defer func() {
-		if recover() != nil {
-			result, err = nil, errArguments
+		if problem := recover(); problem != nil {
+			if result, err = nil, limit.Recovered(problem); err == nil {
+				err = errArguments
+			}
 		}
 	}()
-	found, err := expression.path.Search(data, jmespath.WithFunctionCaller(e.caller))
+	found, err := c.execute(expression.path, data)
 	var missing jmespath.NotFoundError
 	if errors.As(err, &missing) && expression.written != nil {
 		// The values of what is missing are null, which is for the library to say.
-		found, err = expression.written.Search(data, jmespath.WithFunctionCaller(e.caller))
+		found, err = c.execute(*expression.written, data)
 	}
 	if err != nil {
 		return nil, explain(err)
 	}
 	return Output(found)
+}
+
+func (c *caller) execute(node jmespath.ASTNode, data any) (any, error) {
+	return jmespath.NewInterpreter().Execute(node, data, jmespath.WithFunctionCaller(c.FunctionCaller))
 }
 
 var errArguments = errors.New("a function is called with an argument of the wrong type, or cannot compare the items of its list")

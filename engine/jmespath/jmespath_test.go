@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -210,7 +211,7 @@ func TestBounds(t *testing.T) {
 		"'\"'" + strings.Repeat(" | to_string([@])", 40),
 		"text" + strings.Repeat(" | [@, @]", 40) + " | to_string(@)",
 	} {
-		if _, err := search(t, testEnv, expression); err == nil || !strings.Contains(err.Error(), errSize.Error()) {
+		if _, err := search(t, testEnv, expression); !errors.As(err, new(*limit.Error)) {
 			t.Errorf("%s: %v", expression, err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"reflect"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // exact bounds the integers that a float64 holds exactly.
@@ -36,9 +38,9 @@ func Input(value any) any {
 
 // maxSize bounds the result of an expression: the bytes of its strings, and each value
 // counts as some. An object in a cluster has at most 1.5 MB.
-const maxSize = 4 << 20
+const maxSize = limit.TextBytes
 
-var errSize = errors.New("the result is too large")
+var errSize = limit.Exceeded(limit.Expression, "select less, or do not repeat it", "the result is larger than %d MiB", maxSize>>20)
 
 // Output makes a value of a result, with integers where numbers are whole.
 func Output(result any) (any, error) {

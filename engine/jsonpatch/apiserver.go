@@ -21,7 +21,7 @@ import (
 //
 // Where that library crashes (a root replaced without a value, a test of a list that
 // holds null) there is an error or what JSON Patch asks for.
-var APIServer = Dialect{odd: oddV4}
+var APIServer = Dialect{odd: oddV4, copied: serverCopied}
 
 // Texts of v4.13 that v5 lacks or words otherwise, by operation where they differ.
 const (

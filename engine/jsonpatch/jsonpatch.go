@@ -13,14 +13,16 @@
 //	what no operation touches is the same in the result, including the types of its numbers
 //	where an operation can be carried out in place, the library does the same
 //
-// The files in order: jsonpatch.go (Operation, Dialect, Apply), plain.go (in
-// place), apiserver.go and kyverno.go (the dialects), library.go (the rest).
+// The files in order: jsonpatch.go (Operation, Dialect, Apply), usage.go (what a patch
+// may use), plain.go (in place), apiserver.go and kyverno.go (the dialects), library.go (the rest).
 package jsonpatch
 
 import (
 	"math"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // Operation is one operation of a patch.
@@ -45,16 +47,28 @@ type Dialect struct {
 	// odd carries out an operation that is not plain, by the library where that
 	// agrees with the host.
 	odd func(object map[string]any, op Operation) (map[string]any, error)
+	// copied is the error of copies that add too much, in bytes.
+	copied func(size int) error
 }
 
 // Apply returns the object with the operations carried out in order. The result
 // shares with object what no operation touches; without operations it is object
 // itself. The texts of errors are the host's; the first error ends the patch.
 func (d Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
-	for _, op := range ops {
+	var used usage
+	for i, op := range ops {
+		if i == limit.Operations {
+			return nil, limit.Exceeded(limit.Patch, "split the patch", "the JSON Patch has more than %d operations", limit.Operations)
+		}
+		if op.Op == "copy" && used.copy(object, op) > limit.CopyBytes {
+			return nil, d.copied(used.copied)
+		}
 		op.Value = normalize(op.Value)
 		result, done, err := plain(object, op)
 		if !done {
+			if err := used.odd(object); err != nil {
+				return nil, err
+			}
 			result, err = d.odd(object, op)
 		}
 		if err != nil {

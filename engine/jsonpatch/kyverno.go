@@ -18,7 +18,7 @@ import (
 //
 // and, as its documentation promises but its code does not do, replace of a missing
 // key adds it.
-var Kyverno = Dialect{odd: oddKyverno}
+var Kyverno = Dialect{odd: oddKyverno, copied: kyvernoCopied}
 
 // maxIndex bounds the indexes in pointers: a list that add makes is filled with nulls
 // up to them.

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
 	"github.com/preadmit/preadmit/engine/jsonpatch"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/strategicmerge"
@@ -202,6 +203,8 @@ type foreach struct {
 	// many elements there were.
 	skipped string
 	count   int
+	// size is that of all results.
+	size int
 }
 
 func (f *foreach) reason() string {
@@ -242,7 +245,7 @@ func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 				continue
 			}
 			if s.steps++; s.steps > maxElements {
-				return &patchError{entry.path, fmt.Errorf("foreach has more than %d elements", maxElements)}
+				return &patchError{entry.path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
 			}
 			element := fmt.Sprintf("%sforeach[%d] element %d", label, i, index)
 			if err := f.element(s.child(), entry, element, list[index], index, depth); err != nil {
@@ -299,6 +302,11 @@ func (f *foreach) element(s *scope, entry node, label string, value any, index, 
 	if reason != "" {
 		f.skip(label, reason)
 		return nil
+	}
+	size, _ := limit.Size(patched, limit.ForeachBytes)
+	if f.size += size; f.size > limit.ForeachBytes {
+		return limit.Exceeded(limit.Foreach, "let fewer elements change the object, or change it in one patch",
+			"%s: the patches of foreach, times the size of the object, exceed %d MiB", label, limit.ForeachBytes>>20)
 	}
 	f.object = patched
 	f.results = append(f.results, result{patched, label, patchOf(entry).path})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/strategicmerge"
 )
@@ -178,7 +179,8 @@ func (r *rule) failed(err error) policy.Step {
 			err = fmt.Errorf("the patch does not fit the object: %w", err)
 		}
 	}
+	var exceeded *limit.Error
 	id, at := r.id(), r.at(path)
-	failure := &policy.Failure{ID: id, At: at, Err: fmt.Errorf("policy %s, rule %s: %w", r.key(), r.name, err), Ignored: r.ignore}
+	failure := &policy.Failure{ID: id, At: at, Err: fmt.Errorf("policy %s, rule %s: %w", r.key(), r.name, err), Ignored: r.ignore && !errors.As(err, &exceeded)}
 	return policy.Step{ID: id, At: at, Failure: failure}
 }

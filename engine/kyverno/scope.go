@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
@@ -79,6 +80,8 @@ type scope struct {
 	pending []*entry
 	// given are the variables that the user's values define.
 	given map[string]bool
+	// loaded is the size of the entries that were loaded.
+	loaded int
 }
 
 // newScope makes the scope of a rule on an object.
@@ -213,6 +216,10 @@ func (s *scope) load(text string) error {
 		value, err := s.loadEntry(e)
 		if err != nil {
 			return err
+		}
+		size, _ := limit.Size(value, limit.Texts)
+		if s.loaded += size; s.loaded > limit.Texts {
+			return limit.Exceeded(limit.Expression, "select less in the context", "the entries of the context take more than %d MiB", limit.Texts>>20)
 		}
 		if value != nil || e.images == nil {
 			s.vars[e.name] = jmespath.Input(value)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // variablePattern finds `{{ … }}` that is not escaped, the innermost first; one level
@@ -23,11 +24,8 @@ var (
 	escapedReferencePattern = regexp.MustCompile(`\\\$\([^ )]*\)`)
 )
 
-// The bounds of what one string may become.
-const (
-	maxRounds = 64
-	maxText   = 4 << 20
-)
+// maxRounds is how often the values of variables may hold variables.
+const maxRounds = 64
 
 func hasVariables(text string) bool { return variablePattern.MatchString(text) }
 
@@ -64,6 +62,13 @@ func (e *substituteError) Unwrap() error { return e.err }
 // substitute returns a value in which references and variables have been replaced, in
 // the keys of maps as well.
 func (s *scope) substitute(value any, at substitution) (any, error) {
+	room := limit.ObjectBytes
+	return s.replace(value, at, &room)
+}
+
+// replace is substitute for a part of a value. room is how much variables may add to
+// all of it.
+func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
 		result := make(map[string]any, len(value))
@@ -74,7 +79,7 @@ func (s *scope) substitute(value any, at substitution) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if result[newKey], err = s.substitute(value[key], below); err != nil {
+			if result[newKey], err = s.replace(value[key], below, room); err != nil {
 				return nil, err
 			}
 		}
@@ -85,13 +90,19 @@ func (s *scope) substitute(value any, at substitution) (any, error) {
 			below := at
 			below.path = at.path.Index(i)
 			var err error
-			if result[i], err = s.substitute(item, below); err != nil {
+			if result[i], err = s.replace(item, below, room); err != nil {
 				return nil, err
 			}
 		}
 		return result, nil
 	case string:
 		result, err := s.substituteText(value, at)
+		if err == nil && strings.Contains(value, "{{") {
+			size, _ := limit.Size(result, limit.ObjectBytes)
+			if *room -= size; *room < 0 {
+				err = limit.Exceeded(limit.Expression, "use smaller values, or each of them less often", "the values of variables in one value take more than %d MiB", limit.ObjectBytes>>20)
+			}
+		}
 		var placed *substituteError
 		if err != nil && !errors.As(err, &placed) {
 			err = &substituteError{at.path, err}
@@ -127,7 +138,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 			break
 		}
 		if round == maxRounds {
-			return nil, fmt.Errorf("variables lead to variables more than %d times", maxRounds)
+			return nil, limit.Exceeded(limit.Expression, "a variable must not lead to itself", "the values of variables hold variables more than %d levels deep", maxRounds)
 		}
 		var out strings.Builder
 		end, shallow := 0, false
@@ -146,8 +157,8 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 			out.WriteString(text[end:m[4]])
 			out.WriteString(jmespath.Text(value))
 			end = m[5]
-			if out.Len() > maxText {
-				return nil, errors.New("the text becomes too long")
+			if out.Len() > limit.TextBytes {
+				return nil, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
 			}
 		}
 		out.WriteString(text[end:])

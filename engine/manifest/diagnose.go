@@ -1,5 +1,11 @@
 package manifest
 
+import (
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/limit"
+)
+
 // A reason says why a document cannot be read.
 type reason uint8
 
@@ -29,6 +35,9 @@ const (
 	// What follows is refused although it is well formed.
 	tooDeep
 	tooLarge
+	tooMany
+	tooWrong
+	tooOdd
 	notUTF8
 	utf16Text
 	controlCharacter
@@ -74,6 +83,9 @@ var explanations = [...]struct{ code, message, advice string }{
 
 	tooDeep:          {"too-deep", "maps and lists nest more than 200 levels deep", "flatten the object; Kubernetes has none this deep"},
 	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},
+	tooMany:          {limit.DocumentCount, fmt.Sprintf("there are more than %d documents", limit.Documents), "run preadmit on one part after the other"},
+	tooWrong:         {limit.MessageCount, fmt.Sprintf("there are more than %d mistakes; the rest of the file is not read", limit.Mistakes), "check whether the file is what it should be"},
+	tooOdd:           {limit.YAMLSize, fmt.Sprintf("a document with YAML beyond plain maps, lists and scalars is larger than %d MiB", limit.YAMLBytes>>20), "write it without anchors, aliases, tags and complex keys, or split it"},
 	notUTF8:          {"not-utf8", "the text is not valid UTF-8", "convert the file to UTF-8"},
 	utf16Text:        {"utf-16", "the text is encoded as UTF-16", "convert the file to UTF-8"},
 	controlCharacter: {"control-character", "the text contains a control character", "remove it, or write it as an escape in a double-quoted string"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -136,14 +137,19 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
 
 // Excerpt returns the line of the stream that p stands on, with a caret below the place;
-// "" if the place is not known.
+// "" if the place is not known. Of a long line it has what is near the place.
 func (d *Document) Excerpt(p source.Position) string {
 	line := d.Line(p)
 	if line == "" || p.Column == 0 {
 		return ""
 	}
 	before := []rune(line)
-	before = before[:min(p.Column-1, len(before))]
+	at := min(p.Column-1, len(before))
+	if start := max(0, at-limit.Excerpt/2); len(before) > limit.Excerpt {
+		before, at = before[start:min(start+limit.Excerpt, len(before))], at-start
+		line = string(before)
+	}
+	before = before[:at]
 	for i, c := range before {
 		if c != '\t' {
 			before[i] = ' '

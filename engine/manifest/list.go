@@ -88,7 +88,8 @@ func (r *reader) items(d *Document, implied map[string]string) {
 		return
 	}
 	index := 0
-	for item := items + 1; item < int(t.nodes[items].next); item = int(t.nodes[item].next) {
+	for item := items + 1; item < int(t.nodes[items].next) && !r.full(int(t.nodes[item].start)); item = int(t.nodes[item].next) {
+		r.documents++
 		path := at.Index(index)
 		index++
 		if t.nodes[item].kind == opaque {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -34,6 +35,10 @@ type rewritten struct {
 // a text and a tape of its own. What the scanner has found explains why the library
 // cannot read the document either.
 func (r *reader) rewrite(u *unit, isOdd bool) {
+	if u.end-u.start > limit.YAMLBytes {
+		r.refuse(u.start, tooOdd)
+		return
+	}
 	text := strings.Repeat(" ", u.column) + r.stream.text[u.start:u.end]
 	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
 	w.lines[0] -= u.column
@@ -56,9 +61,8 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		hasKind = kind.Kind == yaml.ScalarNode && kind.Value != ""
 	}
 	for _, p := range x.problems[:min(maxProblems, len(x.problems))] {
-		r.refuseAt(w.at(p.node), p.why)
-		if hasKind {
-			r.found[len(r.found)-1].Field = p.path.String()
+		if d := r.refuseAt(w.at(p.node), p.why); hasKind {
+			d.Field = p.path.String()
 		}
 	}
 	switch {

@@ -40,6 +40,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -225,6 +226,9 @@ type reader struct {
 	// breaks, or that only JSON may hold; bad are those that nothing may hold.
 	odd, bad []oddity
 	found    []source.Diagnostic
+	// documents and warnings count; stopped says that the rest is not read.
+	documents, warnings int
+	stopped             bool
 }
 
 type oddity struct {
@@ -232,17 +236,37 @@ type oddity struct {
 	why reason
 }
 
-func (r *reader) refuse(at int, why reason) {
-	r.refuseAt(r.stream.position(at), why)
+func (r *reader) refuse(at int, why reason) *source.Diagnostic {
+	return r.refuseAt(r.stream.position(at), why)
 }
 
-func (r *reader) refuseAt(at source.Position, why reason) {
+// refuseAt reports a problem. It returns the diagnostic, which may be none of those that
+// are shown.
+func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	e := explanations[why]
 	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
 	if why >= booleanKey {
 		d.Severity = source.Warning
+		if r.warnings++; r.warnings > limit.Messages {
+			return &d
+		}
 	}
 	r.found = append(r.found, d)
+	return &r.found[len(r.found)-1]
+}
+
+// full reports whether reading ends before the end of the stream, and says why, once.
+func (r *reader) full(at int) bool {
+	switch {
+	case r.stopped:
+	case r.documents > limit.Documents:
+		r.refuse(at, tooMany)
+		r.stopped = true
+	case len(r.found)-min(r.warnings, limit.Messages) > limit.Mistakes:
+		r.refuse(at, tooWrong)
+		r.stopped = true
+	}
+	return r.stopped
 }
 
 // refuses reports whether some of the problems are more than a warning.
@@ -305,7 +329,7 @@ func (r *reader) split() {
 	for at := len(text) - len(strings.TrimPrefix(text, byteOrderMark)); ; exact = false {
 		end := separator(text, at)
 		r.unit(at, end, exact)
-		if end == len(text) {
+		if end == len(text) || r.full(end) {
 			return
 		}
 		stop := lineEnd(text, end)
@@ -399,7 +423,7 @@ func firstToken(text string, start, end int) int {
 // jsonUnit reads JSON objects, one behind the other. It reports false, having read
 // nothing, if the first is no JSON.
 func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
-	for at := first; at < u.end; {
+	for at := first; at < u.end && !r.full(at); {
 		root, stop, ok := r.scan.json(at, u.end, exact)
 		if !ok && at == first {
 			r.scan.problems = nil
@@ -409,6 +433,7 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 			r.refuse(r.scan.failedAt, r.scan.failed)
 			return true
 		}
+		r.documents++
 		r.accept(u, root)
 		at = firstToken(r.stream.text, stop, u.end)
 		if at < u.end && r.stream.text[at] != '{' {
@@ -421,6 +446,7 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 
 // yamlUnit reads one YAML document.
 func (r *reader) yamlUnit(u *unit) {
+	r.documents++
 	odd, isOdd := within(r.odd, u.start, u.end)
 	if isOdd && odd.why != outside {
 		r.refuse(odd.at, odd.why)
@@ -468,9 +494,8 @@ func (r *reader) accept(u *unit, root int) {
 	}
 	hasKind := t.lookupString(root, "kind") != ""
 	for _, p := range r.scan.problems[:min(maxProblems, len(r.scan.problems))] {
-		r.refuse(p.at, p.why)
-		if hasKind {
-			r.found[len(r.found)-1].Field = t.pathTo(root, p.at).String()
+		if d := r.refuse(p.at, p.why); hasKind {
+			d.Field = t.pathTo(root, p.at).String()
 		}
 	}
 	r.scan.problems = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jsonpatch"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
@@ -69,11 +70,12 @@ func (c falseCondition) String() string {
 }
 
 func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
-	if i.ignore {
+	var exceeded *limit.Error
+	if i.ignore && !errors.As(err, &exceeded) {
 		return &policy.NotApplied{ID: i.id, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error())}, nil
 	}
 	failure := i.Deny(err)
-	failure.At = at
+	failure.At, failure.Ignored = at, false
 	return nil, &failure
 }
 
@@ -132,6 +134,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	var refused undecodable
 	var rejected rejection
 	var unknown *schema.NoSchemaError
+	var exceeded *limit.Error
 	switch {
 	case errors.As(err, &rejected):
 		deny(err)
@@ -142,6 +145,8 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
+	case errors.As(err, &exceeded):
+		step.Failure = &policy.Failure{Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
 	case errors.As(err, &unknown): // not the policy's fault, nor for it to ignore
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:

@@ -70,7 +70,7 @@ func (m *Resources) Matches(r Request) Decision {
 	unmet, err := m.unmetByNamespace(&r)
 	switch {
 	case unmet != nil:
-		return Decision{Reason: Reason{Code: NamespaceSelector, unmet: unmet, request: r}}
+		return Decision{Reason: Reason{Code: NamespaceSelector, unmet: unmet, request: r.identity()}}
 	case undecided:
 		return Decision{Reason: reason}
 	case err != nil:
@@ -109,7 +109,7 @@ func (m *Resources) ruled(r *Request) (*schema.Kind, Reason) {
 // else another version. The reason holds that rule, or says why there is none by the
 // one that comes nearest.
 func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
-	nearest := Reason{Code: NoRule, request: *r}
+	nearest := Reason{Code: NoRule, request: r.identity()}
 	equivalent := false
 	for i := range rules {
 		rule := &rules[i]
@@ -119,7 +119,7 @@ func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
 			code = m.elsewhere(rule, code, r.Kind)
 		}
 		if code == covered {
-			return r.Kind, Reason{rule: rule, request: *r}
+			return r.Kind, Reason{rule: rule, request: r.identity()}
 		}
 		if code > nearest.Code {
 			nearest.Code, nearest.rule = code, rule
@@ -135,7 +135,7 @@ func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
 		}
 		for _, version := range versions {
 			if rules[i].concerns(version) {
-				return version, Reason{rule: &rules[i], request: *r}
+				return version, Reason{rule: &rules[i], request: r.identity()}
 			}
 		}
 	}

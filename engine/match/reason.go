@@ -44,6 +44,14 @@ type Reason struct {
 	unmet   *labels.Requirement
 }
 
+// identity is what a Reason says of a request. It keeps no object: reasons outlive what
+// policies make of one.
+func (r *Request) identity() Request {
+	about := *r
+	about.Object, about.OldObject, about.NamespaceLabels = nil, nil, nil
+	return about
+}
+
 // String explains the reason in a clause that begins with the field of the match
 // block: "resourceRules: none covers apps/v1 deployments CREATE". It holds no values
 // of the object but its kind, name and namespace.

@@ -2,6 +2,7 @@ package mutationtree
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/jmespath-community/go-jmespath/pkg/binding"
 )
@@ -19,12 +20,12 @@ var _ binding.Bindings = (*bindings)(nil)
 
 // with adds a binding, which hides one of the same name.
 func (b *bindings) with(name string, value any) *bindings {
-	return b.withLazy(name, func() (any, error) { return value, nil })
+	return &bindings{outer: b, name: name, value: func() (any, error) { return value, nil }}
 }
 
-// withLazy adds a binding whose value is computed when it is asked for.
+// withLazy adds a binding whose value is computed once, when it is asked for.
 func (b *bindings) withLazy(name string, value func() (any, error)) *bindings {
-	return &bindings{outer: b, name: name, value: value}
+	return &bindings{outer: b, name: name, value: sync.OnceValues(value)}
 }
 
 // resolve returns the value of a binding.

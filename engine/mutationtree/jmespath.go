@@ -12,6 +12,8 @@ import (
 	"github.com/jmespath-community/go-jmespath/pkg/functions"
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
 	"github.com/jmespath-community/go-jmespath/pkg/parsing"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // jmesPath is an expression of JMESPath Community v1.1: with let, bindings, and
@@ -49,7 +51,7 @@ func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
 	if name := unknownFunction(node); name != "" {
 		return jmesPath{}, &syntaxError{"there is no function " + name, max(strings.Index(text, name), 0)}
 	}
-	return jmesPath{inOrder(node)}, nil
+	return jmesPath{counted(inOrder(node))}, nil
 }
 
 // unknownFunction names a function in an expression that does not exist.
@@ -85,13 +87,18 @@ func inOrder(node parsing.ASTNode) parsing.ASTNode {
 func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result any, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			result, err = nil, errors.New("a function was given an argument that it cannot take")
+			if result, err = nil, limit.Recovered(problem); err == nil {
+				err = errors.New("a function was given an argument that it cannot take")
+			}
 		}
 	}()
 	value = floats(value)
-	result, err = interpreter.NewInterpreter(value, functionTable, b).Execute(e.node, value)
+	c := &counting{}
+	c.Start()
+	result, err = interpreter.NewInterpreter(value, c, b).Execute(e.node, value)
 	switch {
 	case err == nil:
+		c.Spend(result)
 		return plain(result)
 	case strings.HasPrefix(err.Error(), "invalid type for: "): // the value may be a secret
 		return nil, errors.New("a function was given an argument of another type than it takes")

@@ -28,7 +28,7 @@
 //
 // The files in order: policy.go (from documents to rules), rule.go (rules on a
 // document), assertion.go (match and exclude), tree.go (M), expression.go and
-// bindings.go, jmespath.go, number.go.
+// bindings.go, jmespath.go, counting.go, number.go.
 package mutationtree
 
 import (

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -94,9 +95,13 @@ func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any
 			return nil, policy.Text("exclude holds"), nil
 		}
 	}
+	written := object
 	for _, t := range r.trees {
 		e.bindings = r.bind(ctx, object)
 		result, err := e.mergeFields(*t.fields, object)
+		if err == nil {
+			err = limit.Object(written, result)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -119,7 +124,11 @@ func (r *rule) bind(ctx context.Context, object map[string]any) *bindings {
 		outer := b
 		b = b.withLazy("$"+entry.name, func() (any, error) {
 			e := &evaluation{ctx: ctx, bindings: outer}
-			return e.compute(entry.variable, object)
+			value, err := e.compute(entry.variable, object)
+			if _, fits := limit.Size(value, limit.TextBytes); err == nil && !fits {
+				err = limit.Exceeded(limit.Expression, "select less in the context", "the binding $%s is larger than %d MiB", entry.name, limit.TextBytes>>20)
+			}
+			return value, err
 		})
 	}
 	return b

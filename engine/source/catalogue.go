@@ -38,6 +38,7 @@ var Catalogue = []Section{
 	{"Files and streams", streams},
 	{"Options and the command line", options},
 	{"Tests of policies", tests},
+	{"Limits", limits},
 	{"Faults of preadmit", faults},
 }
 
@@ -335,6 +336,40 @@ var tests = []Entry{
 	{Code: "test-field", Severities: warningsOrErrors, Title: "A field of a test cannot be used",
 		Cause:  "A kyverno-test.yaml has a field that preadmit does not know what to do with. It is an error if the field has a value that it cannot have.",
 		Advice: "Check that the test does not depend on it; correct the value."},
+}
+
+// tooMuch says why no golden has a limit on the input.
+const tooMuch = "a golden would have to hold that much; the tests with hostile input reach it"
+
+var limits = []Entry{
+	{Code: "limit-input-size", Severities: errors, Title: "The input is too large",
+		Cause:  "All files of a run together are larger than 64 MiB.",
+		Advice: "Run preadmit on one part after the other.",
+		Unseen: tooMuch},
+	{Code: "limit-documents", Severities: errors, Title: "Too many documents",
+		Cause:  "A run has more than 100,000 documents.",
+		Advice: "Run preadmit on one part after the other.",
+		Unseen: tooMuch},
+	{Code: "limit-yaml-size", Severities: errors, Title: "A document with anchors or tags is too large",
+		Cause:  "A document that uses more of YAML than plain maps, lists and scalars is larger than 8 MiB; to read it takes many times as much memory.",
+		Advice: "Write the document without anchors, aliases and tags, or split it.",
+		Unseen: tooMuch},
+	{Code: "limit-messages", Severities: errors, Title: "Too many mistakes",
+		Cause:  "A file has more than 500 mistakes, so the rest of it is not read.",
+		Advice: "Correct what has been reported, and run preadmit again.",
+		Unseen: tooMuch},
+	{Code: "limit-object-size", Severities: errors, Title: "Policies make an object too large",
+		Cause:  "Policies add more than 16 MiB to an object, five times what an API server accepts.",
+		Advice: "Correct the policy; one that copies parts of an object into itself makes it grow with every step."},
+	{Code: "limit-expression", Severities: errors, Title: "An expression does too much",
+		Cause:  "An expression looks at more values, or makes more, than preadmit lets it. CEL has the limits of an API server besides.",
+		Advice: "Correct the expression; one that doubles a value, or goes through a list for every item of a list, has to go."},
+	{Code: "limit-patch", Severities: errors, Title: "A JSON Patch does too much",
+		Cause:  "A JSON Patch has more than 10,000 operations, or its operations copy more than 3 MiB, as an API server would not accept.",
+		Advice: "Split the patch, or write the values out instead of copying them."},
+	{Code: "limit-foreach", Severities: errors, Title: "A foreach does too much",
+		Cause:  "The foreach of a rule patches a large object for too many elements.",
+		Advice: "Select fewer elements, or patch them in one step."},
 }
 
 var faults = []Entry{

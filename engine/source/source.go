@@ -101,13 +101,30 @@ func (d Diagnostic) Text() string {
 	if d.Field != "" {
 		fmt.Fprintf(&b, "%s: ", d.Field)
 	}
-	b.WriteString(d.Message)
+	b.WriteString(shorten(d.Message))
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
-			b.WriteString("\n    " + strings.ReplaceAll(extra, "\n", "\n    "))
+			b.WriteString("\n    " + strings.ReplaceAll(shorten(extra), "\n", "\n    "))
 		}
 	}
 	return b.String()
+}
+
+// maxLine is how many bytes of a line are printed: messages quote expressions.
+const maxLine = 2000
+
+// shorten leaves out the middle of long lines.
+func shorten(text string) string {
+	if len(text) <= maxLine {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if len(line) > maxLine {
+			lines[i] = strings.ToValidUTF8(line[:maxLine/2], "") + " … " + strings.ToValidUTF8(line[len(line)-maxLine/2:], "")
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // Errorf makes an error at a place.

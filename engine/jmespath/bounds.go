@@ -1,0 +1,68 @@
+package jmespath
+
+import (
+	jmespath "github.com/kyverno/go-jmespath"
+
+	"github.com/preadmit/preadmit/engine/limit"
+)
+
+// Functions that expressions cannot write, and that return their argument. One counts a
+// step, the other the size of a value.
+const (
+	stepFunction  = "a step"
+	spendFunction = "a value"
+)
+
+// counters are the functions that take from a budget.
+func counters(budget *limit.Budget) []jmespath.FunctionEntry {
+	return []jmespath.FunctionEntry{
+		{Name: stepFunction, Handler: func(args []any) (any, error) {
+			budget.Step()
+			return args[0], nil
+		}},
+		{Name: spendFunction, Handler: func(args []any) (any, error) {
+			budget.Spend(args[0])
+			return args[0], nil
+		}},
+	}
+}
+
+// bounded makes an expression count. What it does for every item of a list is a step;
+// and values are counted where one can come to stand in another twice, which makes them
+// grow beyond any bound in a few steps, and where they are compared.
+func bounded(node jmespath.ASTNode) jmespath.ASTNode {
+	children := make([]jmespath.ASTNode, len(node.Children))
+	for i, child := range node.Children {
+		children[i] = bounded(child)
+	}
+	node.Children = children
+	switch node.NodeType {
+	case jmespath.ASTProjection, jmespath.ASTValueProjection, jmespath.ASTFilterProjection:
+		for i := 1; i < len(children); i++ {
+			children[i] = stepped(children[i])
+		}
+	case jmespath.ASTExpRef:
+		children[0] = stepped(children[0])
+	case jmespath.ASTComparator:
+		children[0], children[1] = spent(children[0]), spent(children[1])
+	case jmespath.ASTMultiSelectHash, jmespath.ASTMultiSelectList:
+		return spent(node)
+	case jmespath.ASTFunctionExpression:
+		if len(children) > 1 {
+			return spent(node)
+		}
+	}
+	return node
+}
+
+// stepped counts a step, and is the node otherwise: errors stay what they are.
+func stepped(node jmespath.ASTNode) jmespath.ASTNode {
+	current := jmespath.ASTNode{NodeType: jmespath.ASTCurrentNode}
+	step := jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: stepFunction, Children: []jmespath.ASTNode{current}}
+	return jmespath.ASTNode{NodeType: jmespath.ASTSubexpression, Children: []jmespath.ASTNode{step, node}}
+}
+
+// spent counts the size of what a node that never misses a key evaluates to.
+func spent(node jmespath.ASTNode) jmespath.ASTNode {
+	return jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: spendFunction, Children: []jmespath.ASTNode{node}}
+}

@@ -1,0 +1,72 @@
+package limit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSize(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		want  int
+	}{
+		{nil, Unit},
+		{"abc", Unit + 3},
+		{[]any{int64(1), "a"}, 3*Unit + 1},
+		{map[string]any{"key": []any{}}, 2*Unit + 3},
+		{[]string{"a", "b"}, 3*Unit + 2},
+	} {
+		if size, fits := Size(c.value, c.want); size != c.want || !fits {
+			t.Errorf("%v: %d, %v; want %d", c.value, size, fits, c.want)
+		}
+		if _, fits := Size(c.value, c.want-1); fits {
+			t.Errorf("%v fits into %d", c.value, c.want-1)
+		}
+	}
+}
+
+// TestObject lets an object grow by so much, whatever its size was.
+func TestObject(t *testing.T) {
+	text := func(n int) map[string]any { return map[string]any{"a": strings.Repeat("a", n)} }
+	for _, c := range []struct {
+		written, object int
+		fits            bool
+	}{
+		{1, ObjectBytes / 2, true},
+		{1, 2 * ObjectBytes, false},
+		{ObjectBytes, 2*ObjectBytes - 1, true},
+		{ObjectBytes, 3 * ObjectBytes, false},
+	} {
+		err := Object(text(c.written), text(c.object))
+		if tooLarge := errors.As(err, new(*Error)); tooLarge == c.fits {
+			t.Errorf("%d bytes of %d: %v", c.object, c.written, err)
+		}
+	}
+}
+
+func TestInput(t *testing.T) {
+	var input Input
+	if data, err := input.Read(strings.NewReader("abc")); string(data) != "abc" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := input.Read(strings.NewReader(strings.Repeat("a", InputBytes-2))); !errors.As(err, new(*Error)) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	spend := func(value any) (err error) {
+		defer func() { err = Recovered(recover()) }()
+		var b Budget
+		b.Start()
+		b.Spend(value)
+		return nil
+	}
+	if err := spend("a"); err != nil {
+		t.Error(err)
+	}
+	if err := spend(strings.Repeat("a", Work)); err == nil {
+		t.Error("there is no bound")
+	}
+}
