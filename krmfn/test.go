@@ -14,6 +14,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
@@ -83,7 +84,7 @@ func (t *tester) find(name string) {
 
 // file runs the tests in a file.
 func (t *tester) file(full string) error {
-	data, err := os.ReadFile(full)
+	data, err := new(limit.Input).ReadFile(full)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
 	if t.config.update {
 		return overwrite(name, expectedFile, []byte(got))
 	}
-	want, err := os.ReadFile(expectedFile)
+	want, err := new(limit.Input).ReadFile(expectedFile)
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read; write it with --update", name)
 	}

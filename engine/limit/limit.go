@@ -14,12 +14,12 @@ package limit
 
 import "fmt"
 
-// The bounds on input, for all files of a run together.
+// The bounds on input.
 const (
-	// InputBytes is how much is read. A List of 20 MB is usual; a run takes some sixty
+	// InputBytes is how much is read, from all files of a run together. A List of 20 MB is usual; a run takes some sixty
 	// times as much memory if policies change every manifest in it.
 	InputBytes = 64 << 20
-	// Documents is how many documents there may be.
+	// Documents is how many documents one file may have.
 	Documents = 100_000
 	// YAMLBytes is how large a document may be that uses more of YAML than plain maps,
 	// lists and scalars: it takes some seventy times as much memory.
@@ -40,8 +40,8 @@ const (
 	ObjectBytes = 16 << 20
 	// TextBytes is how long a text may become in an expression or a variable.
 	TextBytes = 4 << 20
-	// Texts is how much text the expressions of one CEL policy may make for one
-	// object.
+	// Texts is how much the variables of a mutation in CEL, or the entries of a context
+	// of Kyverno's, may take for one object.
 	Texts = 64 << 20
 	// Work bounds a JMESPath expression: each value that it looks at, or makes, counts,
 	// as in Size.
