@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -99,6 +100,40 @@ func checkCommands(t *testing.T, directory, file string) {
 	}
 	if *update {
 		write(t, file, strings.Join(append(rewritten, lines[done:]...), "\n"))
+	}
+}
+
+// unrun are the lines of the README for a shell that need more than a clone: the module's
+// release, or a cluster. That with the tests is for TestReadmeTests.
+var unrun = regexp.MustCompile(`^(go install|kubectl get|go test) `)
+
+// TestReadmeLines runs the lines of the README for a shell that show no output, each in
+// a directory with what it needs of the examples.
+func TestReadmeLines(t *testing.T) {
+	clients(t, "kustomize", "kpt", "helm")
+	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(read(t, readme), -1)
+	run := 0
+	for _, block := range blocks {
+		for line := range strings.Lines(block[1]) {
+			if unrun.MatchString(line) {
+				continue
+			}
+			run++
+			directory := copied(t, "kustomize")
+			for name, from := range map[string]string{"shop": "kpt/shop", "chart": "helm/chart"} {
+				if err := os.CopyFS(filepath.Join(directory, name), os.DirFS(from)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, filepath.Join(directory, "policies.yaml"), read(t, "quickstart/policies/pull-policy.yaml"))
+			write(t, filepath.Join(directory, "context.yaml"), "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+			if r := command(t, directory, "", "bash", "-o", "pipefail", "-c", line); r.status != 0 || r.stdout+r.stderr == "" {
+				t.Errorf("$ %sexit status %d\n%s", line, r.status, r.stderr)
+			}
+		}
+	}
+	if run == 0 {
+		t.Error("README.md has no lines for a shell")
 	}
 }
 
