@@ -262,6 +262,9 @@ func (a *admitting) invoke(invocation policy.Invocation, webhook bool) (mutated 
 			failure := invocation.Deny(err)
 			return mutated, &failure
 		}
+		if !a.replaying {
+			a.target.lose(a.request.Object, next)
+		}
 		a.request.Object = next
 	}
 	if !change.Equal(before, a.request.Object) {
