@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -36,6 +38,14 @@ func (r *run) follow() {
 			f.settle()
 		}
 	}
+}
+
+// follows reports whether any policy changes other objects.
+func (r *run) follows() bool {
+	return slices.ContainsFunc(r.programs, func(program policy.Program) bool {
+		follower, ok := program.(policy.Follower)
+		return ok && follower.Follows()
+	})
 }
 
 // following is the state of follow.

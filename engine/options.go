@@ -51,6 +51,10 @@ type Options struct {
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.
 	Values, UserInfo []*manifest.Stream
+	// Lean says that nobody wants to know what became of the manifests, only the documents:
+	// an Outcome then has none of their views, changes, edits and reasons, which are most
+	// of what a run keeps in memory.
+	Lean bool
 	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
 	// has no influence on anything else.
 	Now func() time.Time `json:"-"`

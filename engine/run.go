@@ -45,6 +45,8 @@ type target struct {
 	hidden map[string]any // the annotations of clients
 	raw    map[string]any // the manifest without them, as mutation trees leave it
 	edited map[string]any // raw with what policies wrote
+	// context is its mutated form, once another one has asked for it.
+	context func() (map[string]any, error)
 }
 
 type state int
@@ -179,10 +181,10 @@ func (r *run) mutated(t *target) (map[string]any, error) {
 	if r.outcome.Failed() {
 		return nil, fmt.Errorf("%s, which is needed as context, was not admitted", t.ID)
 	}
-	if t.After == nil { // no policy is about it
-		return r.view(t.place, t.raw)
+	if t.context == nil {
+		t.context = sync.OnceValues(func() (map[string]any, error) { return r.view(t.place, t.edited) })
 	}
-	return t.After, nil
+	return t.context()
 }
 
 // finish runs a target unless it has been.
@@ -201,6 +203,15 @@ func (r *run) finish(t *target) {
 	t.Consulted = r.snapshot.Asked() > asked || t.Before != nil && r.schemas.Lookup(t.kind.Kind) == nil
 	r.stack = r.stack[:len(r.stack)-1]
 	t.state = done
+	r.forget(t)
+}
+
+// forget lets go of what only reports are made of, if nobody wants them. The views of a
+// Secret say what messages must not.
+func (r *run) forget(t *target) {
+	if r.settings.Lean && !r.follows() && !secret.Is(t.raw) {
+		t.Before, t.After, t.Changes, t.NotApplied = nil, nil, nil, nil
+	}
 }
 
 // edit writes the results into the documents.
@@ -209,7 +220,9 @@ func (r *run) edit() {
 		if len(t.Tree) == 0 && change.Equal(t.edited, t.raw) {
 			continue
 		}
-		t.attribute()
+		if !r.settings.Lean {
+			t.attribute()
+		}
 		manifest.RestoreClientAnnotations(t.edited, t.hidden)
 		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
 			r.internal(t, "the result cannot be written into the manifest: %v", err)

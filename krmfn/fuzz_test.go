@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // FuzzFunction holds the function to the laws of the package, whatever comes in.
@@ -37,7 +38,7 @@ func FuzzFunction(f *testing.F) {
 		}
 		before, _ := manifest.Read("-", []byte(stdin))
 		after, problems := manifest.Read("-", stdout.Bytes())
-		if len(problems) > 0 || after.ResourceList() == nil || len(before.Documents()) != len(after.Documents()) {
+		if source.HasErrors(problems) || after.ResourceList() == nil || len(before.Documents()) != len(after.Documents()) {
 			t.Fatalf("it succeeded with %q: %v", &stdout, problems)
 		}
 		for i, d := range before.Documents() {
