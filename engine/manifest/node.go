@@ -605,16 +605,37 @@ func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(te
 // isNonSpecific reports whether the scalar n has the tag "!", which makes it a
 // string and which the library does not tell.
 func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
-	text := w.stream.text[w.offset(n.Line, n.Column):w.end]
+	start := w.offset(n.Line, n.Column)
+	text := w.stream.text[start:w.end]
 	if strings.HasPrefix(text, "&") {
-		text = strings.TrimLeftFunc(text[1:], func(c rune) bool {
+		behind := strings.TrimLeftFunc(text[1:], func(c rune) bool {
 			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
 		})
-		text = strings.TrimLeft(text, libraryBlanks)
+		text = strings.TrimLeft(behind, libraryBlanks)
+		blanks := behind[:len(behind)-len(text)]
+		if i := strings.LastIndexAny(blanks, libraryBreaks); i >= 0 {
+			_, size := utf8.DecodeRuneInString(blanks[i:])
+			if len(blanks)-i-size <= entryColumn(w.stream.text[w.offset(n.Line, 1):start]) {
+				return false // what follows is the next entry
+			}
+		}
 	}
 	text, ok := strings.CutPrefix(text, "!")
 	return ok && (text == "" || strings.IndexAny(text, libraryBlanks) == 0)
 }
 
-// libraryBlanks are blanks and what libraryLines takes for line breaks.
-const libraryBlanks = " \t\r\n\u0085\u2028\u2029"
+// libraryBreaks is what libraryLines takes for line breaks.
+const (
+	libraryBreaks = "\r\n\u0085\u2028\u2029"
+	libraryBlanks = " \t" + libraryBreaks
+)
+
+// entryColumn is the column, from 0, of the entry of a block map or list that a line
+// begins with.
+func entryColumn(line string) int {
+	rest := strings.TrimLeft(line, " ")
+	for strings.HasPrefix(rest, "- ") || strings.HasPrefix(rest, "? ") {
+		rest = strings.TrimLeft(rest[2:], " ")
+	}
+	return len(line) - len(rest)
+}

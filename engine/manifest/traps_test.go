@@ -82,6 +82,7 @@ var traps = []struct{ name, text string }{
 	{"tag that does not fit", "a: !!int x\n"},
 	{"the tag !", "a: ! 12\n"},
 	{"the tag ! before a next line character", "a: !\u0085 ~\nb: 1\n"},
+	{"the tag ! of the entry behind an anchor", "a:\n- b: &x\n  ! c: 1\n- d: &y\n    ! 1\n"},
 	{"duplicate key in a Secret", "apiVersion: v1\nkind: Secret\ndata:\n  password: aHVudGVyMg==\n  password: c2VjcmV0\n"},
 	{"duplicate keys in JSON", "{\"kind\": \"A\", \"b\": {\"c\": 1, \"c\": 2}}"},
 	{"duplicate keys that read alike", "kind: A\n\"true\": 1\non: 2\n"},
