@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -53,7 +54,12 @@ func (f *files) printed(c *config, program *Program, output []byte, err error) [
 }
 
 func (f *files) failProgram(program *Program, err error) {
-	f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "command-failed", "%s failed: %v", program.call(), err))
+	d := source.Errorf(source.Position{}, "command-failed", "%s failed: %v", program.call(), err)
+	var exceeded *limit.Error
+	if errors.As(err, &exceeded) {
+		d.Code, d.Advice = exceeded.Code, exceeded.Advice
+	}
+	f.diagnostics = append(f.diagnostics, d)
 }
 
 const execText = `Run a command that prints manifests, and print them as the policies change them. Unless

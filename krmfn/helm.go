@@ -1,12 +1,12 @@
 package krmfn
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"os"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -78,10 +78,10 @@ func (a *application) repositories() []string {
 // attempt runs a program and keeps what it says on standard error, which is not worth
 // saying if there is a remedy.
 func (f *files) attempt(ctx context.Context, program *Program) (output []byte, said string, err error) {
-	var b bytes.Buffer
+	var b limit.Buffer
 	program.Stderr = &b
 	output, err = f.process.start(ctx, program)
-	return output, b.String(), err
+	return output, string(b.Bytes()), err
 }
 
 // say writes on standard error what an attempt has kept.

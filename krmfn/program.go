@@ -1,7 +1,6 @@
 package krmfn
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // Program is a program to run for what it prints.
@@ -35,7 +36,7 @@ const patience = 5 * time.Second
 func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var stdout bytes.Buffer
+	var stdout limit.Buffer
 	command := exec.CommandContext(ctx, program.Args[0], program.Args[1:]...)
 	command.Dir, command.Stdin, command.Stdout, command.Stderr = program.Dir, program.Stdin, &stdout, program.Stderr
 	command.WaitDelay = patience
@@ -51,6 +52,8 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case stdout.Err() != nil: // of which the program knows a broken pipe only
+		return nil, stdout.Err()
 	case errors.Is(err, exec.ErrWaitDelay):
 		return nil, errors.New("it ended, but something that it started keeps its output open")
 	case errors.As(err, &notFound):

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"bytes"
 	"io"
 	"os"
 )
@@ -12,10 +13,35 @@ type Input struct{ read int }
 func (i *Input) Read(from io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, int64(InputBytes-i.read)+1))
 	if i.read += len(data); i.read > InputBytes {
-		return nil, Exceeded(InputSize, "run preadmit on one part after the other", "the input is larger than %d MiB, of all files together", InputBytes>>20)
+		return nil, tooMuch()
 	}
 	return data, err
 }
+
+func tooMuch() *Error {
+	return Exceeded(InputSize, "run preadmit on one part after the other", "the input is larger than %d MiB, of all files together", InputBytes>>20)
+}
+
+// Buffer takes what another program writes, InputBytes at most.
+type Buffer struct {
+	buffer bytes.Buffer // not embedded: its ReadFrom knows no bound
+	err    error
+}
+
+// Write implements io.Writer.
+func (b *Buffer) Write(data []byte) (int, error) {
+	if b.buffer.Len()+len(data) > InputBytes {
+		b.err = tooMuch()
+		return 0, b.err
+	}
+	return b.buffer.Write(data)
+}
+
+// Err is the error of a Write that was too much.
+func (b *Buffer) Err() error { return b.err }
+
+// Bytes is what has been written.
+func (b *Buffer) Bytes() []byte { return b.buffer.Bytes() }
 
 // ReadFile reads a file.
 func (i *Input) ReadFile(name string) ([]byte, error) {

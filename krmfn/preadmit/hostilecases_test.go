@@ -79,6 +79,7 @@ func inputCases() []hostile {
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b, resources: {limits: {cpu: '"
 	return []hostile{
 		input("endless line", endless, "the input is larger than 64 MiB"),
+		{name: "input: endless renderer", arguments: []string{"exec", "--", "yes"}, want: "yes failed: the input is larger than 64 MiB"},
 		input("a million documents", repeat("", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a%d}\n", "", 1_000_000), "there are more than 100000 documents"),
 		input("a million documents of JSON", repeat("", "{}", "", 1_000_000), "there are more than 100000 documents"),
 		input("a million items", repeat("apiVersion: v1\nkind: List\nitems:\n", "- {}\n", "", 1_000_000), "there are more than 100000 documents"),
