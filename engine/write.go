@@ -22,11 +22,12 @@ func (t *target) record(before, written map[string]any, by Change) {
 	t.edited = admission.Unview(t.kind, t.edited, before, written)
 }
 
-// lose takes out of the manifest what a policy wrote and the server drops.
+// lose takes out of the manifest what a policy wrote and the server drops. What the
+// manifest had before stays, as the policy has left it: the server drops that itself.
 func (t *target) lose(before, after map[string]any) {
 	var lost []change.Change
 	for _, c := range change.Diff(before, after, t.kind.Type()) {
-		if c.Op == change.Remove {
+		if _, had := c.Path.Get(t.raw); c.Op == change.Remove && !had {
 			lost = append(lost, c)
 		}
 	}
