@@ -22,6 +22,7 @@ func FuzzFunction(f *testing.F) {
 		stdin, _ := s.take("stdin")
 		f.Add(stdin)
 	}
+	f.Add("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: \n  00:\n  kind: ConfigMap\n  apiVersion: !0\n")
 	dir, err := filepath.Abs("testdata")
 	if err != nil {
 		f.Fatal(err)
