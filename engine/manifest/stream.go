@@ -22,8 +22,8 @@
 // No diagnostic holds a scalar of a manifest, which may be secret; it names a
 // position and, where the document has a kind, the path of the field.
 //
-// The files in order: stream.go (Stream, Read, Join), scan.go and flow.go (text to
-// tape), scalar.go and decode.go (what scalars mean), tape.go (tape to values),
+// The files in order: stream.go (Stream, Read, Join), scan.go, scanscalar.go and
+// flow.go (text to tape), scalar.go and decode.go (what scalars mean), tape.go (tape to values),
 // node.go (what the scanner leaves over), list.go (lists, ResourceList),
 // document.go (Document), position.go, edit.go with editmap.go, editlist.go and
 // editflow.go (values to splices), emit.go and quote.go (values to text),
