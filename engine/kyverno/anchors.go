@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/strategicmerge"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
@@ -63,25 +64,25 @@ func hasAnchors(value any) bool { return hasAnchor(value, func(anchor) bool { re
 
 // anchors checks the anchors in a patch. Within conditions all are possible; in the
 // legacy overlay only conditions and +() are.
-func (r *reader) anchors(n node, overlay bool) {
-	for _, item := range n.items() {
+func (r *reader) anchors(n policy.Node, overlay bool) {
+	for _, item := range n.Items() {
 		r.anchors(item, overlay)
 	}
-	object := n.object()
+	object := n.Object()
 	seen := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		a, bare := parseAnchor(key)
 		if other, twice := seen[bare]; twice && a != conditionAnchor && a != globalAnchor && !isConditionKey(other) {
-			r.advise(n.path.Key(key), "policy-invalid", "the key stands in the map twice, as "+other+" and as "+key, "")
+			r.advise(n.Path.Key(key), "policy-invalid", "the key stands in the map twice, as "+other+" and as "+key, "")
 		}
 		seen[bare] = key
 		switch {
 		case a == conditionAnchor || a == globalAnchor && !overlay:
 			continue // what is below is a pattern
 		case a != noAnchor && a != addAnchor:
-			r.advise(n.path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in a patch", "expected ( ), +( ) or, in patchStrategicMerge, <( )")
+			r.advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in a patch", "expected ( ), +( ) or, in patchStrategicMerge, <( )")
 		}
-		r.anchors(n.at(key), overlay)
+		r.anchors(n.At(key), overlay)
 	}
 }
 

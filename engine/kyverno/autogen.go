@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // controllerKinds are the pod controllers that rules are generated for.
@@ -25,7 +26,7 @@ const (
 )
 
 // autogen adds to the rules of a policy those for pod controllers.
-func autogen(d *definition, spec node, written []*rule) []*rule {
+func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	if !canAutogen(spec) {
 		return written
 	}
@@ -47,7 +48,7 @@ func autogen(d *definition, spec node, written []*rule) []*rule {
 	}
 	var generated []*rule
 	for _, r := range written {
-		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() || r.mutate().at("targets").given() {
+		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() || r.mutate().At("targets").Given() {
 			continue
 		}
 		if len(selectors) > 0 {
@@ -66,21 +67,21 @@ func autogen(d *definition, spec node, written []*rule) []*rule {
 
 // canAutogen reports whether nothing in a policy keeps it from being generated for pod
 // controllers: one rule does so for all.
-func canAutogen(spec node) bool {
+func canAutogen(spec policy.Node) bool {
 	needed := false
-	for _, n := range spec.at("rules").items() {
-		patches := n.at("mutate").at("patchesJson6902").given() || n.at("mutate").at("patches").given()
-		for _, entry := range n.at("mutate").at("foreach").items() {
-			patches = patches || entry.at("patchesJson6902").given()
+	for _, n := range spec.At("rules").Items() {
+		patches := n.At("mutate").At("patchesJson6902").Given() || n.At("mutate").At("patches").Given()
+		for _, entry := range n.At("mutate").At("foreach").Items() {
+			patches = patches || entry.At("patchesJson6902").Given()
 		}
-		if patches || n.at("generate").given() {
+		if patches || n.At("generate").Given() {
 			return false
 		}
-		for _, filter := range []node{n.at("match"), n.at("exclude")} {
+		for _, filter := range []policy.Node{n.At("match"), n.At("exclude")} {
 			for _, resources := range resourcesOf(filter) {
-				kinds := resources.at("kinds").texts()
+				kinds := resources.At("kinds").Texts()
 				for _, key := range []string{"name", "names", "selector", "annotations"} {
-					if resources.at(key).given() {
+					if resources.At(key).Given() {
 						return false
 					}
 				}
@@ -95,11 +96,11 @@ func canAutogen(spec node) bool {
 }
 
 // resourcesOf are the resources of all blocks of a filter.
-func resourcesOf(filter node) []node {
-	all := []node{filter.at("resources")}
+func resourcesOf(filter policy.Node) []policy.Node {
+	all := []policy.Node{filter.At("resources")}
 	for _, key := range []string{"any", "all"} {
-		for _, item := range filter.at(key).items() {
-			all = append(all, item.at("resources"))
+		for _, item := range filter.At(key).Items() {
+			all = append(all, item.At("resources"))
 		}
 	}
 	return all
@@ -112,13 +113,13 @@ func isPodKind(text string) bool {
 
 // selectsPods reports whether a rule matches pods, and its exclude block, if it names
 // kinds, does so, too.
-func selectsPods(root node) bool {
+func selectsPods(root policy.Node) bool {
 	var matched, excluded []string
-	for _, resources := range resourcesOf(root.at("match")) {
-		matched = append(matched, resources.at("kinds").texts()...)
+	for _, resources := range resourcesOf(root.At("match")) {
+		matched = append(matched, resources.At("kinds").Texts()...)
 	}
-	for _, resources := range resourcesOf(root.at("exclude")) {
-		excluded = append(excluded, resources.at("kinds").texts()...)
+	for _, resources := range resourcesOf(root.At("exclude")) {
+		excluded = append(excluded, resources.At("kinds").Texts()...)
 	}
 	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
 }
@@ -126,10 +127,10 @@ func selectsPods(root node) bool {
 // hasNestedJSONPatch reports whether a JSON Patch stands below a nested foreach: its
 // paths cannot be carried over to a controller.
 func (r *rule) hasNestedJSONPatch() bool {
-	var below func(n node) bool
-	below = func(n node) bool {
-		return slices.ContainsFunc(n.at("foreach").items(), func(entry node) bool {
-			return entry.at("patchesJson6902").given() || below(entry)
+	var below func(n policy.Node) bool
+	below = func(n policy.Node) bool {
+		return slices.ContainsFunc(n.At("foreach").Items(), func(entry policy.Node) bool {
+			return entry.At("patchesJson6902").Given() || below(entry)
 		})
 	}
 	return below(r.mutate())
@@ -137,7 +138,7 @@ func (r *rule) hasNestedJSONPatch() bool {
 
 // generate returns the rule for controllers, whose pod template stands at a path.
 func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
-	root, _ := change.Clone(r.root.value).(map[string]any)
+	root, _ := change.Clone(r.root.Value).(map[string]any)
 	name := prefix + r.name
 	name = name[:min(len(name), maxRuleName)]
 	root["name"] = name
@@ -156,7 +157,7 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		"request.oldObject.spec", old+".spec", "request.oldObject.metadata", old+".metadata",
 	)
 	value := replaceTexts(root, replacer)
-	return &rule{definition: r.definition, name: name, root: node{value, r.root.path}}
+	return &rule{definition: r.definition, name: name, root: policy.Node{Value: value, Path: r.root.Path}}
 }
 
 // replaceKinds puts the controllers in place of pods.
@@ -168,7 +169,7 @@ func replaceKinds(filter map[string]any, kinds []any, required bool) {
 			replaced = true
 			block, _ := item.(map[string]any)
 			resources, _ := block["resources"].(map[string]any)
-			if slices.ContainsFunc((node{value: resources["kinds"]}).texts(), isPodKind) {
+			if slices.ContainsFunc((policy.Node{Value: resources["kinds"]}).Texts(), isPodKind) {
 				resources["kinds"] = kinds
 			}
 		}

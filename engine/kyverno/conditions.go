@@ -10,6 +10,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
@@ -41,58 +42,58 @@ var operators = map[string]func(key, value any) bool{
 const operatorNames = "Equals, NotEquals, AnyIn, AllIn, AnyNotIn, AllNotIn, GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals"
 
 // conditions checks preconditions.
-func (r *reader) conditions(n node) {
-	if !n.given() {
+func (r *reader) conditions(n policy.Node) {
+	if !n.Given() {
 		return
 	}
-	if _, isList := n.value.([]any); isList {
+	if _, isList := n.Value.([]any); isList {
 		r.conditionList(n)
 		return
 	}
 	if r.fields(n, []string{"any", "all"}) {
-		r.conditionList(n.at("any"))
-		r.conditionList(n.at("all"))
+		r.conditionList(n.At("any"))
+		r.conditionList(n.At("all"))
 	}
 }
 
-func (r *reader) conditionList(n node) {
+func (r *reader) conditionList(n policy.Node) {
 	for _, item := range r.list(n) {
 		if !r.fields(item, conditionFields) {
 			continue
 		}
-		operator := item.at("operator")
-		if operators[strings.ToLower(operator.text())] == nil {
-			r.advise(operator.path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+		operator := item.At("operator")
+		if operators[strings.ToLower(operator.Text())] == nil {
+			r.advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
 		}
-		r.expressions(item.at("key"))
-		r.expressions(item.at("value"))
+		r.expressions(item.At("key"))
+		r.expressions(item.At("value"))
 	}
 }
 
 // check evaluates preconditions. The reason is empty if they hold.
-func (s *scope) check(r *rule, n node) (reason string, err error) {
-	if !n.given() {
+func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
+	if !n.Given() {
 		return "", nil
 	}
 	at := r.substitution(nil)
-	one := func(item node) (bool, error) {
-		at.path = item.at("key").path
-		key, err := s.substitute(item.at("key").value, at)
+	one := func(item policy.Node) (bool, error) {
+		at.path = item.At("key").Path
+		key, err := s.substitute(item.At("key").Value, at)
 		if err != nil {
 			return false, err
 		}
-		at.path = item.at("value").path
-		value, err := s.substitute(item.at("value").value, at)
+		at.path = item.At("value").Path
+		value, err := s.substitute(item.At("value").Value, at)
 		if err != nil {
 			return false, err
 		}
-		return operators[strings.ToLower(item.at("operator").text())](key, value), nil
+		return operators[strings.ToLower(item.At("operator").Text())](key, value), nil
 	}
-	all := n.at("all").items()
-	if _, isList := n.value.([]any); isList {
-		all = n.items()
+	all := n.At("all").Items()
+	if _, isList := n.Value.([]any); isList {
+		all = n.Items()
 	}
-	if any := n.at("any").items(); len(any) > 0 {
+	if any := n.At("any").Items(); len(any) > 0 {
 		held := false
 		for _, item := range any {
 			ok, err := one(item)
@@ -104,7 +105,7 @@ func (s *scope) check(r *rule, n node) (reason string, err error) {
 			}
 		}
 		if !held {
-			return "none of the conditions in " + below(n.at("any").path, r) + " holds", nil
+			return "none of the conditions in " + below(n.At("any").Path, r) + " holds", nil
 		}
 	}
 	for _, item := range all {
@@ -113,14 +114,14 @@ func (s *scope) check(r *rule, n node) (reason string, err error) {
 			return "", err
 		}
 		if !ok {
-			return below(item.path, r) + " (" + item.at("operator").text() + ") does not hold", nil
+			return below(item.Path, r) + " (" + item.At("operator").Text() + ") does not hold", nil
 		}
 	}
 	return "", nil
 }
 
 // below prints a path within a rule.
-func below(path change.Path, r *rule) string { return path[min(len(r.root.path), len(path)):].String() }
+func below(path change.Path, r *rule) string { return path[min(len(r.root.Path), len(path)):].String() }
 
 func equals(key, value any) bool {
 	switch key := key.(type) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // entry is a variable that is worked out when an expression first names it: an entry
@@ -17,46 +18,46 @@ type entry struct {
 	name string
 	// kind is configMap, variable, apiCall, imageRegistry or globalReference.
 	kind   string
-	body   node
+	body   policy.Node
 	rule   *rule
 	images map[string]any
 }
 
 // context checks the entries of a context.
-func (r *reader) context(n node) {
+func (r *reader) context(n policy.Node) {
 	for _, item := range r.list(n) {
 		if !r.fields(item, entryFields) {
 			continue
 		}
-		if item.at("name").text() == "" {
-			r.invalid(item.at("name"), "the field is required")
+		if item.At("name").Text() == "" {
+			r.invalid(item.At("name"), "the field is required")
 		}
 		given := 0
 		for _, kind := range slices.Sorted(maps.Keys(entryKindFields)) {
-			if body := item.at(kind); body.given() {
+			if body := item.At(kind); body.Given() {
 				given++
 				r.fields(body, entryKindFields[kind])
 			}
 		}
 		if given != 1 {
-			r.advise(item.path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
+			r.advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
-		if v := item.at("variable"); v.given() && !v.at("value").given() && !v.at("jmesPath").given() && !v.at("default").given() {
-			r.advise(v.path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
+		if v := item.At("variable"); v.Given() && !v.At("value").Given() && !v.At("jmesPath").Given() && !v.At("default").Given() {
+			r.advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
 		}
-		if path := item.at("variable", "jmesPath"); path.given() && !hasVariables(path.text()) {
-			r.expression(path, path.text(), 0)
+		if path := item.At("variable", "jmesPath"); path.Given() && !hasVariables(path.Text()) {
+			r.expression(path, path.Text(), 0)
 		}
 		r.expressions(item)
 	}
 }
 
 // addContext adds the entries of a context to the scope.
-func (s *scope) addContext(r *rule, n node) {
-	for _, item := range n.items() {
-		e := &entry{name: item.at("name").text(), rule: r}
+func (s *scope) addContext(r *rule, n policy.Node) {
+	for _, item := range n.Items() {
+		e := &entry{name: item.At("name").Text(), rule: r}
 		for kind := range entryKindFields {
-			if body := item.at(kind); body.given() {
+			if body := item.At(kind); body.Given() {
 				e.kind, e.body = kind, body
 			}
 		}
@@ -94,8 +95,8 @@ var asks = map[string]string{
 }
 
 // text returns a field of an entry with its variables replaced.
-func (s *scope) text(e *entry, n node) (string, error) {
-	value, err := s.substitute(n.value, e.rule.substitution(n.path))
+func (s *scope) text(e *entry, n policy.Node) (string, error) {
+	value, err := s.substitute(n.Value, e.rule.substitution(n.Path))
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +104,7 @@ func (s *scope) text(e *entry, n node) (string, error) {
 }
 
 func (s *scope) variable(e *entry) (any, error) {
-	fallback, err := s.substitute(e.body.at("default").value, e.rule.substitution(e.body.at("default").path))
+	fallback, err := s.substitute(e.body.At("default").Value, e.rule.substitution(e.body.At("default").Path))
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +119,23 @@ func (s *scope) variable(e *entry) (any, error) {
 }
 
 func (s *scope) variableValue(e *entry) (any, error) {
-	n := e.body.at("value")
-	value, err := s.substitute(n.value, e.rule.substitution(n.path))
-	written := e.body.at("jmesPath")
-	if err != nil || !written.given() {
+	n := e.body.At("value")
+	value, err := s.substitute(n.Value, e.rule.substitution(n.Path))
+	written := e.body.At("jmesPath")
+	if err != nil || !written.Given() {
 		return value, err
 	}
 	path, err := s.text(e, written)
 	if err != nil {
 		return nil, err
 	}
-	if n.given() {
+	if n.Given() {
 		value, err = s.search(path, value)
 	} else {
 		value, err = s.query(path)
 	}
 	if err != nil {
-		err = explain(path, err, path != written.text())
+		err = explain(path, err, path != written.Text())
 	}
 	return value, err
 }
@@ -149,12 +150,12 @@ func (s *scope) search(text string, value any) (any, error) {
 }
 
 func (s *scope) configMap(e *entry) (any, error) {
-	name, err := s.text(e, e.body.at("name"))
+	name, err := s.text(e, e.body.At("name"))
 	if err != nil {
 		return nil, err
 	}
 	namespace := cmp.Or(e.rule.namespace, "default")
-	if n := e.body.at("namespace"); n.given() {
+	if n := e.body.At("namespace"); n.Given() {
 		if namespace, err = s.text(e, n); err != nil {
 			return nil, err
 		}

@@ -38,9 +38,9 @@ type rule struct {
 	name string
 	// root is the rule as written; that of a generated rule has the path of the rule
 	// it was generated from.
-	root           node
+	root           policy.Node
 	match, exclude filter
-	targets        []node
+	targets        []policy.Node
 }
 
 func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " + r.name} }
@@ -49,7 +49,7 @@ func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " 
 // generated from.
 func (r *rule) at(path change.Path) source.Position { return r.document.At(path) }
 
-func (r *rule) mutate() node { return r.root.at("mutate") }
+func (r *rule) mutate() policy.Node { return r.root.At("mutate") }
 
 // definition reads a policy. namespace is that of a Policy that names none.
 func (r *reader) definition(namespace string) *definition {
@@ -58,18 +58,18 @@ func (r *reader) definition(namespace string) *definition {
 		d.namespace = cmp.Or(r.document.Namespace(), namespace)
 	}
 	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
-	spec := r.root.at("spec")
+	spec := r.root.At("spec")
 	if !r.fields(spec, specFields) {
 		return d
 	}
-	d.ignore = spec.at("failurePolicy").text() == "Ignore"
-	d.one = spec.at("applyRules").text() == "One"
-	r.choice(spec.at("failurePolicy"), "Ignore", "Fail")
-	r.choice(spec.at("applyRules"), "All", "One")
-	if conditions := spec.at("webhookConfiguration", "matchConditions"); len(conditions.items()) > 0 {
-		r.advise(conditions.path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
+	d.ignore = spec.At("failurePolicy").Text() == "Ignore"
+	d.one = spec.At("applyRules").Text() == "One"
+	r.choice(spec.At("failurePolicy"), "Ignore", "Fail")
+	r.choice(spec.At("applyRules"), "All", "One")
+	if conditions := spec.At("webhookConfiguration", "matchConditions"); len(conditions.Items()) > 0 {
+		r.advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
-	written := r.rules(spec.at("rules"), d)
+	written := r.rules(spec.At("rules"), d)
 	for _, w := range written {
 		r.rule(w)
 	}
@@ -77,7 +77,7 @@ func (r *reader) definition(namespace string) *definition {
 		return d
 	}
 	if len(written) == 0 {
-		r.note(spec.at("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing")
+		r.note(spec.At("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing")
 	}
 	d.rules = autogen(d, spec, written)
 	for _, compiled := range d.rules {
@@ -87,21 +87,21 @@ func (r *reader) definition(namespace string) *definition {
 }
 
 // rules reads the rules that mutate, and lists the others.
-func (r *reader) rules(n node, d *definition) []*rule {
+func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
 	for _, n := range r.list(n) {
 		if !r.fields(n, ruleFields) {
 			continue
 		}
-		name := r.string(n.at("name"))
+		name := r.string(n.At("name"))
 		if name == "" {
-			r.invalid(n.at("name"), "the field is required")
+			r.invalid(n.At("name"), "the field is required")
 		} else if names[name] {
-			r.invalid(n.at("name"), "there are two rules with this name")
+			r.invalid(n.At("name"), "there are two rules with this name")
 		}
 		names[name] = true
-		if n.at("mutate").given() {
+		if n.At("mutate").Given() {
 			written = append(written, &rule{definition: d, name: name, root: n})
 		} else {
 			r.notOurs(n, "rule "+name+" of policy "+d.key())
@@ -111,70 +111,70 @@ func (r *reader) rules(n node, d *definition) []*rule {
 }
 
 // choice reports a string that is none of those allowed.
-func (r *reader) choice(n node, allowed ...string) {
-	if n.given() && !slices.Contains(allowed, n.text()) {
-		r.advise(n.path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
+func (r *reader) choice(n policy.Node, allowed ...string) {
+	if n.Given() && !slices.Contains(allowed, n.Text()) {
+		r.advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
 	}
 }
 
 // notOurs lists a rule that does not mutate.
-func (r *reader) notOurs(n node, name string) {
+func (r *reader) notOurs(n policy.Node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
-		if n.at(kind).given() {
+		if n.At(kind).Given() {
 			r.note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change the object, so it is left alone")
 			return
 		}
 	}
-	r.advise(n.path, "policy-invalid", name+" does nothing", "give it a mutate block")
+	r.advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
 }
 
 // rule checks a rule as the user wrote it.
 func (r *reader) rule(w *rule) {
 	n := w.root
-	r.filter(n.at("match"), true)
-	if n.at("exclude").given() {
-		r.filter(n.at("exclude"), false)
+	r.filter(n.At("match"), true)
+	if n.At("exclude").Given() {
+		r.filter(n.At("exclude"), false)
 	}
-	r.context(n.at("context"))
-	r.conditions(n.at("preconditions"))
-	m := n.at("mutate")
+	r.context(n.At("context"))
+	r.conditions(n.At("preconditions"))
+	m := n.At("mutate")
 	if !r.fields(m, mutateFields) {
 		return
 	}
-	for _, t := range r.list(m.at("targets")) {
+	for _, t := range r.list(m.At("targets")) {
 		r.fields(t, targetFields)
-		if t.at("kind").text() == "" {
-			r.invalid(t.at("kind"), "the field is required")
+		if t.At("kind").Text() == "" {
+			r.invalid(t.At("kind"), "the field is required")
 		}
-		r.context(t.at("context"))
-		r.conditions(t.at("preconditions"))
+		r.context(t.At("context"))
+		r.conditions(t.At("preconditions"))
 		r.expressions(t)
 	}
 	given := 0
 	for _, key := range []string{"foreach", "patchStrategicMerge", "patchesJson6902", "overlay", "patches"} {
-		if m.at(key).given() {
+		if m.At(key).Given() {
 			given++
 		}
 	}
 	if given == 0 {
-		r.advise(m.path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
+		r.advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
 	} else if given > 1 {
-		r.advise(m.path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
+		r.advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for _, entry := range r.list(m.at("foreach")) {
+	for _, entry := range r.list(m.At("foreach")) {
 		r.foreach(entry)
 	}
 }
 
 // patches checks the patches of a mutate block or of an entry of foreach.
-func (r *reader) patches(n node) {
+func (r *reader) patches(n policy.Node) {
 	for _, key := range []string{"patchStrategicMerge", "overlay"} {
-		patch := n.at(key)
-		if !patch.given() {
+		patch := n.At(key)
+		if !patch.Given() {
 			continue
 		}
-		if _, ok := patch.value.(map[string]any); !ok {
+		if _, ok := patch.Value.(map[string]any); !ok {
 			r.invalid(patch, "expected a map")
 			continue
 		}
@@ -182,37 +182,37 @@ func (r *reader) patches(n node) {
 		r.expressions(patch)
 	}
 	for _, key := range []string{"patchesJson6902", "patches"} {
-		r.jsonPatch(n.at(key))
+		r.jsonPatch(n.At(key))
 	}
 }
 
 // foreach checks an entry of foreach.
-func (r *reader) foreach(n node) {
+func (r *reader) foreach(n policy.Node) {
 	if !r.fields(n, foreachFields) {
 		return
 	}
-	if n.at("list").text() == "" {
-		r.advise(n.at("list").path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
+	if n.At("list").Text() == "" {
+		r.advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
 	} else {
-		r.expression(n.at("list"), n.at("list").text(), 0)
+		r.expression(n.At("list"), n.At("list").Text(), 0)
 	}
-	r.choice(n.at("order"), "Ascending", "Descending")
-	r.context(n.at("context"))
-	r.conditions(n.at("preconditions"))
-	if _, isList := n.at("preconditions").value.([]any); isList {
-		r.advise(n.at("preconditions").path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
+	r.choice(n.At("order"), "Ascending", "Descending")
+	r.context(n.At("context"))
+	r.conditions(n.At("preconditions"))
+	if _, isList := n.At("preconditions").Value.([]any); isList {
+		r.advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
 	}
 	given := 0
 	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "foreach"} {
-		if n.at(key).given() {
+		if n.At(key).Given() {
 			given++
 		}
 	}
 	if given != 1 {
-		r.advise(n.path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
+		r.advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
-	for _, entry := range r.list(n.at("foreach")) {
+	for _, entry := range r.list(n.At("foreach")) {
 		r.foreach(entry)
 	}
 }

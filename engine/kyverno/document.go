@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -15,7 +16,7 @@ import (
 type reader struct {
 	document *manifest.Document
 	subject  string
-	root     node
+	root     policy.Node
 	problems []source.Diagnostic
 	// quiet says that the document is no policy but has values: no lines of it are quoted,
 	// as they may be secret.
@@ -23,53 +24,7 @@ type reader struct {
 }
 
 func newReader(d *manifest.Document) *reader {
-	return &reader{document: d, subject: strings.TrimSpace(d.Kind().Kind + " " + d.Name()), root: node{value: d.Object()}}
-}
-
-// node is a value in a document and the path to it.
-type node struct {
-	value any
-	path  change.Path
-}
-
-// at returns the value below keys; it has no value if there is none.
-func (n node) at(keys ...string) node {
-	for _, key := range keys {
-		object, _ := n.value.(map[string]any)
-		n = node{value: object[key], path: n.path.Key(key)}
-	}
-	return n
-}
-
-// items returns the items of a list.
-func (n node) items() []node {
-	list, _ := n.value.([]any)
-	nodes := make([]node, len(list))
-	for i := range list {
-		nodes[i] = node{value: list[i], path: n.path.Index(i)}
-	}
-	return nodes
-}
-
-func (n node) given() bool { return n.value != nil }
-
-func (n node) text() string {
-	text, _ := n.value.(string)
-	return text
-}
-
-// texts returns the strings of a list.
-func (n node) texts() []string {
-	var texts []string
-	for _, item := range n.items() {
-		texts = append(texts, item.text())
-	}
-	return texts
-}
-
-func (n node) object() map[string]any {
-	object, _ := n.value.(map[string]any)
-	return object
+	return &reader{document: d, subject: strings.TrimSpace(d.Kind().Kind + " " + d.Name()), root: policy.Node{Value: d.Object()}}
 }
 
 // advise reports an error about the field at a path.
@@ -77,8 +32,8 @@ func (r *reader) advise(path change.Path, code, text, advice string) {
 	r.report(source.Diagnostic{At: r.document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)
 }
 
-func (r *reader) invalid(n node, format string, args ...any) {
-	r.advise(n.path, "policy-invalid", fmt.Sprintf(format, args...), "")
+func (r *reader) invalid(n policy.Node, format string, args ...any) {
+	r.advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "")
 }
 
 func (r *reader) report(d source.Diagnostic, path change.Path) {
@@ -92,8 +47,8 @@ func (r *reader) report(d source.Diagnostic, path change.Path) {
 }
 
 // note adds a message that is no error about the field at n.
-func (r *reader) note(n node, severity source.Severity, code, text string) {
-	r.report(source.Diagnostic{At: r.document.At(n.path), Severity: severity, Code: code, Message: text}, n.path)
+func (r *reader) note(n policy.Node, severity source.Severity, code, text string) {
+	r.report(source.Diagnostic{At: r.document.At(n.Path), Severity: severity, Code: code, Message: text}, n.Path)
 }
 
 // The fields of each part of a policy, those of Kyverno v1.19.0 and, in mutate, those
@@ -128,10 +83,10 @@ var (
 )
 
 // fields reports what a map is not, or has besides the fields that are known.
-func (r *reader) fields(n node, known []string) bool {
-	object, ok := n.value.(map[string]any)
+func (r *reader) fields(n policy.Node, known []string) bool {
+	object, ok := n.Value.(map[string]any)
 	if !ok {
-		if n.given() {
+		if n.Given() {
 			r.invalid(n, "expected a map")
 		} else {
 			r.invalid(n, "the field is required")
@@ -140,22 +95,22 @@ func (r *reader) fields(n node, known []string) bool {
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, key) {
-			r.advise(n.path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
+			r.advise(n.Path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
 		}
 	}
 	return true
 }
 
 // list reports what is not a list.
-func (r *reader) list(n node) []node {
-	if _, ok := n.value.([]any); n.given() && !ok {
+func (r *reader) list(n policy.Node) []policy.Node {
+	if _, ok := n.Value.([]any); n.Given() && !ok {
 		r.invalid(n, "expected a list")
 	}
-	return n.items()
+	return n.Items()
 }
 
 // strings reports what is not a list of strings.
-func (r *reader) strings(n node) []string {
+func (r *reader) strings(n policy.Node) []string {
 	var texts []string
 	for _, item := range r.list(n) {
 		texts = append(texts, r.string(item))
@@ -164,9 +119,9 @@ func (r *reader) strings(n node) []string {
 }
 
 // string reports what is not a string.
-func (r *reader) string(n node) string {
-	if _, ok := n.value.(string); n.given() && !ok {
-		r.advise(n.path, "policy-invalid", "expected a string", "quote the value")
+func (r *reader) string(n policy.Node) string {
+	if _, ok := n.Value.(string); n.Given() && !ok {
+		r.advise(n.Path, "policy-invalid", "expected a string", "quote the value")
 	}
-	return n.text()
+	return n.Text()
 }

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
@@ -11,7 +12,7 @@ type exception struct {
 	name  string
 	rules []exceptedRules
 	match filter
-	spec  node
+	spec  policy.Node
 }
 
 // exceptedRules are rules of one policy.
@@ -22,19 +23,19 @@ type exceptedRules struct {
 
 // exception reads a PolicyException.
 func (r *reader) exception() *exception {
-	x := &exception{name: r.document.Name(), spec: r.root.at("spec")}
+	x := &exception{name: r.document.Name(), spec: r.root.At("spec")}
 	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec"})
 	if !r.fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
 		return x
 	}
-	for _, n := range r.list(x.spec.at("exceptions")) {
+	for _, n := range r.list(x.spec.At("exceptions")) {
 		if r.fields(n, []string{"policyName", "ruleNames"}) {
-			x.rules = append(x.rules, exceptedRules{n.at("policyName").text(), r.strings(n.at("ruleNames"))})
+			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.strings(n.At("ruleNames"))})
 		}
 	}
-	r.filter(x.spec.at("match"), true)
-	r.conditions(x.spec.at("conditions"))
-	x.match = readFilter(x.spec.at("match"))
+	r.filter(x.spec.At("match"), true)
+	r.conditions(x.spec.At("conditions"))
+	x.match = readFilter(x.spec.At("match"))
 	return x
 }
 
@@ -54,7 +55,7 @@ func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
 		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {
 			continue
 		}
-		reason, err := s.check(r, x.spec.at("conditions"))
+		reason, err := s.check(r, x.spec.At("conditions"))
 		if err != nil {
 			return "", err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/match"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
@@ -96,15 +97,15 @@ func (s kindSelector) matches(k gvk.Kind) bool {
 }
 
 // filter checks a match or exclude block.
-func (r *reader) filter(n node, required bool) {
+func (r *reader) filter(n policy.Node, required bool) {
 	if !r.fields(n, matchFields) {
 		return
 	}
-	if n.at("any").given() && n.at("all").given() {
-		r.advise(n.path, "policy-invalid", "any and all exclude each other", "")
+	if n.At("any").Given() && n.At("all").Given() {
+		r.advise(n.Path, "policy-invalid", "any and all exclude each other", "")
 	}
 	for _, key := range []string{"any", "all"} {
-		for _, item := range r.list(n.at(key)) {
+		for _, item := range r.list(n.At(key)) {
 			if r.fields(item, blockFields) {
 				r.block(item)
 			}
@@ -112,77 +113,77 @@ func (r *reader) filter(n node, required bool) {
 	}
 	r.block(n)
 	if required && readFilter(n).isEmpty() {
-		r.advise(n.path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
+		r.advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
 }
 
 // block checks one set of conditions.
-func (r *reader) block(n node) {
-	resources := n.at("resources")
+func (r *reader) block(n policy.Node) {
+	resources := n.At("resources")
 	for _, key := range []string{"roles", "clusterRoles"} {
-		r.strings(n.at(key))
+		r.strings(n.At(key))
 	}
-	for _, s := range r.list(n.at("subjects")) {
+	for _, s := range r.list(n.At("subjects")) {
 		r.fields(s, subjectFields)
 	}
-	if !resources.given() || !r.fields(resources, resourceFields) {
+	if !resources.Given() || !r.fields(resources, resourceFields) {
 		return
 	}
 	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
-		r.strings(resources.at(key))
+		r.strings(resources.At(key))
 	}
-	for _, operation := range resources.at("operations").items() {
+	for _, operation := range resources.At("operations").Items() {
 		r.choice(operation, "CREATE", "UPDATE", "DELETE", "CONNECT")
 	}
-	for _, kind := range resources.at("kinds").items() {
-		if _, ok := parseKind(kind.text()); !ok {
-			r.advise(kind.path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
+	for _, kind := range resources.At("kinds").Items() {
+		if _, ok := parseKind(kind.Text()); !ok {
+			r.advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
-	r.string(resources.at("name"))
+	r.string(resources.At("name"))
 	for _, key := range []string{"selector", "namespaceSelector"} {
-		selector := resources.at(key)
-		if !selector.given() || !r.fields(selector, selectorFields) {
+		selector := resources.At(key)
+		if !selector.Given() || !r.fields(selector, selectorFields) {
 			continue
 		}
-		for _, e := range r.list(selector.at("matchExpressions")) {
+		for _, e := range r.list(selector.At("matchExpressions")) {
 			r.fields(e, []string{"key", "operator", "values"})
 		}
 	}
 }
 
-func readFilter(n node) filter {
+func readFilter(n policy.Node) filter {
 	var f filter
-	for _, item := range n.at("any").items() {
+	for _, item := range n.At("any").Items() {
 		f.any = append(f.any, readBlock(item))
 	}
-	for _, item := range n.at("all").items() {
+	for _, item := range n.At("all").Items() {
 		f.all = append(f.all, readBlock(item))
 	}
 	f.flat = readBlock(n)
 	return f
 }
 
-func readBlock(n node) *block {
-	resources := n.at("resources")
+func readBlock(n policy.Node) *block {
+	resources := n.At("resources")
 	b := &block{
-		names: resources.at("names").texts(), namespaces: resources.at("namespaces").texts(),
-		annotations: resources.at("annotations").object(), operations: resources.at("operations").texts(),
-		selector: resources.at("selector").object(), nsSelector: resources.at("namespaceSelector").object(),
-		roles: n.at("roles").texts(), clusterRoles: n.at("clusterRoles").texts(),
+		names: resources.At("names").Texts(), namespaces: resources.At("namespaces").Texts(),
+		annotations: resources.At("annotations").Object(), operations: resources.At("operations").Texts(),
+		selector: resources.At("selector").Object(), nsSelector: resources.At("namespaceSelector").Object(),
+		roles: n.At("roles").Texts(), clusterRoles: n.At("clusterRoles").Texts(),
 	}
-	if name := resources.at("name").text(); name != "" {
+	if name := resources.At("name").Text(); name != "" {
 		b.names = append(b.names, name)
 	}
-	for _, kind := range resources.at("kinds").texts() {
+	for _, kind := range resources.At("kinds").Texts() {
 		if s, ok := parseKind(kind); ok {
 			b.kinds = append(b.kinds, s)
 		}
 	}
-	for _, s := range n.at("subjects").items() {
-		b.subjects = append(b.subjects, subject{s.at("kind").text(), s.at("name").text(), s.at("namespace").text()})
+	for _, s := range n.At("subjects").Items() {
+		b.subjects = append(b.subjects, subject{s.At("kind").Text(), s.At("name").Text(), s.At("namespace").Text()})
 	}
-	b.hasNoResource = len(resources.object()) == 0
+	b.hasNoResource = len(resources.Object()) == 0
 	b.isEmpty = b.hasNoResource && len(b.roles)+len(b.clusterRoles)+len(b.subjects) == 0
 	return b
 }
@@ -223,7 +224,7 @@ func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
 	if reason := e.matchFilter(r.match, subjectOf, false); reason != "" {
 		return "match: " + reason
 	}
-	if !r.root.at("exclude").given() {
+	if !r.root.At("exclude").Given() {
 		return ""
 	}
 	if e.matchFilter(r.exclude, subjectOf, true) == "" {

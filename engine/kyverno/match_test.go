@@ -81,7 +81,7 @@ func TestMatch(t *testing.T) {
 			info.clusterRoles = []string{"edit"}
 		}
 		e := evaluationOf(t, "Pod", object(t, pod), c.user, info)
-		got := e.matchFilter(readFilter(node{value: value(t, c.block)}), e.candidate(e.request.Object), false)
+		got := e.matchFilter(readFilter(policy.Node{Value: value(t, c.block)}), e.candidate(e.request.Object), false)
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.block, got, c.want)
 		}
@@ -97,7 +97,7 @@ func TestMatchNamespaces(t *testing.T) {
 		"{resources: {kinds: [Namespace], namespaces: [other]}}":                      "namespaces does not match",
 		"{resources: {kinds: [Namespace], selector: {matchLabels: {'*': anything}}}}": "selector does not match",
 	} {
-		if got := e.matchFilter(readFilter(node{value: value(t, block)}), e.candidate(e.request.Object), false); got != want {
+		if got := e.matchFilter(readFilter(policy.Node{Value: value(t, block)}), e.candidate(e.request.Object), false); got != want {
 			t.Errorf("%s: %q, want %q", block, got, want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 		{"{match: {resources: {kinds: [Pod]}}}", "other", `the policy is confined to namespace "other"`},
 	} {
 		e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1}}"), policy.User{}, userInfo{})
-		r := &rule{definition: &definition{namespace: c.namespace}, root: node{value: value(t, c.rule)}}
+		r := &rule{definition: &definition{namespace: c.namespace}, root: policy.Node{Value: value(t, c.rule)}}
 		r.compile()
 		if got := e.matchRule(r, e.candidate(e.request.Object)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.rule, got, c.want)

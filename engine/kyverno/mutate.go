@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/jsonpatch"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/strategicmerge"
 )
@@ -40,9 +41,9 @@ const changesNothing = "the patch changes nothing"
 // that of no results. self is the variable that @ selects from.
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
 	m := r.mutate()
-	if m.at("foreach").given() {
+	if m.At("foreach").Given() {
 		f := foreach{rule: r, shape: t, self: self, object: object}
-		if err := f.entries(s, m.at("foreach"), 0, ""); err != nil {
+		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
 			return nil, "", err
 		}
 		return f.results, f.reason(), nil
@@ -51,13 +52,13 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self stri
 	if err != nil || reason != "" {
 		return nil, reason, err
 	}
-	return []result{{object: patched, at: patchOf(m).path}}, "", nil
+	return []result{{object: patched, at: patchOf(m).Path}}, "", nil
 }
 
 // patchOf is the patch of a mutate block or an entry of foreach.
-func patchOf(n node) node {
+func patchOf(n policy.Node) policy.Node {
 	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "overlay", "patches"} {
-		if patch := n.at(key); patch.given() {
+		if patch := n.At(key); patch.Given() {
 			return patch
 		}
 	}
@@ -65,15 +66,15 @@ func patchOf(n node) node {
 }
 
 // patch carries out one patch. The reason says why nothing changed.
-func (s *scope) patch(r *rule, n node, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
+func (s *scope) patch(r *rule, n policy.Node, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
 	patch := patchOf(n)
-	at := r.substitution(patch.path)
-	at.self, at.patch = self, len(patch.path)
-	value, err := s.substitute(patch.value, at)
+	at := r.substitution(patch.Path)
+	at.self, at.patch = self, len(patch.Path)
+	value, err := s.substitute(patch.Value, at)
 	if err != nil {
 		return nil, "", err
 	}
-	switch patch.path[len(patch.path)-1].Key {
+	switch patch.Path[len(patch.Path)-1].Key {
 	case "patchStrategicMerge":
 		patched, reason, err = strategic(object, value, t)
 	case "overlay":
@@ -82,10 +83,10 @@ func (s *scope) patch(r *rule, n node, object map[string]any, t *schema.Type, se
 		patched, err = patchJSON(object, value)
 	}
 	switch {
-	case err != nil && s.isSecret() && !change.Equal(value, patch.value):
-		return nil, "", &patchError{patch.path, errors.New("the patch, with the values of its variables, cannot be carried out")}
+	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
+		return nil, "", &patchError{patch.Path, errors.New("the patch, with the values of its variables, cannot be carried out")}
 	case err != nil:
-		return nil, "", &patchError{patch.path, err}
+		return nil, "", &patchError{patch.Path, err}
 	case reason != "":
 		return nil, reason, nil
 	case change.Equal(patched, object):
@@ -93,7 +94,7 @@ func (s *scope) patch(r *rule, n node, object map[string]any, t *schema.Type, se
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if patched[key] != object[key] {
-			return nil, "", &patchError{patch.path, fmt.Errorf("a patch must not change %s", key)}
+			return nil, "", &patchError{patch.Path, fmt.Errorf("a patch must not change %s", key)}
 		}
 	}
 	return patched, "", nil
@@ -180,13 +181,13 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 
 // jsonPatch checks a JSON Patch. What it will be is not known before variables in its
 // text have values.
-func (r *reader) jsonPatch(n node) {
-	if !n.given() {
+func (r *reader) jsonPatch(n policy.Node) {
+	if !n.Given() {
 		return
 	}
 	r.expressions(n)
-	if text, ok := n.value.(string); ok && !hasVariables(text) || !ok {
-		if _, err := parseJSONPatch(n.value); err != nil {
+	if text, ok := n.Value.(string); ok && !hasVariables(text) || !ok {
+		if _, err := parseJSONPatch(n.Value); err != nil {
 			r.invalid(n, "%v", err)
 		}
 	}
@@ -222,8 +223,8 @@ const maxElements = 20000
 
 // entries goes through the entries of a foreach. An entry sees what those before it
 // changed; its elements are those that its list had at its start.
-func (f *foreach) entries(s *scope, n node, depth int, label string) error {
-	for i, entry := range n.items() {
+func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) error {
+	for i, entry := range n.Items() {
 		s := s.child()
 		switch {
 		case len(f.results) == 0:
@@ -232,9 +233,9 @@ func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 		default:
 			s.setObject(f.object)
 		}
-		elements, err := s.query(entry.at("list").text())
+		elements, err := s.query(entry.At("list").Text())
 		if err != nil {
-			return &substituteError{entry.at("list").path, explain(entry.at("list").text(), err, false)}
+			return &substituteError{entry.At("list").Path, explain(entry.At("list").Text(), err, false)}
 		}
 		list, ok := elements.([]any)
 		if !ok {
@@ -245,7 +246,7 @@ func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 				continue
 			}
 			if s.steps++; s.steps > maxElements {
-				return &patchError{entry.path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
+				return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
 			}
 			element := fmt.Sprintf("%sforeach[%d] element %d", label, i, index)
 			if err := f.element(s.child(), entry, element, list[index], index, depth); err != nil {
@@ -258,14 +259,14 @@ func (f *foreach) entries(s *scope, n node, depth int, label string) error {
 
 // order says in which order the elements of an entry have their turn. A strategic
 // merge puts new items first, so it begins with the last element.
-func order(entry node, n int) []int {
+func order(entry policy.Node, n int) []int {
 	indexes := make([]int, n)
 	for i := range indexes {
 		indexes[i] = i
 	}
-	descending := entry.at("order").text() == "Descending"
-	if !entry.at("order").given() {
-		descending = entry.at("patchStrategicMerge").given()
+	descending := entry.At("order").Text() == "Descending"
+	if !entry.At("order").Given() {
+		descending = entry.At("patchStrategicMerge").Given()
 	}
 	if descending {
 		slices.Reverse(indexes)
@@ -274,7 +275,7 @@ func order(entry node, n int) []int {
 }
 
 // element carries out an entry for one element.
-func (f *foreach) element(s *scope, entry node, label string, value any, index, depth int) error {
+func (f *foreach) element(s *scope, entry policy.Node, label string, value any, index, depth int) error {
 	for name, value := range map[string]any{"element": value, "elementIndex": int64(index)} {
 		s.vars[name] = jmespath.Input(value)
 		s.vars[fmt.Sprintf("%s%d", name, depth)] = s.vars[name]
@@ -282,9 +283,9 @@ func (f *foreach) element(s *scope, entry node, label string, value any, index, 
 	for _, v := range s.values.foreach(f.rule, index) {
 		s.give(v.key, v.value)
 	}
-	s.addContext(f.rule, entry.at("context"))
+	s.addContext(f.rule, entry.At("context"))
 	f.count++
-	reason, err := s.check(f.rule, entry.at("preconditions"))
+	reason, err := s.check(f.rule, entry.At("preconditions"))
 	if err != nil {
 		return fmt.Errorf("%s: %w", label, err)
 	}
@@ -292,8 +293,8 @@ func (f *foreach) element(s *scope, entry node, label string, value any, index, 
 		f.skip(label, reason)
 		return nil
 	}
-	if entry.at("foreach").given() {
-		return f.entries(s, entry.at("foreach"), depth+1, label+", ")
+	if entry.At("foreach").Given() {
+		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
 	}
 	patched, reason, err := s.patch(f.rule, entry, f.object, f.shape, f.self)
 	if err != nil {
@@ -309,7 +310,7 @@ func (f *foreach) element(s *scope, entry node, label string, value any, index, 
 			"%s: the patches of foreach, times the size of the object, exceed %d MiB", label, limit.ForeachBytes>>20)
 	}
 	f.object = patched
-	f.results = append(f.results, result{patched, label, patchOf(entry).path})
+	f.results = append(f.results, result{patched, label, patchOf(entry).Path})
 	return nil
 }
 

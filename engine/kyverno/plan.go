@@ -14,9 +14,9 @@ import (
 
 // compile reads the match blocks of a rule that has been checked.
 func (r *rule) compile() {
-	r.match = readFilter(r.root.at("match"))
-	r.exclude = readFilter(r.root.at("exclude"))
-	r.targets = r.mutate().at("targets").items()
+	r.match = readFilter(r.root.At("match"))
+	r.exclude = readFilter(r.root.At("exclude"))
+	r.targets = r.mutate().At("targets").Items()
 }
 
 // covers reports whether the rule may be about a request.
@@ -39,7 +39,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	var plan policy.Plan
 	for _, d := range p.definitions {
 		for _, rule := range d.rules {
-			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: rule.id(), At: rule.at(rule.root.at("match").path),
+			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: rule.id(), At: rule.at(rule.root.At("match").Path),
 				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind)})
 		}
 	}
@@ -93,7 +93,7 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 		return nil // when all requests are through
 	}
 	if done {
-		return []policy.Step{r.skipped(r.root.path, "applyRules is One, and a rule before it changed the object")}
+		return []policy.Step{r.skipped(r.root.Path, "applyRules is One, and a rule before it changed the object")}
 	}
 	s, skipped := e.begin(r, object)
 	if skipped != nil {
@@ -110,7 +110,7 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	case err != nil:
 		return []policy.Step{r.failed(err)}
 	case len(results) == 0:
-		return []policy.Step{r.skipped(r.mutate().path, reason)}
+		return []policy.Step{r.skipped(r.mutate().Path, reason)}
 	}
 	var steps []policy.Step
 	for _, result := range results {
@@ -134,17 +134,17 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
-		return skip(r.root.at("match").path, reason)
+		return skip(r.root.At("match").Path, reason)
 	}
 	s := e.newScope(r, object)
-	s.addContext(r, r.root.at("context"))
-	reason, err := s.check(r, r.root.at("preconditions"))
+	s.addContext(r, r.root.At("context"))
+	reason, err := s.check(r, r.root.At("preconditions"))
 	if err != nil {
 		step := r.failed(err)
 		return nil, &step
 	}
 	if reason != "" {
-		return skip(r.root.at("preconditions").path, reason)
+		return skip(r.root.At("preconditions").Path, reason)
 	}
 	name, err := e.excepted(r, s, c)
 	if err != nil {
@@ -152,7 +152,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 		return nil, &step
 	}
 	if name != "" {
-		return skip(r.root.path, "PolicyException "+name+" excepts the object")
+		return skip(r.root.Path, "PolicyException "+name+" excepts the object")
 	}
 	return s, nil
 }
@@ -165,7 +165,7 @@ func (r *rule) skipped(path change.Path, reason string) policy.Step {
 
 // failed is the step of a rule that fails.
 func (r *rule) failed(err error) policy.Step {
-	path := r.mutate().path
+	path := r.mutate().Path
 	var substituting *substituteError
 	var patching *patchError
 	var merging *strategicmerge.Error

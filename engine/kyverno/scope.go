@@ -63,7 +63,7 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 		return nil
 	}
 	if !known {
-		e.request.Warn(source.Warningf(e.rule.at(e.rule.root.path), "namespace-assumed",
+		e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
 			"policy %s selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), name).
 			With("give the Namespace object as context"))
 	}

@@ -73,7 +73,7 @@ func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed 
 			}
 		}
 		if !found {
-			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.path, "the target "+describeTarget(n)+" is not in the input")})
+			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.Path, "the target "+describeTarget(n)+" is not in the input")})
 		}
 	}
 	return all
@@ -87,10 +87,10 @@ type targetSelector struct {
 }
 
 // describeTarget names a target as the policy does.
-func describeTarget(n node) string {
-	text := n.at("kind").text()
+func describeTarget(n policy.Node) string {
+	text := n.At("kind").Text()
 	for _, key := range []string{"namespace", "name"} {
-		if part := n.at(key).text(); part != "" {
+		if part := n.At(key).Text(); part != "" {
 			text += " " + part
 		}
 	}
@@ -98,10 +98,10 @@ func describeTarget(n node) string {
 }
 
 // selector reads a target, in which there may be variables.
-func (s *scope) selector(r *rule, n node) (targetSelector, error) {
+func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
 	texts := map[string]string{}
 	for _, key := range []string{"apiVersion", "kind", "namespace", "name", "uid"} {
-		value, err := s.substitute(n.at(key).value, r.substitution(n.at(key).path))
+		value, err := s.substitute(n.At(key).Value, r.substitution(n.At(key).Path))
 		if err != nil {
 			return targetSelector{}, err
 		}
@@ -116,7 +116,7 @@ func (s *scope) selector(r *rule, n node) (targetSelector, error) {
 		parsed := gvk.Parse(texts["apiVersion"], kind.kind)
 		t.kinds.group, t.kinds.version = parsed.Group, parsed.Version
 	}
-	labels, err := s.substitute(n.at("selector").value, r.substitution(n.at("selector").path))
+	labels, err := s.substitute(n.At("selector").Value, r.substitution(n.At("selector").Path))
 	t.labels, _ = labels.(map[string]any)
 	return t, err
 }
@@ -134,15 +134,15 @@ func (t targetSelector) selects(target *policy.Target, r *rule) bool {
 }
 
 // mutateTarget runs the patches of a rule on one target.
-func (s *scope) mutateTarget(r *rule, n node, target *policy.Target) []policy.Step {
+func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []policy.Step {
 	s.vars["target"] = jmespath.Input(target.Object)
-	s.addContext(r, n.at("context"))
-	reason, err := s.check(r, n.at("preconditions"))
+	s.addContext(r, n.At("context"))
+	reason, err := s.check(r, n.At("preconditions"))
 	if err != nil {
 		return []policy.Step{r.failed(err)}
 	}
 	if reason != "" {
-		return []policy.Step{r.skipped(n.at("preconditions").path, reason)}
+		return []policy.Step{r.skipped(n.At("preconditions").Path, reason)}
 	}
 	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
 	return r.steps(results, reason, err, fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
@@ -14,7 +15,7 @@ import (
 // namespaces. Their shape is that of the Values of Kyverno's own command.
 type values struct {
 	global     map[string]any
-	policies   []node
+	policies   []policy.Node
 	namespaces map[string]map[string]any
 }
 
@@ -39,22 +40,22 @@ func readValues(documents []*manifest.Document) (*values, []source.Diagnostic) {
 }
 
 func (v *values) read(r *reader) {
-	maps.Copy(v.global, r.root.at("globalValues").object())
-	for _, n := range r.list(r.root.at("policies")) {
+	maps.Copy(v.global, r.root.At("globalValues").Object())
+	for _, n := range r.list(r.root.At("policies")) {
 		if !r.fields(n, []string{"name", "resources", "rules"}) {
 			continue
 		}
-		for _, item := range r.list(n.at("resources")) {
+		for _, item := range r.list(n.At("resources")) {
 			r.fields(item, []string{"name", "values"})
 		}
-		for _, item := range r.list(n.at("rules")) {
+		for _, item := range r.list(n.At("rules")) {
 			r.fields(item, []string{"name", "values", "foreachValues"})
 		}
 		v.policies = append(v.policies, n)
 	}
-	for _, n := range r.list(r.root.at("namespaceSelector")) {
+	for _, n := range r.list(r.root.At("namespaceSelector")) {
 		if r.fields(n, []string{"name", "labels"}) {
-			v.namespaces[n.at("name").text()] = n.at("labels").object()
+			v.namespaces[n.At("name").Text()] = n.At("labels").Object()
 		}
 	}
 }
@@ -64,17 +65,17 @@ func (v *values) read(r *reader) {
 func (v *values) variables(r *rule, object string) []variable {
 	sets := []map[string]any{v.global}
 	for _, n := range v.policies {
-		if !r.definition.isNamed(n.at("name").text()) {
+		if !r.definition.isNamed(n.At("name").Text()) {
 			continue
 		}
-		for _, item := range n.at("resources").items() {
-			if wildcard.Match(item.at("name").text(), object) {
-				sets = append(sets, item.at("values").object())
+		for _, item := range n.At("resources").Items() {
+			if wildcard.Match(item.At("name").Text(), object) {
+				sets = append(sets, item.At("values").Object())
 			}
 		}
-		for _, item := range n.at("rules").items() {
-			if r.isNamed(item.at("name").text()) {
-				sets = append(sets, item.at("values").object())
+		for _, item := range n.At("rules").Items() {
+			if r.isNamed(item.At("name").Text()) {
+				sets = append(sets, item.At("values").Object())
 			}
 		}
 	}
@@ -106,20 +107,20 @@ func (d *definition) isNamed(name string) bool { return name == d.name || name =
 // isNamed reports whether a name is that of the rule, or of the one that it was
 // generated from.
 func (r *rule) isNamed(name string) bool {
-	return name == r.name || name == r.root.at("name").text() || autogenPrefix+name == r.name || autogenPrefix+"cronjob-"+name == r.name
+	return name == r.name || name == r.root.At("name").Text() || autogenPrefix+name == r.name || autogenPrefix+"cronjob-"+name == r.name
 }
 
 // foreach are the variables for an element of a rule's foreach.
 func (v *values) foreach(r *rule, index int) []variable {
 	var found []variable
 	for _, n := range v.policies {
-		if !r.definition.isNamed(n.at("name").text()) {
+		if !r.definition.isNamed(n.At("name").Text()) {
 			continue
 		}
-		for _, item := range n.at("rules").items() {
-			lists := item.at("foreachValues").object()
+		for _, item := range n.At("rules").Items() {
+			lists := item.At("foreachValues").Object()
 			for _, key := range slices.Sorted(maps.Keys(lists)) {
-				if list, ok := lists[key].([]any); ok && index < len(list) && r.isNamed(item.at("name").text()) {
+				if list, ok := lists[key].([]any); ok && index < len(list) && r.isNamed(item.At("name").Text()) {
 					found = append(found, variable{key, list[index]})
 				}
 			}
@@ -155,11 +156,11 @@ func readUserInfo(documents []*manifest.Document) (userInfo, []source.Diagnostic
 		r := newReader(d)
 		r.quiet = true
 		if r.fields(r.root, []string{"apiVersion", "kind", "metadata", "roles", "clusterRoles", "userInfo"}) {
-			u.roles = append(u.roles, r.strings(r.root.at("roles"))...)
-			u.clusterRoles = append(u.clusterRoles, r.strings(r.root.at("clusterRoles"))...)
-			if info := r.root.at("userInfo"); info.given() && r.fields(info, []string{"username", "uid", "groups", "extra"}) {
-				u.name, u.uid = r.string(info.at("username")), r.string(info.at("uid"))
-				u.groups = r.strings(info.at("groups"))
+			u.roles = append(u.roles, r.strings(r.root.At("roles"))...)
+			u.clusterRoles = append(u.clusterRoles, r.strings(r.root.At("clusterRoles"))...)
+			if info := r.root.At("userInfo"); info.Given() && r.fields(info, []string{"username", "uid", "groups", "extra"}) {
+				u.name, u.uid = r.string(info.At("username")), r.string(info.At("uid"))
+				u.groups = r.strings(info.At("groups"))
 			}
 		}
 		problems = append(problems, r.problems...)

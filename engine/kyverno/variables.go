@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // variablePattern finds `{{ … }}` that is not escaped, the innermost first; one level
@@ -44,7 +45,7 @@ type substitution struct {
 
 // substitution is about the value at a path of the rule.
 func (r *rule) substitution(path change.Path) substitution {
-	return substitution{root: r.root.value, path: path, base: r.root.path}
+	return substitution{root: r.root.Value, path: path, base: r.root.Path}
 }
 
 // substituteError says where a variable could not be replaced.
@@ -291,15 +292,15 @@ func member(value any, part string) (any, bool) {
 
 // expressions checks the expressions in the variables of a value. One that holds
 // others is known only when they are.
-func (r *reader) expressions(n node) {
-	switch value := n.value.(type) {
+func (r *reader) expressions(n policy.Node) {
+	switch value := n.Value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			r.expressions(node{key, n.path.Key(key)})
-			r.expressions(n.at(key))
+			r.expressions(policy.Node{Value: key, Path: n.Path.Key(key)})
+			r.expressions(n.At(key))
 		}
 	case []any:
-		for _, item := range n.items() {
+		for _, item := range n.Items() {
 			r.expressions(item)
 		}
 	case string:
@@ -319,7 +320,7 @@ func (r *reader) expressions(n node) {
 }
 
 // expression checks one expression, which stands at an offset of the string at n.
-func (r *reader) expression(n node, text string, offset int) {
+func (r *reader) expression(n policy.Node, text string, offset int) {
 	trimmed := strings.TrimLeft(text, " \t\n")
 	offset += len(text) - len(trimmed)
 	_, err := jmespath.Compile(strings.TrimSpace(trimmed))
@@ -327,8 +328,8 @@ func (r *reader) expression(n node, text string, offset int) {
 	if !errors.As(err, &syntax) {
 		return
 	}
-	at := r.document.In(n.path, min(offset+syntax.Offset, max(0, len(n.text())-1)))
-	r.advise(n.path, "expression-invalid", syntax.Error(), "")
+	at := r.document.In(n.Path, min(offset+syntax.Offset, max(0, len(n.Text())-1)))
+	r.advise(n.Path, "expression-invalid", syntax.Error(), "")
 	r.problems[len(r.problems)-1].At = at
 	r.problems[len(r.problems)-1].Excerpt = r.document.Excerpt(at)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // binding is a MutatingAdmissionPolicyBinding.
@@ -29,48 +30,48 @@ type paramRef struct {
 
 // readBinding reads a binding, in the order in which the server checks it.
 func readBinding(r *reader) *binding {
-	spec := r.root.at("spec")
-	b := &binding{name: r.name(), document: r.document, policy: spec.at("policyName").text()}
+	spec := r.root.At("spec")
+	b := &binding{name: r.name(), document: r.document, policy: spec.At("policyName").Text()}
 	if b.policy == "" {
-		r.required(spec.at("policyName"), "")
+		r.required(spec.At("policyName"), "")
 	} else {
 		for _, problem := range validation.IsDNS1123Subdomain(b.policy) {
-			r.invalid(spec.at("policyName"), "Invalid value: %q: %s", b.policy, problem)
+			r.invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
 		}
 	}
-	if ref := spec.at("paramRef"); ref.given() {
+	if ref := spec.At("paramRef"); ref.Given() {
 		b.params = r.paramRef(ref)
 	}
-	if resources := spec.at("matchResources"); resources.given() {
+	if resources := spec.At("matchResources"); resources.Given() {
 		var problems []match.FieldError
-		b.resources, problems = match.Parse(resources.value)
+		b.resources, problems = match.Parse(resources.Value)
 		r.matched(resources, problems)
 	}
 	return b
 }
 
-func (r *reader) paramRef(n node) *paramRef {
-	name, selector, action := n.at("name"), n.at("selector"), n.at("parameterNotFoundAction")
-	ref := &paramRef{name: name.text(), namespace: n.at("namespace").text()}
-	both := ref.name != "" && selector.given()
+func (r *reader) paramRef(n policy.Node) *paramRef {
+	name, selector, action := n.At("name"), n.At("selector"), n.At("parameterNotFoundAction")
+	ref := &paramRef{name: name.Text(), namespace: n.At("namespace").Text()}
+	both := ref.name != "" && selector.Given()
 	if ref.name != "" && strings.ContainsAny(ref.name, "/%") || ref.name == "." || ref.name == ".." {
 		r.invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
 	}
 	if both {
 		r.invalid(name, "Forbidden: name and selector are mutually exclusive")
 	}
-	if selector.given() {
+	if selector.Given() {
 		var problems []match.FieldError
-		ref.selector, problems = match.ParseSelector(selector.value)
+		ref.selector, problems = match.ParseSelector(selector.Value)
 		r.matched(selector, problems)
 	}
 	if both {
 		r.invalid(selector, "Forbidden: name and selector are mutually exclusive")
 	}
-	if ref.name == "" && !selector.given() {
+	if ref.name == "" && !selector.Given() {
 		r.required(n, "one of name or selector must be specified")
 	}
-	switch action.text() {
+	switch action.Text() {
 	case "Allow":
 		ref.allowNone = true
 	case "Deny":

@@ -70,21 +70,21 @@ func (d *definition) kinds(schemas *schema.Registry) []*schema.Kind {
 // expressions lists the expressions of a policy in the order in which they are
 // compiled, and where they stand.
 func (d *definition) expressions() (expressions []celenv.Expression, paths []change.Path) {
-	spec := newReader(d.document).root.at("spec")
-	add := func(n node, x celenv.Expression) {
-		if x.Text = n.text(); x.Text != "" {
-			expressions, paths = append(expressions, x), append(paths, n.path)
+	spec := newReader(d.document).root.At("spec")
+	add := func(n policy.Node, x celenv.Expression) {
+		if x.Text = n.Text(); x.Text != "" {
+			expressions, paths = append(expressions, x), append(paths, n.Path)
 		}
 	}
-	for _, item := range spec.at("matchConditions").items() {
-		add(item.at("expression"), celenv.Expression{})
+	for _, item := range spec.At("matchConditions").Items() {
+		add(item.At("expression"), celenv.Expression{})
 	}
-	for _, item := range spec.at("variables").items() {
-		add(item.at("expression"), celenv.Expression{Variable: item.at("name").text()})
+	for _, item := range spec.At("variables").Items() {
+		add(item.At("expression"), celenv.Expression{Variable: item.At("name").Text()})
 	}
-	for _, item := range spec.at("mutations").items() {
-		add(item.at("applyConfiguration").at("expression"), celenv.Expression{Patch: true, Apply: true})
-		add(item.at("jsonPatch").at("expression"), celenv.Expression{Patch: true})
+	for _, item := range spec.At("mutations").Items() {
+		add(item.At("applyConfiguration").At("expression"), celenv.Expression{Patch: true, Apply: true})
+		add(item.At("jsonPatch").At("expression"), celenv.Expression{Patch: true})
 	}
 	return expressions, paths
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -65,49 +66,49 @@ func (l *Language) checkConverted(r *reader, object map[string]any) {
 		problems = converted.problems
 	}
 	for _, problem := range problems {
-		r.noForm(r.root.at("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
+		r.noForm(r.root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
 	}
 }
 
 // noForm reports that something has no form in v1.
-func (r *reader) noForm(n node, why, advice string) {
-	r.advise(n.path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
+func (r *reader) noForm(n policy.Node, why, advice string) {
+	r.advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
 }
 
 // lost warns about a field that has no place in v1 and that is left out.
-func (r *reader) lost(n node, advice string) {
-	if !n.given() {
+func (r *reader) lost(n policy.Node, advice string) {
+	if !n.Given() {
 		return
 	}
-	d := source.Warningf(r.document.At(n.path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
-	d.Subject, d.Field = r.subject, n.path.String()
+	d := source.Warningf(r.document.At(n.Path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
+	d.Subject, d.Field = r.subject, n.Path.String()
 	r.problems = append(r.problems, d)
 }
 
 // convert makes the spec of a draft one of v1.
 func (r *reader) convert(d *definition, spec map[string]any) {
-	root := r.root.at("spec")
-	if kind := root.at("paramKind"); kind.at("version").given() {
+	root := r.root.At("spec")
+	if kind := root.At("paramKind"); kind.At("version").Given() {
 		spec["paramKind"] = map[string]any{"apiVersion": d.paramKind.APIVersion(), "kind": d.paramKind.Kind}
 	}
-	r.lost(root.at("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
+	r.lost(root.At("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
 	delete(spec, "mutationValidationPolicy")
 	spec["reinvocationPolicy"] = "Never"
 	if d.reinvocable {
 		spec["reinvocationPolicy"] = "IfNeeded"
 	}
 	mutations, _ := spec["mutations"].([]any)
-	for i, item := range root.at("mutations").items() {
+	for i, item := range root.At("mutations").Items() {
 		m, mutation := d.mutations[i], mutations[i].(map[string]any)
 		if m.once && d.reinvocable {
-			r.noForm(item.at("reinvocationPolicy"), "all mutations of a policy are reinvoked, or none", "split the policy into two")
+			r.noForm(item.At("reinvocationPolicy"), "all mutations of a policy are reinvoked, or none", "split the policy into two")
 		}
 		delete(mutation, "reinvocationPolicy")
 		if m.draft == nil {
 			continue
 		}
-		r.lost(item.at("message"), "the server words its own messages")
-		r.lost(item.at("reason"), "")
+		r.lost(item.At("message"), "the server words its own messages")
+		r.lost(item.At("reason"), "")
 		for _, name := range draftFields {
 			delete(mutation, name)
 		}
@@ -126,10 +127,10 @@ func (r *reader) converted(m mutation) string {
 		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
-		warning := source.Warningf(r.document.At(d.source.path), "policy-needs-newer",
+		warning := source.Warningf(r.document.At(d.source.Path), "policy-needs-newer",
 			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
 			With("write Object literals in their place, for instance Object.spec.containers{…}")
-		warning.Subject, warning.Field = r.subject, d.source.path.String()
+		warning.Subject, warning.Field = r.subject, d.source.Path.String()
 		r.problems = append(r.problems, warning)
 	}
 	empty := "[]"

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -56,50 +57,50 @@ const (
 
 // definition reads a policy, in the order in which the server checks it.
 func (l *Language) definition(r *reader) *definition {
-	spec := r.root.at("spec")
-	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.at("metadata").at("name").path)}
-	d.ignore = r.failurePolicy(spec.at("failurePolicy"))
-	if kind := spec.at("paramKind"); kind.given() {
+	spec := r.root.At("spec")
+	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
+	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.paramKind(kind)
 	}
-	d.constraints = r.constraints(spec.at("matchConstraints"))
-	d.scope = l.cel.Scope(spec.at("paramKind").given())
-	d.conditions = r.conditions(spec.at("matchConditions"), d.scope)
-	r.variables(spec.at("variables"), d.scope)
-	d.mutations = r.mutations(spec.at("mutations"), d.scope)
-	d.reinvocable = r.reinvocationPolicy(spec.at("reinvocationPolicy"))
+	d.constraints = r.constraints(spec.At("matchConstraints"))
+	d.scope = l.cel.Scope(spec.At("paramKind").Given())
+	d.conditions = r.conditions(spec.At("matchConditions"), d.scope)
+	r.variables(spec.At("variables"), d.scope)
+	d.mutations = r.mutations(spec.At("mutations"), d.scope)
+	d.reinvocable = r.reinvocationPolicy(spec.At("reinvocationPolicy"))
 	return d
 }
 
 // name reads metadata.name, and checks the rest of the metadata on the way.
 func (r *reader) name() string {
-	r.ownerReferences(r.root.at("metadata").at("ownerReferences"))
-	n := r.root.at("metadata").at("name")
-	if n.text() == "" {
+	r.ownerReferences(r.root.At("metadata").At("ownerReferences"))
+	n := r.root.At("metadata").At("name")
+	if n.Text() == "" {
 		r.required(n, "name or generateName is required")
 		return ""
 	}
-	for _, problem := range validation.IsDNS1123Subdomain(n.text()) {
-		r.invalid(n, "Invalid value: %q: %s", n.text(), problem)
+	for _, problem := range validation.IsDNS1123Subdomain(n.Text()) {
+		r.invalid(n, "Invalid value: %q: %s", n.Text(), problem)
 	}
-	return n.text()
+	return n.Text()
 }
 
 // ownerReferences checks what every object's metadata must have. The server's field
 // paths leave out the index.
-func (r *reader) ownerReferences(n node) {
-	for _, item := range n.items() {
+func (r *reader) ownerReferences(n policy.Node) {
+	for _, item := range n.Items() {
 		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
-			if field := item.at(name); field.text() == "" {
+			if field := item.At(name); field.Text() == "" {
 				r.invalid(field, "Invalid value: \"\": must not be empty")
-				r.problems[len(r.problems)-1].Field = n.path.Key(name).String()
+				r.problems[len(r.problems)-1].Field = n.Path.Key(name).String()
 			}
 		}
 	}
 }
 
-func (r *reader) failurePolicy(n node) (ignore bool) {
-	switch n.text() {
+func (r *reader) failurePolicy(n policy.Node) (ignore bool) {
+	switch n.Text() {
 	case "", "Fail":
 	case "Ignore":
 		return true
@@ -109,8 +110,8 @@ func (r *reader) failurePolicy(n node) (ignore bool) {
 	return false
 }
 
-func (r *reader) reinvocationPolicy(n node) (ifNeeded bool) {
-	switch n.text() {
+func (r *reader) reinvocationPolicy(n policy.Node) (ifNeeded bool) {
+	switch n.Text() {
 	case "":
 		r.required(n, "")
 	case "Never":
@@ -122,63 +123,63 @@ func (r *reader) reinvocationPolicy(n node) (ifNeeded bool) {
 	return false
 }
 
-func (r *reader) paramKind(n node) gvk.Kind {
-	version, kind := n.at("apiVersion"), n.at("kind")
-	parsed := gvk.Parse(version.text(), kind.text())
+func (r *reader) paramKind(n policy.Node) gvk.Kind {
+	version, kind := n.At("apiVersion"), n.At("kind")
+	parsed := gvk.Parse(version.Text(), kind.Text())
 	switch {
-	case version.text() == "":
+	case version.Text() == "":
 		r.required(version, "")
 	case strings.Contains(parsed.Version, "/"):
-		r.invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.text(), version.text())
+		r.invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
 	default:
 		if parsed.Group != "" {
 			r.check(version, parsed.Group, "", validation.IsDNS1123Subdomain(parsed.Group))
 		}
 		if parsed.Version == "" {
-			r.invalid(version, "Invalid value: %q: version must be specified", version.text())
+			r.invalid(version, "Invalid value: %q: version must be specified", version.Text())
 		} else {
 			r.check(version, parsed.Version, "", validation.IsDNS1035Label(parsed.Version))
 		}
 	}
-	if kind.text() == "" {
+	if kind.Text() == "" {
 		r.required(kind, "")
 	} else {
-		r.check(kind, kind.text(), "may have mixed case, but should otherwise match: ", validation.IsDNS1035Label(strings.ToLower(kind.text())))
+		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", validation.IsDNS1035Label(strings.ToLower(kind.Text())))
 	}
 	return parsed
 }
 
 // check reports the problems that a validation found with a value, as one error.
-func (r *reader) check(n node, value, prefix string, problems []string) {
+func (r *reader) check(n policy.Node, value, prefix string, problems []string) {
 	if len(problems) > 0 {
 		r.invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
 	}
 }
 
-func (r *reader) constraints(n node) *match.Resources {
-	if !n.given() {
+func (r *reader) constraints(n policy.Node) *match.Resources {
+	if !n.Given() {
 		r.required(n, "")
 		return nil
 	}
-	resources, problems := match.Parse(n.value)
+	resources, problems := match.Parse(n.Value)
 	r.matched(n, problems)
-	if rules := n.at("resourceRules"); len(rules.items()) == 0 {
+	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
 		r.required(rules, "")
 	}
 	return resources
 }
 
-func (r *reader) conditions(n node, scope *celenv.Scope) []condition {
-	items := n.items()
+func (r *reader) conditions(n policy.Node, scope *celenv.Scope) []condition {
+	items := n.Items()
 	if len(items) > maxConditions {
 		r.invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
 	}
 	seen := map[string]bool{}
 	var conditions []condition
 	for _, item := range items {
-		name, expression := item.at("name"), item.at("expression")
-		c := condition{name: name.text(), at: r.document.At(expression.path)}
-		if strings.TrimSpace(expression.text()) == "" {
+		name, expression := item.At("name"), item.At("expression")
+		c := condition{name: name.Text(), at: r.document.At(expression.Path)}
+		if strings.TrimSpace(expression.Text()) == "" {
 			r.required(expression, "")
 		} else {
 			c.program = r.expression(expression, scope.Condition)
@@ -199,19 +200,19 @@ func (r *reader) conditions(n node, scope *celenv.Scope) []condition {
 	return conditions
 }
 
-func (r *reader) variables(n node, scope *celenv.Scope) {
-	for _, item := range n.items() {
-		name, expression := item.at("name"), item.at("expression")
-		if strings.TrimSpace(name.text()) == "" {
+func (r *reader) variables(n policy.Node, scope *celenv.Scope) {
+	for _, item := range n.Items() {
+		name, expression := item.At("name"), item.At("expression")
+		if strings.TrimSpace(name.Text()) == "" {
 			r.required(name, "name is not specified")
-		} else if !isIdentifier(name.text()) {
-			r.invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.text())
+		} else if !isIdentifier(name.Text()) {
+			r.invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
 		}
-		if strings.TrimSpace(expression.text()) == "" {
+		if strings.TrimSpace(expression.Text()) == "" {
 			r.required(expression, "expression is not specified")
 			continue
 		}
-		r.compiled(expression, scope.Variable(name.text(), expression.text()))
+		r.compiled(expression, scope.Variable(name.Text(), expression.Text()))
 	}
 }
 
@@ -229,21 +230,21 @@ func isIdentifier(name string) bool {
 	return identifier.MatchString(name)
 }
 
-func (r *reader) mutations(n node, scope *celenv.Scope) []mutation {
-	if len(n.items()) == 0 {
+func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {
+	if len(n.Items()) == 0 {
 		r.required(n, "mutations must contain at least one item")
 	}
 	var mutations []mutation
-	for _, item := range n.items() {
+	for _, item := range n.Items() {
 		mutations = append(mutations, r.serverMutation(item, scope))
 	}
 	return mutations
 }
 
 // serverMutation reads a mutation in the form that servers know.
-func (r *reader) serverMutation(item node, scope *celenv.Scope) mutation {
-	patchType := item.at("patchType")
-	m := mutation{patchType: patchType.text(), at: r.document.At(item.path)}
+func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation {
+	patchType := item.At("patchType")
+	m := mutation{patchType: patchType.Text(), at: r.document.At(item.Path)}
 	switch m.patchType {
 	case "":
 		r.required(patchType, "")
@@ -259,18 +260,18 @@ func (r *reader) serverMutation(item node, scope *celenv.Scope) mutation {
 
 // mutation reads the member of a mutation that goes with its patchType; the other
 // member must not be there.
-func (r *reader) mutation(item node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
+func (r *reader) mutation(item policy.Node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
 	var program *celenv.Program
-	switch expression := item.at(member).at("expression"); {
-	case !item.at(member).given():
-		r.required(item.at(member), "must be specified when patchType is "+patchType)
-	case strings.TrimSpace(expression.text()) == "":
+	switch expression := item.At(member).At("expression"); {
+	case !item.At(member).Given():
+		r.required(item.At(member), "must be specified when patchType is "+patchType)
+	case strings.TrimSpace(expression.Text()) == "":
 		r.required(expression, "")
 	default:
 		program = r.expression(expression, compile)
 	}
-	if item.at(other).given() {
-		r.invalid(item.at(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
+	if item.At(other).Given() {
+		r.invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
 	}
 	return program
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -24,7 +25,7 @@ import (
 // draftMutation is what only mutations of drafts have.
 type draftMutation struct {
 	// source is the expression as it is written, rewritten what was compiled.
-	source    node
+	source    policy.Node
 	rewritten rewriting
 	// condition says whether the mutation applies; nil if it always does.
 	condition     *celenv.Program
@@ -74,8 +75,8 @@ func draftAdvice(path change.Path) string {
 
 // proposal names the proposal that a draft is in the form of.
 func (r *reader) proposal() string {
-	for _, item := range r.root.at("spec").at("mutations").items() {
-		if item.at("expression").given() && !item.at("patchType").given() {
+	for _, item := range r.root.At("spec").At("mutations").Items() {
+		if item.At("expression").Given() && !item.At("patchType").Given() {
 			return "KEP-3775"
 		}
 	}
@@ -84,73 +85,73 @@ func (r *reader) proposal() string {
 
 // draft reads a draft.
 func (l *Language) draft(r *reader) *definition {
-	spec := r.root.at("spec")
+	spec := r.root.At("spec")
 	r.problems = append(r.problems, source.Warningf(r.document.At(change.Keys("apiVersion")), "policy-draft",
 		"%s is in the form of %s, which no API server accepts", r.subject, r.proposal()).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
-	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.at("metadata").at("name").path)}
-	d.ignore = r.failurePolicy(spec.at("failurePolicy"))
-	if kind := spec.at("paramKind"); kind.given() {
+	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
+	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.draftParamKind(kind)
 	}
-	d.constraints = r.constraints(spec.at("matchConstraints"))
-	d.scope = l.cel.Scope(spec.at("paramKind").given())
-	d.conditions = r.conditions(spec.at("matchConditions"), d.scope)
-	r.variables(spec.at("variables"), d.scope)
-	d.reinvocable = r.draftReinvocation(spec.at("reinvocationPolicy"), false)
-	d.replay = r.validationPolicy(spec.at("mutationValidationPolicy"))
-	d.mutations = r.draftMutations(spec.at("mutations"), d)
+	d.constraints = r.constraints(spec.At("matchConstraints"))
+	d.scope = l.cel.Scope(spec.At("paramKind").Given())
+	d.conditions = r.conditions(spec.At("matchConditions"), d.scope)
+	r.variables(spec.At("variables"), d.scope)
+	d.reinvocable = r.draftReinvocation(spec.At("reinvocationPolicy"), false)
+	d.replay = r.validationPolicy(spec.At("mutationValidationPolicy"))
+	d.mutations = r.draftMutations(spec.At("mutations"), d)
 	return d
 }
 
 // draftParamKind reads a paramKind of group, version and kind.
-func (r *reader) draftParamKind(n node) gvk.Kind {
-	version := n.at("version")
-	if !version.given() || n.at("apiVersion").given() {
-		if version.given() || n.at("group").given() {
+func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
+	version := n.At("version")
+	if !version.Given() || n.At("apiVersion").Given() {
+		if version.Given() || n.At("group").Given() {
 			r.invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
 		}
 		return r.paramKind(n)
 	}
-	kind := gvk.Kind{Group: n.at("group").text(), Version: version.text(), Kind: n.at("kind").text()}
-	r.paramKind(node{path: n.path, value: map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind}})
+	kind := gvk.Kind{Group: n.At("group").Text(), Version: version.Text(), Kind: n.At("kind").Text()}
+	r.paramKind(policy.Node{Path: n.Path, Value: map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind}})
 	return kind
 }
 
 // draftReinvocation reads a reinvocationPolicy, which is inherited where it is missing.
-func (r *reader) draftReinvocation(n node, inherited bool) bool {
-	if n.text() == "" {
+func (r *reader) draftReinvocation(n policy.Node, inherited bool) bool {
+	if n.Text() == "" {
 		return inherited
 	}
 	return r.reinvocationPolicy(n)
 }
 
 // validationPolicy reads what a draft wants done if it changes its own output again.
-func (r *reader) validationPolicy(n node) string {
-	switch n.text() {
+func (r *reader) validationPolicy(n policy.Node) string {
+	switch n.Text() {
 	case "", "Fail", "Warn", "Skip":
-		return strings.ToLower(n.text())
+		return strings.ToLower(n.Text())
 	default:
 		r.unsupported(n, "Fail", "Warn", "Skip")
 		return ""
 	}
 }
 
-func (r *reader) draftMutations(n node, d *definition) []mutation {
-	if len(n.items()) == 0 {
+func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
+	if len(n.Items()) == 0 {
 		r.required(n, "mutations must contain at least one item")
 	}
 	specWide := d.reinvocable
 	var mutations []mutation
-	for _, item := range n.items() {
+	for _, item := range n.Items() {
 		var m mutation
-		if item.at("expression").given() {
+		if item.At("expression").Given() {
 			m = r.draftMutation(item, d.scope)
 		} else {
 			m = r.serverMutation(item, d.scope)
 		}
-		m.once = !r.draftReinvocation(item.at("reinvocationPolicy"), specWide)
+		m.once = !r.draftReinvocation(item.At("reinvocationPolicy"), specWide)
 		d.reinvocable = d.reinvocable || !m.once
 		mutations = append(mutations, m)
 	}
@@ -158,11 +159,11 @@ func (r *reader) draftMutations(n node, d *definition) []mutation {
 }
 
 // draftMutation reads a mutation with the expression beside its patchType.
-func (r *reader) draftMutation(item node, scope *celenv.Scope) mutation {
-	draft := &draftMutation{source: item.at("expression"), message: item.at("message").text(), reason: item.at("reason").text()}
-	m := mutation{patchType: jsonPatch, at: r.document.At(item.path), draft: draft}
+func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
+	draft := &draftMutation{source: item.At("expression"), message: item.At("message").Text(), reason: item.At("reason").Text()}
+	m := mutation{patchType: jsonPatch, at: r.document.At(item.Path), draft: draft}
 	compile := scope.DraftPatch
-	switch patchType := item.at("patchType"); patchType.text() {
+	switch patchType := item.At("patchType"); patchType.Text() {
 	case "", jsonPatch:
 	case applyConfiguration:
 		m.patchType, compile = applyConfiguration, scope.DraftObject
@@ -170,17 +171,17 @@ func (r *reader) draftMutation(item node, scope *celenv.Scope) mutation {
 		r.unsupported(patchType, applyConfiguration, jsonPatch)
 	}
 	for _, member := range []string{"applyConfiguration", "jsonPatch"} {
-		if item.at(member).given() {
-			r.invalid(item.at(member), "Invalid value: must not be specified beside expression")
+		if item.At(member).Given() {
+			r.invalid(item.At(member), "Invalid value: must not be specified beside expression")
 		}
 	}
-	if strings.TrimSpace(draft.source.text()) == "" {
+	if strings.TrimSpace(draft.source.Text()) == "" {
 		r.required(draft.source, "")
 		return m
 	}
 	draft.rewritten, m.program = r.draftExpression(draft.source, compile)
-	if condition := item.at("condition"); strings.TrimSpace(condition.text()) != "" {
-		draft.conditionText = condition.text()
+	if condition := item.At("condition"); strings.TrimSpace(condition.Text()) != "" {
+		draft.conditionText = condition.Text()
 		draft.condition = r.expression(condition, scope.Guard)
 	}
 	return m
@@ -188,8 +189,8 @@ func (r *reader) draftMutation(item node, scope *celenv.Scope) mutation {
 
 // draftExpression compiles an expression in the form of servers. The positions of
 // errors are those in the expression as it is written.
-func (r *reader) draftExpression(n node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
-	rewritten := rewrite(n.text())
+func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
+	rewritten := rewrite(n.Text())
 	program, err := compile(rewritten.text)
 	if e, ok := err.(*celenv.CompileError); ok {
 		moved := *e

@@ -50,7 +50,7 @@ func (i *invocation) draft(a *celenv.Activation, m mutation, r *policy.Request) 
 func (d *draftMutation) denial() error {
 	text := d.message
 	if text == "" {
-		text = "failed expression: " + d.source.text()
+		text = "failed expression: " + d.source.Text()
 	}
 	if d.reason != "" {
 		text += " (" + d.reason + ")"

@@ -126,7 +126,7 @@ func (l *Language) decodes(r *reader) bool {
 		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
 		return false
 	}
-	problems := l.schemas.Lookup(kind).Type().Check(r.root.value)
+	problems := l.schemas.Lookup(kind).Type().Check(r.root.Value)
 	for _, p := range problems {
 		code := "policy-invalid"
 		if strings.HasPrefix(p.Text, "unknown field ") {

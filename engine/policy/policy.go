@@ -4,7 +4,8 @@
 // object. Languages compute values only: the engine alone compares, attributes and
 // edits.
 //
-// The files in order: policy.go (the contract), request.go (what policies see).
+// The files in order: policy.go (the contract), request.go (what policies see), node.go
+// (what their documents hold).
 package policy
 
 import (
