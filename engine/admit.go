@@ -40,6 +40,7 @@ func (r *run) admit(t *target) {
 	}
 	r.settle(t)
 	r.replay(t)
+	r.replayAll(t)
 	if r.checking {
 		r.checkFights(t)
 		r.checkOrders(t, pass.planned)

@@ -82,17 +82,53 @@ func (r *run) replayTrees(t *target) {
 	if r.settings.NonIdempotent == "skip" || len(t.Tree) == 0 {
 		return
 	}
-	object, repeats := t.raw, []repeat(nil)
-	for step := range r.trees.Steps(r.ctx, t.raw) {
+	object, repeats := r.repeatTrees(t.raw)
+	r.repeated(t, repeats, change.Diff(t.raw, object, nil))
+}
+
+// replayAll runs the mutation trees on what the policies have made of the manifest, and
+// the policies on that, as the next run will.
+func (r *run) replayAll(t *target) {
+	if r.settings.NonIdempotent == "skip" || r.trees == nil {
+		return
+	}
+	object, repeats := r.repeatTrees(t.edited)
+	left := change.Diff(t.edited, object, nil)
+	if len(left) == 0 {
+		return
+	}
+	view, err := r.view(t.place, object)
+	if err != nil {
+		r.notIdempotent(t, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would make an object of its own output that is not valid: %v", repeats[0].id, err)}, "")
+		return
+	}
+	if !change.Equal(view, t.After) { // else policies will not see the difference
+		again := &admitting{run: r, target: t, request: r.requestFor(t, view), replaying: true}
+		if again.both() {
+			left = change.Diff(t.After, again.request.Object, t.kind.Type())
+		}
+	}
+	r.repeated(t, repeats, left)
+}
+
+// repeatTrees runs the mutation trees on an object that they have been applied to before,
+// and says what each would do to it again.
+func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats []repeat) {
+	after = object
+	for step := range r.trees.Steps(r.ctx, object) {
 		if step.Object == nil {
 			continue
 		}
-		for _, written := range change.Diff(object, step.Object, nil) {
+		for _, written := range change.Diff(after, step.Object, nil) {
 			repeats = append(repeats, repeat{id: step.ID, at: step.At, path: written.Path})
 		}
-		object = step.Object
+		after = step.Object
 	}
-	left := change.Diff(t.raw, object, nil)
+	return after, repeats
+}
+
+// repeated reports the first tree whose repeated change makes a difference in the end.
+func (r *run) repeated(t *target, repeats []repeat, left []change.Change) {
 	for _, repeat := range repeats {
 		if isAmong(left, repeat.path) {
 			d := repeat.diagnostic()

@@ -345,7 +345,7 @@ func fuzzed(document, op, path, from, value string) (map[string]any, Operation, 
 	if o.Value = fuzzedValue(value); isUnfit(object) || isUnfit(o.Value) {
 		return nil, o, false
 	}
-	return object, o, ok && utf8.ValidString(document+op+path+from+value)
+	return object, o, ok && utf8.ValidString(strings.Join([]string{document, op, path, from, value}, " "))
 }
 
 func fuzzedValue(text string) any {
