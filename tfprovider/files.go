@@ -50,6 +50,10 @@ func unreadable(p pattern, err error) message {
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
 		detail += "\n\nrelative paths are relative to the root module; in a module write \"${path.module}/" + filepath.ToSlash(name) + "\""
 	}
+	var exceeded *limit.Error
+	if errors.As(err, &exceeded) {
+		return errorf(p.at, exceeded.Code, "%s\n\n%s", detail, exceeded.Advice)
+	}
 	return errorf(p.at, "path-unreadable", "%s", detail)
 }
 

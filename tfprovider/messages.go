@@ -35,6 +35,7 @@ var titles = map[string]string{
 	"empty-stream":           "No Manifests",
 	"internal":               "Internal Error",
 	"interrupted":            "Interrupted",
+	"limit-input-size":       "Input Too Large",
 	"manifest-defined-twice": "Duplicate Manifest",
 	"no-policies":            "No Policies",
 	"not-idempotent":         "Policies Not Idempotent",
