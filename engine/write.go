@@ -38,6 +38,9 @@ func (t *target) lose(before, after map[string]any) {
 	if err := change.Apply(rest, lost); err != nil {
 		return // what else changed moved what is lost: pinning will see to it
 	}
+	for _, l := range lost {
+		lost = append(lost, t.dropEmptied(rest, l.Path)...)
+	}
 	t.edited = admission.Unview(t.kind, t.edited, before, rest)
 	for i, c := range t.Changes {
 		for _, l := range lost {
@@ -46,6 +49,24 @@ func (t *target) lose(before, after map[string]any) {
 			}
 		}
 	}
+}
+
+// dropEmptied takes the maps out of an object that are empty since what was at a path is
+// lost, and that the manifest did not have.
+func (t *target) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
+	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
+		value, _ := path.Get(object)
+		inside, isMap := value.(map[string]any)
+		if _, had := path.Get(t.raw); had || !isMap || len(inside) > 0 || path[len(path)-1].IsIndex() {
+			break
+		}
+		c := change.Change{Op: change.Remove, Path: path, Old: value}
+		if change.Apply(object, []change.Change{c}) != nil {
+			break
+		}
+		dropped = append(dropped, c)
+	}
+	return dropped
 }
 
 // settle closes the loop: the view of the edited manifest must be the mutated view.
