@@ -40,9 +40,6 @@ func TestExplainFolds(t *testing.T) {
 		}
 		changed := 0
 		for _, manifests := range directories {
-			if filepath.Base(filepath.Dir(manifests)) == "13-request" {
-				continue // a policy writes the keys of a map in the order it is told them
-			}
 			changed += foldCase(t, manifests, c.flags)
 		}
 		t.Logf("%s: %d manifests change", c.pattern, changed)

@@ -26,7 +26,6 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/stdlib"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -223,7 +222,10 @@ func (e *Env) buildFull() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Extend(cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}))
+	return env.Extend(
+		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
+		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
+	)
 }
 
 // planner plans expressions that call CEL's own functions only, without the libraries.
@@ -244,7 +246,7 @@ func (e *Env) buildPlanner() (*planner, error) {
 		p.functions[f.Name()] = all[f.Name()]
 	}
 	p.Env, err = cel.NewCustomEnv(
-		cel.CustomTypeAdapter(struct{ types.Adapter }{env.CELTypeAdapter()}), // not to be copied
+		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
 		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
 	)
 	return p, err

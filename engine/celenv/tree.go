@@ -29,6 +29,7 @@ func (e *Env) buildTree() (*cel.Env, error) {
 		return nil, err
 	}
 	return shared.Extend(
+		cel.CustomTypeAdapter(ordered{shared.CELTypeAdapter()}),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("bindings", cel.DynType),
 		cel.Function("resolve", cel.MemberOverload("bindings_resolve_string", []*cel.Type{cel.DynType, cel.StringType}, cel.DynType,
@@ -98,7 +99,7 @@ func (b *bindingValue) Get(name ref.Val) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return types.DefaultTypeAdapter.NativeToValue(value)
+	return ordered{types.DefaultTypeAdapter}.NativeToValue(value)
 }
 
 // Equal implements ref.Val.
