@@ -291,5 +291,17 @@ func (d *Document) readsAs(splices []splice, object map[string]any) bool {
 	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || refuses(scan.problems) {
 		return false
 	}
-	return d.isAt(&tape{text: text, nodes: scan.nodes}, root, object)
+	return d.isAt(&tape{text: text, nodes: scan.nodes}, root, object) && d.readsAsJSON(text, object)
+}
+
+// readsAsJSON reports whether a text reads as object should it have become JSON by an
+// edit: 0.0 is another number there than in YAML.
+func (d *Document) readsAsJSON(text string, object map[string]any) bool {
+	n := &d.unit.tape.nodes[d.root]
+	if n.marks&fromJSON != 0 || !n.kind.isFlow() || !slices.Contains(d.unit.roots, d.root) {
+		return true
+	}
+	scan := scanner{text: text}
+	root, _, ok := scan.json(firstToken(text, 0, len(text)), len(text), true)
+	return !ok || d.isAt(&tape{text: text, nodes: scan.nodes}, root, object)
 }

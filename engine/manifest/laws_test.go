@@ -383,3 +383,16 @@ func (c *cook) change(value any, depth int) any {
 	}
 	return c.ingredient()
 }
+
+// TestBecomesJSON edits text that is JSON afterwards, where 0.0 is no integer any more.
+func TestBecomesJSON(t *testing.T) {
+	s, _ := Read("in.yaml", []byte(`{"a":[00,0.0]}`))
+	want := map[string]any{"a": []any{nil, int64(0)}}
+	if err := s.Documents()[0].Set(want, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := Read("in.yaml", s.Bytes())
+	if got := again.Documents()[0].Object(); !change.Equal(got, want) {
+		t.Errorf("%s reads as %#v", s.Bytes(), got)
+	}
+}

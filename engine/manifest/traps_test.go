@@ -101,6 +101,7 @@ var traps = []struct{ name, text string }{
 	{"delete character", "a: x\x7fy\nb: 1\n"},
 	{"delete character in JSON", "{\"a\": \"x\x7fy\"}"},
 	{"JSON escapes that YAML lacks", "{\"a\": \"\\/\\ud83d\\ude00\\ud83d\"}"},
+	{"JSON but for a number", "{\"a\": [00, 0.0]}"},
 	{"numbers in JSON", "{\"a\": [1.0, 1e3, -0, 10000000000000000000, 0.10]}"},
 	{"numbers in JSON behind ---", "---\n{\"a\": [1.0, 1e3, -0, 10000000000000000000, 0.10]}"},
 	{"number that JSON cannot hold", "{\"a\": 1e400}"},
