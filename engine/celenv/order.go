@@ -13,7 +13,8 @@ import (
 
 // ordered is an adapter whose maps are gone through in the order of their keys. Those of
 // cel-go, and so of an API server, have Go's random order: a policy that writes down the
-// keys of a map would give another result every time.
+// keys of a map would give another result every time. Maps that transformMap makes do not
+// come through an adapter, and stay in that order.
 type ordered struct{ types.Adapter }
 
 // NativeToValue implements types.Adapter.
