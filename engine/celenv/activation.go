@@ -3,7 +3,6 @@ package celenv
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/google/cel-go/cel"
@@ -42,6 +41,9 @@ type Input struct {
 	// expression first reads it.
 	Request    func() map[string]any
 	Authorizer Authorizer
+	// World and Exceptions are for the expressions of Kyverno's policies.
+	World      World
+	Exceptions Exceptions
 }
 
 // Program is a compiled expression. It is safe for concurrent use.
@@ -58,6 +60,7 @@ type Program struct {
 type Activation struct {
 	ctx       context.Context
 	input     Input
+	host      *host
 	request   map[string]any // nil until it is read
 	variables ref.Val
 	// spent is the cost of the variables evaluated since it was last charged.
@@ -75,9 +78,9 @@ type Activation struct {
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, nested: s.env.minor >= 37, sizes: sizes{known: map[any]int{}}}
+	a := &Activation{ctx: ctx, input: input, host: &s.env.host, nested: s.env.host.minor >= 37, sizes: sizes{known: map[any]int{}}}
 	a.variables = &variableMap{
-		opaque: opaque{variablesType}, activation: a, variables: s.variables,
+		opaque: opaque{s.env.host.variable}, activation: a, variables: s.variables,
 	}
 	return a
 }
@@ -106,6 +109,13 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 		return library.NewResourceAuthorizerVal(anyone, (*answering)(a), (*requested)(a)), true
 	case sizesName:
 		return &a.sizes, true
+	case worldName:
+		return a.input.World, true
+	case "exceptions":
+		return a.input.Exceptions.value(), true
+	}
+	if t, ok := contextTypes[name]; ok {
+		return contextValue{opaque{t}, a.input.World}, true
 	}
 	return nil, false
 }
@@ -127,7 +137,7 @@ func nullable(object map[string]any) any {
 	return object
 }
 
-// Bool evaluates a condition. What it costs is taken from budget; an error that is
+// Bool evaluates a condition. What it costs is taken from budget, nil for none; an error that is
 // ErrBudget ends the evaluation of all conditions.
 func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	value, err := a.eval(p, budget)
@@ -147,7 +157,7 @@ func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
 		err = a.refusal
 	}
 	if err != nil {
-		return nil, fmt.Errorf("expression '%s' resulted in error: %w", p.expression, err)
+		return nil, a.host.words.evaluation(p.expression, err)
 	}
 	return value, nil
 }
@@ -166,10 +176,13 @@ func (a *Activation) Evaluated() int { return a.evaluated }
 func (a *Activation) ReadNamespace() bool { return a.readNamespace }
 
 // charge takes the cost of an expression and of the variables that it made evaluate
-// from the budget.
+// from the budget; nil is one without end.
 func (a *Activation) charge(details *cel.EvalDetails, budget *int64) error {
 	cost := a.spent + actualCost(details)
 	a.spent = 0
+	if budget == nil {
+		return nil
+	}
 	if cost > *budget {
 		*budget = 0
 		return ErrBudget
@@ -225,14 +238,14 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 	if v.err != nil {
 		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
 	}
-	if m.activation.spent > MutationBudget {
+	if limit := m.activation.host.budget; limit > 0 && m.activation.spent > limit {
 		return types.WrapErr(ErrBudget) // which charge will say
 	}
 	m.activation.evaluated++
 	value, details, err := m.activation.run(v.program)
 	m.activation.spent += actualCost(details)
 	if err != nil {
-		return types.WrapErr(fmt.Errorf("composited variable %q fails to evaluate: %w", v.name, err))
+		return types.WrapErr(m.activation.host.words.variable(v.name, err))
 	}
 	return m.activation.sizes.keep(value)
 }

@@ -49,7 +49,7 @@ const (
 // compile at all are left out.
 func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
 	t := &typed{
-		provider: &provider{variables: map[string]*types.Type{}, patches: true},
+		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
 		root:     kind.Type(), names: map[*schema.Type]string{}, types: map[string]*schema.Type{},
 	}
 	env, err := e.typedEnv(t, hasParams)
@@ -88,7 +88,7 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 	}
 	t.Provider = libraries.CELTypeProvider()
 	object := t.celType(t.root)
-	options := append(variablesOf(object), cel.CustomTypeProvider(t), cel.Variable("variables", variablesType))
+	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable))
 	if hasParams {
 		options = append(options, cel.Variable("params", cel.DynType))
 	}
@@ -234,7 +234,7 @@ func place(text string, checked *cel.Ast, e ast.Expr) int {
 func (s *Scope) Absences(expressions []Expression) []Absence {
 	var absences []Absence
 	for i, x := range expressions {
-		d := dialect{params: s.hasParams, variables: true, patches: x.Patch}
+		d := s.env.host.dialect(dialect{params: s.hasParams, variables: true, patches: x.Patch})
 		compiler, err := s.env.borrow(d)
 		if err != nil {
 			continue

@@ -127,8 +127,7 @@ type DraftResult struct {
 // Draft evaluates a mutation of a draft. No server has ever run one, so the faults of
 // servers before 1.37 with literals within literals are left out.
 func (a *Activation) Draft(p *Program) (DraftResult, error) {
-	budget := MutationBudget
-	value, err := a.eval(p, &budget)
+	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
 		return DraftResult{}, err
 	}

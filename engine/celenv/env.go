@@ -1,19 +1,24 @@
 // Package celenv is the CEL environment of the admission policies of one
 // Kubernetes version: the language options, function libraries, declared variables
 // and cost limits that k8s.io/apiserver v0.36.3 gives to expressions, and values for
-// the types that only these expressions know, Object and JSONPatch. It is the only
-// importer of cel-go and of the API server's CEL libraries.
+// the types that only these expressions know, Object and JSONPatch; and that of the
+// CEL policies of Kyverno. It is the only importer of cel-go and of the API server's CEL
+// libraries.
 //
-// The environment of every version is one table (env.go). An Env is made once per
+// The environment of every version is one table (env.go), and what hosts differ in
+// another (host.go). An Env is made once per
 // version and shared; a Scope is what the expressions of one policy share, its
 // variables; a Program is a compiled expression; an Activation gives it values.
 // Expressions are checked in the API server's words, and results are plain Go
 // values: map[string]any, []any, string, int64, float64, bool, nil.
 //
-// The files in order: env.go, types.go (declared types), scope.go (compilation),
+// The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
 // activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
 // bound), authorizer.go, object.go and
-// patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts).
+// patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts);
+// kyverno.go (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go
+// and kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
+// kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
 package celenv
 
 import (
@@ -94,7 +99,7 @@ var libraries = []struct {
 // Env is the CEL environment of one Kubernetes version. It is safe for concurrent
 // use.
 type Env struct {
-	minor int
+	host host
 	// functions is what the others have in common. base is the environment of variables
 	// and matchConditions, patch that of mutations; what a policy declares comes on top
 	// of them. tree is the environment of mutation trees.
@@ -111,7 +116,11 @@ type Env struct {
 // policies in: a server accepts only what the version before it understood as well,
 // so that it can be rolled back. Nothing is built before the first expression.
 func New(minor int) *Env {
-	e := &Env{minor: minor, idle: map[dialect][]*compiler{}}
+	return newEnv(kubernetes(minor))
+}
+
+func newEnv(h host) *Env {
+	e := &Env{host: h, idle: map[dialect][]*compiler{}}
 	e.functions = sync.OnceValues(e.buildFunctions)
 	e.base = sync.OnceValues(e.buildBase)
 	e.patch = sync.OnceValues(e.buildPatch)
@@ -121,16 +130,16 @@ func New(minor int) *Env {
 	return e
 }
 
-// buildFunctions makes the environment with the libraries of the version.
+// buildFunctions makes the environment with the libraries of the version and the host.
 func (e *Env) buildFunctions() (*cel.Env, error) {
-	compatible := e.minor - 1
+	compatible := e.host.minor - 1
 	var options []cel.EnvOption
 	for _, l := range libraries {
 		if l.since <= compatible && (l.until == 0 || compatible < l.until) {
 			options = append(options, l.options()...)
 		}
 	}
-	return cel.NewEnv(options...)
+	return cel.NewEnv(append(options, e.host.libraries()...)...)
 }
 
 // buildBase makes the environment of variables and matchConditions.
@@ -139,11 +148,10 @@ func (e *Env) buildBase() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Extend(variablesOf(cel.DynType)...)
+	return env.Extend(e.host.variables(cel.DynType)...)
 }
 
-// variablesOf declares the variables of all expressions; object is the type of the
-// objects of the request.
+// variablesOf declares the variables of all expressions of Kubernetes.
 func variablesOf(object *cel.Type) []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Variable("object", object),
@@ -203,13 +211,13 @@ func (e *Env) newCompiler(d dialect) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{provider: &provider{Provider: env.CELTypeProvider(), patches: d.patches}}
+	c := &compiler{provider: e.newProvider(env, d.patches)}
 	options := []cel.EnvOption{cel.CustomTypeProvider(c.provider)}
 	if d.params {
 		options = append(options, cel.Variable("params", cel.DynType))
 	}
 	if d.variables {
-		options = append(options, cel.Variable("variables", variablesType))
+		options = append(options, cel.Variable("variables", e.host.variable))
 	}
 	c.Env, err = env.Extend(options...)
 	return c, err
@@ -224,7 +232,7 @@ func (e *Env) buildFull() (*cel.Env, error) {
 	}
 	return env.Extend(
 		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
-		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
+		cel.CustomTypeProvider(e.newProvider(env, true)),
 	)
 }
 
@@ -247,7 +255,7 @@ func (e *Env) buildPlanner() (*planner, error) {
 	}
 	p.Env, err = cel.NewCustomEnv(
 		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
-		cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider(), patches: true}),
+		cel.CustomTypeProvider(e.newProvider(env, true)),
 	)
 	return p, err
 }
@@ -268,7 +276,7 @@ func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			return full.Program(checked, programOptions...)
+			return full.Program(checked, e.programOptions()...)
 		}
 		called = append(called, f)
 	}
@@ -276,7 +284,7 @@ func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Program(checked, programOptions...)
+	return env.Program(checked, e.programOptions()...)
 }
 
 // calls returns the names of the functions that an expression calls.
@@ -299,6 +307,11 @@ var programOptions = []cel.ProgramOption{
 	cel.CostTracking(&library.CostEstimator{}),
 	cel.InterruptCheckFrequency(celconfig.CheckFrequency),
 	cel.CustomDecorator(sized),
+}
+
+// programOptions are those of all programs of the host.
+func (e *Env) programOptions() []cel.ProgramOption {
+	return append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
 }
 
 // internalError is a fault of this package that no expression should be able to

@@ -182,8 +182,7 @@ func typeNameErrors(value ref.Val, path string) []error {
 // that no object can have (null, uint, timestamps, literals within literals before
 // 1.37) are left as Go values that package schema refuses in the API server's words.
 func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
-	budget := MutationBudget
-	value, err := a.eval(p, &budget)
+	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
 		return nil, err
 	}

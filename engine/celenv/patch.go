@@ -84,8 +84,7 @@ func (p *patchValue) Value() any { return p }
 
 // JSONPatch evaluates a mutation that is a list of JSONPatch literals.
 func (a *Activation) JSONPatch(p *Program) ([]jsonpatch.Operation, error) {
-	budget := MutationBudget
-	value, err := a.eval(p, &budget)
+	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 			return operation, fmt.Errorf("type mismatch: %w", err)
 		}
 	} else if !a.nested && holdsObject(p.value) {
-		return operation, fmt.Errorf("the value of JSONPatch %q is a list or map that contains an Object literal: kube-apiserver crashes on it before 1.37; write one operation for each item, or maps in place of Object", p.path)
+		return operation, fmt.Errorf("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
 	}
 	native, err := p.value.ConvertToNative(nativeJSON)
 	if err != nil {

@@ -1,7 +1,6 @@
 package celenv
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -52,7 +51,7 @@ func (s *Scope) Variable(name, expression string) error {
 	v := variable{name: name, program: program, err: err}
 	s.types[name] = types.DynType
 	if err == nil {
-		s.types[name] = variableType(program.output)
+		s.types[name] = s.env.host.variableType(program.output)
 	}
 	for i := range s.variables {
 		if s.variables[i].name == name { // the last of a name wins, as on the server
@@ -93,6 +92,7 @@ func errorOf(err *CompileError) error {
 
 func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Program, *CompileError) {
 	d.params = s.hasParams
+	d = s.env.host.dialect(d)
 	compiler, err := s.env.borrow(d)
 	if err != nil {
 		return nil, internalError(err)
@@ -104,7 +104,7 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	checked, issues := compiler.Compile(trimmed)
 	s.env.giveBack(d, compiler)
 	if issues != nil && issues.Err() != nil {
-		compileError := &CompileError{Text: "compilation failed: " + issues.String()}
+		compileError := &CompileError{Text: s.env.host.words.compilation(issues.String())}
 		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
 			location := errs[0].Location
 			compileError.Offset = offset(trimmed, location.Line(), location.Column()) + strings.Index(expression, trimmed)
@@ -112,7 +112,7 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		return nil, compileError
 	}
 	if want != nil && !checked.OutputType().IsExactType(want) {
-		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to %v but got %v", want, checked.OutputType())}
+		return nil, &CompileError{Text: s.env.host.words.mismatch(want, checked.OutputType())}
 	}
 	program, err := s.env.program(checked)
 	if err != nil {

@@ -88,10 +88,18 @@ var structs = map[string]map[string]*types.Type{
 // provider resolves the declared types.
 type provider struct {
 	types.Provider
+	// declared are the types that the host declares; scope is the name of the type of the
+	// variable variables.
+	declared map[string]map[string]*types.Type
+	scope    string
 	// variables are the types of the variables declared so far.
 	variables map[string]*types.Type
 	// patches says that Object and JSONPatch are known.
 	patches bool
+}
+
+func (e *Env) newProvider(env *cel.Env, patches bool) *provider {
+	return &provider{Provider: env.CELTypeProvider(), declared: e.host.types, scope: e.host.variable.TypeName(), patches: patches}
 }
 
 // isObject reports whether name is Object or the type of a field below it. Every
@@ -104,7 +112,7 @@ func (p *provider) knows(name string) bool {
 	if name == "JSONPatch" || isObject(name) {
 		return p.patches
 	}
-	return name == "kubernetes.variables" || structs[name] != nil
+	return name == p.scope || p.declared[name] != nil
 }
 
 // FindStructType implements types.Provider.
@@ -130,15 +138,15 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 		return p.Provider.FindStructFieldType(name, field)
 	case isObject(name):
 		return objectField(field), true
-	case name == "kubernetes.variables":
+	case name == p.scope:
 		t, ok := p.variables[field]
 		return &types.FieldType{Type: t}, ok
 	case name == "JSONPatch":
 		// The API server declares every field and leaves the unknown ones without
 		// a type, which shows in its messages.
-		return &types.FieldType{Type: structs[name][field]}, true
+		return &types.FieldType{Type: p.declared[name][field]}, true
 	default:
-		t, ok := structs[name][field]
+		t, ok := p.declared[name][field]
 		return &types.FieldType{Type: t}, ok
 	}
 }
@@ -171,11 +179,20 @@ func (p *provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
 		return newObjectValue(name, fields)
 	case name == "JSONPatch":
 		return newPatchValue(fields)
+	case p.declared[name] != nil && kyvernoRecords[name] != nil:
+		return newRecord(name, fields)
 	}
 	return p.Provider.NewValue(name, fields)
 }
 
-// variableType is the type that expressions see for a variable of type t:
+func (h *host) variableType(t *cel.Type) *types.Type {
+	if h.keepTypes {
+		return t
+	}
+	return variableType(t)
+}
+
+// variableType is the type that expressions of Kubernetes see for a variable of type t:
 // scalars, lists and maps keep theirs, everything else is dynamic.
 func variableType(t *cel.Type) *types.Type {
 	switch t {
