@@ -22,6 +22,8 @@ type definition struct {
 	// ignore says that errors must not deny requests; one, that the first rule that
 	// changes an object is the last.
 	ignore, one bool
+	// off says that the policy is not run at admission, and so has no rules.
+	off bool
 }
 
 // key tells policies apart: "namespace/name" or "name".
@@ -62,13 +64,10 @@ func (r *reader) definition(namespace string) *definition {
 	if !r.fields(spec, specFields) {
 		return d
 	}
-	d.ignore = spec.At("failurePolicy").Text() == "Ignore"
+	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
 	d.one = spec.At("applyRules").Text() == "One"
-	r.choice(spec.At("failurePolicy"), "Ignore", "Fail")
 	r.choice(spec.At("applyRules"), "All", "One")
-	if conditions := spec.At("webhookConfiguration", "matchConditions"); len(conditions.Items()) > 0 {
-		r.advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
-	}
+	d.off = r.isFalse(spec.At("admission"))
 	written := r.rules(spec.At("rules"), d)
 	for _, w := range written {
 		r.rule(w)
@@ -78,12 +77,43 @@ func (r *reader) definition(namespace string) *definition {
 	}
 	if len(written) == 0 {
 		r.note(spec.At("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing")
+	} else if d.off {
+		r.note(spec.At("admission"), source.Warning, "policy-not-mutating", "the policy is not run at admission, so it changes nothing; Kyverno 1.19.0 refuses mutate rules in such a policy")
+		return d
 	}
 	d.rules = autogen(d, spec, written)
 	for _, compiled := range d.rules {
 		compiled.compile()
 	}
 	return d
+}
+
+// failurePolicy finds the failure policy: that of the webhook's configuration wins over
+// the older field.
+func (r *reader) failurePolicy(spec policy.Node) policy.Node {
+	found := spec.At("failurePolicy")
+	r.choice(found, "Ignore", "Fail")
+	webhook := spec.At("webhookConfiguration")
+	if !webhook.Given() || !r.fields(webhook, webhookFields) {
+		return found
+	}
+	if conditions := webhook.At("matchConditions"); len(conditions.Items()) > 0 {
+		r.advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
+	}
+	if own := webhook.At("failurePolicy"); own.Given() {
+		r.choice(own, "Ignore", "Fail")
+		found = own
+	}
+	return found
+}
+
+// isFalse reads a boolean that is true if it is not given.
+func (r *reader) isFalse(n policy.Node) bool {
+	value, ok := n.Value.(bool)
+	if n.Given() && !ok {
+		r.invalid(n, "expected true or false")
+	}
+	return ok && !value
 }
 
 // rules reads the rules that mutate, and lists the others.

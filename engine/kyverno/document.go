@@ -59,7 +59,8 @@ var (
 		"admission", "background", "schemaValidation", "webhookTimeoutSeconds", "mutateExistingOnPolicyUpdate",
 		"generateExistingOnPolicyUpdate", "generateExisting", "useServerSideApply", "webhookConfiguration",
 	}
-	ruleFields = []string{
+	webhookFields = []string{"failurePolicy", "timeoutSeconds", "matchConditions"}
+	ruleFields    = []string{
 		"name", "context", "match", "exclude", "imageExtractors", "preconditions", "celPreconditions", "mutate", "validate",
 		"generate", "verifyImages", "skipBackgroundRequests", "reportProperties",
 	}

@@ -38,6 +38,9 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	}
 	var plan policy.Plan
 	for _, d := range p.definitions {
+		if d.off {
+			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)
+		}
 		for _, rule := range d.rules {
 			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: rule.id(), At: rule.at(rule.root.At("match").Path),
 				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind)})
@@ -71,6 +74,9 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 		e := w.evaluate(r)
 		object := r.Object
 		for _, d := range w.definitions {
+			if d.off && !yield(d.notAdmitted()) {
+				return
+			}
 			applied := false
 			e.original = object
 			for _, rule := range d.rules {
@@ -85,6 +91,12 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 			}
 		}
 	}
+}
+
+// notAdmitted is the step of a policy that is not run at admission.
+func (d *definition) notAdmitted() policy.Step {
+	id, at := policy.ID{Policy: d.key()}, d.document.At(change.Keys("spec", "admission"))
+	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
 }
 
 // run runs one rule on the object of the request.

@@ -181,7 +181,7 @@ var policies = []Entry{
 		Cause:  "The functionConfig is a policy, and there is no binding of it, so it is applied to all resources that it matches.",
 		Advice: "Nothing need be done; a cluster needs a binding."},
 	{Code: "policy-not-mutating", Severities: warnings, Title: "The policy does not mutate",
-		Cause:  "The policy only validates, generates or verifies, so it changes no manifest and is ignored.",
+		Cause:  "The policy only validates, generates or verifies, or is not run at admission, so it changes no manifest and is ignored.",
 		Advice: "Leave it out, if the warning is in the way."},
 	{Code: "rule-not-mutating", Severities: infos, Title: "The rule does not mutate",
 		Cause:  "A rule of a Kyverno policy validates, generates or verifies, so it is left alone.",
