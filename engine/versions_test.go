@@ -408,3 +408,20 @@ func TestLiteralsWithinLiterals(t *testing.T) {
 		})
 	}
 }
+
+// TestCrash has patches on which every API server crashes.
+func TestCrash(t *testing.T) {
+	for name, expression := range map[string]string{
+		"add below a null":     `[JSONPatch{op: "add", path: "/data", value: null}, JSONPatch{op: "add", path: "/data/x", value: "y"}]`,
+		"replace below a null": `[JSONPatch{op: "replace", path: "/data", value: null}, JSONPatch{op: "replace", path: "/data/x", value: "y"}]`,
+		"move below a null":    `[JSONPatch{op: "add", path: "/data", value: null}, JSONPatch{op: "move", from: "/metadata/labels", path: "/data/x"}]`,
+	} {
+		for _, minor := range minors() {
+			v := versioned{minor: minor, resource: "configmaps", patchType: "JSONPatch", expression: expression}
+			_, err := v.run(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {a: b}}, data: {a: b}}")
+			if want := "writes below a null that an operation before it wrote: kube-apiserver crashes on it"; !strings.Contains(err, want) {
+				t.Errorf("%s, 1.%d: got %q, want %q", name, minor, err, want)
+			}
+		}
+	}
+}

@@ -119,7 +119,7 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 			return operation, fmt.Errorf("type mismatch: %w", err)
 		}
 	} else if !a.nested && holdsObject(p.value) {
-		return operation, fmt.Errorf("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
+		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
 	}
 	native, err := p.value.ConvertToNative(nativeJSON)
 	if err != nil {

@@ -3,8 +3,8 @@ package jsonpatch
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
 // APIServer is the dialect of MutatingAdmissionPolicy: that of
@@ -14,187 +14,224 @@ import (
 //   - replace of a missing key adds it
 //   - copy from a missing key writes null, as does add without a value
 //   - a test of a missing key passes only without a value; a test for null finds
-//     empty maps and lists, but no null
+//     empty maps and lists, and nulls that the patch wrote, but none of the object's
 //   - a negative index counts from the end of a list
 //   - a pointer need not start with a slash: what stands before the first is ignored
 //   - the empty pointer is known to replace and test only
 //
-// Where that library crashes (a root replaced without a value, a test of a list that
-// holds null) there is an error or what JSON Patch asks for.
-var APIServer = Dialect{odd: oddV4, copied: serverCopied}
+// Where that library crashes (a root replaced without a value, something written below a
+// null that the patch wrote, a test of a list that holds null) there is an error or what
+// JSON Patch asks for.
+var APIServer = Dialect{apply: applyV4}
 
-// Texts of v4.13 that v5 lacks or words otherwise, by operation where they differ.
+// The texts of v4.13, by operation where they differ. v5 has most of them, too.
 const (
-	v4NoDestination = "%s operation does not apply: doc is missing destination path: %s: missing value"
-	v4NoFrom        = "%s operation failed to decode from: operation, missing from field: missing value"
-	v4NoKey         = "error in %s for path: '%s': Unable to remove nonexistent key: %s: missing value"
-	v4CopyFailed    = "error while adding value during copy"
-	v4MoveFailed    = "error in move for path: '%s'"
-	v4NotContainer  = "replace operation value must be object or array: %!w(<nil>)"
-	v4UnknownOp     = "Unexpected kind: "
+	noDestination = "%s operation does not apply: doc is missing destination path: %s: %w"
+	noFrom        = "%s operation failed to decode from: operation, missing from field: %w"
+	noKey         = "Unable to remove nonexistent key: %s: %w"
+	noMember      = "replace operation does not apply: doc is missing key: %s: %w"
+	failedFor     = "error in %s for path: '%s': %w"
+	copyFrom      = "error in copy for from: '%s': %w"
+	copyFailed    = "error while adding value during copy: %w"
+	notContainer  = "replace operation value must be object or array: %!w(<nil>)"
+	unknownOp     = "Unexpected kind: "
 )
 
-var v4NoPath = map[string]string{
-	"add":     "add operation does not apply: doc is missing path: \"%s\": missing value",
-	"remove":  "remove operation does not apply: doc is missing path: \"%s\": missing value",
-	"replace": "replace operation does not apply: doc is missing path: %s: missing value",
-	"test":    "test operation does not apply: is missing path: %s: missing value",
-	"move":    "move operation does not apply: doc is missing from path: %s: missing value",
-	"copy":    "copy operation does not apply: doc is missing from path: %s: missing value",
+var noPath = map[string]string{
+	"add":     "add operation does not apply: doc is missing path: \"%s\": %w",
+	"remove":  "remove operation does not apply: doc is missing path: \"%s\": %w",
+	"replace": "replace operation does not apply: doc is missing path: %s: %w",
+	"test":    "test operation does not apply: is missing path: %s: %w",
+	"move":    "move operation does not apply: doc is missing from path: %s: %w",
+	"copy":    "copy operation does not apply: doc is missing from path: %s: %w",
 }
 
-func oddV4(object map[string]any, op Operation) (map[string]any, error) {
-	pointer := op.Path
-	switch {
-	case v4NoPath[op.Op] == "":
-		return nil, errors.New(v4UnknownOp + op.Op)
-	case op.Op == "move" || op.Op == "copy":
-		if pointer = op.From; pointer == "" {
-			return nil, fmt.Errorf(v4NoFrom, op.Op)
-		}
-	case op.Path == "" && op.Op == "replace":
-		return replaceRootV4(op)
-	case op.Path == "" && op.Op == "test":
-		return testRootV4(object, op)
-	}
-	parent, key := locateV4(object, pointer)
-	if parent == nil {
-		return nil, fmt.Errorf(v4NoPath[op.Op], pointer)
-	}
+func applyV4(d *document, op Operation) error {
 	switch op.Op {
-	case "test":
-		return testV4(object, op, parent, key)
-	case "move", "copy":
-		return transferV4(object, op, parent, key)
-	}
-	if isMissingKey(parent, key) {
-		switch op.Op {
-		case "remove":
-			return nil, fmt.Errorf(v4NoKey, op.Op, op.Path, key)
-		case "replace":
-			op.Op = "add"
+	case "add":
+		return d.addV4(op)
+	case "remove":
+		keys, err := d.locateV4(op.Op, op.Path)
+		if err != nil {
+			return err
 		}
+		return d.removeV4(keys, op.Op, op.Path)
+	case "replace":
+		return d.replaceV4(op)
+	case "test":
+		return d.testV4(op)
+	case "move", "copy":
+		return d.transferV4(op)
 	}
-	return library(object, op)
+	return errors.New(unknownOp + op.Op)
 }
 
-func replaceRootV4(op Operation) (map[string]any, error) {
+func last(keys []string) string { return keys[len(keys)-1] }
+
+// locateV4 splits a pointer that leads to a place in a map, a list or a null of the patch.
+func (d *document) locateV4(op, pointer string) ([]string, error) {
+	keys := keysOf(pointer)
+	if len(keys) == 0 || d.parent(keys) == nil {
+		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
+	}
+	return keys, nil
+}
+
+// writable is the map or list, opened, in which an operation writes. Below a null of the
+// patch the server crashes.
+func (d *document) writable(keys []string, op Operation) (any, error) {
+	if d.parent(keys) == any(null{}) {
+		return nil, Crash("the %s operation for %q writes below a null that an operation before it wrote: kube-apiserver crashes on it; let that operation write a map", op.Op, op.Path)
+	}
+	return d.opened(keys), nil
+}
+
+func (d *document) addV4(op Operation) error {
+	keys, err := d.locateV4(op.Op, op.Path)
+	if err != nil {
+		return err
+	}
+	parent, err := d.writable(keys, op)
+	if err != nil {
+		return err
+	}
+	if err := add(parent, last(keys), op.written()); err != nil {
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
+}
+
+// removeV4 takes away what keys lead to, for an operation on what the error names.
+func (d *document) removeV4(keys []string, op, name string) error {
+	key := last(keys)
+	_, ok, err := get(d.parent(keys), key)
+	if err == nil && !ok {
+		err = fmt.Errorf(noKey, key, errMissing)
+	}
+	if err != nil {
+		return fmt.Errorf(failedFor, op, name, err)
+	}
+	remove(d.opened(keys), key)
+	return nil
+}
+
+func (d *document) replaceV4(op Operation) error {
+	if op.Path == "" {
+		return d.replaceRoot(op)
+	}
+	keys, err := d.locateV4(op.Op, op.Path)
+	if err != nil {
+		return err
+	}
+	if _, _, err := get(d.parent(keys), last(keys)); err != nil {
+		return fmt.Errorf(noMember, op.Path, errMissing)
+	}
+	parent, err := d.writable(keys, op)
+	if err == nil {
+		put(parent, last(keys), op.written())
+	}
+	return err
+}
+
+func (d *document) replaceRoot(op Operation) error {
 	switch value := op.Value.(type) {
 	case map[string]any:
-		return value, nil
+		d.root = value
+		return nil
 	case nil:
-		return nil, errors.New("replace operation of the whole object needs an object, not null")
+		return errors.New("replace operation of the whole object needs an object, not null")
 	case []any:
-		return nil, errors.New("replace operation of the whole object needs an object, not a list")
+		return errors.New("replace operation of the whole object needs an object, not a list")
 	}
-	return nil, errors.New(v4NotContainer)
+	return errors.New(notContainer)
 }
 
-func testRootV4(object map[string]any, op Operation) (map[string]any, error) {
-	if op.NoValue {
-		return nil, errors.New("test operation of the whole object needs a value")
+func (d *document) testV4(op Operation) error {
+	value, pointer := d.root, op.Path
+	if pointer == "" && op.NoValue {
+		return errors.New("test operation of the whole object needs a value")
 	}
-	return object, test(object, op)
-}
-
-// testV4 is for tests that involve null; v5 takes null for a missing value.
-func testV4(object map[string]any, op Operation, parent any, key string) (map[string]any, error) {
-	value, ok := memberV4(parent, key)
-	passed := false
-	switch {
-	case !ok && !isMissingKey(parent, key):
-		return library(object, op) // which explains what is wrong with the index
-	case op.NoValue:
-		passed = value == nil
-	case op.Value == nil:
-		passed = isEmpty(value)
-	case value != nil:
-		return object, test(value, op)
-	}
-	if !passed {
-		return nil, failed(op)
-	}
-	return object, nil
-}
-
-// isEmpty reports whether value is a map or a list without members.
-func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
-	}
-	return false
-}
-
-// transferV4 carries out move and copy as what they consist of: v5 refuses to copy
-// what is missing.
-func transferV4(object map[string]any, op Operation, parent any, key string) (map[string]any, error) {
-	value, ok := memberV4(parent, key)
-	switch {
-	case !ok && !isMissingKey(parent, key):
-		return library(object, op) // which explains what is wrong with the index
-	case !ok && op.Op == "move":
-		return nil, fmt.Errorf(v4NoKey, op.Op, key, key)
-	}
-	adding := v4CopyFailed
-	if op.Op == "move" {
-		adding = fmt.Sprintf(v4MoveFailed, op.Path)
-		var err error
-		if object, err = library(object, Operation{Op: "remove", Path: op.From}); err != nil {
-			return nil, err
+	if pointer != "" {
+		keys, err := d.locateV4(op.Op, pointer)
+		if err != nil {
+			return err
+		}
+		if value, _, err = get(d.parent(keys), last(keys)); err != nil {
+			return fmt.Errorf(failedFor, op.Op, pointer, err)
 		}
 	}
-	if destination, _ := locateV4(object, op.Path); destination == nil {
-		return nil, fmt.Errorf(v4NoDestination, op.Op, op.Path)
+	if value == nil && op.NoValue || value != nil && !op.NoValue && equalsV4(value, op.Value) {
+		return nil
 	}
-	result, err := library(object, Operation{Op: "add", Path: op.Path, Value: value})
+	return failed(op)
+}
+
+// equalsV4 is what a test finds equal: null is also an empty map or list, and a null of
+// the patch an empty map.
+func equalsV4(value, want any) bool {
+	if want == nil {
+		return value == any(null{}) || isEmptyMap(value) || isEmptyList(value)
+	}
+	return equal(value, want, isEmptyMap)
+}
+
+// transferV4 carries out move and copy.
+func (d *document) transferV4(op Operation) error {
+	if op.From == "" {
+		return fmt.Errorf(noFrom, op.Op, errMissing)
+	}
+	from, err := d.locateV4(op.Op, op.From)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", adding, errors.Unwrap(err))
+		return err
 	}
-	return result, nil
-}
-
-// locateV4 returns the map or list in which the last key of a pointer selects, and
-// that key; nil if the way there is not all maps and lists.
-func locateV4(object map[string]any, pointer string) (parent any, key string) {
-	keys := strings.Split(pointer, "/")[1:]
-	if len(keys) == 0 {
-		return nil, ""
+	value, _, err := get(d.parent(from), last(from))
+	switch {
+	case op.Op == "move":
+		err = d.removeV4(from, op.Op, last(from))
+	case err != nil:
+		err = fmt.Errorf(copyFrom, op.From, err)
 	}
-	parent = object
-	for _, key := range keys[:len(keys)-1] {
-		parent, _ = memberV4(parent, unescape(key))
+	if err != nil {
+		return err
 	}
-	switch parent.(type) {
-	case map[string]any, []any:
-		return parent, unescape(keys[len(keys)-1])
+	keys := keysOf(op.Path)
+	if len(keys) == 0 || d.parent(keys) == nil {
+		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
 	}
-	return nil, ""
-}
-
-// memberV4 returns the member that key selects in a map or list.
-func memberV4(parent any, key string) (any, bool) {
-	switch parent := parent.(type) {
-	case map[string]any:
-		member, ok := parent[key]
-		return member, ok
-	case []any:
-		i, err := strconv.Atoi(key)
-		if i < 0 {
-			i += len(parent)
+	if op.Op == "copy" {
+		if value = clone(value); d.used.copy(value) {
+			return &copySizeError{d.used.copied}
 		}
-		if err != nil || i < 0 || i >= len(parent) {
-			return nil, false
-		}
-		return parent[i], true
 	}
-	return nil, false
+	parent, err := d.writable(keys, op)
+	if err != nil {
+		return err
+	}
+	switch err := add(parent, last(keys), value); {
+	case err != nil && op.Op == "copy":
+		return fmt.Errorf(copyFailed, err)
+	case err != nil:
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
 }
 
-func isMissingKey(parent any, key string) bool {
-	object, ok := parent.(map[string]any)
-	_, found := object[key]
-	return ok && !found
+// CrashError says that a patch makes an API server crash: the request fails, whatever the
+// policy wants done with its errors.
+type CrashError struct{ text string }
+
+// Crash makes a CrashError.
+func Crash(format string, args ...any) *CrashError {
+	return &CrashError{fmt.Sprintf(format, args...)}
+}
+
+// Error implements error.
+func (e *CrashError) Error() string { return e.text }
+
+// copySizeError is the error of copies that add too much, in bytes.
+type copySizeError struct{ size int }
+
+// Error implements error.
+func (e *copySizeError) Error() string {
+	return fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.size, limit.CopyBytes)
 }

@@ -1,26 +1,22 @@
 // Package jsonpatch applies JSON Patches (RFC 6902) to objects, each in the dialect
 // of the host that would apply it: hosts disagree on missing keys, nulls and the
-// texts of errors.
-//
-// What every host does alike (pointers that lead to values which are there, plain
-// indexes) is carried out on the maps and lists themselves. The rest goes through
-// github.com/evanphx/json-patch/v5, whose behaviour the dialect of the host corrects
-// beforehand. This is the only package that imports that library.
+// texts of errors. The dialects are those of libraries, of which the tests hold
+// github.com/evanphx/json-patch/v5 itself, and recordings of the other, against them.
 //
 // Laws:
 //
 //	Apply modifies neither the object nor the operations
 //	what no operation touches is the same in the result, including the types of its numbers
-//	where an operation can be carried out in place, the library does the same
+//	a patch costs what it touches: twice as many operations take twice as long
 //
-// The files in order: jsonpatch.go (Operation, Dialect, Apply), usage.go (what a patch
-// may use), plain.go (in place), apiserver.go and kyverno.go (the dialects), library.go (the rest).
+// The files in order: jsonpatch.go (Operation, Dialect, Apply), document.go (the object
+// while it changes), usage.go (what a patch may use), equal.go (tests), apiserver.go and
+// kyverno.go (the dialects).
 package jsonpatch
 
 import (
+	"errors"
 	"math"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/preadmit/preadmit/engine/limit"
 )
@@ -34,49 +30,42 @@ type Operation struct {
 	// Value is the value to add, to replace by or to test for. A float64 that JSON
 	// prints as an integer is one; NaN and infinities must not occur.
 	Value any
-	// NoValue says that there is no value at all, which a test tells from null.
+	// NoValue says that there is no value at all, which hosts tell from null.
 	NoValue bool
 }
 
 // ErrTestFailed is what the error of a failed test wraps. The API server then
 // leaves the object as it is and goes on; other hosts fail.
-var ErrTestFailed = jsonpatch.ErrTestFailed
+var ErrTestFailed = errors.New("test failed")
 
 // Dialect is how a host understands patches.
 type Dialect struct {
-	// odd carries out an operation that is not plain, by the library where that
-	// agrees with the host.
-	odd func(object map[string]any, op Operation) (map[string]any, error)
-	// copied is the error of copies that add too much, in bytes.
-	copied func(size int) error
+	apply func(d *document, op Operation) error
 }
 
 // Apply returns the object with the operations carried out in order. The result
-// shares with object what no operation touches; without operations it is object
-// itself. The texts of errors are the host's; the first error ends the patch.
-func (d Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
-	var used usage
+// shares with object what no operation touches; if all only test, it is object itself. The
+// texts of errors are the host's; the first error ends the patch.
+func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
+	d := document{root: object}
 	for i, op := range ops {
 		if i == limit.Operations {
 			return nil, limit.Exceeded(limit.Patch, "split the patch", "the JSON Patch has more than %d operations", limit.Operations)
 		}
-		if op.Op == "copy" && used.copy(object, op) > limit.CopyBytes {
-			return nil, d.copied(used.copied)
-		}
 		op.Value = normalize(op.Value)
-		result, done, err := plain(object, op)
-		if !done {
-			if err := used.odd(object); err != nil {
-				return nil, err
-			}
-			result, err = d.odd(object, op)
-		}
-		if err != nil {
+		if err := dialect.apply(&d, op); err != nil {
 			return nil, err
 		}
-		object = result
 	}
-	return object, nil
+	return d.close(), nil
+}
+
+// written is the value that an operation writes.
+func (op Operation) written() any {
+	if op.Value == nil && !op.NoValue {
+		return null{}
+	}
+	return op.Value
 }
 
 // normalize copies a value of a patch as if it had been written to JSON and read

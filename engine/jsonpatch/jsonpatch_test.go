@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -267,37 +269,118 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// What is carried out in place is what the library does.
-func FuzzInPlace(f *testing.F) {
+// FuzzKyverno holds the dialect against the library that Kyverno uses, with patches of
+// two operations.
+func FuzzKyverno(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, document, op, path, from, value string) {
 		object, o, ok := fuzzed(document, op, path, from, value)
-		if !ok || hasEmptyKey(path) || hasEmptyKey(from) {
+		if !ok || o.NoValue && o.Op != "move" && o.Op != "copy" && o.Op != "remove" || !slices.Contains([]string{"add", "remove", "replace", "move", "copy", "test"}, o.Op) {
 			t.Skip()
 		}
-		o.Value = normalize(o.Value)
-		got, done, err := plain(object, o)
-		if !done {
-			return
-		}
-		if o.Op == "test" {
-			target, _ := find(object, path)
-			if passed := jsonpatch.Equal(encode(t, target), encode(t, o.Value)); passed != (err == nil) {
-				t.Errorf("test of %v for %v: %v", target, o.Value, err)
+		for _, pointer := range []string{path, from} {
+			if strings.Contains(pointer+"/", "//") || pointer != "" && pointer[0] != '/' || hasLargeIndex(pointer) {
+				t.Skip() // Kyverno's command refuses them, or the library takes an empty key for the map itself
 			}
-			return
 		}
-		want, err := library(object, o)
-		if err != nil || !change.Equal(got, want) {
-			t.Errorf("in place %v, by the library %v, %v", got, want, err)
+		if path == "" || from == "" && (o.Op == "move" || o.Op == "copy") {
+			t.Skip()
+		}
+		for _, ops := range [][]Operation{{o}, {o, {Op: "add", Path: path + "/x", Value: int64(1)}}, {{Op: "add", Path: path}, o}} {
+			helped := false
+			got, err := KyvernoTelling(func(Operation) { helped = true }).Apply(object, ops)
+			want, wantErr := library(t, object, ops)
+			if !helped && ((err == nil) != (wantErr == nil) || err == nil && !change.Equal(got, want)) {
+				t.Errorf("%v\n got %v, %v\nwant %v, %v", ops, got, err, want, wantErr)
+			}
+			if helped && wantErr == nil {
+				t.Errorf("%v: the library gives %v", ops, want)
+			}
 		}
 	})
 }
 
-// hasEmptyKey reports whether a pointer has an empty key, by which the library
-// selects the map itself.
-func hasEmptyKey(pointer string) bool {
-	return strings.Contains(pointer+"/", "//")
+func hasLargeIndex(pointer string) bool {
+	return slices.ContainsFunc(keysOf(pointer), func(key string) bool {
+		i, err := strconv.Atoi(key)
+		return err == nil && i > 1000
+	})
+}
+
+// library has json-patch/v5 carry out a patch as Kyverno does. It crashes on a test that
+// compares a null that the patch wrote with a list.
+func library(t *testing.T, object map[string]any, ops []Operation) (result map[string]any, err error) {
+	t.Helper()
+	options := jsonpatch.NewApplyOptions()
+	options.SupportNegativeIndices = true
+	options.AllowMissingPathOnRemove = true
+	options.EnsurePathExistsOnAdd = true
+	var list []any
+	for _, op := range ops {
+		list = append(list, map[string]any{"op": op.Op, "path": op.Path, "from": op.From, "value": exact(normalize(op.Value))})
+	}
+	patch, err := jsonpatch.DecodePatch(encode(t, list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("crashed: %v", problem)
+		}
+	}()
+	text, err := patch.ApplyWithOptions(encode(t, exact(object)), options)
+	if err != nil {
+		return nil, err
+	}
+	decode(t, string(text), &result)
+	return numbers(result).(map[string]any), nil
+}
+
+// exact writes the float64s in a value so that numbers can tell them from integers.
+// The library keeps the text of what it does not touch.
+func exact(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(value))
+		for key, member := range value {
+			copied[key] = exact(member)
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(value))
+		for i, item := range value {
+			copied[i] = exact(item)
+		}
+		return copied
+	case float64:
+		text := strconv.FormatFloat(value, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return json.Number(text)
+	}
+	return value
+}
+
+// numbers gives the numbers in a decoded value their types, in place.
+func numbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, member := range value {
+			value[key] = numbers(member)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = numbers(item)
+		}
+	case json.Number:
+		if i, err := strconv.ParseInt(value.String(), 10, 64); err == nil {
+			return i
+		}
+		f, _ := value.Float64()
+		return f
+	}
+	return value
 }
 
 // Apply answers every patch with an object or an error, and modifies nothing.
@@ -309,9 +392,11 @@ func FuzzApply(f *testing.F) {
 			t.Skip()
 		}
 		objectBefore, valueBefore := change.CloneObject(object), change.Clone(o.Value)
-		got, err := APIServer.Apply(object, []Operation{o, {Op: "add", Path: "/-", Value: "x"}, o})
-		if (got == nil) == (err == nil) {
-			t.Errorf("%v and %v", got, err)
+		for _, dialect := range []Dialect{APIServer, Kyverno} {
+			got, err := dialect.Apply(object, []Operation{o, {Op: "add", Path: "/-", Value: "x"}, o})
+			if (got == nil) == (err == nil) {
+				t.Errorf("%v and %v", got, err)
+			}
 		}
 		if !change.Equal(object, objectBefore) || !change.Equal(o.Value, valueBefore) {
 			t.Errorf("modified: %v, %v", object, o.Value)
@@ -385,6 +470,64 @@ func encode(t testing.TB, value any) []byte {
 	return text
 }
 
+// What no operation touches is shared, and a patch that changes nothing gives the object
+// itself.
+func TestSharing(t *testing.T) {
+	object := parse(t, deployment)
+	before := change.CloneObject(object)
+	for name, dialect := range map[string]Dialect{"APIServer": APIServer, "Kyverno": Kyverno} {
+		got, err := dialect.Apply(object, []Operation{
+			{Op: "add", Path: "/spec/template/spec/containers/0/env/-", Value: map[string]any{"name": "B"}},
+			{Op: "move", From: "/spec/template/spec/containers/0/env/0", Path: "/spec/template/spec/containers/0/env/1"},
+			{Op: "copy", From: "/spec/template/spec/containers/0", Path: "/spec/template/spec/containers/-"},
+		})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, path := range []change.Path{change.Keys("metadata"), change.Keys("spec", "template", "spec", "containers").Index(1), change.Keys("spec", "template", "spec", "containers").Index(0).Key("resources")} {
+			old, _ := path.Get(object)
+			now, _ := path.Get(got)
+			if !change.Same(old, now) {
+				t.Errorf("%s: %s is not shared", name, path)
+			}
+		}
+		if got, err := dialect.Apply(object, []Operation{{Op: "test", Path: "/spec/replicas", Value: int64(1)}}); err != nil || !change.Same(got, object) {
+			t.Errorf("%s: a test gives another object (%v)", name, err)
+		}
+	}
+	if !change.Equal(object, before) {
+		t.Error("the object was modified")
+	}
+}
+
+// BenchmarkOperations has patches of more and more operations on an object that has as
+// many members: the time for one must stay the same.
+func BenchmarkOperations(b *testing.B) {
+	for _, n := range []int{1000, 4000, 16000} {
+		data, list := map[string]any{}, []any{}
+		var replace, grow, odd []Operation
+		for i := range n {
+			key := fmt.Sprintf("key%d", i)
+			data[key], list = "x", append(list, key)
+			replace = append(replace, Operation{Op: "replace", Path: "/data/" + key, Value: "y"})
+			grow = append(grow, Operation{Op: "add", Path: "/list/-", Value: "y"}, Operation{Op: "add", Path: "/data/new" + key, Value: "y"})
+			odd = append(odd, Operation{Op: "replace", Path: "/data/new" + key, Value: "y"}, Operation{Op: "add", Path: "/list/-2", Value: "y"})
+		}
+		object := map[string]any{"data": data, "list": list}
+		for name, ops := range map[string][]Operation{"replace": replace, "grow": grow, "odd": odd} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := APIServer.Apply(object, ops); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(ops)), "ns/operation")
+			})
+		}
+	}
+}
+
 func BenchmarkApply(b *testing.B) {
 	object := parse(b, deployment)
 	for _, bench := range []struct {
@@ -392,7 +535,7 @@ func BenchmarkApply(b *testing.B) {
 		op   Operation
 	}{
 		{"plain", Operation{Op: "add", Path: "/spec/template/spec/containers/1/env", Value: []any{map[string]any{"name": "A", "value": "1"}}}},
-		{"library", Operation{Op: "add", Path: "/spec/template/spec/containers/-1/env", Value: []any{map[string]any{"name": "A", "value": "1"}}}},
+		{"negative", Operation{Op: "add", Path: "/spec/template/spec/containers/-1/env", Value: []any{map[string]any{"name": "A", "value": "1"}}}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()

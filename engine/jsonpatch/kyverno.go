@@ -6,48 +6,248 @@ import (
 	"strconv"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// Kyverno is the dialect of Kyverno v1.19.0, which uses json-patch/v5:
+// Kyverno is the dialect of Kyverno v1.19.0, which uses json-patch/v5 v5.9.11:
 //
 //   - add makes the maps and lists that are missing on the way to its target: a list
 //     where the next key is an index or `-`
 //   - remove of what is missing does nothing
 //   - a negative index counts from the end of a list; add puts -1 behind its end
+//   - nothing can be added below a null that the patch wrote, nor is that equal to anything
 //
 // and, as its documentation promises but its code does not do, replace of a missing
-// key adds it.
-var Kyverno = Dialect{odd: oddKyverno, copied: kyvernoCopied}
+// key adds it. An empty key selects by its name, not the map itself.
+var Kyverno = KyvernoTelling(func(Operation) {})
+
+// KyvernoTelling is Kyverno with a function that is told every operation that is carried
+// out, but on which Kyverno v1.19.0 itself fails.
+func KyvernoTelling(tell func(Operation)) Dialect {
+	return Dialect{apply: func(d *document, op Operation) error { return d.applyV5(op, tell) }}
+}
 
 // maxIndex bounds the indexes in pointers: a list that add makes is filled with nulls
 // up to them.
 const maxIndex = 10000
 
-func oddKyverno(object map[string]any, op Operation) (map[string]any, error) {
-	for _, key := range strings.Split(op.Path, "/") {
-		if i, err := strconv.Atoi(key); op.Op != "remove" && err == nil && i > maxIndex {
-			if _, found := find(object, op.Path); !found {
-				return nil, fmt.Errorf("the index %d in %s is too large", i, op.Path)
+func (d *document) applyV5(op Operation, tell func(Operation)) error {
+	switch op.Op {
+	case "add":
+		return d.addV5(op)
+	case "remove":
+		return d.removeV5(op)
+	case "replace":
+		return d.replaceV5(op, tell)
+	case "test":
+		return d.testV5(op)
+	case "move", "copy":
+		return d.transferV5(op)
+	}
+	return errors.New(unknownOp + op.Op)
+}
+
+// locateV5 splits a pointer that leads to a place in a map or list.
+func (d *document) locateV5(op, pointer string) ([]string, error) {
+	keys := keysOf(pointer)
+	if len(keys) == 0 || !isContainer(d.parent(keys)) {
+		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
+	}
+	return keys, nil
+}
+
+// memberV5 is what a key selects, which must be there in a map, too.
+func memberV5(parent any, key string) (any, error) {
+	member, ok, err := get(parent, key)
+	if err == nil && !ok {
+		err = fmt.Errorf("unable to get nonexistent key: %s: %w", key, errMissing)
+	}
+	return member, err
+}
+
+func (d *document) addV5(op Operation) error {
+	if op.Path == "" {
+		return d.replaceAll(op)
+	}
+	if err := d.ensure(op.Path); err != nil {
+		return err
+	}
+	keys, err := d.locateV5(op.Op, op.Path)
+	if err != nil {
+		return err
+	}
+	if err := add(d.opened(keys), last(keys), op.written()); err != nil {
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
+}
+
+func (d *document) replaceAll(op Operation) error {
+	value, ok := op.Value.(map[string]any)
+	if !ok {
+		return errors.New("the whole object can be replaced by a map only")
+	}
+	d.root = value
+	return nil
+}
+
+// ensure makes the maps and lists that are missing on the way to what a pointer leads to.
+func (d *document) ensure(pointer string) error {
+	written := strings.Split(pointer, "/")[1:]
+	keys := keysOf(pointer)
+	for n := 1; n < len(keys); n++ {
+		parent, key := d.parent(keys[:n]), keys[n-1]
+		if parent == nil {
+			return fmt.Errorf(noPath["add"], pointer, errMissing)
+		}
+		switch member, err := memberV5(parent, key); {
+		case err != nil || member == nil:
+			if err := d.make(keys[:n], written[n-1], written[n], pointer); err != nil {
+				return err
+			}
+		case !isContainer(member):
+			return fmt.Errorf("%s leads through a value that is neither a map nor a list: %w", pointer, errInvalidState)
+		}
+	}
+	return nil
+}
+
+// make makes what keys lead to: a map, or a list if the next key is an index or "-". It is
+// put under its key as written, as Kyverno does, which does not find it again if that has
+// escapes.
+func (d *document) make(keys []string, written, next, pointer string) error {
+	parent := d.opened(keys)
+	if list, ok := listOf(parent); ok {
+		if i, err := strconv.Atoi(written); err == nil && i > len(list) {
+			if err := d.pad(parent.(*openList), i-len(list), i, pointer); err != nil {
+				return err
 			}
 		}
 	}
-	if op.Path == "" && (op.Op == "add" || op.Op == "replace") {
-		if value, ok := op.Value.(map[string]any); ok {
-			return value, nil
+	made := any(openMap{})
+	i, err := strconv.Atoi(next)
+	if err == nil || next == "-" {
+		if i < -1 {
+			return fmt.Errorf("Unable to ensure path for negative index other than -1: %d: %w", i, errInvalidIndex)
 		}
-		return nil, errors.New("the whole object can be replaced by a map only")
+		list := &openList{}
+		if err := d.pad(list, max(i, 0), i, pointer); err != nil {
+			return err
+		}
+		made = list
 	}
-	options := jsonpatch.NewApplyOptions()
-	options.SupportNegativeIndices = true
-	options.AllowMissingPathOnRemove = true
-	options.EnsurePathExistsOnAdd = true
-	if op.Op == "replace" {
-		parent, key := locateV4(object, op.Path)
-		value, _ := memberV4(parent, key)
-		if _, isList := parent.([]any); !isList && value == nil {
-			op.Op = "add"
+	if err := add(parent, written, made); err != nil || written == "-" || written != last(keys) {
+		return fmt.Errorf(noPath["add"], pointer, errMissing)
+	}
+	return nil
+}
+
+// pad adds n nulls to a list, for an index in a pointer.
+func (d *document) pad(list *openList, n, index int, pointer string) error {
+	if index > maxIndex {
+		return fmt.Errorf("the index %d in %s is too large", index, pointer)
+	}
+	for range n {
+		list.items = append(list.items, null{})
+	}
+	return d.used.pad(n)
+}
+
+func (d *document) removeV5(op Operation) error {
+	keys := keysOf(op.Path)
+	if len(keys) == 0 {
+		return fmt.Errorf(noPath[op.Op], op.Path, errMissing)
+	}
+	parent := d.parent(keys)
+	if !isContainer(parent) {
+		return nil
+	}
+	_, err := memberV5(parent, last(keys))
+	switch {
+	case errors.Is(err, errMissing), errors.Is(err, errInvalidIndex):
+		return nil
+	case err != nil:
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	remove(d.opened(keys), last(keys))
+	return nil
+}
+
+func (d *document) replaceV5(op Operation, tell func(Operation)) error {
+	if op.Path == "" {
+		return d.replaceAll(op)
+	}
+	keys := keysOf(op.Path)
+	if len(keys) > 0 {
+		parent := d.parent(keys)
+		_, isList := listOf(parent)
+		if _, err := memberV5(parent, last(keys)); !isList && err != nil {
+			adding := op
+			adding.Op = "add"
+			err := d.addV5(adding)
+			if err == nil {
+				tell(op)
+			}
+			return err
 		}
 	}
-	return libraryWith(options, object, op)
+	keys, err := d.locateV5(op.Op, op.Path)
+	if err != nil {
+		return err
+	}
+	if _, err := memberV5(d.parent(keys), last(keys)); err != nil {
+		return fmt.Errorf(noMember, op.Path, errMissing)
+	}
+	put(d.opened(keys), last(keys), op.written())
+	return nil
+}
+
+func (d *document) testV5(op Operation) error {
+	value := d.root
+	if op.Path != "" {
+		keys, err := d.locateV5(op.Op, op.Path)
+		if err != nil {
+			return err
+		}
+		if value, err = memberV5(d.parent(keys), last(keys)); err != nil && !errors.Is(err, errMissing) {
+			return fmt.Errorf(failedFor, op.Op, op.Path, err)
+		}
+	}
+	if value == nil && op.Value == nil || value != nil && op.Value != nil && equal(value, op.Value, func(any) bool { return false }) {
+		return nil
+	}
+	return failed(op)
+}
+
+// transferV5 carries out move and copy.
+func (d *document) transferV5(op Operation) error {
+	from, err := d.locateV5(op.Op, op.From)
+	if err != nil {
+		return err
+	}
+	value, err := memberV5(d.parent(from), last(from))
+	switch {
+	case err != nil && op.Op == "copy":
+		return fmt.Errorf(copyFrom, op.From, err)
+	case err != nil:
+		return fmt.Errorf(failedFor, op.Op, last(from), err)
+	case op.Op == "move":
+		remove(d.opened(from), last(from))
+	}
+	keys := keysOf(op.Path)
+	if len(keys) == 0 || !isContainer(d.parent(keys)) {
+		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
+	}
+	if op.Op == "copy" {
+		if value = clone(value); d.used.copy(value) {
+			return limit.Exceeded(limit.Patch, "do not copy an object into itself", "the copy operations of the JSON Patch add %d bytes, more than %d MiB", d.used.copied, limit.CopyBytes>>20)
+		}
+	}
+	switch err := add(d.opened(keys), last(keys), value); {
+	case err != nil && op.Op == "copy":
+		return fmt.Errorf(copyFailed, err)
+	case err != nil:
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
 }

@@ -49,12 +49,11 @@ const (
 	// CopyBytes is how much the copy operations of one JSON Patch may add: the limit of
 	// an API server.
 	CopyBytes = 3 << 20
-	// Operations is how many operations a JSON Patch may have, as in a request to an API
-	// server.
-	Operations = 10_000
-	// PatchBytes bounds the operations of a JSON Patch that make what is missing, times
-	// the size of the object.
-	PatchBytes = 16 << 20
+	// Operations is how many operations a JSON Patch may have. A server takes 10,000 in a
+	// request, and any number of a policy.
+	Operations = 100_000
+	// Padding is how many nulls the operations of a JSON Patch may fill lists with.
+	Padding = 1 << 20
 	// ForeachBytes bounds the patches that the foreach of one rule carries out, times the
 	// size of the object.
 	ForeachBytes = 64 << 20

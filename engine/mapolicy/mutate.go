@@ -133,10 +133,11 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	}
 	var refused undecodable
 	var rejected rejection
+	var crash *jsonpatch.CrashError
 	var unknown *schema.NoSchemaError
 	var exceeded *limit.Error
 	switch {
-	case errors.As(err, &rejected):
+	case errors.As(err, &rejected), errors.As(err, &crash):
 		deny(err)
 		step.Failure.Ignored = false
 	case errors.Is(err, errNotNow):

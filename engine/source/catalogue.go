@@ -365,7 +365,7 @@ var limits = []Entry{
 		Cause:  "An expression looks at more values, or makes more, than preadmit lets it. CEL has the limits of an API server besides.",
 		Advice: "Correct the expression; one that doubles a value, or goes through a list for every item of a list, has to go."},
 	{Code: "limit-patch", Severities: errors, Title: "A JSON Patch does too much",
-		Cause:  "A JSON Patch has more than 10,000 operations, or its operations copy more than 3 MiB, as an API server would not accept.",
+		Cause:  "A JSON Patch has more than 100,000 operations, its operations copy more than 3 MiB, as an API server would not accept, or fill up lists with more nulls than any object has.",
 		Advice: "Split the patch, or write the values out instead of copying them."},
 	{Code: "limit-foreach", Severities: errors, Title: "A foreach does too much",
 		Cause:  "The foreach of a rule patches a large object for too many elements.",

@@ -12,6 +12,7 @@ import (
 	"log"
 	"math/rand"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func main() {
 	out := json.NewEncoder(os.Stdout)
 	out.SetEscapeHTML(false)
 	var doc any
-	for _, l := range append(chosen(), random(500)...) {
+	for _, l := range slices.Concat(chosen(), nulls(), random(500)) {
 		if l.Doc != nil {
 			doc = l.Doc
 		}
@@ -125,6 +126,39 @@ func chosen() []*line {
 	return lines
 }
 
+// nulls pairs an operation that writes a null, or moves or copies one, with others on it
+// and on what is below it.
+func nulls() []*line {
+	lines := []*line{{Doc: parse(`{"a":{"b":1},"void":null,"list":[null,1],"empty":{}}`), Patch: []map[string]any{}}}
+	written := [][]map[string]any{
+		{{"op": "add", "path": "/x", "value": nil}},
+		{{"op": "add", "path": "/x"}},
+		{{"op": "replace", "path": "/a", "value": nil}, {"op": "move", "path": "/x", "from": "/a"}},
+		{{"op": "add", "path": "/y", "value": nil}, {"op": "copy", "path": "/x", "from": "/y"}},
+		{{"op": "copy", "path": "/x", "from": "/void"}},
+		{{"op": "copy", "path": "/x", "from": "/nope"}},
+		{{"op": "add", "path": "/x", "value": map[string]any{"b": nil}}},
+		{{"op": "add", "path": "/x", "value": map[string]any{}}, {"op": "add", "path": "/x/b", "value": nil}},
+		{{"op": "add", "path": "/y", "value": map[string]any{}}, {"op": "add", "path": "/y/b", "value": nil}, {"op": "copy", "path": "/x", "from": "/y"}},
+		{{"op": "add", "path": "/list/0", "value": nil}, {"op": "move", "path": "/x", "from": "/list/0"}},
+	}
+	for _, before := range written {
+		for _, path := range []string{"/x", "/x/b", "/x/b/c"} {
+			for _, after := range []map[string]any{
+				{"op": "add", "path": path, "value": 1}, {"op": "replace", "path": path, "value": 1}, {"op": "remove", "path": path},
+				{"op": "test", "path": path}, {"op": "test", "path": path, "value": nil}, {"op": "test", "path": path, "value": map[string]any{}},
+				{"op": "test", "path": path, "value": []any{}}, {"op": "test", "path": path, "value": map[string]any{"b": nil}},
+				{"op": "test", "path": path, "value": map[string]any{"b": map[string]any{}}},
+				{"op": "move", "path": "/z", "from": path}, {"op": "copy", "path": "/z", "from": path},
+				{"op": "move", "path": path, "from": "/empty"}, {"op": "copy", "path": path, "from": "/empty"},
+			} {
+				lines = append(lines, &line{Patch: append(slices.Clone(before), after)})
+			}
+		}
+	}
+	return lines
+}
+
 const pointers = `/ //x n x/n /n /nope /n/x /nope/x /off /empty /empty/x /void /void/x
 	/labels /labels/app /labels/ /labels/a~1b /labels/a~0b /labels/a~2b /labels/nope
 	/none /none/- /none/0 /none/-1 /none/1
@@ -164,9 +198,11 @@ func object(r *rand.Rand, depth int) map[string]any {
 	return m
 }
 
-// value is never null: what a later operation makes of a null that an earlier one
-// has written is left open.
+// value is null at times.
 func value(r *rand.Rand, depth int) any {
+	if r.Intn(8) == 0 {
+		return nil
+	}
 	if depth <= 0 || r.Intn(3) == 0 {
 		return []any{"x", "<y>", 1, 2.5, true, 1e21}[r.Intn(6)]
 	}

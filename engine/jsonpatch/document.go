@@ -1,0 +1,262 @@
+package jsonpatch
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// document is an object that operations change. The maps and lists that they change are
+// copied once, when they are opened, and then belong to the document.
+type document struct {
+	// root is a map[string]any or an openMap.
+	root any
+	used usage
+}
+
+// Opened maps and lists are changed in place. They stand only in one another: what
+// stands in a plain map or list is not the document's own.
+type (
+	openMap  map[string]any
+	openList struct{ items []any }
+)
+
+// null is a null that an operation wrote, which hosts tell from one of the object. It
+// stands in opened maps and lists only.
+type null struct{}
+
+// open returns a map or list to be changed in place; anything else as it is.
+func open(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		copied := openMap(maps.Clone(value))
+		if copied == nil {
+			copied = openMap{}
+		}
+		return copied
+	case []any:
+		return &openList{slices.Clone(value)}
+	}
+	return value
+}
+
+// close returns the object as it has come to be, and what was opened is no more.
+func (d *document) close() map[string]any {
+	closed, _ := closed(d.root).(map[string]any)
+	d.root = closed
+	return closed
+}
+
+func closed(value any) any {
+	switch value := value.(type) {
+	case openMap:
+		for key, member := range value {
+			if isOpen(member) {
+				value[key] = closed(member)
+			}
+		}
+		return map[string]any(value)
+	case *openList:
+		for i, item := range value.items {
+			if isOpen(item) {
+				value.items[i] = closed(item)
+			}
+		}
+		return value.items
+	case null:
+		return nil
+	}
+	return value
+}
+
+// isOpen reports whether a value must be closed.
+func isOpen(value any) bool {
+	switch value.(type) {
+	case openMap, *openList, null:
+		return true
+	}
+	return false
+}
+
+// clone copies a value and everything in it, as if it had been written to JSON and read
+// again: of the nulls that operations wrote, only one that is the whole value still is one.
+func clone(value any) any {
+	if object, ok := mapOf(value); ok {
+		copied := make(map[string]any, len(object))
+		for key, member := range object {
+			copied[key] = closed(clone(member))
+		}
+		return copied
+	}
+	if list, ok := listOf(value); ok {
+		copied := make([]any, len(list))
+		for i, item := range list {
+			copied[i] = closed(clone(item))
+		}
+		return copied
+	}
+	return value
+}
+
+// keysOf splits a JSON Pointer; what stands before its first slash does not count. A
+// tilde that escapes nothing stands for itself.
+func keysOf(pointer string) []string {
+	keys := strings.Split(pointer, "/")[1:]
+	if strings.IndexByte(pointer, '~') >= 0 {
+		for i, key := range keys {
+			keys[i] = unescape(key)
+		}
+	}
+	return keys
+}
+
+func unescape(key string) string { return escapes.Replace(key) }
+
+var escapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// isContainer reports whether keys can select in a value.
+func isContainer(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any, openMap, *openList:
+		return true
+	}
+	return false
+}
+
+func mapOf(value any) (map[string]any, bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		return value, true
+	case openMap:
+		return value, true
+	}
+	return nil, false
+}
+
+func listOf(value any) ([]any, bool) {
+	switch value := value.(type) {
+	case []any:
+		return value, true
+	case *openList:
+		return value.items, true
+	}
+	return nil, false
+}
+
+var (
+	errMissing      = errors.New("missing value")
+	errInvalidIndex = errors.New("invalid index referenced")
+	errInvalidState = errors.New("invalid state detected")
+)
+
+// position reads an index of a list of n items; a negative one counts from the end.
+func position(key string, n int) (int, error) {
+	i, err := strconv.Atoi(key)
+	if err != nil {
+		return 0, err
+	}
+	if i >= n || i < -n {
+		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", i, errInvalidIndex)
+	}
+	if i < 0 {
+		i += n
+	}
+	return i, nil
+}
+
+// get returns the member that a key selects in a map or list. ok is false for a missing
+// key of a map; the error is that of an index.
+func get(container any, key string) (member any, ok bool, err error) {
+	if _, isNull := container.(null); isNull {
+		return nil, false, nil
+	}
+	if object, isMap := mapOf(container); isMap {
+		member, ok = object[key]
+		return member, ok, nil
+	}
+	list, _ := listOf(container)
+	i, err := position(key, len(list))
+	if err != nil {
+		return nil, false, err
+	}
+	return list[i], true, nil
+}
+
+// parent returns the map or list in which the last of the keys selects: what the others
+// lead to, if that is a map, a list or a null of the patch, and otherwise nil.
+func (d *document) parent(keys []string) any {
+	at := d.root
+	for _, key := range keys[:len(keys)-1] {
+		if !isContainer(at) {
+			return nil
+		}
+		at, _, _ = get(at, key)
+	}
+	if _, isNull := at.(null); isNull || isContainer(at) {
+		return at
+	}
+	return nil
+}
+
+// opened is parent for a map or list that is there, and opens it.
+func (d *document) opened(keys []string) any {
+	d.root = open(d.root)
+	at := d.root
+	for _, key := range keys[:len(keys)-1] {
+		member, _, _ := get(at, key)
+		if isContainer(member) && !isOpen(member) {
+			member = open(member)
+			put(at, key, member)
+		}
+		at = member
+	}
+	return at
+}
+
+// put sets a member of an opened map, or one that is there of an opened list.
+func put(container any, key string, member any) {
+	switch container := container.(type) {
+	case openMap:
+		container[key] = member
+	case *openList:
+		if i, err := position(key, len(container.items)); err == nil {
+			container.items[i] = member
+		}
+	}
+}
+
+// add sets a member of an opened map, or inserts one into an opened list.
+func add(container any, key string, member any) error {
+	list, ok := container.(*openList)
+	if !ok {
+		put(container, key, member)
+		return nil
+	}
+	if key == "-" {
+		list.items = append(list.items, member)
+		return nil
+	}
+	i, err := position(key, len(list.items)+1)
+	if _, isNumber := strconv.Atoi(key); isNumber != nil {
+		return fmt.Errorf("value was not a proper array index: '%s': %w", key, err)
+	}
+	if err == nil {
+		list.items = slices.Insert(list.items, i, member)
+	}
+	return err
+}
+
+// remove takes a member that is there out of an opened map or list.
+func remove(container any, key string) {
+	switch container := container.(type) {
+	case openMap:
+		delete(container, key)
+	case *openList:
+		if i, err := position(key, len(container.items)); err == nil {
+			container.items = slices.Delete(container.items, i, i+1)
+		}
+	}
+}
