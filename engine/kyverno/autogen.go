@@ -22,6 +22,7 @@ const (
 	autogenAnnotation = "pod-policies.kyverno.io/autogen-controllers"
 	cronJob           = "CronJob"
 	autogenPrefix     = "autogen-"
+	cronJobPrefix     = autogenPrefix + "cronjob-"
 	maxRuleName       = 63
 )
 
@@ -55,7 +56,7 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 			generated = append(generated, r.generate(autogenPrefix, selectors, "spec", "template"))
 		}
 		if slices.Contains(controllers, cronJob) {
-			generated = append(generated, r.generate(autogenPrefix+"cronjob-", []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
+			generated = append(generated, r.generate(cronJobPrefix, []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
 		}
 	}
 	if len(generated) == 0 {
@@ -139,8 +140,7 @@ func (r *rule) hasNestedJSONPatch() bool {
 // generate returns the rule for controllers, whose pod template stands at a path.
 func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	root, _ := change.Clone(r.root.Value).(map[string]any)
-	name := prefix + r.name
-	name = name[:min(len(name), maxRuleName)]
+	name := generatedName(prefix, r.name)
 	root["name"] = name
 	for _, key := range []string{"match", "exclude"} {
 		if filter, ok := root[key].(map[string]any); ok {
@@ -158,6 +158,12 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	)
 	value := replaceTexts(root, replacer)
 	return &rule{definition: r.definition, name: name, root: policy.Node{Value: value, Path: r.root.Path}}
+}
+
+// generatedName is the name of the rule that is generated for one.
+func generatedName(prefix, name string) string {
+	name = prefix + name
+	return name[:min(len(name), maxRuleName)]
 }
 
 // replaceKinds puts the controllers in place of pods.

@@ -19,6 +19,9 @@ type definition struct {
 	// ClusterPolicy.
 	namespace string
 	rules     []*rule
+	// written are the names of all rules that the user wrote, also of those that do not
+	// mutate.
+	written []string
 	// ignore says that errors must not deny requests; one, that the first rule that
 	// changes an object is the last.
 	ignore, one bool
@@ -131,6 +134,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 			r.invalid(n.At("name"), "there are two rules with this name")
 		}
 		names[name] = true
+		d.written = append(d.written, name)
 		if n.At("mutate").Given() {
 			written = append(written, &rule{definition: d, name: name, root: n})
 		} else {

@@ -38,10 +38,11 @@ func (r *reader) invalid(n policy.Node, format string, args ...any) {
 
 func (r *reader) report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.subject, path.String()
-	if r.quiet {
-		d.Code = "values-invalid"
-	} else {
+	switch {
+	case !r.quiet:
 		d.Excerpt = r.document.Excerpt(d.At)
+	case d.Severity == source.Error:
+		d.Code = "values-invalid"
 	}
 	r.problems = append(r.problems, d)
 }

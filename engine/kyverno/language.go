@@ -107,6 +107,13 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 				With("a cluster keeps one of them: remove the other"))
 		}
 	}
+	if source.HasErrors(diagnostics) {
+		return p, diagnostics
+	}
+	diagnostics = append(diagnostics, l.values.unused(p.definitions)...)
+	for _, x := range p.exceptions {
+		diagnostics = append(diagnostics, x.unused(p.definitions)...)
+	}
 	return p, diagnostics
 }
 

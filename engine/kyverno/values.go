@@ -15,8 +15,14 @@ import (
 // namespaces. Their shape is that of the Values of Kyverno's own command.
 type values struct {
 	global     map[string]any
-	policies   []policy.Node
+	policies   []policyValues
 	namespaces map[string]map[string]any
+}
+
+// policyValues are the values for one policy, and the document that they stand in.
+type policyValues struct {
+	document *manifest.Document
+	node     policy.Node
 }
 
 // variable is a variable with a dotted path, and its value.
@@ -51,7 +57,7 @@ func (v *values) read(r *reader) {
 		for _, item := range r.list(n.At("rules")) {
 			r.fields(item, []string{"name", "values", "foreachValues"})
 		}
-		v.policies = append(v.policies, n)
+		v.policies = append(v.policies, policyValues{r.document, n})
 	}
 	for _, n := range r.list(r.root.At("namespaceSelector")) {
 		if r.fields(n, []string{"name", "labels"}) {
@@ -60,11 +66,59 @@ func (v *values) read(r *reader) {
 	}
 }
 
+// unused reports policies and rules that nobody gave: their values are for nothing.
+func (v *values) unused(definitions []*definition) []source.Diagnostic {
+	var problems []source.Diagnostic
+	for _, p := range v.policies {
+		r := newReader(p.document)
+		r.quiet = true
+		policyName := p.node.At("name")
+		named := matching(definitions, func(d *definition) bool { return d.isNamed(policyName.Text()) })
+		if len(named) == 0 {
+			r.unknown(policyName, "values-without-policy", "there is no policy %q, so its values are for nothing", namesOf(definitions))
+		}
+		for _, rule := range p.node.At("rules").Items() {
+			if name := rule.At("name"); len(named) > 0 && !slices.ContainsFunc(named, func(d *definition) bool { return d.hasRule(name.Text()) }) {
+				r.unknown(name, "values-without-policy", "policy "+named[0].key()+" has no rule %q, so its values are for nothing", named[0].written)
+			}
+		}
+		problems = append(problems, r.problems...)
+	}
+	return problems
+}
+
+// matching are the policies that a condition holds for.
+func matching(definitions []*definition, is func(*definition) bool) []*definition {
+	var found []*definition
+	for _, d := range definitions {
+		if is(d) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// namesOf are the names of policies, for advice.
+func namesOf(definitions []*definition) []string {
+	names := make([]string, len(definitions))
+	for i, d := range definitions {
+		names[i] = d.key()
+	}
+	return names
+}
+
+// unknown warns of a name that nobody knows.
+func (r *reader) unknown(n policy.Node, code, format string, known []string) {
+	d := source.Warningf(r.document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
+	r.report(d, n.Path)
+}
+
 // variables are the variables for a rule on an object, those for the most in
 // particular last.
 func (v *values) variables(r *rule, object string) []variable {
 	sets := []map[string]any{v.global}
-	for _, n := range v.policies {
+	for _, p := range v.policies {
+		n := p.node
 		if !r.definition.isNamed(n.At("name").Text()) {
 			continue
 		}
@@ -104,16 +158,25 @@ func (v *values) operation(r *rule, object, operation string) string {
 // isNamed reports whether a name is that of the policy.
 func (d *definition) isNamed(name string) bool { return name == d.name || name == d.key() }
 
+// hasRule reports whether a name, in which there may be wildcards, is that of a rule of
+// the policy, or could be that of one that is generated for it.
+func (d *definition) hasRule(name string) bool {
+	return slices.ContainsFunc(d.written, func(rule string) bool {
+		return slices.ContainsFunc([]string{"", autogenPrefix, cronJobPrefix}, func(prefix string) bool { return wildcard.Match(name, generatedName(prefix, rule)) })
+	})
+}
+
 // isNamed reports whether a name is that of the rule, or of the one that it was
 // generated from.
 func (r *rule) isNamed(name string) bool {
-	return name == r.name || name == r.root.At("name").Text() || autogenPrefix+name == r.name || autogenPrefix+"cronjob-"+name == r.name
+	return name == r.name || name == r.root.At("name").Text() || autogenPrefix+name == r.name || cronJobPrefix+name == r.name
 }
 
 // foreach are the variables for an element of a rule's foreach.
 func (v *values) foreach(r *rule, index int) []variable {
 	var found []variable
-	for _, n := range v.policies {
+	for _, p := range v.policies {
+		n := p.node
 		if !r.definition.isNamed(n.At("name").Text()) {
 			continue
 		}
