@@ -75,7 +75,7 @@ func (r *run) settle(t *target) {
 	if r.settings.Defaulting == "off" {
 		return
 	}
-	pinned, err := admission.Pin(t.kind, t.edited, t.namespace, t.After)
+	pinned, err := admission.Pin(t.kind, t.raw, t.edited, t.namespace, t.After)
 	if err != nil {
 		r.internal(t, "the result is not what admission made of the manifest: %v", err)
 		return

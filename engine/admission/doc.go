@@ -9,6 +9,8 @@
 //	View(View(x)) is equal to View(x)
 //	View(x) does not modify x, and is the same every time
 //	Unview(x, View(x), View(x)) is equal to x
+//	Pin(x, y, v) has nothing that x has not and that the server does not store like that
+//	View(Normalize(x)) is equal to View(x), but for what is stored alike: null and []
 //
 // The first has three exceptions, which are the server's own: a pointer to the time
 // 0001-01-01T00:00:00Z is written as null and read as absent, and an empty list of

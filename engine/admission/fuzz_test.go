@@ -71,6 +71,7 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 		t.Error("Unview changes what did not differ")
 	}
 	checkStable(t, kind, view)
+	checkNormal(t, kind, object, view)
 	again, err := admission.View(kind, view, "default")
 	if err != nil {
 		t.Fatal("view of the view: ", err)
@@ -79,6 +80,26 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 		if !isException(diff) {
 			t.Error("view of the view: ", diff)
 		}
+	}
+}
+
+// checkNormal holds Normalize against its laws.
+func checkNormal(t *testing.T, kind *schema.Kind, object, view map[string]any) {
+	normal, err := admission.Normalize(kind, object, "default", view)
+	if err != nil {
+		t.Fatal("normalize: ", err)
+	}
+	again, err := admission.View(kind, normal, "default")
+	if err != nil {
+		t.Fatal("view of what was normalized: ", err)
+	}
+	for _, diff := range change.Diff(view, again, nil) {
+		if !admission.ServerOwned(kind, diff.Path) && !storedAlike(diff) && !isException(diff) {
+			t.Error("view of what was normalized: ", diff)
+		}
+	}
+	if twice, err := admission.Normalize(kind, normal, "default", again); err != nil || !change.Equal(normal, twice) {
+		t.Error("normalized twice: ", change.Diff(normal, twice, nil), err)
 	}
 }
 

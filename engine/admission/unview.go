@@ -1,12 +1,10 @@
 package admission
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -19,9 +17,8 @@ import (
 // Only what differs is touched. A quantity that did not change keeps its text; what
 // is written as null, or not at all because it is a default, is written where it
 // changed; a list that has other items in object than in view is written whole. The
-// key of a Secret that changed stays in stringData if it is there and the new value
-// is text, and moves to data otherwise. Fields that are ServerOwned are left as they
-// are. None of the arguments is modified.
+// key of a Secret that changed moves from stringData to data, where a server keeps it.
+// Fields that are ServerOwned are left as they are. None of the arguments is modified.
 //
 // Unview(k, object, v, v) is equal to object. The view of the outcome need not be
 // mutated, as a default may depend on what changed: see Pin.
@@ -29,23 +26,36 @@ func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]
 	return unviewer{kind: kind, limit: math.MaxInt}.unview(object, view, mutated)
 }
 
-// Pin returns object with everything written that it takes for its View in a
-// namespace to be mutated, but for fields that are ServerOwned; mutated must be a
-// view. Where writing a value that differs does not do, because a default or another
-// field overrules it, the map around it is written whole, and then the map around
-// that. None of the arguments is modified.
+// Pin returns object, which is manifest with what policies wrote, with everything written
+// that it takes for its View in a namespace to be mutated, but for fields that are
+// ServerOwned; mutated must be a view. Where writing a value that differs does not do,
+// because a default or another field overrules it, the map around it is written whole,
+// and then the map around that.
+//
+// Every value that manifest does not have is in the form in which the server stores it,
+// and what makes no difference to the view is as in manifest: see Stored. None of the
+// arguments is modified.
 //
 // The error names a field in which the views differ still.
-func Pin(kind *schema.Kind, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
+func Pin(kind *schema.Kind, manifest, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
 	u := unviewer{kind: kind, limit: math.MaxInt}
+	var pinned map[string]any // object, once its view is mutated
 	for range maxRounds {
 		view, err := View(kind, object, namespace)
 		if err != nil {
 			return nil, err
 		}
 		path := u.difference(view, mutated)
-		if path == nil {
-			return object, nil
+		switch {
+		case path == nil:
+			next := stored(kind, manifest, object, view)
+			if pinned != nil || change.Equal(next, object) {
+				return object, nil
+			}
+			pinned, object = object, next
+			continue
+		case pinned != nil:
+			return pinned, nil
 		}
 		next := u.unview(object, view, mutated)
 		for ; change.Equal(next, object); next = u.unview(object, view, mutated) {
@@ -76,18 +86,26 @@ func (u unviewer) difference(view, mutated map[string]any) change.Path {
 	}
 	var longest change.Path
 	for _, c := range change.Diff(view, mutated, u.kind.Type()) {
-		if len(c.Path) > len(longest) && !ServerOwned(u.kind, c.Path) {
+		if len(c.Path) > len(longest) && !ServerOwned(u.kind, c.Path) && !u.stored(c) {
 			longest = c.Path
 		}
 	}
 	return longest
 }
 
+// stored reports that a server stores both values of a change in the same way: a field of
+// a built-in kind that is an empty list becomes null, a null in a map of bytes "".
+func (u unviewer) stored(c change.Change) bool {
+	return c.Op == change.Replace && builtin(u.kind) != nil && (c.Old == nil || c.New == nil) && isZero(c.Old) && isZero(c.New)
+}
+
 func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {
-	out := u.object(nil, object, view, mutated, u.kind.Type())
-	if u.kind.APIVersion() == "v1" && u.kind.Kind.Kind == "Secret" {
-		restoreStringData(object, view, mutated, out)
+	if !isSecret(u.kind) {
+		return u.object(nil, object, view, mutated, u.kind.Type())
 	}
+	view, mutated = foldStringData(view), foldStringData(mutated)
+	out := u.object(nil, object, view, mutated, u.kind.Type())
+	dropStringData(object, view, mutated, out)
 	return out
 }
 
@@ -180,57 +198,21 @@ func (u unviewer) list(path change.Path, object, from, to []any, shape change.Sh
 	return out
 }
 
-// restoreStringData takes the changes of keys that object has in stringData from
-// data, where out has them, to stringData.
-func restoreStringData(object, view, mutated, out map[string]any) {
-	written := child(object, "stringData")
-	if written == nil {
-		return
-	}
-	plain, data := maps.Clone(child(out, "stringData")), maps.Clone(child(out, "data"))
-	changed := false
-	for key := range written {
+// dropStringData takes the keys out of the stringData of out whose value is not what
+// object has there any more: stringData would win over data.
+func dropStringData(object, view, mutated, out map[string]any) {
+	kept := maps.Clone(child(object, "stringData"))
+	maps.DeleteFunc(kept, func(key string, _ any) bool {
 		wanted, ok := child(mutated, "data")[key]
-		if had := child(view, "data")[key]; ok && change.Equal(had, wanted) {
-			continue
-		}
-		changed = true
-		text, isText := plainText(wanted)
-		switch {
-		case !ok:
-			delete(plain, key)
-		case !isText:
-			delete(plain, key)
-			continue
-		default:
-			plain[key] = text
-		}
-		if old, ok := child(object, "data")[key]; ok && isText {
-			data[key] = old
-		} else {
-			delete(data, key)
-		}
+		return !ok || !change.Equal(child(view, "data")[key], wanted)
+	})
+	switch {
+	case len(kept) == len(child(object, "stringData")):
+	case len(kept) == 0:
+		delete(out, "stringData")
+	default:
+		out["stringData"] = kept
 	}
-	if changed {
-		setOrDelete(out, "stringData", plain)
-		setOrDelete(out, "data", data)
-	}
-}
-
-// setOrDelete sets a map that is not empty.
-func setOrDelete(out map[string]any, name string, value map[string]any) {
-	if len(value) == 0 {
-		delete(out, name)
-	} else {
-		out[name] = value
-	}
-}
-
-// plainText decodes base64 that holds text.
-func plainText(value any) (string, bool) {
-	encoded, ok := value.(string)
-	data, err := base64.StdEncoding.DecodeString(encoded)
-	return string(data), ok && err == nil && utf8.Valid(data)
 }
 
 // ServerOwned reports whether kube-apiserver 1.36.3 sets or drops a field itself, or

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/admission"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// TestStored holds what we write against what an API server returned. Every value of our
+// output that the manifest does not have is in the recorded result, equal and of the same
+// type. Every value of a manifest that is normalized is in what the server returned
+// without policies.
+func TestStored(t *testing.T) {
+	exceptions := readExceptions(t, "testdata/exceptions.txt")
+	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
+		summaries, err := filepath.Glob(filepath.Join(root, "*", "server", "summary.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, summary := range summaries {
+			dir := filepath.Dir(filepath.Dir(summary))
+			if exceptions[filepath.Base(dir)] != "" {
+				continue
+			}
+			t.Run(filepath.Base(root)+"/"+filepath.Base(dir), func(t *testing.T) {
+				var want recorded
+				data, err := os.ReadFile(summary)
+				if err == nil {
+					err = json.Unmarshal(data, &want)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkStored(t, dir, want)
+			})
+		}
+	}
+}
+
+func checkStored(t *testing.T, dir string, want recorded) {
+	policies, _ := acceptedPolicies(t, dir, want)
+	set, diagnostics := Compile(policies, nil, recordedRequest)
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "manifests", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, document := range splitDocuments(t, file, text) {
+			name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+			if _, ok := want.Manifests[name]; !ok {
+				name = fmt.Sprintf("%s-%d", name, i)
+			}
+			if want.Manifests[name].Result < 300 {
+				t.Run(name, func(t *testing.T) { checkStoredManifest(t, set, document, filepath.Join(dir, "server", name)) })
+			}
+		}
+	}
+}
+
+// checkStoredManifest checks one manifest, to which a server gave the answers in files.
+func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) {
+	stream, _ := manifest.Read("", document)
+	before := stream.Documents()[0].Object()
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
+	if outcome.Failed() {
+		t.Fatal(outcome.Diagnostics)
+	}
+	output, _ := manifest.Read("", stream.Bytes())
+	p := set.placeOf(stream.Documents()[0], set.schemas)
+	var found unstored
+	found.compare(nil, before, output.Documents()[0].Object(), recordedObject(t, files+".result.json"), p.kind.Type())
+	view, err := admission.View(p.kind, before, p.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	normal, err := admission.Normalize(p.kind, before, p.namespace, view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.kind.Group != "authorization.k8s.io" { // whose objects are answered and not stored
+		found.compare(nil, nil, normal, recordedObject(t, files+".baseline.json"), p.kind.Type())
+	}
+	for _, problem := range found {
+		t.Error(problem)
+	}
+}
+
+// unstored collects values that a server does not have.
+type unstored []string
+
+// compare looks for the values of out in result, but for those that before has.
+func (u *unstored) compare(path change.Path, before, out, result any, shape change.Shape) {
+	if before != nil && change.Equal(before, out) {
+		return
+	}
+	switch out := out.(type) {
+	case map[string]any:
+		had, _ := before.(map[string]any)
+		has, ok := result.(map[string]any)
+		if !ok && (len(had) == 0 || len(out) == 0) {
+			u.add(path, out, result)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(out)) {
+			u.compare(path.Key(key), had[key], out[key], has[key], shape.Field(key))
+		}
+	case []any:
+		had, _ := before.([]any)
+		has, ok := result.([]any)
+		if !ok || len(has) != len(out) {
+			u.add(path, out, result)
+			return
+		}
+		for j, i := range change.Align(had, out, shape) {
+			var item any
+			if i >= 0 {
+				item = had[i]
+			}
+			u.compare(path.Index(j), item, out[j], has[j], shape.Item())
+		}
+	default:
+		if !change.Equal(out, result) {
+			u.add(path, out, result)
+		}
+	}
+}
+
+func (u *unstored) add(path change.Path, out, result any) {
+	*u = append(*u, fmt.Sprintf("%s: we have %s, the server %s", path, manifest.JSON(out), manifest.JSON(result)))
+}
