@@ -31,9 +31,11 @@ var errOldUnknown = errors.New("oldObject was read, but the object before the up
 
 // Input is what expressions see. The values are read, never modified.
 type Input struct {
-	// Object, OldObject, Params and Namespace (the variable namespaceObject) are nil
-	// where the variable is null.
-	Object, OldObject, Params, Namespace map[string]any
+	// Object, OldObject and Params are nil where the variable is null.
+	Object, OldObject, Params map[string]any
+	// Namespace makes the variable namespaceObject, when an expression reads it; nil, or
+	// the result nil, is null.
+	Namespace func() map[string]any
 	// OldUnknown says that there is an old object but that nobody said what it is;
 	// an expression that reads it fails.
 	OldUnknown bool
@@ -98,7 +100,10 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 	case "params":
 		return nullable(a.input.Params), true
 	case "namespaceObject":
-		return nullable(a.input.Namespace), true
+		if a.input.Namespace == nil {
+			return nullable(nil), true
+		}
+		return nullable(a.input.Namespace()), true
 	case "request":
 		return a.requestObject(), true
 	case "variables":

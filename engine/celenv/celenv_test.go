@@ -27,8 +27,10 @@ var deployment = map[string]any{
 
 func input() Input {
 	return Input{
-		Object:    deployment,
-		Namespace: map[string]any{"metadata": map[string]any{"name": "default", "labels": map[string]any{"team": "blue"}}},
+		Object: deployment,
+		Namespace: func() map[string]any {
+			return map[string]any{"metadata": map[string]any{"name": "default", "labels": map[string]any{"team": "blue"}}}
+		},
 		Request: func() map[string]any {
 			return map[string]any{
 				"kind":      map[string]any{"group": "apps", "version": "v1", "kind": "Deployment"},

@@ -24,7 +24,7 @@ func BenchmarkSteps(b *testing.B) {
 			}
 			e := evaluationOf(b, "Pod", object(b, fuzzedPod), policy.User{}, userInfo{})
 			for b.Loop() {
-				for _, invocation := range compiled.Plan(e.request).Invocations {
+				for _, invocation := range compiled[0].Plan(e.request).Invocations {
 					for step := range invocation.Steps(e.request) {
 						if step.Failure != nil {
 							b.Fatal(step.Failure.Err)

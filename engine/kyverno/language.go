@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/jmespath"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -81,7 +82,7 @@ var _ policy.Program = (*program)(nil)
 var _ policy.Follower = (*program)(nil)
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	p := &program{values: l.values, user: l.user, env: jmespath.NewEnv(l.values.answer)}
 	diagnostics := slices.Clone(l.problems)
 	seen := map[string]*definition{}
@@ -108,13 +109,13 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 		}
 	}
 	if source.HasErrors(diagnostics) {
-		return p, diagnostics
+		return []policy.Program{p}, diagnostics
 	}
 	diagnostics = append(diagnostics, l.values.unused(p.definitions)...)
 	for _, x := range p.exceptions {
 		diagnostics = append(diagnostics, x.unused(p.definitions)...)
 	}
-	return p, diagnostics
+	return []policy.Program{p}, diagnostics
 }
 
 // checkVersion reports versions whose shape is not known here.
@@ -129,5 +130,21 @@ func (r *reader) checkVersion() bool {
 	return false
 }
 
-// ParamKinds implements policy.Program: ConfigMaps are what rules look up.
-func (p *program) ParamKinds() []gvk.Kind { return []gvk.Kind{configMapKind} }
+// Hook implements policy.Program: all rules together are one webhook.
+func (*program) Hook() policy.Hook {
+	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: 1, Reinvocation: policy.IfNeeded}
+}
+
+// Reads implements policy.Program: rules look up ConfigMaps.
+func (*program) Reads() []gvk.Kind { return []gvk.Kind{configMapKind} }
+
+// Check implements policy.Program.
+func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
+
+// Existing implements policy.Program: rules with mutate.targets change other objects.
+func (p *program) Existing() policy.Follower {
+	if !p.follows() {
+		return nil
+	}
+	return p
+}

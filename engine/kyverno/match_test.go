@@ -17,7 +17,7 @@ import (
 func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
 	t.Helper()
 	shot := &snapshot.Snapshot{}
-	shot.Put(namespaceKind, "", "shop", func() (map[string]any, error) {
+	shot.Put(namespaceKind, "", "shop", func(*snapshot.Reader) (map[string]any, error) {
 		return map[string]any{"metadata": map[string]any{"name": "shop", "labels": map[string]any{"tier": "web"}}}, nil
 	})
 	l := New(nil, nil, "")
@@ -25,7 +25,7 @@ func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.
 	apiVersion, _ := object["apiVersion"].(string)
 	request := &policy.Request{
 		Context: context.Background(), Kind: schema.Builtin().Lookup(gvk.Parse(apiVersion, kind)), Namespace: "shop", Operation: policy.Create,
-		User: user, Object: object, Snapshot: shot, Warn: func(source.Diagnostic) {},
+		User: user, Object: object, Snapshot: shot.Reader(nil), Warn: func(source.Diagnostic) {},
 	}
 	return p.evaluate(request)
 }

@@ -31,10 +31,10 @@ func (p *program) Covers(r *policy.Request) bool {
 	})
 }
 
-// Plan implements policy.Program. All rules together are one webhook.
+// Plan implements policy.Program.
 func (p *program) Plan(r *policy.Request) policy.Plan {
 	if p.Covers(r) {
-		return policy.Plan{Webhook: true, Invocations: []policy.Invocation{webhook{p}}}
+		return policy.Plan{Invocations: []policy.Invocation{webhook{p}}}
 	}
 	var plan policy.Plan
 	for _, d := range p.definitions {

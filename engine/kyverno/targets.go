@@ -12,8 +12,8 @@ import (
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
-// Follows implements policy.Follower.
-func (p *program) Follows() bool {
+// follows reports whether any rule changes other objects.
+func (p *program) follows() bool {
 	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
 		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) > 0 })
 	})

@@ -16,19 +16,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-var (
-	_ policy.Checker   = (*program)(nil)
-	_ policy.Unordered = (*program)(nil)
-)
-
-// Unordered implements policy.Unordered.
-func (p *program) Unordered() {}
-
 // maxCheckedKinds bounds the kinds that a policy is checked for: one about everything
 // uses what everything has.
 const maxCheckedKinds = 40
 
-// Check implements policy.Checker.
+// Check implements policy.Program.
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, d := range p.definitions {

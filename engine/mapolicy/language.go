@@ -71,11 +71,14 @@ type program struct {
 	definitions []*definition
 }
 
-var _ policy.Language = (*Language)(nil)
+var (
+	_ policy.Language = (*Language)(nil)
+	_ policy.Program  = (*program)(nil)
+)
 
 // Compile implements policy.Language. Policies are compiled in parallel: that is most
 // of the work of a run on few manifests.
-func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	readers := make([]*reader, len(documents))
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*binding, len(documents))
@@ -107,7 +110,7 @@ func (l *Language) Compile(documents []*manifest.Document) (policy.Program, []so
 	}
 	p := &program{cel: l.cel, minor: l.minor, authorizer: l.authorizer}
 	diagnostics = append(diagnostics, p.link(definitions, bindings)...)
-	return p, diagnostics
+	return []policy.Program{p}, diagnostics
 }
 
 // decodes checks that the server serves the document's version and that it has the
@@ -207,8 +210,14 @@ func duplicate(kind, name string, second, first *manifest.Document) []source.Dia
 		With("a cluster keeps one of them: remove the other")}
 }
 
-// ParamKinds implements policy.Program.
-func (p *program) ParamKinds() []gvk.Kind {
+// Hook implements policy.Program. A server runs the policies in any order.
+func (*program) Hook() policy.Hook { return policy.Hook{Point: policy.InServer, Shuffled: true} }
+
+// Existing implements policy.Program.
+func (*program) Existing() policy.Follower { return nil }
+
+// Reads implements policy.Program: policies look up params.
+func (p *program) Reads() []gvk.Kind {
 	var kinds []gvk.Kind
 	for _, d := range p.definitions {
 		if d.paramKind != (gvk.Kind{}) && !slices.Contains(kinds, d.paramKind) {

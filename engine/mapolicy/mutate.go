@@ -111,12 +111,13 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		deny(fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.kind.Version, i.kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
 		return
 	}
-	namespace, known, err := r.NamespaceObject()
-	if err != nil {
-		deny(err)
-		return
-	}
-	activation := i.scope.Activate(r.Context, i.input(r, namespace))
+	known := true
+	var err error
+	activation := i.scope.Activate(r.Context, i.input(r, func() (namespace map[string]any) {
+		// Without the object, whatever comes of it is worth nothing: see snapshot.Reader.
+		namespace, known, _ = r.NamespaceObject()
+		return namespace
+	}))
 	if m.draft != nil {
 		step.Object, err = i.draft(activation, m, r)
 	} else if m.patchType == applyConfiguration {

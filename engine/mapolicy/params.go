@@ -49,18 +49,34 @@ func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([
 
 func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
 	r.Snapshot.Ask()
-	var params []map[string]any
 	if p.name != "" {
 		object, err := r.Snapshot.Get(kind.Kind, namespace, p.name)
 		if err != nil || object == nil {
 			return nil, err
 		}
-		return append(params, shape(kind, object)), nil
+		return []map[string]any{shape(kind, object)}, nil
 	}
+	selected, err := r.Snapshot.Once(selection{p, kind, namespace}, func() (any, error) { return p.selected(kind, namespace, r) })
+	if err != nil {
+		return nil, err
+	}
+	return selected.([]map[string]any), nil
+}
+
+// selection is what the selector of a paramRef selects in a namespace. It is the same for
+// all requests.
+type selection struct {
+	ref       *paramRef
+	kind      *schema.Kind
+	namespace string
+}
+
+func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
 	objects, err := r.Snapshot.List(kind.Kind, namespace)
 	if err != nil {
 		return nil, err
 	}
+	var params []map[string]any
 	for _, object := range objects {
 		if p.selector.Matches(labelsOf(object)) {
 			params = append(params, shape(kind, object))

@@ -41,7 +41,7 @@ type situation struct {
 func (s situation) happens(t *testing.T) string {
 	t.Helper()
 	s = s.complete()
-	program, diagnostics := New(s.minor, celenv.AllowAll).Compile(documents(t, "p.yaml", s.policies))
+	programs, diagnostics := New(s.minor, celenv.AllowAll).Compile(documents(t, "p.yaml", s.policies))
 	if source.HasErrors(diagnostics) {
 		t.Fatal(diagnostics)
 	}
@@ -56,7 +56,7 @@ func (s situation) happens(t *testing.T) string {
 	r.Warn = func(d source.Diagnostic) {
 		lines = append(lines, fmt.Sprintf("%d:%d warning: %s", d.At.Line, d.At.Column, d.Message))
 	}
-	plan := program.Plan(r)
+	plan := programs[0].Plan(r)
 	for _, n := range plan.NotApplied {
 		tell(n.At, n.ID, "not applied: %s", n.Reason)
 	}
@@ -93,7 +93,7 @@ func (s situation) happens(t *testing.T) string {
 func (s situation) request(t *testing.T) *policy.Request {
 	t.Helper()
 	schemas := schema.Builtin().Clone()
-	snapshot := &snapshot.Snapshot{}
+	shot := &snapshot.Snapshot{}
 	for _, d := range documents(t, "surroundings.yaml", s.surroundings) {
 		object := d.Object()
 		if d.Kind().Kind == "CustomResourceDefinition" {
@@ -102,7 +102,7 @@ func (s situation) request(t *testing.T) *policy.Request {
 			}
 			continue
 		}
-		snapshot.Put(d.Kind(), d.Namespace(), d.Name(), func() (map[string]any, error) { return object, nil })
+		shot.Put(d.Kind(), d.Namespace(), d.Name(), func(*snapshot.Reader) (map[string]any, error) { return object, nil })
 	}
 	d := documents(t, "object.yaml", s.object)[0]
 	kind := schemas.Lookup(d.Kind())
@@ -111,7 +111,7 @@ func (s situation) request(t *testing.T) *policy.Request {
 	}
 	return &policy.Request{
 		Context: t.Context(), Kind: kind, Name: d.Name(), Namespace: d.Namespace(), Operation: s.operation,
-		Object: d.Object(), Schemas: schemas, Snapshot: snapshot,
+		Object: d.Object(), Schemas: schemas, Snapshot: shot.Reader(nil),
 	}
 }
 
@@ -311,12 +311,12 @@ spec: {policyName: %s, paramRef: {%s, parameterNotFoundAction: Deny}}
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 
-	program, _ := New(36, 0).Compile(documents(t, "p.yaml", text))
-	if kinds := program.ParamKinds(); len(kinds) != 1 || kinds[0].Kind != "ConfigMap" {
+	programs, _ := New(36, 0).Compile(documents(t, "p.yaml", text))
+	if kinds := programs[0].Reads(); len(kinds) != 1 || kinds[0].Kind != "ConfigMap" {
 		t.Error("ParamKinds", kinds)
 	}
 	reinvocable := map[string]bool{}
-	for _, invocation := range program.Plan(s.complete().request(t)).Invocations {
+	for _, invocation := range programs[0].Plan(s.complete().request(t)).Invocations {
 		if invocation.Reinvocable() {
 			reinvocable[invocation.ID().Policy] = true
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // input is what the invocation's expressions see.
-func (i *invocation) input(r *policy.Request, namespace map[string]any) celenv.Input {
+func (i *invocation) input(r *policy.Request, namespace func() map[string]any) celenv.Input {
 	input := celenv.Input{
 		Object:     i.object(r.Object),
 		Params:     i.param,

@@ -26,7 +26,8 @@
 //	M(x, esc(x)) = x
 //	M(M(x, t), t) = M(x, t) for a tree t without expressions
 //
-// The files in order: policy.go (from documents to rules), rule.go (rules on a
+// The files in order: language.go (from documents to a program), policy.go (reading
+// documents), rule.go (rules on a
 // document), assertion.go (match and exclude), tree.go (M), expression.go and
 // bindings.go, jmespath.go, counting.go, number.go.
 package mutationtree
@@ -46,37 +47,6 @@ import (
 
 // PolicyKind is the kind of documents with rules.
 var PolicyKind = gvk.Kind{Group: "json.preadmit.dev", Version: "v1alpha1", Kind: "MutatingPolicy"}
-
-// Claims reports whether documents of the kind belong to the language.
-func Claims(kind gvk.Kind) bool { return kind.Group == PolicyKind.Group }
-
-// Program is compiled rules, in the order in which they run. It is safe for concurrent
-// use.
-type Program struct{ rules []rule }
-
-// Compile compiles policies, and behind them bare trees, which are every document of
-// the streams. If any diagnostic is an error, the Program must not be used.
-func Compile(policies []*manifest.Document, bare []*manifest.Stream, cel *celenv.Env) (*Program, []source.Diagnostic) {
-	p := &Program{}
-	var diagnostics []source.Diagnostic
-	for _, d := range policies {
-		c := &compiler{document: d, cel: cel, subject: strings.TrimSpace(d.Kind().Kind + " " + d.Name())}
-		p.rules = append(p.rules, c.policy()...)
-		diagnostics = append(diagnostics, c.problems...)
-	}
-	for _, stream := range bare {
-		for i, d := range stream.Documents() {
-			c := &compiler{document: d, cel: cel}
-			name := fmt.Sprintf("document %d", i+1)
-			p.rules = append(p.rules, rule{
-				policy: stream.Name(), name: name, at: d.At(nil), document: d,
-				trees: []tree{c.parseTree(d.Object(), languageJP, nil)},
-			})
-			diagnostics = append(diagnostics, c.problems...)
-		}
-	}
-	return p, diagnostics
-}
 
 // compiler compiles one document.
 type compiler struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -34,29 +33,6 @@ type contextEntry struct {
 // match holds if all of all do, and one of any if there are some. kyverno-json does not
 // look at all where there is any.
 type match struct{ any, all []assertion }
-
-// Steps yields what the rules make of a document, in order, each on the result of those
-// before. A failure ends the sequence.
-func (p *Program) Steps(ctx context.Context, object map[string]any) iter.Seq[policy.Step] {
-	return func(yield func(policy.Step) bool) {
-		for i := range p.rules {
-			r := &p.rules[i]
-			step := policy.Step{ID: policy.ID{Policy: r.policy, Rule: r.label()}, At: r.at}
-			result, reason, err := r.apply(ctx, object)
-			switch {
-			case err != nil:
-				step.Failure = r.failure(step.ID, err)
-			case reason != nil:
-				step.NotApplied = &policy.NotApplied{ID: step.ID, At: r.at, Reason: reason}
-			default:
-				object, step.Object = result, result
-			}
-			if !yield(step) || err != nil {
-				return
-			}
-		}
-	}
-}
 
 // label names the rule in its policy.
 func (r *rule) label() string {

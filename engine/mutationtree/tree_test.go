@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 var update = flag.Bool("update", false, "rewrite the errors that the cases expect")
@@ -56,19 +57,19 @@ func apply(t *testing.T, mutation string, object map[string]any) (result map[str
 	}
 	var policies []*manifest.Document
 	var bare []*manifest.Stream
-	if d := stream.Documents(); Claims(d[0].Kind()) {
+	if d := stream.Documents(); d[0].Kind().Group == PolicyKind.Group {
 		policies = d
 	} else {
 		bare = []*manifest.Stream{stream}
 	}
-	program, diagnostics := Compile(policies, bare, celenv.New(36))
+	programs, diagnostics := New(bare, celenv.New(36)).Compile(policies)
 	for _, d := range diagnostics {
 		problem += d.String() + "\n"
 	}
 	if problem != "" {
 		return nil, problem, ""
 	}
-	for step := range program.Steps(context.Background(), object) {
+	for step := range programs[0].Plan(nil).Invocations[0].Steps(&policy.Request{Context: context.Background(), Object: object}) {
 		switch {
 		case step.Failure != nil:
 			return nil, step.Failure.At.String() + ": " + step.Failure.Err.Error() + "\n", ""

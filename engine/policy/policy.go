@@ -1,7 +1,7 @@
 // Package policy is the contract between the engine and the policy languages. A
-// Language compiles documents to a Program; the Program plans, for one request, the
-// Invocations that match it; an Invocation yields Steps, each a new value of the
-// object. Languages compute values only: the engine alone compares, attributes and
+// Language compiles documents to Programs, each with the Hook at which a server runs it;
+// a Program plans, for one request, the Invocations that match it; an Invocation yields
+// Steps, each a new value of the object. Languages compute values only: the engine alone compares, attributes and
 // edits.
 //
 // The files in order: policy.go (the contract), request.go (what policies see), node.go
@@ -9,6 +9,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -49,34 +50,78 @@ func (id ID) String() string {
 
 // Language is one language that mutating policies are written in.
 type Language interface {
-	// Kinds are the kinds of documents that belong to the language. They have no
-	// version: whether it knows that of a document is for the language to say.
+	// Kinds are the kinds of documents that belong to the language, without versions:
+	// Compile reports those that it does not know.
 	Kinds() []gvk.Kind
-	// Compile checks and compiles all documents of the language. If any diagnostic is
-	// an error, the Program must not be used.
-	Compile(documents []*manifest.Document) (Program, []source.Diagnostic)
+	// Compile checks and compiles all documents of the language: one Program for each
+	// hook that its policies belong to. If any diagnostic is an error, the Programs must
+	// not be used.
+	Compile(documents []*manifest.Document) ([]Program, []source.Diagnostic)
 }
 
-// Program is the compiled policies of one language. It is safe for concurrent use.
+// Program is the compiled policies of one hook. It is safe for concurrent use.
 type Program interface {
+	// Hook says when and how a server runs the policies.
+	Hook() Hook
 	// Covers reports whether any policy may be about the request, judged without its
 	// object. If none is, Plan still says why not, and looks at no object either.
 	Covers(r *Request) bool
 	// Plan finds what applies to the request, on the object as it is before the
 	// pass.
 	Plan(r *Request) Plan
-	// ParamKinds are the kinds of objects that the policies use as params.
-	ParamKinds() []gvk.Kind
-}
-
-// Checker is a Program that finds mistakes that a server accepts.
-type Checker interface {
-	// Check looks at the policies, for the kinds that they are about.
+	// Reads are the kinds of objects that the policies look up: params, for instance.
+	Reads() []gvk.Kind
+	// Check finds mistakes in the policies that a server accepts, for the kinds that they
+	// are about.
 	Check(schemas *schema.Registry) []source.Diagnostic
+	// Existing returns the policies that change other objects once a request has been
+	// admitted; nil if there are none.
+	Existing() Follower
 }
 
-// Unordered is a Program whose policies a server runs in any order.
-type Unordered interface{ Unordered() }
+// Hook describes how a server runs a Program.
+type Hook struct {
+	Point Point
+	// Configuration is the name of a webhook's MutatingWebhookConfiguration. Servers call
+	// the configurations in the order of their names.
+	Configuration string
+	// Order is the place among the hooks of the same Point and Configuration.
+	Order int
+	// Reinvocation says whether a webhook is called again if the object changed after its
+	// call. Policies that run in the server say so themselves: see Invocation.
+	Reinvocation Reinvocation
+	// Shuffled says that a server runs the invocations in any order.
+	Shuffled bool
+}
+
+// Compare orders hooks as a server runs them.
+func (h Hook) Compare(other Hook) int {
+	return cmp.Or(cmp.Compare(h.Point, other.Point), cmp.Compare(h.Configuration, other.Configuration), cmp.Compare(h.Order, other.Order))
+}
+
+// Point is a point on the way of an object into a cluster.
+type Point int
+
+// The points, in order.
+const (
+	// BeforeAdmission is before the object reaches the server: policies see it as it is
+	// written.
+	BeforeAdmission Point = iota
+	// InServer is the mutating admission inside the server: the object is defaulted again
+	// after every step.
+	InServer
+	// Webhook is a mutating webhook: the object is defaulted again after the last step.
+	Webhook
+)
+
+// Reinvocation is the reinvocationPolicy of a webhook.
+type Reinvocation int
+
+// The reinvocation policies.
+const (
+	Never Reinvocation = iota
+	IfNeeded
+)
 
 // Plan is what a Program means to do in one pass over an object, in order.
 type Plan struct {
@@ -84,17 +129,13 @@ type Plan struct {
 	NotApplied  []NotApplied
 	// Failures come before those of the invocations.
 	Failures []Failure
-	// Webhook says that the invocations are one webhook with reinvocationPolicy
-	// IfNeeded: the object is defaulted when all are done, not between their steps, and
-	// they run again if the object is not the one that they left.
-	Webhook bool
 }
 
 // Invocation is one policy applied in one way to one request.
 type Invocation interface {
 	ID() ID
 	// Reinvocable reports whether the invocation wants to run again if another one
-	// changed the object after it.
+	// changed the object after it. It counts inside the server only.
 	Reinvocable() bool
 	// Conditions evaluates the policy's conditions on the object as it is now. The
 	// invocation goes on if both results are nil.
@@ -153,11 +194,8 @@ type Failure struct {
 	Abort bool
 }
 
-// Follower is a Program with policies that change other objects once a request has
-// been admitted.
+// Follower is policies that change other objects once a request has been admitted.
 type Follower interface {
-	// Follows reports whether there are any such policies.
-	Follows() bool
 	// Triggers reports whether any such policy may be about the request, judged
 	// without its object.
 	Triggers(r *Request) bool

@@ -45,7 +45,7 @@ type Request struct {
 	OldObject map[string]any
 
 	Schemas  *schema.Registry
-	Snapshot *snapshot.Snapshot
+	Snapshot *snapshot.Reader
 	// Warn tells the user something that does not stop the request.
 	Warn func(source.Diagnostic)
 }

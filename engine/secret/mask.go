@@ -4,6 +4,7 @@
 package secret
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 )
@@ -22,9 +24,12 @@ const Masked = "*****"
 // everywhere.
 const shortest = 6
 
-// Mask hides the values of Secrets. The zero Mask hides nothing.
+// Mask hides the values of Secrets. The zero Mask hides nothing. What it learns must be
+// complete before it hides anything; it may then be used concurrently.
 type Mask struct {
-	values []string // the longest first
+	values map[string]bool
+	once   sync.Once
+	hide   *strings.Replacer
 }
 
 // LastApplied is the annotation in which kubectl keeps an object as it was applied.
@@ -52,7 +57,6 @@ func (m *Mask) Learn(object map[string]any) {
 		return
 	}
 	m.learnFields(object)
-	slices.SortStableFunc(m.values, func(a, b string) int { return len(b) - len(a) })
 }
 
 func (m *Mask) learnFields(object map[string]any) {
@@ -118,23 +122,43 @@ func (m *Mask) add(value string) {
 		forms = append(forms, strings.TrimSpace(line))
 	}
 	for _, form := range forms {
-		if len(form) >= shortest && !slices.Contains(m.values, form) {
-			m.values = append(m.values, form)
+		if len(form) < shortest {
+			continue
 		}
+		if m.values == nil {
+			m.values = map[string]bool{}
+		}
+		m.values[form] = true
 	}
+}
+
+// replacer replaces all values in one pass over a text, the longest first where several
+// begin at the same place.
+func (m *Mask) replacer() *strings.Replacer {
+	m.once.Do(func() {
+		values := slices.SortedFunc(maps.Keys(m.values), func(a, b string) int {
+			return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+		})
+		pairs := make([]string, 0, 2*len(values))
+		for _, value := range values {
+			pairs = append(pairs, value, Masked)
+		}
+		m.hide = strings.NewReplacer(pairs...)
+	})
+	return m.hide
 }
 
 // Text hides the values in a text.
 func (m *Mask) Text(text string) string {
-	for _, value := range m.values {
-		text = strings.ReplaceAll(text, value, Masked)
+	if len(m.values) == 0 {
+		return text
 	}
-	return text
+	return m.replacer().Replace(text)
 }
 
 // Holds reports whether a text contains a value.
 func (m *Mask) Holds(text string) bool {
-	return slices.ContainsFunc(m.values, func(value string) bool { return strings.Contains(text, value) })
+	return m.Text(text) != text
 }
 
 // HoldsAny reports whether a text contains any scalar in the data of the objects given,

@@ -21,13 +21,13 @@ var configMap = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
 func TestGetAndList(t *testing.T) {
 	var s Snapshot
 	for _, at := range [][2]string{{"b", "z"}, {"b", "a"}, {"a", "z"}, {"b", "a"}} {
-		s.Put(configMap, at[0], at[1], func() (map[string]any, error) { return object(at[0], at[1]), nil })
+		s.Put(configMap, at[0], at[1], func(*Reader) (map[string]any, error) { return object(at[0], at[1]), nil })
 	}
-	s.Put(gvk.Kind{Version: "v1", Kind: "Secret"}, "b", "s", func() (map[string]any, error) { return object("b", "s"), nil })
-	if got, err := s.Get(configMap, "b", "a"); err != nil || !change.Equal(got, object("b", "a")) {
+	s.Put(gvk.Kind{Version: "v1", Kind: "Secret"}, "b", "s", func(*Reader) (map[string]any, error) { return object("b", "s"), nil })
+	if got, err := s.Reader(nil).Get(configMap, "b", "a"); err != nil || !change.Equal(got, object("b", "a")) {
 		t.Error(got, err)
 	}
-	if got, err := s.Get(configMap, "c", "a"); got != nil || err != nil {
+	if got, err := s.Reader(nil).Get(configMap, "c", "a"); got != nil || err != nil {
 		t.Error(got, err)
 	}
 	for namespace, want := range map[string][]any{
@@ -35,7 +35,7 @@ func TestGetAndList(t *testing.T) {
 		"b": {object("b", "a"), object("b", "z")},
 		"c": {},
 	} {
-		objects, err := s.List(configMap, namespace)
+		objects, err := s.Reader(nil).List(configMap, namespace)
 		got := make([]any, len(objects))
 		for i := range objects {
 			got[i] = objects[i]
@@ -44,10 +44,43 @@ func TestGetAndList(t *testing.T) {
 			t.Errorf("%q: got %v, want %v; error %v", namespace, got, want, err)
 		}
 	}
+}
+
+// TestFailure: an object that cannot be had spoils all that its reader computes.
+func TestFailure(t *testing.T) {
+	var s Snapshot
 	failed := errors.New("a cycle")
-	s.Put(configMap, "b", "f", func() (map[string]any, error) { return nil, failed })
-	if _, err := s.List(configMap, "b"); err != failed {
+	s.Put(configMap, "b", "f", func(*Reader) (map[string]any, error) { return nil, failed })
+	s.Put(configMap, "b", "g", func(*Reader) (map[string]any, error) { return object("b", "g"), nil })
+	r := s.Reader(nil)
+	if _, err := r.List(configMap, "b"); err != failed || r.Err() != failed {
+		t.Error("got", err, r.Err())
+	}
+	if _, err := r.Get(configMap, "b", "g"); err != failed {
 		t.Error("got", err)
+	}
+	if got, err := s.Reader(nil).Get(configMap, "b", "g"); got == nil || err != nil {
+		t.Error("another reader got", got, err)
+	}
+}
+
+// TestOnce: what is computed of the objects is computed once, and errors are not kept.
+func TestOnce(t *testing.T) {
+	var s Snapshot
+	calls := 0
+	for range 3 {
+		got, err := s.Reader(nil).Once(configMap, func() (any, error) {
+			if calls++; calls == 1 {
+				return nil, errors.New("not yet")
+			}
+			return calls, nil
+		})
+		if (err == nil) != (calls > 1) || err == nil && got != 2 {
+			t.Error(got, err)
+		}
+	}
+	if calls != 2 {
+		t.Error("computed", calls, "times")
 	}
 }
 
@@ -58,8 +91,9 @@ func TestNamespace(t *testing.T) {
 		"metadata": map[string]any{"name": "shop", "labels": map[string]any{"team": "web"}},
 		"spec":     map[string]any{"finalizers": []any{"example.com/mine"}},
 	}
-	s.Put(namespaceKind, "", "shop", func() (map[string]any, error) { return given, nil })
-	got, known, err := s.Namespace("shop")
+	s.Put(namespaceKind, "", "shop", func(*Reader) (map[string]any, error) { return given, nil })
+	r := s.Reader(nil)
+	got, known, err := r.Namespace("shop")
 	if want := (map[string]any{
 		"metadata": map[string]any{"name": "shop", "labels": map[string]any{"team": "web", "kubernetes.io/metadata.name": "shop"}},
 		"spec":     map[string]any{"finalizers": []any{"example.com/mine", "kubernetes"}},
@@ -70,7 +104,7 @@ func TestNamespace(t *testing.T) {
 	if len(given["spec"].(map[string]any)["finalizers"].([]any)) != 1 {
 		t.Error("the namespace that was given is modified")
 	}
-	got, known, err = s.Namespace("nowhere")
+	got, known, err = r.Namespace("nowhere")
 	if want := (map[string]any{
 		"apiVersion": "v1", "kind": "Namespace",
 		"metadata": map[string]any{"name": "nowhere", "labels": map[string]any{"kubernetes.io/metadata.name": "nowhere"}},

@@ -1,0 +1,70 @@
+package snapshot
+
+import "github.com/preadmit/preadmit/engine/gvk"
+
+// Reader looks at a snapshot for one admission, and remembers what that depends on.
+type Reader struct {
+	snapshot *Snapshot
+	// Owner is whoever looks, for the Objects of the snapshot.
+	Owner any
+	asked bool
+	err   error
+}
+
+// Reader returns a reader of the snapshot.
+func (s *Snapshot) Reader(owner any) *Reader { return &Reader{snapshot: s, Owner: owner} }
+
+// Ask notes that what is in the snapshot, or is not, made a difference to somebody.
+func (r *Reader) Ask() { r.asked = true }
+
+// Asked reports whether Ask was called.
+func (r *Reader) Asked() bool { return r.asked }
+
+// Err returns the first error of an object that could not be had. What was computed
+// without the object is worth nothing then, whatever became of the error.
+func (r *Reader) Err() error { return r.err }
+
+// Get returns an object, or nil if there is none.
+func (r *Reader) Get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
+	return r.object(key{kind, namespace, name})
+}
+
+// List returns the objects of a kind in a namespace, or everywhere if the namespace
+// is empty, sorted by namespace and name.
+func (r *Reader) List(kind gvk.Kind, namespace string) ([]map[string]any, error) {
+	var objects []map[string]any
+	for _, k := range r.snapshot.list(kind, namespace) {
+		object, err := r.object(k)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func (r *Reader) object(k key) (map[string]any, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	object := r.snapshot.objects[k]
+	if object == nil {
+		return nil, nil
+	}
+	value, err := object(r)
+	r.err = err
+	return value, err
+}
+
+// Once returns what compute makes of the objects of the snapshot, computed once for all
+// readers; an error is not kept. The key must be of a type of the caller's own.
+func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
+	if made, ok := r.snapshot.made.Load(key); ok {
+		return made, nil
+	}
+	made, err := compute()
+	if err == nil {
+		made, _ = r.snapshot.made.LoadOrStore(key, made)
+	}
+	return made, err
+}
