@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/manifest"
 )
 
 // Edit is a net change to a manifest, and the changes that led to it.
@@ -22,11 +21,9 @@ type Edit struct {
 
 // attribute finds the net changes to a manifest and what caused them. Carried out on
 // the manifest one after the other, they make the output.
-func (t *target) attribute() {
-	written := t.Document.Object()
-	manifest.HideClientAnnotations(written)
-	net := change.Diff(written, t.edited, t.kind.Type())
-	all := t.All()
+func (j *job) attribute() {
+	net := change.Diff(j.written, j.edited, j.kind.Type())
+	all := j.result.All()
 	steps := make([]change.Change, len(all))
 	for i, c := range all {
 		steps[i] = c.Change
@@ -38,7 +35,7 @@ func (t *target) attribute() {
 	for i, c := range net {
 		edit := Edit{Change: c, Source: rewind(c, net[:i]), Result: follow(c.Path, net[i+1:])}
 		edit.Causes = causes(all, edit.Result, final)
-		t.Edits = append(t.Edits, edit)
+		j.result.Edits = append(j.result.Edits, edit)
 	}
 }
 

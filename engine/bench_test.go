@@ -145,7 +145,7 @@ func BenchmarkRun(b *testing.B) {
 				if len(diagnostics) > 0 {
 					b.Fatal(diagnostics)
 				}
-				if outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil); outcome.Failed() {
+				if outcome := set.Run(context.Background(), []*manifest.Stream{stream}); outcome.Failed() {
 					b.Fatal(outcome.Diagnostics)
 				}
 				stream.Bytes()

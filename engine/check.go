@@ -8,45 +8,76 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Check runs the policies as Run does, and looks for mistakes besides: in the policies
 // themselves, and where several of them meet at the same manifest. What it finds is
 // among the diagnostics of the Outcome, as warnings.
-func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
-	r := s.newRun(ctx)
-	r.checking = true
-	outcome := r.all(manifests, observe)
-	for _, program := range r.programs {
-		if checker, ok := program.(policy.Checker); ok {
-			r.report(checker.Check(r.schemas)...)
-		}
-	}
-	source.Sort(r.outcome.Diagnostics)
-	return outcome
+func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], mistakes, fights, orders)...)
 }
 
-// checkFights reports fields that one policy writes and another overwrites.
-func (r *run) checkFights(t *target) {
-	for i, c := range t.Changes {
-		if c.By.Policy == "" || c.Op != change.Replace && c.Op != change.Remove {
-			continue
-		}
-		for _, earlier := range t.Changes[:i] {
-			if earlier.By.Policy == "" || earlier.By.Policy == c.By.Policy || !c.Path.HasPrefix(earlier.Path) {
-				continue
-			}
-			if written, ok := c.Path[len(earlier.Path):].Get(earlier.New); !ok || !change.Equal(written, c.Old) {
-				continue
-			}
-			d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
-				With("the last to run wins, and a cluster runs policies in any order: leave the field to one of them")
-			d.Field = c.Path.String()
-			r.about(t, d)
+// mistakes looks for mistakes in the policies themselves.
+var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
+	var found []source.Diagnostic
+	for _, program := range r.programs {
+		found = append(found, program.Check(r.schemas)...)
+	}
+	return found
+}}
+
+// fights reports fields that one policy writes and another overwrites.
+var fights = Observer{admit: func(_ *run, j *job, _ *snapshot.Reader) {
+	var all []Change
+	for _, e := range j.trace.events {
+		if !e.drops {
+			all = append(all, j.changes(e)...)
 		}
 	}
+	for i, c := range all {
+		if c.Op != change.Replace && c.Op != change.Remove {
+			continue
+		}
+		for _, earlier := range all[:i] {
+			if c.overwrites(earlier) {
+				j.tell(c.fight(earlier))
+			}
+		}
+	}
+}}
+
+// overwrites reports whether a change takes back what another policy wrote before.
+func (c Change) overwrites(earlier Change) bool {
+	if earlier.By.Policy == c.By.Policy || !c.Path.HasPrefix(earlier.Path) {
+		return false
+	}
+	value, ok := c.Path[len(earlier.Path):].Get(earlier.New)
+	return ok && change.Equal(value, c.Old)
 }
+
+func (c Change) fight(earlier Change) source.Diagnostic {
+	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
+		With("the last to run wins, and a cluster runs policies in any order: leave the field to one of them")
+	d.Field = c.Path.String()
+	return d
+}
+
+// orders runs the policies in other orders than ours, and reports which two of them give
+// another result when they change places.
+var orders = Observer{admit: func(r *run, j *job, reader *snapshot.Reader) {
+	if !j.trace.changed() || len(j.trace.shuffled) < 2 {
+		return
+	}
+	o := ordering{run: r, job: j, reader: reader, planned: j.trace.shuffled}
+	for _, order := range permutations(len(o.planned)) {
+		if same, _ := o.same(order); !same {
+			o.report(order)
+			return
+		}
+	}
+}}
 
 // The orders of up to maxAllOrders invocations are all tried, of more a sample.
 const (
@@ -54,23 +85,8 @@ const (
 	sampledOrders = 100
 )
 
-// checkOrders runs the policies in other orders than ours, and reports which two of
-// them give another result when they change places.
-func (r *run) checkOrders(t *target, planned []policy.ID) {
-	if len(planned) < 2 {
-		return
-	}
-	for _, order := range orders(len(planned)) {
-		if same, _ := r.sameInOrder(t, pick(planned, order)); same {
-			continue
-		}
-		r.reportOrder(t, planned, order)
-		return
-	}
-}
-
-// orders returns the orders to try, as indexes: the same ones every time.
-func orders(n int) [][]int {
+// permutations returns the orders to try, as indexes: the same ones every time.
+func permutations(n int) [][]int {
 	identity := make([]int, n)
 	for i := range identity {
 		identity[i] = i
@@ -110,35 +126,52 @@ func pick(ids []policy.ID, order []int) []policy.ID {
 	return picked
 }
 
-// sameInOrder reports whether the policies do the same in another order, and where not
-// in which field; none if they deny the request.
-func (r *run) sameInOrder(t *target, order []policy.ID) (bool, string) {
-	view, err := r.view(t.place, t.raw)
+// ordering tries other orders for one job.
+type ordering struct {
+	run     *run
+	job     *job
+	reader  *snapshot.Reader
+	planned []policy.ID
+}
+
+// same reports whether the policies do the same in another order, and where not in which
+// field; none if they deny the request.
+func (o ordering) same(order []int) (bool, string) {
+	view, err := o.run.defaulting.view(o.job.place, o.job.raw)
 	if err != nil {
 		return true, ""
 	}
-	other := &admitting{run: r, target: t, request: r.requestFor(t, view), replaying: true, order: order}
-	if !other.both() {
+	other := server{defaulting: o.run.defaulting}
+	for _, program := range o.run.server.programs {
+		if program.Hook().Shuffled {
+			program = &orderedProgram{program, pick(o.planned, order)}
+		}
+		other.programs = append(other.programs, program)
+	}
+	request := o.run.requestFor(o.job, o.reader)
+	request.Object = view
+	t := other.admit(o.job.place, request, o.job.raw)
+	if len(t.failures) > 0 {
 		return false, ""
 	}
-	if difference := change.Diff(t.After, other.request.Object, t.kind.Type()); len(difference) > 0 {
+	if difference := change.Diff(o.job.trace.after, t.after, o.job.kind.Type()); len(difference) > 0 {
 		return false, difference[0].Path.String()
 	}
 	return true, ""
 }
 
-// reportOrder goes from our order to the one that makes a difference, swapping two
-// neighbours at a time, and reports the first swap that does.
-func (r *run) reportOrder(t *target, planned []policy.ID, order []int) {
+// report goes from our order to the one that makes a difference, swapping two neighbours
+// at a time, and reports the first swap that does.
+func (o ordering) report(order []int) {
 	current := make([]int, len(order))
 	for i := range current {
 		current[i] = i
 	}
 	for i := range order {
 		for j := slices.Index(current, order[i]); j > i; j-- {
-			first, second := planned[current[j-1]], planned[current[j]]
+			first, second := o.planned[current[j-1]], o.planned[current[j]]
 			current[j-1], current[j] = current[j], current[j-1]
-			same, field := r.sameInOrder(t, pick(planned, current))
+			same, field := o.same(current)
 			if same {
 				continue
 			}
@@ -146,40 +179,37 @@ func (r *run) reportOrder(t *target, planned []policy.ID, order []int) {
 			if field != "" {
 				result = field + " depends on it"
 			}
-			d := source.Warningf(r.whereIs(t, second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+			d := source.Warningf(o.job.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
 				With("a cluster runs policies in any order: have each check what it needs of the other's work, and set reinvocationPolicy: IfNeeded")
 			d.Field = field
-			r.about(t, d)
+			o.job.tell(d)
 			return
 		}
 	}
 }
 
-// whereIs is where a rule of an invocation that changed a target stands, or else the
-// target.
-func (r *run) whereIs(t *target, id policy.ID) source.Position {
-	for _, c := range t.Changes {
-		if by := c.By; by.Policy == id.Policy && by.Binding == id.Binding && by.Param == id.Param {
-			return c.At
+// whereIs is where a rule of an invocation that changed the job is, or else the job.
+func (j *job) whereIs(id policy.ID) source.Position {
+	for _, e := range j.trace.events {
+		if by := e.by; !e.drops && by.Policy == id.Policy && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
+			return e.at
 		}
 	}
-	return t.Document.At(nil)
+	return j.document.At(nil)
 }
 
-// arrange puts the invocations of a program into the order asked for, and notes those
-// of the first pass.
-func (a *admitting) arrange(program policy.Program, invocations []policy.Invocation) {
-	if _, ok := program.(policy.Unordered); !ok {
-		return
-	}
-	if a.pass == 1 {
-		for _, invocation := range invocations {
-			a.planned = append(a.planned, invocation.ID())
-		}
-	}
-	if a.order != nil {
-		slices.SortStableFunc(invocations, func(x, y policy.Invocation) int {
-			return slices.Index(a.order, x.ID()) - slices.Index(a.order, y.ID())
-		})
-	}
+// orderedProgram runs the invocations of a program in another order than that of their
+// names.
+type orderedProgram struct {
+	policy.Program
+	order []policy.ID
+}
+
+// Plan implements policy.Program.
+func (p *orderedProgram) Plan(r *policy.Request) policy.Plan {
+	plan := p.Program.Plan(r)
+	slices.SortStableFunc(plan.Invocations, func(x, y policy.Invocation) int {
+		return slices.Index(p.order, x.ID()) - slices.Index(p.order, y.ID())
+	})
+	return plan
 }

@@ -130,7 +130,7 @@ func runRecorded(t *testing.T, dir string) []string {
 				problems = append(problems, fmt.Sprintf("%s: %v", name, diagnostics))
 				continue
 			}
-			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
+			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
 			p := compareAnswer(t, set, filepath.Join(dir, "server", name), answer.Result, answer.Message, outcome)
 			if p == "" && !outcome.Failed() {
 				p = explained(stream, outcome)
@@ -329,7 +329,7 @@ func staysTheSame(set *Set, stream *manifest.Stream, outcome *Outcome) string {
 	if len(diagnostics) > 0 {
 		return fmt.Sprintf("the output cannot be read: %v\n%s", diagnostics, output)
 	}
-	if second := set.Run(context.Background(), []*manifest.Stream{again}, nil); second.Failed() {
+	if second := set.Run(context.Background(), []*manifest.Stream{again}, Explain()); second.Failed() {
 		return fmt.Sprintf("the second run fails: %v", second.Diagnostics)
 	}
 	if got := again.Bytes(); string(got) != string(output) {

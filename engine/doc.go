@@ -1,7 +1,7 @@
 // Package engine runs mutating policies on manifests. Compile turns policies into a
 // Set; Set.Run takes manifests to an Outcome: the same manifests, changed as an API
 // server with these policies would change them, and for every change who made it. It
-// is the only door for the faces, and has no state besides what it is given: no
+// is the only door for the frontends, and has no state besides what it is given: no
 // cluster, no network, no clock.
 //
 // Laws, for a manifest M and policies P:
@@ -11,14 +11,26 @@
 //	the bytes of a manifest that no policy changes are its input bytes
 //	the changes applied to the admission view before give the one after
 //	the edits applied to the manifest give the output, and each has a cause
+//	the bytes and the diagnostics do not depend on the number of processors
 //
-// The files in order: options.go (Options), policies.go (what looks like a policy),
-// set.go (Compile), documents.go (which document is what), run.go (Run: each manifest
-// once, context before what needs it), trees.go (mutation trees), admit.go (the passes
-// over one manifest), follow.go (what they lead to on others), stats.go (Stat), write.go
-// (from the mutated view back to the manifest), attribute.go (which changes led to which
-// edit), replay.go (the policies on their own output), secrets.go (what messages
-// must not show), check.go (Check: mistakes and conflicts of policies), view.go (View:
-// what policies see, and no more), outcome.go (Outcome), convert.go (policies in other
-// forms).
+// A run is a row of stages. Each is complete before what needs it begins, and none takes
+// back what one before it has found. The files are in that order:
+//
+//	options.go, policies.go    what is asked for, and what looks like a policy
+//	compile.go                 policies become programs, each with its hook (Compile, Set)
+//	run.go, job.go             Set.Run: a job for every manifest, and the stages in order
+//	sort.go, place.go          what each document is, and where a cluster would keep it
+//	trees.go                   mutation trees change manifests as they are written
+//	context.go                 what policies may look up, by identity
+//	schedule.go                in which order jobs begin, and what one waits for
+//	admit.go, trace.go         the server: one object, all passes, a record of what happened
+//	follow.go                  policies that change other objects when all are admitted
+//	write.go                   from the trace back to the manifest
+//	observe.go                 who wants to know more: explain.go and attribute.go, replay.go
+//	                           (the policies on their own output), check.go (mistakes,
+//	                           fights, orders)
+//	say.go, outcome.go         all that leaves, without the values of Secrets
+//
+// Besides: view.go (View: what policies see, and no more) and convert.go (policies in
+// other forms).
 package engine

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -11,54 +9,59 @@ import (
 // follow runs the policies that change other objects once one has been admitted, for
 // all manifests in the order of the input. A cluster does so some time later.
 func (r *run) follow() {
-	for _, program := range r.programs {
-		follower, ok := program.(policy.Follower)
-		if !ok || !follower.Follows() {
-			continue
+	for _, follower := range r.followers {
+		f := following{run: r}
+		for _, j := range r.jobs {
+			j.result.Consulted = true // any manifest may act on any other
+			f.trigger(follower, j)
 		}
-		f := following{run: r, changed: make([]bool, len(r.targets))}
-		for i, t := range r.targets {
-			t.Consulted = true // any manifest may act on any other
-			request := r.requestFor(t, t.raw)
-			if !follower.Triggers(request) {
-				continue
+		if !r.failed() {
+			for i, j := range r.jobs {
+				if f.targets != nil && f.states[i].changed {
+					r.write(j)
+				}
 			}
-			f.prepare()
-			if f.errs[i] != nil {
-				f.invalid(t, f.errs[i])
-				continue
-			}
-			request.Object = f.views[i]
-			for followed := range follower.Follow(request, f.targets) {
-				f.take(t, followed)
-			}
-			f.redefaultTouched()
-		}
-		if !r.outcome.Failed() {
-			f.settle()
 		}
 	}
 }
 
-// follows reports whether any policy changes other objects.
-func (r *run) follows() bool {
-	return slices.ContainsFunc(r.programs, func(program policy.Program) bool {
-		follower, ok := program.(policy.Follower)
-		return ok && follower.Follows()
-	})
-}
-
 // following is the state of follow.
 type following struct {
-	*run
-	// targets are all manifests in their mutated views; errs says which have none, and
-	// are there as they were written. views are what targets have come to be.
+	run *run
+	// targets are all manifests in their mutated views.
 	targets []policy.Target
-	views   []map[string]any
-	errs    []error
-	// changed are the targets that changed at all, touched those that did so for the
-	// present trigger.
-	changed, touched []bool
+	states  []followState
+}
+
+// followState is what became of a target.
+type followState struct {
+	// err is why there is no view; the target is there as it was written then.
+	err error
+	// view is what the target has come to be.
+	view map[string]any
+	// changed says that it changed at all, touched that it did so for the present trigger.
+	changed, touched bool
+}
+
+// trigger runs the policies that one job triggers.
+func (f *following) trigger(follower policy.Follower, j *job) {
+	reader := f.run.snapshot.Reader(j)
+	request := f.run.requestFor(j, reader)
+	if !follower.Triggers(request) {
+		return
+	}
+	f.prepare()
+	state := &f.states[j.index]
+	if state.err != nil {
+		j.refuse("manifest-invalid", "", state.err)
+		return
+	}
+	request.Object = state.view
+	for followed := range follower.Follow(request, f.targets) {
+		f.take(j, followed)
+	}
+	j.spoilt(reader)
+	f.redefaultTouched()
 }
 
 // prepare makes targets of all manifests, once.
@@ -66,77 +69,68 @@ func (f *following) prepare() {
 	if f.targets != nil {
 		return
 	}
-	f.errs, f.touched = make([]error, len(f.run.targets)), make([]bool, len(f.run.targets))
-	for i, t := range f.run.targets {
-		object := t.After
-		if object == nil {
-			if object, f.errs[i] = f.view(t.place, t.raw); f.errs[i] != nil {
-				object = t.raw
+	f.states = make([]followState, len(f.run.jobs))
+	for i, j := range f.run.jobs {
+		s := &f.states[i]
+		if s.view = j.trace.after; s.view == nil {
+			if s.view, s.err = f.run.defaulting.view(j.place, j.raw); s.err != nil {
+				s.view = j.raw
 			}
 		}
-		f.views = append(f.views, object)
-		f.targets = append(f.targets, policy.Target{Kind: t.kind, Namespace: t.namespace, Name: t.name, Object: object})
+		f.targets = append(f.targets, policy.Target{Kind: j.kind, Namespace: j.namespace, Name: j.name, Object: s.view})
 	}
 }
 
-// take records a step that trigger led to.
-func (f *following) take(trigger *target, followed policy.Followed) {
-	t, step, i := trigger, followed.Step, followed.Target
-	if i >= 0 {
-		t = f.run.targets[i]
+// take traces a step that trigger led to.
+func (f *following) take(trigger *job, followed policy.Followed) {
+	j, step := trigger, followed.Step
+	if followed.Target >= 0 {
+		j = f.run.jobs[followed.Target]
 	}
 	switch {
 	case step.NotApplied != nil:
-		t.NotApplied = append(t.NotApplied, *step.NotApplied)
+		j.trace.notApplied = append(j.trace.notApplied, *step.NotApplied)
 		return
 	case step.Failure != nil && step.Failure.Ignored:
-		t.NotApplied = append(t.NotApplied, policy.NotApplied{ID: step.ID, At: step.At,
-			Reason: policy.Text("failurePolicy is Ignore, and it failed: " + step.Failure.Err.Error())})
+		j.trace.notApplied = append(j.trace.notApplied, ignoredFailure(policy.Failure{ID: step.ID, At: step.At, Err: step.Failure.Err}))
 		return
 	case step.Failure != nil:
 		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", step.Failure.Err), step.Failure.Err)
-		f.about(t, d)
+		j.tell(d)
 		return
 	}
-	if err := limit.Object(t.raw, step.Object); err != nil {
+	if err := limit.Object(j.raw, step.Object); err != nil {
 		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
-		f.about(t, d)
+		j.tell(d)
 		return
 	}
-	if f.errs[i] != nil {
-		f.invalid(t, f.errs[i])
+	state := &f.states[j.index]
+	if state.err != nil {
+		j.refuse("manifest-invalid", "", state.err)
 		return
 	}
-	if t.After == nil {
-		t.Before, t.After = f.views[i], f.views[i]
+	if j.trace.after == nil {
+		j.trace.before = state.view
 	}
-	t.record(f.views[i], step.Object, Change{By: step.ID, At: step.At})
-	f.views[i] = step.Object
-	f.changed[i], f.touched[i] = true, true
+	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object})
+	j.trace.after, state.view = step.Object, step.Object
+	state.changed, state.touched = true, true
 }
 
 // redefaultTouched defaults again what one trigger changed, as a server does when it
 // is sent the results.
 func (f *following) redefaultTouched() {
-	for i, t := range f.run.targets {
-		if !f.touched[i] {
+	for i, j := range f.run.jobs {
+		s := &f.states[i]
+		if !s.touched {
 			continue
 		}
-		f.touched[i] = false
-		next, err := f.redefault(t.kind, f.views[i], nil)
+		s.touched = false
+		next, err := f.run.defaulting.again(j.kind, s.view, nil)
 		if err != nil {
-			f.refuse(t, "target-failed", "rules with mutate.targets make an object of it that is not valid: ", err)
+			j.refuse("target-failed", "rules with mutate.targets make an object of it that is not valid: ", err)
 			continue
 		}
-		t.After, f.views[i], f.targets[i].Object = next, next, next
-	}
-}
-
-// settle closes the loop for the targets that changed.
-func (f *following) settle() {
-	for i, t := range f.run.targets {
-		if f.changed[i] {
-			f.run.settle(t)
-		}
+		j.trace.after, s.view, f.targets[i].Object = next, next, next
 	}
 }

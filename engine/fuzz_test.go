@@ -87,7 +87,7 @@ func FuzzIdentity(f *testing.F) {
 		if source.HasErrors(diagnostics) || holdsPolicies(stream) {
 			return
 		}
-		outcome := set.Run(context.Background(), []*manifest.Stream{stream}, nil)
+		outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
 		if outcome.Failed() {
 			return
 		}
@@ -136,7 +136,7 @@ func FuzzPolicies(f *testing.F) {
 		if len(diagnostics) > 0 {
 			t.Fatalf("%v\n%s", diagnostics, text)
 		}
-		outcome := set.Run(context.Background(), []*manifest.Stream{input}, nil)
+		outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain())
 		for _, d := range outcome.Diagnostics {
 			if d.Code == "internal" {
 				t.Errorf("%v", d)

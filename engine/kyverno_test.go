@@ -105,7 +105,7 @@ func runKyverno(t *testing.T, dir string) string {
 		return fmt.Sprintf("policies refused: %v", diagnostics)
 	}
 	manifests := readNamed(t, dir, "resource.yaml", "targets.yaml")
-	outcome := set.Run(context.Background(), manifests, nil)
+	outcome := set.Run(context.Background(), manifests, Explain())
 	if outcome.Failed() {
 		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/kyverno"
@@ -51,13 +50,6 @@ type Options struct {
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.
 	Values, UserInfo []*manifest.Stream
-	// Lean says that nobody wants to know what became of the manifests, only the documents:
-	// an Outcome then has none of their views, changes, edits and reasons, which are most
-	// of what a run keeps in memory.
-	Lean bool
-	// Now tells the time for the Stats of an Outcome; nil if nobody wants to know. It
-	// has no influence on anything else.
-	Now func() time.Time `json:"-"`
 }
 
 // OpenAPIDocument is an OpenAPI document and the name of its file.
@@ -142,4 +134,12 @@ func minorVersion(version string) (int, bool) {
 	}
 	minor, err := strconv.Atoi(parts[1])
 	return minor, err == nil && minor >= oldestMinor && minor <= newestMinor
+}
+
+// defaulting is what the option of that name chooses.
+func (s *settings) defaulting() defaulting {
+	if s.Defaulting == "off" {
+		return asWritten
+	}
+	return completing
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -17,8 +18,11 @@ type Outcome struct {
 	// Denied says that a policy denied a manifest, as a server would; Invalid that
 	// the input is bad. Either means that there is no output.
 	Denied, Invalid bool
-	// Stats count what policies, bindings and rules did, sorted by their names.
+	// Stats count what policies, bindings and rules did, sorted by their names; see Count.
 	Stats []Stat
+	// Secrets hides the values of all Secrets of the run. The diagnostics show none;
+	// whatever else is said of the Manifests must pass it.
+	Secrets *secret.Mask
 }
 
 // Failed reports whether there is no output.

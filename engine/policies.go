@@ -19,7 +19,7 @@ func IsPolicy(kind gvk.Kind) bool {
 }
 
 // policyGroups hold the policies of systems that change manifests, ours or not.
-var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", "mutations.gatekeeper.sh"}
+var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", mutationtree.PolicyKind.Group, "mutations.gatekeeper.sh"}
 
 // checkPolicies reports documents given as policies, or with them, that look as if
 // they were meant to do something and will not.
@@ -44,7 +44,7 @@ func (s *Set) checkPolicy(d *manifest.Document) *source.Diagnostic {
 	case kind.Kind == "" || kind.Version == "":
 		problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
 			With("every Kubernetes object has both")
-	case s.language(kind) >= 0 || mutationtree.Claims(kind):
+	case s.language(kind) >= 0:
 		return nil
 	case group != "":
 		problem = source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).

@@ -7,45 +7,62 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// replay runs the policies on their own output, which must not change it: the cluster
-// will run them again.
-func (r *run) replay(t *target) {
-	if r.settings.NonIdempotent == "skip" {
+// replays runs what changed a job once more, as the next run will: it must not change its
+// own output. A cluster runs the policies again, too.
+var replays = Observer{admit: func(r *run, j *job, reader *snapshot.Reader) {
+	r.replayTrees(j)
+	if j.trace == nil || !j.trace.changed() {
 		return
 	}
-	again := &admitting{run: r, target: t, request: r.requestFor(t, t.After), replaying: true}
-	if !again.both() {
-		r.notIdempotent(t, source.Diagnostic{At: again.denial.At, Message: fmt.Sprintf("the policies would deny their own output: %v", again.denial.Err)}, "")
+	r.replay(j, reader)
+	r.replayAll(j, reader)
+}}
+
+// replay runs the policies on their own output.
+func (r *run) replay(j *job, reader *snapshot.Reader) {
+	again := r.again(j, reader, j.trace.after)
+	if len(again.failures) > 0 {
+		f := again.failures[0]
+		r.notIdempotent(j, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
 		return
 	}
-	left := change.Diff(t.After, again.request.Object, t.kind.Type())
+	repeats, acted := j.repeats(again)
+	left := change.Diff(j.trace.after, again.after, j.kind.Type())
 	named := map[string]bool{}
-	for _, repeat := range again.repeats {
+	for _, repeat := range repeats {
 		if named[repeat.id.Policy] || repeat.action == "" && !isAmong(left, repeat.path) {
 			continue // what others make up for is no difference
 		}
 		named[repeat.id.Policy] = true
 		if repeat.action != "skip" {
-			r.notIdempotent(t, repeat.diagnostic(), repeat.action)
+			r.notIdempotent(j, repeat.diagnostic(), repeat.action)
 		}
 	}
-	if again.acted && len(left) > 0 && len(named) == 0 {
-		r.notIdempotent(t, source.Diagnostic{At: t.Document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
+	if acted && len(left) > 0 && len(named) == 0 {
+		r.notIdempotent(j, source.Diagnostic{At: j.document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }
 
-// notIdempotent reports what the replay of policies on a target has found. action is what
+// again admits a view of a job once more.
+func (r *run) again(j *job, reader *snapshot.Reader, view map[string]any) *trace {
+	request := r.requestFor(j, reader)
+	request.Object = view
+	return r.server.admit(j.place, request, j.raw)
+}
+
+// notIdempotent reports what the replay of policies on a job has found. action is what
 // the policy itself wants done about it.
-func (r *run) notIdempotent(t *target, d source.Diagnostic, action string) {
+func (r *run) notIdempotent(j *job, d source.Diagnostic, action string) {
 	d.Severity, d.Code = source.Warning, "not-idempotent"
 	d.Advice = cmp.Or(d.Advice, "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already")
-	if cmp.Or(action, r.settings.NonIdempotent) == "fail" {
+	if cmp.Or(action, r.set.settings.NonIdempotent) == "fail" {
 		d.Severity = source.Error
 	}
-	r.about(t, d)
+	j.tell(d)
 }
 
 // repeat is a change that a rule makes to an object that it has been applied to before.
@@ -60,62 +77,64 @@ func (r repeat) diagnostic() source.Diagnostic {
 	return source.Diagnostic{At: r.at, Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
 }
 
-// noteRepeat notes whether what a step wrote, when replaying, differs from the output of
-// the policies. What it only restores, after others, does not.
-func (a *admitting) noteRepeat(step policy.Step, next map[string]any) {
-	if change.Equal(a.request.Object, step.Object) {
-		return
-	}
-	a.acted = true
-	shape := a.target.kind.Type()
-	differences := change.Diff(a.target.After, next, shape)
-	for _, written := range change.Diff(a.request.Object, step.Object, shape) {
-		if isAmong(differences, written.Path) {
-			a.repeats = append(a.repeats, repeat{step.ID, step.At, written.Path, step.Replay})
-			return
+// repeats are the steps of a replay that make something else of the output. One that only
+// restores it, after others, does not. acted says that any step changed the object.
+func (j *job) repeats(again *trace) (repeats []repeat, acted bool) {
+	shape := j.kind.Type()
+	for _, e := range again.events {
+		if e.drops || change.Equal(e.before, e.written) {
+			continue
+		}
+		acted = true
+		differences := change.Diff(j.trace.after, e.next, shape)
+		for _, c := range change.Diff(e.before, e.written, shape) {
+			if isAmong(differences, c.Path) {
+				repeats = append(repeats, repeat{e.by, e.at, c.Path, e.replay})
+				break
+			}
 		}
 	}
+	return repeats, acted
 }
 
-// replayTrees runs the mutation trees on their own output, which the next run will.
-func (r *run) replayTrees(t *target) {
-	if r.settings.NonIdempotent == "skip" || len(t.Tree) == 0 {
+// replayTrees runs the mutation trees on their own output.
+func (r *run) replayTrees(j *job) {
+	if len(j.tree) == 0 {
 		return
 	}
-	object, repeats := r.repeatTrees(t.raw)
-	r.repeated(t, repeats, change.Diff(t.raw, object, nil))
+	object, repeats := r.repeatTrees(j.raw)
+	r.repeated(j, repeats, change.Diff(j.raw, object, nil))
 }
 
 // replayAll runs the mutation trees on what the policies have made of the manifest, and
-// the policies on that, as the next run will.
-func (r *run) replayAll(t *target) {
-	if r.settings.NonIdempotent == "skip" || r.trees == nil {
+// the policies on that.
+func (r *run) replayAll(j *job, reader *snapshot.Reader) {
+	if len(r.trees) == 0 {
 		return
 	}
-	object, repeats := r.repeatTrees(t.edited)
-	left := change.Diff(t.edited, object, nil)
+	object, repeats := r.repeatTrees(j.edited)
+	left := change.Diff(j.edited, object, nil)
 	if len(left) == 0 {
 		return
 	}
-	view, err := r.view(t.place, object)
+	view, err := r.defaulting.view(j.place, object)
 	if err != nil {
-		r.notIdempotent(t, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would make an object of its own output that is not valid: %v", repeats[0].id, err)}, "")
+		r.notIdempotent(j, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would make an object of its own output that is not valid: %v", repeats[0].id, err)}, "")
 		return
 	}
-	if !change.Equal(view, t.After) { // else policies will not see the difference
-		again := &admitting{run: r, target: t, request: r.requestFor(t, view), replaying: true}
-		if again.both() {
-			left = change.Diff(t.After, again.request.Object, t.kind.Type())
+	if !change.Equal(view, j.trace.after) { // else policies will not see the difference
+		if again := r.again(j, reader, view); len(again.failures) == 0 {
+			left = change.Diff(j.trace.after, again.after, j.kind.Type())
 		}
 	}
-	r.repeated(t, repeats, left)
+	r.repeated(j, repeats, left)
 }
 
 // repeatTrees runs the mutation trees on an object that they have been applied to before,
 // and says what each would do to it again.
 func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats []repeat) {
 	after = object
-	for step := range r.trees.Steps(r.ctx, object) {
+	for step := range r.treeSteps(object) {
 		if step.Object == nil {
 			continue
 		}
@@ -128,12 +147,12 @@ func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats 
 }
 
 // repeated reports the first tree whose repeated change makes a difference in the end.
-func (r *run) repeated(t *target, repeats []repeat, left []change.Change) {
+func (r *run) repeated(j *job, repeats []repeat, left []change.Change) {
 	for _, repeat := range repeats {
 		if isAmong(left, repeat.path) {
 			d := repeat.diagnostic()
 			d.Advice = "the tree acts once more when its output is rendered again"
-			r.notIdempotent(t, d, "")
+			r.notIdempotent(j, d, "")
 			return
 		}
 	}

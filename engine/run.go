@@ -2,11 +2,12 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -15,244 +16,297 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// run is the state of one Set.Run.
-type run struct {
-	*Set
-	ctx context.Context
-	compiled
-	schemas  *schema.Registry
-	snapshot *snapshot.Snapshot
-	targets  []*target
-	outcome  Outcome
-	// local are documents for tools, which give context.
-	local []*manifest.Document
-	// secrets hides the values of the Secrets of the input; nil until it is needed.
-	secrets *secret.Mask
-	// warned are the texts of the warnings given, each once.
-	warned map[string]bool
-	stack  []*target
-	// checking says that mistakes and conflicts of policies are looked for.
-	checking bool
-	stats    map[policy.ID]*Stat
-}
-
-// target is a manifest to run policies on. Each is run once, when its turn comes or
-// when another one needs it as context.
-type target struct {
-	*Manifest
-	place
-	state  state
-	hidden map[string]any // the annotations of clients
-	raw    map[string]any // the manifest without them, as mutation trees leave it
-	edited map[string]any // raw with what policies wrote
-	// context is its mutated form, once another one has asked for it.
-	context func() (map[string]any, error)
-}
-
-type state int
-
-const (
-	waiting state = iota
-	running
-	done
-)
-
-// Run runs the policies of the set, and those in the manifests, on the manifests.
-// Their documents are edited in place if the Outcome did not fail. observe is told
-// after every manifest how many are done; it may be nil.
-func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
-	return s.newRun(ctx).all(manifests, observe)
-}
-
-func (s *Set) newRun(ctx context.Context) *run {
-	return &run{
-		Set: s, ctx: ctx, compiled: s.compiled, schemas: s.schemas.Clone(),
-		snapshot: &snapshot.Snapshot{}, warned: map[string]bool{}, stats: map[policy.ID]*Stat{},
+// Run runs the policies of the set, and those in the manifests, on the manifests. Their
+// documents are edited in place if the Outcome did not fail. Observers learn more of the
+// run than its result.
+func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
+	r := s.begin(ctx, s.sort(manifests), observers)
+	if r.invalid() {
+		return r.say()
 	}
+	if s.settings.Plain {
+		each(r.jobs, r.changePlain)
+		return r.say()
+	}
+	definitions, others := r.schedule()
+	each(definitions, r.carryOut)
+	each(others, r.carryOut)
+	if len(r.followers) > 0 && !r.failed() {
+		r.follow()
+		each(r.jobs, r.conclude)
+	}
+	return r.say()
 }
 
-// all runs everything.
-func (r *run) all(manifests []*manifest.Stream, observe func(done, total int)) *Outcome {
-	r.prepare(r.sortDocuments(manifests))
-	if !r.outcome.Invalid {
-		for i, t := range r.targets {
-			r.finish(t)
-			if observe != nil {
-				observe(i+1, len(r.targets))
-			}
+// run is what the stages of one Set.Run share. Stages add to it; none takes back what one
+// before it has found.
+type run struct {
+	set *Set
+	ctx context.Context
+	// programs are all policies; trees those that act before admission, followers those
+	// that change other objects after it. The server has the rest.
+	programs, trees []policy.Program
+	followers       []policy.Follower
+	server
+	observers []Observer
+	reads     map[gvk.Kind]bool
+
+	input       *input
+	jobs        []*job
+	old         map[identity]*manifest.Document
+	definitions definitions
+	snapshot    *snapshot.Snapshot
+
+	lock sync.Mutex
+	// schemas, finished (jobs) and diagnostics are guarded by lock while jobs run.
+	schemas     *schema.Registry
+	finished    int
+	diagnostics []source.Diagnostic
+}
+
+// begin compiles the policies of the input, makes a job of every manifest, and puts all
+// context into the snapshot.
+func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
+	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
+	r.compile()
+	r.observers = append(r.observers, observers...)
+	for _, o := range r.observers {
+		if o.decorate != nil {
+			r.server.programs = o.decorate(r.server.programs)
 		}
 	}
-	if err := r.ctx.Err(); err != nil {
-		r.report(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+	r.reads = readKinds(r.programs)
+	for i, d := range in.manifests {
+		r.jobs = append(r.jobs, &job{index: i, document: d, result: &Manifest{Document: d}, done: make(chan struct{})})
 	}
-	if !r.outcome.Failed() {
-		r.follow()
+	if r.invalid() || s.settings.Plain {
+		return r
 	}
-	if !r.outcome.Failed() {
-		r.edit()
+	if len(r.trees) > 0 {
+		each(r.jobs, r.applyTrees)
 	}
-	source.Sort(r.outcome.Diagnostics)
-	r.outcome.Stats = r.allStats()
-	return &r.outcome
+	r.define()
+	for _, j := range r.jobs {
+		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.raw)...)
+		r.locate(j)
+	}
+	r.old = s.oldObjects(r)
+	r.index(in.local)
+	return r
 }
 
-// prepare compiles the policies of the stream, and makes a target of every manifest
-// and context of everything.
-func (r *run) prepare(docs sorted) {
-	if len(docs.policies) > 0 {
-		all, diagnostics := r.compile(append(r.policies[:len(r.policies):len(r.policies)], docs.policies...))
-		r.report(diagnostics...)
-		r.compiled = all
+// compile compiles the policies among the manifests together with those of the set.
+func (r *run) compile() {
+	s := r.set
+	if len(r.input.policies) > 0 {
+		programs, diagnostics := s.compile(append(s.policies[:len(s.policies):len(s.policies)], r.input.policies...))
+		r.programs = programs
+		r.tell(diagnostics...)
 	} else {
-		r.report(r.warnings...)
+		r.tell(s.warnings...)
 	}
-	if len(r.programs) == 0 && r.trees == nil {
-		r.report(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
+	if len(r.programs) == 0 {
+		r.tell(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
-	r.targets, r.local = docs.targets, docs.local
-	if r.settings.Plain || r.outcome.Invalid {
+	r.server.defaulting = s.settings.defaulting()
+	for _, program := range r.programs {
+		if program.Hook().Point == policy.BeforeAdmission {
+			r.trees = append(r.trees, program)
+		} else {
+			r.server.programs = append(r.server.programs, program)
+		}
+		if follower := program.Existing(); follower != nil {
+			r.followers = append(r.followers, follower)
+		}
+	}
+	if s.settings.NonIdempotent != "skip" {
+		r.observers = append(r.observers, replays)
+	}
+}
+
+// define adds what the CustomResourceDefinitions of the input define, as they are written:
+// it decides where other objects belong.
+func (r *run) define() {
+	for _, d := range r.input.local {
+		if d.Kind() == definitionKind {
+			r.tell(define(r.schemas, d, d.Object())...)
+		}
+	}
+	for _, j := range r.jobs {
+		if j.document.Kind() == definitionKind {
+			j.load(false)
+			j.diagnostics = append(j.diagnostics, define(r.schemas, j.document, j.raw)...)
+			r.definitions.add(j)
+		}
+	}
+}
+
+// locate finds out where the object of a job belongs.
+func (r *run) locate(j *job) {
+	namespace, name := j.document.Namespace(), j.document.Name()
+	if j.raw != nil {
+		namespace, name = textAt(j.raw, "metadata", "namespace"), textAt(j.raw, "metadata", "name")
+	}
+	j.place = r.set.placeAs(j.document.Kind(), namespace, name, r.currentSchemas())
+	j.result.ID, j.result.Namespace = j.id(), j.namespace
+}
+
+// invalid reports whether anything is wrong that keeps all manifests from being admitted.
+func (r *run) invalid() bool {
+	return source.HasErrors(r.diagnostics) || slices.ContainsFunc(r.jobs, func(j *job) bool { return source.HasErrors(j.diagnostics) })
+}
+
+// failed reports whether any job has failed.
+func (r *run) failed() bool {
+	return r.ctx.Err() != nil || slices.ContainsFunc(r.jobs, (*job).failed)
+}
+
+// tell notes diagnostics about the run.
+func (r *run) tell(diagnostics ...source.Diagnostic) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.diagnostics = append(r.diagnostics, diagnostics...)
+}
+
+// admitJob takes one job through admission and, unless policies may still change it when
+// all others are through, to its end.
+func (r *run) admitJob(j *job) {
+	if definition := r.definitions.of(j.document.Kind()); definition != nil && definition != j {
+		if b := r.need(j, definition); b != nil {
+			j.blocked = b
+			return
+		}
+		r.locate(j)
+	}
+	j.load(false)
+	j.edited = j.raw
+	reader := r.snapshot.Reader(j)
+	r.admitRequest(j, r.requestFor(j, reader))
+	if !j.failed() {
+		r.write(j)
+		for _, o := range r.observers {
+			o.admitted(r, j, reader)
+		}
+	}
+	j.result.Consulted = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
+	j.spoilt(reader)
+	if j.document.Kind() == definitionKind && !j.failed() && !change.Equal(j.edited, j.raw) {
+		r.redefine(j)
+	}
+	if len(r.followers) == 0 {
+		r.conclude(j)
+	}
+}
+
+// admitRequest sends a job through the server.
+func (r *run) admitRequest(j *job, request *policy.Request) {
+	if !r.covered(j, request) {
 		return
 	}
-	for _, d := range docs.local {
-		r.report(addDefinition(r.schemas, d, d.Object())...)
-	}
-	for _, t := range r.targets {
-		r.plant(t)
-		r.report(t.checkIdentity()...)
-	}
-	if r.outcome.Invalid {
+	view, err := r.defaulting.view(j.place, j.raw)
+	if err != nil {
+		j.refuse("manifest-invalid", "", err)
 		return
 	}
-	// CustomResourceDefinitions come first: what they define decides where the
-	// others belong.
-	for _, t := range r.targets {
-		if t.Document.Kind() == definitionKind {
-			r.locate(t)
-			r.finish(t)
-			r.report(addDefinition(r.schemas, t.Document, t.edited)...)
-		}
-	}
-	for _, t := range r.targets {
-		if t.state == waiting {
-			r.locate(t)
-		}
-	}
-	r.takeSnapshot(docs.local)
-}
-
-// locate finds out where a target belongs.
-func (r *run) locate(t *target) {
-	t.place = r.placeAs(t.Document.Kind(), textAt(t.raw, "metadata", "namespace"), textAt(t.raw, "metadata", "name"), r.schemas)
-	t.ID, t.Namespace = t.id(), t.namespace
-	r.replayTrees(t)
-	r.outcome.Manifests = append(r.outcome.Manifests, t.Manifest)
-}
-
-// takeSnapshot puts all context into the snapshot. What the manifests define wins
-// over what was given.
-func (r *run) takeSnapshot(local []*manifest.Document) {
-	for _, documents := range [][]*manifest.Document{r.context, local} {
-		for _, d := range documents {
-			p := r.placeOf(d, r.schemas)
-			r.snapshot.Put(p.kind.Kind, p.namespace, p.name, sync.OnceValues(func() (map[string]any, error) {
-				return r.view(p, d.Object())
-			}))
-		}
-	}
-	for _, t := range r.targets {
-		r.snapshot.Put(t.kind.Kind, t.namespace, t.name, func() (map[string]any, error) { return r.mutated(t) })
-	}
-}
-
-// mutated returns a target in its mutated form, for policies on another one.
-func (r *run) mutated(t *target) (map[string]any, error) {
-	if t.state == running {
-		var names []string
-		for _, other := range r.stack {
-			names = append(names, other.ID)
-		}
-		err := fmt.Errorf("%s is needed as context to mutate itself (%s)", t.ID, strings.Join(append(names, t.ID), " needs "))
-		r.report(source.Errorf(t.Document.At(nil), "context-cycle", "%v", err).
-			With("give the object that is meant as context with the option context, or keep the policy from matching it"))
-		return nil, err
-	}
-	r.finish(t)
-	if r.outcome.Failed() {
-		return nil, fmt.Errorf("%s, which is needed as context, was not admitted", t.ID)
-	}
-	if t.context == nil {
-		t.context = sync.OnceValues(func() (map[string]any, error) { return r.view(t.place, t.edited) })
-	}
-	return t.context()
-}
-
-// finish runs a target unless it has been.
-func (r *run) finish(t *target) {
-	if t.state != waiting || r.ctx.Err() != nil {
+	request.Object = view
+	j.trace = r.server.admit(j.place, request, j.raw)
+	if j.spoilt(request.Snapshot) {
 		return
 	}
-	t.state = running
-	r.stack = append(r.stack, t)
-	asked := r.snapshot.Asked()
-	if r.settings.Plain {
-		r.runPlain(t)
-	} else {
-		r.admit(t)
+	for _, f := range j.trace.failures {
+		j.deny(f)
 	}
-	t.Consulted = r.snapshot.Asked() > asked || t.Before != nil && r.schemas.Lookup(t.kind.Kind) == nil
-	r.stack = r.stack[:len(r.stack)-1]
-	t.state = done
-	r.forget(t)
-}
-
-// forget lets go of what only reports are made of, if nobody wants them. The views of a
-// Secret say what messages must not.
-func (r *run) forget(t *target) {
-	if r.settings.Lean && !r.follows() && !secret.Is(t.raw) {
-		t.Before, t.After, t.Changes, t.NotApplied = nil, nil, nil, nil
+	for _, f := range j.trace.ignored {
+		j.warn(source.Warningf(f.At, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err))
+	}
+	namespace, given := change.Keys("metadata", "namespace").Get(j.trace.after)
+	if given && !j.denied && j.kind.Namespaced && namespace != j.namespace {
+		j.deny(policy.Failure{At: j.trace.first(), Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
 	}
 }
 
-// edit writes the results into the documents.
-func (r *run) edit() {
-	for _, t := range r.targets {
-		if len(t.Tree) == 0 && change.Equal(t.edited, t.raw) {
-			continue
+// covered reports whether any policy may be about the request. Most manifests are
+// spared the admission view by that.
+func (r *run) covered(j *job, request *policy.Request) bool {
+	for _, program := range r.server.programs {
+		if program.Covers(request) {
+			return true
 		}
-		if !r.settings.Lean {
-			t.attribute()
-		}
-		manifest.RestoreClientAnnotations(t.edited, t.hidden)
-		if err := t.Document.Set(t.edited, t.kind.Type()); err != nil {
-			r.internal(t, "the result cannot be written into the manifest: %v", err)
-		}
+	}
+	j.trace = &trace{}
+	for _, program := range r.server.programs {
+		j.trace.planned(program.Hook(), program.Plan(request))
+	}
+	return false
+}
+
+// requestFor makes the request that sends a job to the cluster.
+func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
+	settings := &r.set.settings
+	request := &policy.Request{
+		Context: r.ctx, Kind: j.kind, Name: j.name, Namespace: j.namespace,
+		Operation: policy.Operation(settings.Operation), DryRun: settings.DryRun, User: settings.User,
+		Object: j.raw, Schemas: r.currentSchemas(), Snapshot: reader, Warn: j.warn,
+	}
+	if j.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
+		request.Namespace = j.name
+	}
+	if request.Operation == policy.Update {
+		request.OldObject = r.oldObject(j)
+	}
+	return request
+}
+
+// oldObject finds the object that an update replaces.
+func (r *run) oldObject(j *job) map[string]any {
+	id := j.identity()
+	id.kind.Version = ""
+	d := r.old[id]
+	if d == nil {
+		return nil
+	}
+	view, err := r.defaulting.view(r.set.placeOf(d, r.currentSchemas()), d.Object())
+	if err != nil {
+		j.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
+	}
+	return view
+}
+
+// conclude takes a job to its end: everything that may change its object has done so.
+func (r *run) conclude(j *job) {
+	for _, o := range r.observers {
+		o.concluded(r, j)
+	}
+	if !j.failed() {
+		r.commit(j)
+	}
+	if secret.Is(j.raw) && j.trace != nil {
+		r.learn(j.trace)
+	}
+	j.release()
+	if !r.isRead(j) {
+		j.raw, j.edited = nil, nil
 	}
 }
 
-// report adds diagnostics, warnings about the same thing with the same text once. None
-// shows a value of a Secret.
-func (r *run) report(diagnostics ...source.Diagnostic) {
-	for _, d := range diagnostics {
-		d.Message, d.Advice = r.hide(d.Message), r.hide(d.Advice)
-		if d.Severity == source.Error {
-			r.outcome.Invalid = true
-		} else if r.warned[d.Code+d.Subject+d.Message] {
-			continue
-		}
-		r.warned[d.Code+d.Subject+d.Message] = true
-		r.outcome.Diagnostics = append(r.outcome.Diagnostics, d)
+// learn has the mask hide what policies wrote into a Secret.
+func (r *run) learn(t *trace) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.input.secrets.Learn(t.before)
+	for _, e := range t.events {
+		r.input.secrets.Learn(e.written)
 	}
+	r.input.secrets.Learn(t.after)
 }
 
-// about reports a diagnostic about a target.
-func (r *run) about(t *target, d source.Diagnostic) {
-	d.Subject, d.Message = t.ID, t.discreet(d.Message)
-	r.report(d)
-}
-
-// internal reports a fault of ours.
-func (r *run) internal(t *target, format string, args ...any) {
-	r.about(t, source.Errorf(t.Document.At(nil), "internal", format, args...).
-		With("this is a defect of preadmit: please report it with the manifest and the policies"))
+// changePlain lets mutation trees change a document that is no Kubernetes object.
+func (r *run) changePlain(j *job) {
+	r.applyTrees(j)
+	j.edited = j.raw
+	for _, o := range r.observers {
+		o.admitted(r, j, nil)
+	}
+	r.conclude(j)
 }

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	ctx "context"
+
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -11,59 +14,66 @@ import (
 // neither run nor checked. Context counts as for Compile.
 func View(manifests, context []*manifest.Stream, options Options) *Outcome {
 	set, diagnostics := newSet(nil, context, options)
-	r := &run{Set: set, warned: map[string]bool{}}
-	r.report(diagnostics...)
-	if !r.outcome.Invalid {
-		r.schemas = set.schemas.Clone()
-		r.viewAll(set.sortDocuments(manifests))
+	if set == nil {
+		r := run{input: &input{secrets: &secret.Mask{}}, ctx: ctx.Background(), diagnostics: diagnostics}
+		return r.say()
 	}
-	source.Sort(r.outcome.Diagnostics)
-	return &r.outcome
+	r := &run{set: set, ctx: ctx.Background(), input: set.sort(manifests), schemas: set.schemas.Clone(), definitions: definitions{}, diagnostics: diagnostics}
+	r.server.defaulting = set.settings.defaulting()
+	if !r.invalid() {
+		r.viewAll()
+	}
+	return r.say()
 }
 
-func (r *run) viewAll(docs sorted) {
-	for _, d := range docs.policies {
-		r.leaveOut(r.placeOf(d, r.schemas), d, "no policy sees it, since it is one")
+func (r *run) viewAll() {
+	for _, d := range r.input.policies {
+		r.leaveOut(d, "no policy sees it, since it is one")
 	}
-	for _, d := range docs.local {
-		r.report(addDefinition(r.schemas, d, d.Object())...)
-		r.leaveOut(r.placeOf(d, r.schemas), d, "it is for local use and never reaches a cluster")
+	for _, d := range r.input.manifests {
+		r.jobs = append(r.jobs, &job{index: len(r.jobs), document: d, result: &Manifest{Document: d}})
 	}
-	for _, t := range docs.targets {
-		r.report(t.checkIdentity()...)
-		r.report(addDefinition(r.schemas, t.Document, t.raw)...)
+	r.define()
+	for _, d := range r.input.local {
+		r.leaveOut(d, "it is for local use and never reaches a cluster")
 	}
-	if r.outcome.Invalid {
+	for _, j := range r.jobs {
+		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, nil)...)
+	}
+	if r.invalid() {
+		r.jobs = nil
 		return
 	}
-	for _, t := range docs.targets {
-		t.place = r.placeOf(t.Document, r.schemas)
-		if mapolicy.Hides(t.kind) {
-			r.leaveOut(t.place, t.Document, "an API server hides it from policies")
+	var seen []*job
+	for _, j := range r.jobs {
+		if r.locate(j); mapolicy.Hides(j.kind) {
+			r.leaveOut(j.document, "an API server hides it from policies")
 			continue
 		}
-		r.locate(t)
-		r.viewOne(t)
+		seen = append(seen, j)
 	}
+	r.jobs = seen
+	each(r.jobs, r.view)
 }
 
-// viewOne makes the view of one target.
-func (r *run) viewOne(t *target) {
-	if t.kind.Unknown {
-		r.about(t, source.Warningf(t.Document.At(nil), "schema-missing", "there is no schema of %s, so that only its metadata is as policies see it", t.kind.Kind).
+// view makes the view of one job.
+func (r *run) view(j *job) {
+	j.load(false)
+	if j.kind.Unknown {
+		j.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so that only its metadata is as policies see it", j.kind.Kind).
 			With("give its CustomResourceDefinition with the option context, or the cluster's OpenAPI document with the option openapi"))
 	}
-	view, err := r.view(t.place, t.raw)
+	view, err := r.defaulting.view(j.place, j.raw)
 	if err != nil {
-		r.invalid(t, err)
+		j.refuse("manifest-invalid", "", err)
 		return
 	}
-	t.Before = view
+	j.result.Before = view
 }
 
 // leaveOut says why a document has no view.
-func (r *run) leaveOut(p place, d *manifest.Document, why string) {
-	r.outcome.Diagnostics = append(r.outcome.Diagnostics, source.Diagnostic{
-		At: d.At(nil), Severity: source.Info, Code: "not-viewed", Subject: p.id(), Message: "left out: " + why,
+func (r *run) leaveOut(d *manifest.Document, why string) {
+	r.tell(source.Diagnostic{
+		At: d.At(nil), Severity: source.Info, Code: "not-viewed", Subject: r.set.placeOf(d, r.schemas).id(), Message: "left out: " + why,
 	})
 }

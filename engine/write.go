@@ -1,63 +1,75 @@
 package engine
 
 import (
+	"maps"
+
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// record notes what a step wrote and carries it over to the manifest. before is the
-// view before the step, written what the step made of it; what defaulting adds to that
-// is not an edit.
-func (t *target) record(before, written map[string]any, by Change) {
-	if change.Equal(before, written) {
-		return
-	}
-	for _, c := range change.Diff(before, written, t.kind.Type()) {
-		by.Change, by.Fate = c, Written
-		if admission.ServerOwned(t.kind, c.Path) {
-			by.Fate = Dropped
-		}
-		t.Changes = append(t.Changes, by)
-	}
-	t.edited = admission.Unview(t.kind, t.edited, before, written)
+// written is what became of an event of a trace in the manifest.
+type written struct {
+	// lost are the values that the server dropped, and the manifest does not have for that.
+	lost []change.Change
 }
 
-// lose takes out of the manifest what a policy wrote and the server drops. What the
-// manifest had before stays, as the policy has left it: the server drops that itself.
-func (t *target) lose(before, after map[string]any) {
+// write carries over to the manifest what the events of the trace wrote, from the first
+// one that has not been carried over yet. Then it closes the loop: the view of the edited
+// manifest must be the view that admission has left. Where a default has shifted, the
+// value is written, too.
+func (r *run) write(j *job) {
+	if !j.trace.changed() {
+		return
+	}
+	for _, e := range j.trace.events[len(j.edits):] {
+		var w written
+		if e.drops {
+			w.lost = j.lose(e.before, e.written)
+		} else if !change.Equal(e.before, e.written) {
+			j.edited = admission.Unview(j.kind, j.edited, e.before, e.written)
+		}
+		j.edits = append(j.edits, w)
+	}
+	pinned, err := r.defaulting.pin(j.place, j.raw, j.edited, j.trace.after)
+	if err != nil {
+		j.internal("the result is not what admission made of the manifest: %v", err)
+		return
+	}
+	j.pinned = append(j.pinned, change.Diff(j.edited, pinned, j.kind.Type())...)
+	j.edited = pinned
+}
+
+// lose takes out of the manifest what a policy wrote and the server drops, and returns
+// it. What the manifest had before stays, as the policy has left it: the server drops
+// that itself.
+func (j *job) lose(before, after map[string]any) []change.Change {
 	var lost []change.Change
-	for _, c := range change.Diff(before, after, t.kind.Type()) {
-		if _, had := c.Path.Get(t.raw); c.Op == change.Remove && !had {
+	for _, c := range change.Diff(before, after, j.kind.Type()) {
+		if _, had := c.Path.Get(j.raw); c.Op == change.Remove && !had {
 			lost = append(lost, c)
 		}
 	}
 	if len(lost) == 0 {
-		return
+		return nil
 	}
 	rest := change.CloneObject(before)
 	if err := change.Apply(rest, lost); err != nil {
-		return // what else changed moved what is lost: pinning will see to it
+		return nil // what else changed moved what is lost: pinning will see to it
 	}
 	for _, l := range lost {
-		lost = append(lost, t.dropEmptied(rest, l.Path)...)
+		lost = append(lost, j.dropEmptied(rest, l.Path)...)
 	}
-	t.edited = admission.Unview(t.kind, t.edited, before, rest)
-	for i, c := range t.Changes {
-		for _, l := range lost {
-			if c.Path.HasPrefix(l.Path) {
-				t.Changes[i].Fate = Dropped
-			}
-		}
-	}
+	j.edited = admission.Unview(j.kind, j.edited, before, rest)
+	return lost
 }
 
 // dropEmptied takes the maps out of an object that are empty since what was at a path is
 // lost, and that the manifest did not have.
-func (t *target) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
+func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
 	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
 		value, _ := path.Get(object)
 		inside, isMap := value.(map[string]any)
-		if _, had := path.Get(t.raw); had || !isMap || len(inside) > 0 || path[len(path)-1].IsIndex() {
+		if _, had := path.Get(j.raw); had || !isMap || len(inside) > 0 || path[len(path)-1].IsIndex() {
 			break
 		}
 		c := change.Change{Op: change.Remove, Path: path, Old: value}
@@ -69,19 +81,29 @@ func (t *target) dropEmptied(object map[string]any, path change.Path) (dropped [
 	return dropped
 }
 
-// settle closes the loop: the view of the edited manifest must be the mutated view.
-// Where a default has shifted, the value is written, too.
-func (r *run) settle(t *target) {
-	if r.settings.Defaulting == "off" {
+// commit writes the result into the document.
+func (r *run) commit(j *job) {
+	if len(j.tree) == 0 && change.Equal(j.edited, j.raw) {
 		return
 	}
-	pinned, err := admission.Pin(t.kind, t.raw, t.edited, t.namespace, t.After)
-	if err != nil {
-		r.internal(t, "the result is not what admission made of the manifest: %v", err)
-		return
+	if err := j.document.Set(withAnnotations(j.edited, j.hidden), j.kind.Type()); err != nil {
+		j.internal("the result cannot be written into the manifest: %v", err)
 	}
-	for _, c := range change.Diff(t.edited, pinned, t.kind.Type()) {
-		t.Changes = append(t.Changes, Change{Change: c, Fate: Pinned})
+}
+
+// withAnnotations returns an object with annotations added.
+func withAnnotations(object, added map[string]any) map[string]any {
+	if len(added) == 0 {
+		return object
 	}
-	t.edited = pinned
+	with := maps.Clone(object)
+	child := func(of map[string]any, key string) map[string]any {
+		value, _ := of[key].(map[string]any)
+		copied := make(map[string]any, len(value)+1)
+		maps.Copy(copied, value)
+		of[key] = copied
+		return copied
+	}
+	maps.Copy(child(child(with, "metadata"), "annotations"), added)
+	return with
 }

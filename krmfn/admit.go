@@ -67,31 +67,31 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
+	observers := c.observers
 	if c.stats || c.statsFile != "" {
-		c.engine.Now = p.Now
+		observers = append(observers, engine.Count(p.Now))
 	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)
 	if set == nil {
 		return a
 	}
-	p.run(ctx, set, manifests, a, f.checking)
+	p.run(ctx, set, manifests, a, f.checking, observers)
 	p.tellStats(c, a)
 	return a
 }
 
 // run runs a compiled set.
-func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool) {
-	var observe func(done, total int)
+func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool, observers []engine.Observer) {
 	if p.StderrIsTerminal {
 		progress := newProgress(p.Stderr, p.Now)
 		defer progress.end()
-		observe = progress.observe
+		observers = append(observers, engine.Progress(progress.observe))
 	}
 	if checking {
-		a.outcome = set.Check(ctx, manifests, observe)
+		a.outcome = set.Check(ctx, manifests, observers...)
 	} else {
-		a.outcome = set.Run(ctx, manifests, observe)
+		a.outcome = set.Run(ctx, manifests, observers...)
 	}
 	a.add(a.outcome.Diagnostics...)
 }

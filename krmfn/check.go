@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -20,6 +21,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
 		manifests = f.stream(given.operands, &c)
 	}
+	c.observers = append(c.observers, engine.Explain())
 	a := p.admit(ctx, &c, f, manifests, nil)
 	findings := maskOf(&c, a).Diagnostics(a.diagnostics)
 	findings = slices.DeleteFunc(findings, func(d source.Diagnostic) bool { return d.Severity == source.Info })

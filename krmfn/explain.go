@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
@@ -25,6 +26,7 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	given.apply(&r.config)
 	f := &files{process: p}
 	manifests := f.stream(given.operands, &r.config)
+	r.config.observers = append(r.config.observers, engine.Explain())
 	r.run = p.admit(ctx, &r.config, f, manifests, nil)
 	r.mask = maskOf(&r.config, r.run)
 	r.report = report.New(r.run.outcome, manifests, r.run.policies, r.mask)

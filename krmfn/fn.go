@@ -46,7 +46,6 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		}
 	}
 	given.apply(&c)
-	c.engine.Lean = true
 	a = p.admit(ctx, &c, f, []*manifest.Stream{stream}, lone)
 	return p.answer(stream, a, newLocator(stream, read, a))
 }

@@ -161,7 +161,7 @@ func (k *kyvernoTest) result(result map[string]any, resource string) {
 	}
 	r := k.run(k.policies[i], k.resources[j])
 	mask := maskOf(&r.config, r.run)
-	status, changed := r.run.status(), r.run.outcome != nil && slices.ContainsFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return len(m.Edits) > 0 })
+	status, changed := r.run.status(), r.run.outcome != nil && slices.ContainsFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Changed() })
 	want := text("result")
 	patched := text("patchedResources")
 	if patched == "" {

@@ -12,7 +12,9 @@ import (
 
 // config is what the options of one run say.
 type config struct {
-	engine                 engine.Options
+	engine engine.Options
+	// observers learn more of the run than its result.
+	observers              []engine.Observer
 	policies, context, old inputs
 	trees                  []path
 	values, userInfo       inputs

@@ -31,7 +31,6 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, noOutput)
 		return exitInvalid
 	}
-	c.engine.Lean = true
 	f := &files{process: said}
 	manifests := read(f)
 	a := said.admit(ctx, c, f, manifests, nil)

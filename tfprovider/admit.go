@@ -60,7 +60,7 @@ func admit(ctx context.Context, sets *cache, c *config) *admission {
 		return a
 	}
 	a.set = compiled.set
-	a.outcome = a.set.Run(ctx, streams, nil)
+	a.outcome = a.set.Run(ctx, streams, engine.Explain())
 	a.collect(texts)
 	a.add(a.secrets(), a.outcome.Diagnostics...)
 	if err := ctx.Err(); err != nil {

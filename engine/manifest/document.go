@@ -83,6 +83,9 @@ func (d *Document) Name() string { return d.string("metadata", "name") }
 // Namespace returns metadata.namespace, or "".
 func (d *Document) Namespace() string { return d.string("metadata", "namespace") }
 
+// TextAt returns the string under keys, or "".
+func (d *Document) TextAt(keys ...string) string { return d.string(keys...) }
+
 func (d *Document) string(path ...string) string {
 	for _, pair := range d.implied {
 		if len(path) == 1 && pair[0] == path[0] && d.unit.tape.lookup(d.root, path[0]) < 0 {
@@ -160,6 +163,9 @@ func (d *Document) Excerpt(p source.Position) string {
 
 // Changed reports whether the document's text is edited.
 func (d *Document) Changed() bool { return len(d.splices) > 0 }
+
+// Reset takes back what Set did.
+func (d *Document) Reset() { d.splices = nil }
 
 // Set edits the document so that it reads as object, and replaces what an earlier
 // Set did. Only the text of values that differ from Object is touched. Items of

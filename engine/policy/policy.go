@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -70,6 +71,7 @@ type Program interface {
 	// pass.
 	Plan(r *Request) Plan
 	// Reads are the kinds of objects that the policies look up: params, for instance.
+	// AnyKind is among them if only the policies know when they run.
 	Reads() []gvk.Kind
 	// Check finds mistakes in the policies that a server accepts, for the kinds that they
 	// are about.
@@ -78,6 +80,9 @@ type Program interface {
 	// admitted; nil if there are none.
 	Existing() Follower
 }
+
+// AnyKind stands for all kinds.
+var AnyKind = gvk.Kind{Kind: "*"}
 
 // Hook describes how a server runs a Program.
 type Hook struct {
@@ -163,6 +168,8 @@ type Step struct {
 	Replay string
 	// Variables is how many variables of the policy were evaluated for it.
 	Variables int
+	// Took is the time that it took, if somebody measures it.
+	Took time.Duration
 }
 
 // NotApplied says why a policy, or a rule of it, left the object alone.

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
@@ -12,10 +13,10 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// languages is the table of policy languages, in the order in which a cluster runs
-// them.
+// languages is the table of policy languages.
 func languages(s settings) []policy.Language {
 	return []policy.Language{
+		mutationtree.New(s.Trees, celenv.New(s.minor)),
 		mapolicy.New(s.minor, s.authorizer),
 		s.kyverno,
 	}
@@ -26,19 +27,14 @@ func languages(s settings) []policy.Language {
 type Set struct {
 	settings  settings
 	languages []policy.Language
-	compiled
-	schemas *schema.Registry
+	// programs are those of policies, in the order in which a cluster runs them.
+	programs []policy.Program
+	schemas  *schema.Registry
 	// policies and context are the documents given to Compile; old those of the
 	// objects before an update.
 	policies, context, old []*manifest.Document
 	// warnings are those of Compile.
 	warnings []source.Diagnostic
-}
-
-// compiled is what policies compile to.
-type compiled struct {
-	programs []policy.Program
-	trees    *mutationtree.Program // nil: none
 }
 
 // Compile checks and compiles policies, and takes context from both: bindings, params,
@@ -52,7 +48,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 		return nil, diagnostics
 	}
 	var problems []source.Diagnostic
-	s.compiled, problems = s.compile(s.policies)
+	s.programs, problems = s.compile(s.policies)
 	diagnostics = append(diagnostics, problems...)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
@@ -70,21 +66,19 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 		return nil, diagnostics
 	}
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
-	s.sort(policies)
-	s.sort(context)
+	s.take(policies)
+	s.take(context)
 	s.old = documentsOf(options.Old)
 	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), s.loadSchemas())
 }
 
-// sort adds the documents of streams to the policies and the context of the set.
-func (s *Set) sort(streams []*manifest.Stream) {
-	for _, stream := range streams {
-		for _, d := range stream.Documents() {
-			if s.isPolicy(d.Kind()) {
-				s.policies = append(s.policies, d)
-			} else {
-				s.context = append(s.context, d)
-			}
+// take adds the documents of streams to the policies and the context of the set.
+func (s *Set) take(streams []*manifest.Stream) {
+	for _, d := range documentsOf(streams) {
+		if s.isPolicy(d.Kind()) {
+			s.policies = append(s.policies, d)
+		} else {
+			s.context = append(s.context, d)
 		}
 	}
 }
@@ -92,39 +86,53 @@ func (s *Set) sort(streams []*manifest.Stream) {
 // isPolicy reports whether documents of a kind are policies. Among plain documents, only
 // mutation trees are.
 func (s *Set) isPolicy(kind gvk.Kind) bool {
-	return mutationtree.Claims(kind) || !s.settings.Plain && s.language(kind) >= 0
+	if s.settings.Plain {
+		return kind.Group == mutationtree.PolicyKind.Group
+	}
+	return s.language(kind) >= 0
 }
 
 // language is the index of the language that documents of a kind belong to, or -1.
 func (s *Set) language(kind gvk.Kind) int {
-	for i, l := range s.languages {
-		if slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
+		return slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind})
+	})
 }
 
-// compile compiles policy documents, each with its language.
-func (s *Set) compile(documents []*manifest.Document) (compiled, []source.Diagnostic) {
+// compile compiles policy documents, each with its language. The programs are in the
+// order in which a cluster runs them.
+func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
 		if i := s.language(d.Kind()); i >= 0 {
 			byLanguage[i] = append(byLanguage[i], d)
 		}
 	}
-	var c compiled
+	var programs []policy.Program
 	var diagnostics []source.Diagnostic
-	c.trees, diagnostics = s.compileTrees(documents)
 	for i, documents := range byLanguage {
-		if len(documents) == 0 {
+		if len(documents) == 0 && (i > 0 || len(s.settings.Trees) == 0) {
 			continue
 		}
-		program, problems := s.languages[i].Compile(documents)
-		c.programs = append(c.programs, program)
+		compiled, problems := s.languages[i].Compile(documents)
+		programs = append(programs, compiled...)
 		diagnostics = append(diagnostics, problems...)
 	}
-	return c, diagnostics
+	slices.SortStableFunc(programs, func(a, b policy.Program) int { return a.Hook().Compare(b.Hook()) })
+	return programs, diagnostics
+}
+
+// checkPlain reports policies that are given for plain documents, which they are not
+// about.
+func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	for _, d := range documentsOf(policies) {
+		if s.settings.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
+			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "a %s is about Kubernetes objects, not about plain documents", d.Kind().Kind).
+				With("leave it out, or leave out the option plain"))
+		}
+	}
+	return diagnostics
 }
 
 // loadSchemas adds the user's OpenAPI documents and the CustomResourceDefinitions of
@@ -138,19 +146,18 @@ func (s *Set) loadSchemas() []source.Diagnostic {
 		}
 	}
 	for _, d := range s.context {
-		diagnostics = append(diagnostics, addDefinition(s.schemas, d, d.Object())...)
+		if d.Kind() == definitionKind {
+			diagnostics = append(diagnostics, define(s.schemas, d, d.Object())...)
+		}
 	}
 	return diagnostics
 }
 
 var definitionKind = gvk.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// addDefinition adds the kinds that a CustomResourceDefinition defines; other
-// documents define none.
-func addDefinition(schemas *schema.Registry, d *manifest.Document, object map[string]any) []source.Diagnostic {
-	if d.Kind() != definitionKind {
-		return nil
-	}
+// define adds the kinds that a CustomResourceDefinition defines. object is what became of
+// the document.
+func define(schemas *schema.Registry, d *manifest.Document, object map[string]any) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, problem := range schemas.AddCRD(object) {
 		diagnostic := source.Errorf(d.At(problem.Path), "crd-invalid", "%s", problem.Text)
@@ -159,7 +166,3 @@ func addDefinition(schemas *schema.Registry, d *manifest.Document, object map[st
 	}
 	return diagnostics
 }
-
-// NamespaceOf returns the namespace in which a cluster would keep the object of a
-// document: that of the options if it names none; empty if it is not in a namespace.
-func (s *Set) NamespaceOf(d *manifest.Document) string { return s.placeOf(d, s.schemas).namespace }

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/snapshot"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// candidates are all that was given under one identity.
+type candidates struct {
+	place
+	// given are documents that are no manifests: of the context, or for local use.
+	given []*manifest.Document
+	jobs  []*job
+	// local is the index in given of the first document for local use.
+	local int
+	// object is what a server would hold, once somebody has asked.
+	object func() (map[string]any, error)
+}
+
+// index puts everything that policies may look up into the snapshot, by identity. What
+// the manifests define wins over what was given with them: it is what the cluster is
+// about to hold.
+func (r *run) index(local []*manifest.Document) {
+	all := map[identity]*candidates{}
+	at := func(p place) *candidates {
+		c := all[p.identity()]
+		if c == nil {
+			c = &candidates{place: p}
+			all[p.identity()] = c
+		}
+		return c
+	}
+	for _, d := range r.set.context {
+		c := at(r.set.placeOf(d, r.schemas))
+		c.given = append(c.given, d)
+		c.local = len(c.given)
+	}
+	for _, d := range local {
+		c := at(r.set.placeOf(d, r.schemas))
+		c.given = append(c.given, d)
+	}
+	for _, j := range r.jobs {
+		if j.name != "" {
+			c := at(j.place)
+			c.jobs = append(c.jobs, j)
+		}
+	}
+	for id, c := range all {
+		c.object = sync.OnceValues(func() (map[string]any, error) { return r.candidate(c) })
+		r.snapshot.Put(id.kind, id.namespace, id.name, func(reader *snapshot.Reader) (map[string]any, error) {
+			asker := reader.Owner.(*job)
+			for _, j := range c.jobs {
+				if b := r.need(asker, j); b != nil {
+					return nil, b
+				}
+			}
+			return c.object()
+		})
+	}
+}
+
+// candidate decides which of several candidates is the object, when all jobs are done.
+func (r *run) candidate(c *candidates) (map[string]any, error) {
+	if len(c.jobs) == 0 {
+		// Documents for local use win over the context.
+		if c.local < len(c.given) {
+			return r.same(c, c.given[c.local:])
+		}
+		return r.same(c, c.given)
+	}
+	first := c.jobs[0]
+	object, err := r.defaulting.view(c.place, first.edited)
+	if err != nil {
+		return nil, invalidContext(first.document, c.id(), err)
+	}
+	for _, other := range c.jobs[1:] {
+		if !change.Equal(other.edited, first.edited) {
+			return nil, ambiguous(c.id(), first.document, other.document)
+		}
+	}
+	for _, d := range c.given {
+		if !change.Equal(essence(d.Object()), essence(first.raw)) && !change.Equal(essence(d.Object()), essence(object)) {
+			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, differently, at %s; policies see that of the manifests", c.id(), d.At(nil)).
+				With("leave out the one that is not meant"))
+		}
+	}
+	return object, nil
+}
+
+// same is the object of documents that must say the same.
+func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]any, error) {
+	object := documents[0].Object()
+	for _, other := range documents[1:] {
+		if !change.Equal(essence(other.Object()), essence(object)) {
+			return nil, ambiguous(c.id(), documents[0], other)
+		}
+	}
+	view, err := r.defaulting.view(c.place, object)
+	if err != nil {
+		return nil, invalidContext(documents[0], c.id(), err)
+	}
+	return view, nil
+}
+
+func ambiguous(id string, first, second *manifest.Document) *blockade {
+	return &blockade{code: "context-ambiguous", at: second.At(nil), object: id,
+		problem: fmt.Sprintf("is defined here and, differently, at %s", first.At(nil)),
+		advice:  "leave out the one that is not meant, or run each directory by itself"}
+}
+
+func invalidContext(d *manifest.Document, id string, err error) *blockade {
+	return &blockade{code: "context-failed", at: d.At(nil), object: id,
+		problem: "is not valid: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+}
+
+// essence is an object without what a server adds when it stores it, so that an object
+// read from a cluster compares with the manifest that it came from.
+func essence(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	rest := maps.Clone(object)
+	delete(rest, "status")
+	metadata = maps.Clone(metadata)
+	for _, key := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+		delete(metadata, key)
+	}
+	if annotations, _ := metadata["annotations"].(map[string]any); annotations != nil {
+		annotations = maps.Clone(annotations)
+		delete(annotations, secret.LastApplied)
+		metadata["annotations"] = annotations
+		if len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	rest["metadata"] = metadata
+	return rest
+}
+
+// oldObjects finds the objects before an update by identity. Documents that define the
+// same one differently are an error.
+func (s *Set) oldObjects(r *run) map[identity]*manifest.Document {
+	found := map[identity]*manifest.Document{}
+	for _, d := range s.old {
+		p := s.placeOf(d, r.schemas)
+		id := identity{p.kind.Kind, p.namespace, p.name}
+		id.kind.Version = ""
+		first := found[id]
+		switch {
+		case first == nil:
+			found[id] = d
+		case !change.Equal(first.Object(), d.Object()):
+			diagnostic := source.Errorf(d.At(nil), "context-ambiguous", "the object before the update is defined here and, differently, at %s", first.At(nil)).
+				With("leave out the one that is not meant")
+			diagnostic.Subject = p.id()
+			r.tell(diagnostic)
+		}
+	}
+	return found
+}
+
+// readKinds are the kinds of objects that programs look up. AnyKind is in it if that may
+// be any.
+func readKinds(programs []policy.Program) map[gvk.Kind]bool {
+	kinds := map[gvk.Kind]bool{namespaceKind: true, definitionKind: true}
+	for _, program := range programs {
+		for _, kind := range program.Reads() {
+			kinds[kind] = true
+		}
+	}
+	return kinds
+}
+
+// isRead reports whether the result of a job may be looked up when it is done.
+func (r *run) isRead(j *job) bool { return r.reads[j.document.Kind()] || r.reads[policy.AnyKind] }

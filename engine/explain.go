@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/admission"
+	"github.com/preadmit/preadmit/engine/change"
+)
+
+// Explain says of every Manifest of the Outcome what became of it and why: its views,
+// changes, edits and the reasons of policies that left it alone.
+func Explain() Observer {
+	return Observer{conclude: func(_ *run, j *job) { j.explain() }}
+}
+
+// explain fills in what only those who read an explanation want to know.
+func (j *job) explain() {
+	m := j.result
+	for _, e := range j.tree {
+		from, to := admission.Stored(j.kind, e.before, e.written, e.next)
+	for _, c := range change.Diff(from, to, j.kind.Type()) {
+			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Fate: Written})
+		}
+	}
+	m.NotApplied = append(m.NotApplied, j.untouched...)
+	if j.trace != nil {
+		j.explainTrace()
+	}
+	if !j.failed() && (len(j.tree) > 0 || !change.Equal(j.edited, j.raw)) {
+		j.attribute()
+	}
+}
+
+func (j *job) explainTrace() {
+	m := j.result
+	m.Before = j.trace.before
+	m.NotApplied = append(m.NotApplied, j.trace.notApplied...)
+	for i, e := range j.trace.events {
+		if !e.drops {
+			m.Changes = append(m.Changes, j.changes(e)...)
+			continue
+		}
+		if i >= len(j.edits) {
+			continue
+		}
+		for n, c := range m.Changes {
+			for _, l := range j.edits[i].lost {
+				if c.Path.HasPrefix(l.Path) {
+					m.Changes[n].Fate = Dropped
+				}
+			}
+		}
+	}
+	if !j.denied {
+		m.After = j.trace.after
+	}
+	for _, c := range j.pinned {
+		m.Changes = append(m.Changes, Change{Change: c, Fate: Pinned})
+	}
+}
+
+// changes are what an event wrote, in the form in which the server keeps it; what
+// defaulting adds to that is not a change, and what the server takes back is none.
+func (j *job) changes(e event) []Change {
+	var changes []Change
+	from, to := admission.Stored(j.kind, e.before, e.written, e.next)
+	for _, c := range change.Diff(from, to, j.kind.Type()) {
+		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Fate: Written}
+		if admission.ServerOwned(j.kind, c.Path) {
+			by.Fate = Dropped
+		}
+		changes = append(changes, by)
+	}
+	return changes
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/snapshot"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Observer learns more of a run than its result. What no observer asks for is not
+// computed.
+type Observer struct {
+	// decorate returns programs to run in place of those given.
+	decorate func([]policy.Program) []policy.Program
+	// admit is told of a job that is admitted and changed; the reader is the job's, nil
+	// for plain documents. It and conclude may be called for several jobs at once.
+	admit func(*run, *job, *snapshot.Reader)
+	// conclude is told of a job that will not change any more, whatever became of it.
+	conclude func(*run, *job)
+	// progress is told how many jobs are done.
+	progress func(done, total int)
+	// ended adds to the outcome.
+	ended func(*run, *Outcome) []source.Diagnostic
+}
+
+func (o Observer) admitted(r *run, j *job, reader *snapshot.Reader) {
+	if o.admit != nil && !j.failed() {
+		o.admit(r, j, reader)
+	}
+}
+
+func (o Observer) concluded(r *run, j *job) {
+	if o.conclude != nil {
+		o.conclude(r, j)
+	}
+}
+
+// Progress tells after every manifest how many are done.
+func Progress(observe func(done, total int)) Observer { return Observer{progress: observe} }
+
+// Stat counts what a policy, a binding of it or a rule did in a run: what an API server
+// that admits the same objects would count, reinvocations included. The replay for
+// idempotence and the other orders that a check tries do not count. Conditions that hold
+// are not an evaluation of their own: those of the rules follow.
+type Stat struct {
+	// Policy, Binding and Rule are empty where they do not apply; params are counted
+	// together.
+	Policy, Binding, Rule string
+	// Evaluations are how often it was tried on a manifest, and the sum of three: Applied,
+	// how often it gave a result, whether or not that was a change; Skipped, how often it
+	// did not apply; Errors, how often it failed. Variables counts the evaluations of
+	// variables.
+	Evaluations, Applied, Skipped, Errors, Variables int
+	// Time is what its rules took.
+	Time time.Duration
+}
+
+// Count counts what policies do, into the Stats of the Outcome. now tells the time.
+func Count(now func() time.Time) Observer {
+	tries := map[*job][]try{}
+	return Observer{
+		decorate: func(programs []policy.Program) []policy.Program {
+			timed := make([]policy.Program, len(programs))
+			for i, p := range programs {
+				timed[i] = &timedProgram{p, now}
+			}
+			return timed
+		},
+		conclude: func(r *run, j *job) {
+			if j.trace != nil {
+				r.lock.Lock()
+				tries[j] = j.trace.tries
+				r.lock.Unlock()
+			}
+		},
+		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
+			stats := map[policy.ID]*Stat{}
+			for _, j := range r.jobs {
+				for _, t := range tries[j] {
+					t.count(stats)
+				}
+			}
+			for _, s := range stats {
+				outcome.Stats = append(outcome.Stats, *s)
+			}
+			slices.SortFunc(outcome.Stats, func(a, b Stat) int {
+				return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Binding, b.Binding), cmp.Compare(a.Rule, b.Rule))
+			})
+			return nil
+		},
+	}
+}
+
+// count adds a try to the Stat of its ID.
+func (t try) count(stats map[policy.ID]*Stat) {
+	t.id.Param = ""
+	s := stats[t.id]
+	if s == nil {
+		s = &Stat{Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule}
+		stats[t.id] = s
+	}
+	s.Evaluations++
+	s.Time += t.took
+	s.Variables += t.variables
+	switch t.result {
+	case applied:
+		s.Applied++
+	case skipped:
+		s.Skipped++
+	case failed:
+		s.Errors++
+	}
+}
+
+// timedProgram measures the steps of a program.
+type timedProgram struct {
+	policy.Program
+	now func() time.Time
+}
+
+// Plan implements policy.Program.
+func (p *timedProgram) Plan(r *policy.Request) policy.Plan {
+	plan := p.Program.Plan(r)
+	invocations := make([]policy.Invocation, len(plan.Invocations))
+	for i, invocation := range plan.Invocations {
+		invocations[i] = timedInvocation{invocation, p.now}
+	}
+	plan.Invocations = invocations
+	return plan
+}
+
+// timedInvocation measures the steps of an invocation.
+type timedInvocation struct {
+	policy.Invocation
+	now func() time.Time
+}
+
+// Steps implements policy.Invocation.
+func (i timedInvocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		start := i.now()
+		for step := range i.Invocation.Steps(r) {
+			step.Took = i.now().Sub(start)
+			if !yield(step) {
+				return
+			}
+			start = i.now()
+		}
+	}
+}

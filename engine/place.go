@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/schema"
+)
+
+// place says under what kind, namespace and name a cluster would keep an object.
+type place struct {
+	kind            *schema.Kind
+	namespace, name string
+}
+
+// NamespaceOf returns the namespace in which a cluster would keep the object of a
+// document: that of the options if it names none; empty if it is not in a namespace.
+func (s *Set) NamespaceOf(d *manifest.Document) string { return s.placeOf(d, s.schemas).namespace }
+
+// placeOf finds the place of a document. A kind that nobody defined is taken to be
+// namespaced if the document names a namespace.
+func (s *Set) placeOf(d *manifest.Document, schemas *schema.Registry) place {
+	return s.placeAs(d.Kind(), d.Namespace(), d.Name(), schemas)
+}
+
+// placeAs finds the place of an object that says these things of itself.
+func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Registry) place {
+	kind := schemas.Lookup(said)
+	if kind == nil {
+		kind = schemas.Unknown(said)
+		kind.Namespaced = namespace != ""
+	}
+	p := place{kind: kind, name: name}
+	if kind.Namespaced {
+		if p.namespace = namespace; p.namespace == "" {
+			p.namespace = s.settings.Namespace
+		}
+	}
+	return p
+}
+
+// id names the object for people.
+func (p place) id() string {
+	parts := []string{p.kind.Group, p.kind.Kind.Kind, p.namespace, p.name}
+	if p.kind.Group == "" {
+		parts = parts[1:]
+	}
+	if p.namespace == "" {
+		parts = append(parts[:len(parts)-2], p.name)
+	}
+	return strings.Join(parts, "/")
+}
+
+// identity is what no two objects of a cluster share.
+type identity struct {
+	kind            gvk.Kind
+	namespace, name string
+}
+
+func (p place) identity() identity { return identity{p.kind.Kind, p.namespace, p.name} }
+
+// textAt returns the string at a path of keys, or "".
+func textAt(object map[string]any, path ...string) string {
+	value, _ := change.Keys(path...).Get(object)
+	text, _ := value.(string)
+	return text
+}

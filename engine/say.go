@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/admission"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/snapshot"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// say makes the outcome of a run. All diagnostics leave here, without the values of
+// Secrets; if anything has failed, all documents are as they were.
+func (r *run) say() *Outcome {
+	outcome := &Outcome{Secrets: r.input.secrets}
+	diagnostics := r.diagnostics
+	if err := r.ctx.Err(); err != nil {
+		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+	}
+	for _, j := range r.jobs {
+		outcome.Manifests = append(outcome.Manifests, j.result)
+		outcome.Denied = outcome.Denied || j.denied
+		diagnostics = append(diagnostics, j.diagnostics...)
+	}
+	diagnostics = append(diagnostics, r.tellBlocked()...)
+	for _, o := range r.observers {
+		if o.ended != nil {
+			diagnostics = append(diagnostics, o.ended(r, outcome)...)
+		}
+	}
+	outcome.Diagnostics = masked(unique(diagnostics), outcome.Secrets)
+	outcome.Invalid = invalidates(outcome.Diagnostics)
+	if outcome.Failed() {
+		for _, j := range r.jobs {
+			j.document.Reset()
+		}
+	}
+	return outcome
+}
+
+// unique leaves out warnings that say the same as one before.
+func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
+	type said struct{ code, subject, message string }
+	seen := map[said]bool{}
+	var kept []source.Diagnostic
+	for _, d := range diagnostics {
+		key := said{d.Code, d.Subject, d.Message}
+		if d.Severity != source.Error && seen[key] {
+			continue
+		}
+		seen[key] = true
+		kept = append(kept, d)
+	}
+	source.Sort(kept)
+	return kept
+}
+
+// masked are diagnostics without the values of Secrets.
+func masked(diagnostics []source.Diagnostic, secrets *secret.Mask) []source.Diagnostic {
+	for i := range diagnostics {
+		d := &diagnostics[i]
+		d.Message, d.Advice = secrets.Text(d.Message), secrets.Text(d.Advice)
+	}
+	return diagnostics
+}
+
+// invalidates reports whether there is an error besides denials.
+func invalidates(diagnostics []source.Diagnostic) bool {
+	for _, d := range diagnostics {
+		if d.Severity == source.Error && d.Code != denied {
+			return true
+		}
+	}
+	return false
+}
+
+// denied is the code of what a server would answer.
+const denied = "denied"
+
+// refuse reports what is wrong with an object, field by field, after a prefix.
+func (j *job) refuse(code, prefix string, err error) {
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
+	}
+	for _, problem := range problems {
+		d := source.Errorf(j.document.At(nil), code, "%s%v", prefix, problem)
+		var field *admission.FieldError
+		if errors.As(problem, &field) {
+			d.At, d.Field, d.Message = j.document.At(field.Path), field.Path.String(), prefix+field.Problem
+		}
+		j.tell(d)
+	}
+}
+
+// warn notes a warning about policies: the same one for all jobs.
+func (j *job) warn(d source.Diagnostic) {
+	d.Message = j.discreet(d.Message)
+	j.diagnostics = append(j.diagnostics, d)
+}
+
+// deny reports that a policy denies a job.
+func (j *job) deny(f policy.Failure) {
+	var unknown *schema.NoSchemaError
+	if errors.As(f.Err, &unknown) {
+		j.tell(source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
+		return
+	}
+	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
+		j.tell(d)
+		return
+	}
+	text := f.Err.Error()
+	if j.discreet(text) != text {
+		text = f.ID.String() + " denied it; " + leftOut
+	}
+	d := source.Errorf(f.At, denied, "%s", text)
+	d.Subject = j.result.ID
+	j.diagnostics = append(j.diagnostics, d)
+	j.denied = true
+}
+
+// spoilt reports whether something that the job has looked up could not be had, which
+// then blocks it: whatever came of the job is worth nothing.
+func (j *job) spoilt(reader *snapshot.Reader) bool {
+	var b *blockade
+	if errors.As(reader.Err(), &b) {
+		j.blocked = cmp.Or(j.blocked, b)
+	}
+	return reader.Err() != nil
+}
+
+// limited gives a diagnostic the code and the advice of the bound that an error says has
+// been exceeded, if it does.
+func limited(d source.Diagnostic, err error) (source.Diagnostic, bool) {
+	var exceeded *limit.Error
+	if !errors.As(err, &exceeded) {
+		return d, false
+	}
+	d.Code, d.Advice = exceeded.Code, exceeded.Advice
+	return d, true
+}

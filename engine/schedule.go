@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// schedule puts the jobs into the order in which they begin: CustomResourceDefinitions
+// first, as they say what others are; then namespaces and what programs look up; then the
+// rest. What a job needs all the same that is not done yet is done when it asks: which
+// objects it reads depends on the objects, so that no order made beforehand is right.
+func (r *run) schedule() (definitions, others []*job) {
+	var first, rest []*job
+	for _, j := range r.jobs {
+		switch kind := j.document.Kind(); {
+		case kind == definitionKind:
+			definitions = append(definitions, j)
+		case r.reads[kind]:
+			first = append(first, j)
+		default:
+			rest = append(rest, j)
+		}
+	}
+	return definitions, append(first, rest...)
+}
+
+// each does something for every job, on all processors.
+func each(jobs []*job, do func(*job)) {
+	workers := min(runtime.GOMAXPROCS(0), len(jobs))
+	if workers < 2 {
+		for _, j := range jobs {
+			do(j)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
+				do(jobs[i])
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// carryOut carries a job out unless somebody has, or does.
+func (r *run) carryOut(j *job) {
+	r.lock.Lock()
+	mine := j.state == waiting
+	if mine {
+		j.state = running
+	}
+	r.lock.Unlock()
+	if mine {
+		r.take(j)
+	}
+}
+
+// take carries out a job that is the caller's.
+func (r *run) take(j *job) {
+	if r.ctx.Err() == nil {
+		r.admitJob(j)
+	}
+	r.lock.Lock()
+	j.state = done
+	close(j.done)
+	r.finished++
+	for _, o := range r.observers {
+		if o.progress != nil {
+			o.progress(r.finished, len(r.jobs))
+		}
+	}
+	r.lock.Unlock()
+}
+
+// need waits until a job is done that another one needs the result of; it carries it out
+// if nobody has begun. The blockade is nil if there is a result.
+func (r *run) need(asker, j *job) *blockade {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if j.state != done {
+		if cycle := cycleOf(asker, j); cycle != nil {
+			return block(cycle)
+		}
+		asker.awaits = j
+		mine := j.state == waiting
+		j.state = running
+		r.lock.Unlock()
+		if mine {
+			r.take(j)
+		} else {
+			<-j.done
+		}
+		r.lock.Lock()
+		asker.awaits = nil
+	}
+	switch {
+	case asker.blocked != nil:
+		return asker.blocked // both are part of a cycle
+	case r.ctx.Err() != nil:
+		return &blockade{}
+	case j.failed():
+		return j.blockade()
+	}
+	return nil
+}
+
+// cycleOf returns the jobs of which each needs the next and the last one the first, if
+// that is so once asker needs j; nil otherwise. It begins with the first of them in the
+// input, whoever asked last.
+func cycleOf(asker, j *job) []*job {
+	cycle := []*job{asker}
+	for ; j != asker; j = j.awaits {
+		if j == nil {
+			return nil
+		}
+		cycle = append(cycle, j)
+	}
+	first := 0
+	for i, member := range cycle {
+		if member.index < cycle[first].index {
+			first = i
+		}
+	}
+	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
+}
+
+// cycleCode is the code of a blockade that its own members make.
+const cycleCode = "context-cycle"
+
+// block blocks the members of a cycle.
+func block(cycle []*job) *blockade {
+	var names []string
+	for _, member := range cycle {
+		names = append(names, member.result.ID)
+	}
+	b := &blockade{code: cycleCode, at: cycle[0].document.At(nil), object: names[0],
+		problem: fmt.Sprintf("is needed as context to mutate itself (%s)", strings.Join(append(names, names[0]), " needs ")),
+		advice:  "give the object that is meant as context with the option context, or keep the policy from matching it"}
+	for _, member := range cycle {
+		member.blocked = b
+	}
+	return b
+}
+
+// definitions are the CustomResourceDefinitions among the manifests, by the kind that
+// they define.
+type definitions map[gvk.Kind]*job
+
+// add adds what a definition defines.
+func (d definitions) add(j *job) {
+	d[gvk.Kind{Group: j.document.TextAt("spec", "group"), Kind: j.document.TextAt("spec", "names", "kind")}] = j
+}
+
+// of returns the definition of a kind; nil if there is none.
+func (d definitions) of(kind gvk.Kind) *job { return d[gvk.Kind{Group: kind.Group, Kind: kind.Kind}] }
+
+// redefine has the schemas follow what policies made of a CustomResourceDefinition.
+func (r *run) redefine(j *job) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	schemas := r.schemas.Clone()
+	j.diagnostics = append(j.diagnostics, define(schemas, j.document, j.edited)...)
+	r.schemas = schemas
+}
+
+// currentSchemas are the schemas with what policies made of the definitions so far.
+func (r *run) currentSchemas() *schema.Registry {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.schemas
+}
+
+// tellBlocked says of every blockade once which jobs it keeps from being carried out.
+func (r *run) tellBlocked() []source.Diagnostic {
+	var causes []*blockade
+	jobs := map[*blockade][]*job{}
+	for _, j := range r.jobs {
+		if b := j.blocked; b != nil && b.code != "" {
+			if jobs[b] == nil {
+				causes = append(causes, b)
+			}
+			jobs[b] = append(jobs[b], j)
+		}
+	}
+	var diagnostics []source.Diagnostic
+	for _, b := range causes {
+		first := jobs[b][0]
+		d := source.Errorf(b.at, b.code, "%s", b.message(len(jobs[b])-1)).With(b.advice)
+		if !b.at.IsKnown() {
+			d.At = first.document.At(nil)
+		}
+		if b.code != cycleCode {
+			d.Subject = first.result.ID
+		}
+		diagnostics = append(diagnostics, d)
+	}
+	return diagnostics
+}

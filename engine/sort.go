@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// input is what a run was given, by what the documents are.
+type input struct {
+	policies []*manifest.Document
+	// local documents never reach a cluster; they are emitted as they are, and give
+	// context.
+	local []*manifest.Document
+	// manifests are all others.
+	manifests []*manifest.Document
+	// secrets are the values that must not be shown.
+	secrets *secret.Mask
+}
+
+// sort says what each document is, and learns all secrets that a run is given.
+func (s *Set) sort(streams []*manifest.Stream) *input {
+	in := &input{secrets: &secret.Mask{}}
+	for _, d := range documentsOf(streams) {
+		switch {
+		case s.isPolicy(d.Kind()):
+			in.policies = append(in.policies, d)
+		case !s.settings.Plain && isLocal(d):
+			in.local = append(in.local, d)
+		default:
+			in.manifests = append(in.manifests, d)
+		}
+	}
+	for _, documents := range [][]*manifest.Document{s.context, s.old, in.local, in.manifests} {
+		learn(in.secrets, documents)
+	}
+	return in
+}
+
+// learn adds the values of the Secrets among documents to a mask.
+func learn(mask *secret.Mask, documents []*manifest.Document) {
+	for _, d := range documents {
+		if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
+			mask.Learn(d.Object())
+		}
+	}
+}
+
+const localConfig = "config.kubernetes.io/local-config"
+
+// isLocal reports whether a document is for the tools only and never reaches a
+// cluster.
+func isLocal(d *manifest.Document) bool {
+	switch d.Kind().Group {
+	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev":
+		return true
+	}
+	return d.TextAt("metadata", "annotations", localConfig) == "true"
+}
+
+var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
+
+// checkIdentity reports what a document must have to be an object. raw is the document
+// as mutation trees leave it, nil if there are none.
+func checkIdentity(d *manifest.Document, raw map[string]any) []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	missing := func(field string) {
+		diagnostics = append(diagnostics, source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", field).
+			With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)"))
+	}
+	if d.Kind().Version == "" {
+		missing("apiVersion")
+	}
+	if d.Kind().Kind == "" {
+		missing("kind")
+	}
+	if len(diagnostics) > 0 || raw == nil && d.Name() != "" {
+		return diagnostics
+	}
+	if raw == nil {
+		raw = d.Object()
+	}
+	name, given := change.Keys("metadata", "name").Get(raw)
+	if text, isText := name.(string); isText && text != "" {
+		return nil
+	}
+	if given && name != nil && name != "" {
+		return []source.Diagnostic{source.Errorf(d.At(change.Keys("metadata", "name")), "manifest-invalid",
+			"metadata.name is %s, not a string", change.Describe(name)).With("put it in quotes: kubectl reads y, n, on, off, yes, no and numbers as other values")}
+	}
+	if _, ok := change.Keys("metadata", "generateName").Get(raw); !ok {
+		missing("metadata.name")
+	}
+	return diagnostics
+}

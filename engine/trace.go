@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// trace is all that happened to one object in admission, in order. It says what, not
+// what it means: see observe.go.
+type trace struct {
+	// before is the view that came in, after the one that went out.
+	before, after map[string]any
+	events        []event
+	notApplied    []policy.NotApplied
+	// failures are why the request is denied; empty if it is admitted.
+	failures []policy.Failure
+	// ignored are the failures that failurePolicy Ignore let pass.
+	ignored []policy.Failure
+	// shuffled are the invocations of the first pass that a server runs in any order.
+	shuffled []policy.ID
+	tries    []try
+	// pass is the one that is being carried out.
+	pass int
+}
+
+// event is a new value of the object.
+type event struct {
+	// by made it; nobody did if the server dropped something.
+	by policy.ID
+	at source.Position
+	// pass is 1, 2 for a reinvocation, or 0 for what comes before or after admission.
+	pass int
+	// replay is what the policy wants done if it would do it again; see policy.Step.
+	replay string
+	// before became written, and the server made next of it.
+	before, written, next map[string]any
+	// drops says that the server made written of before.
+	drops bool
+}
+
+// changed reports whether anything made another object of the one that came in.
+func (t *trace) changed() bool {
+	return slices.ContainsFunc(t.events, func(e event) bool { return !change.Equal(e.before, e.written) })
+}
+
+// first is where the first rule is that changed the object.
+func (t *trace) first() source.Position {
+	i := slices.IndexFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) })
+	return t.events[i].at
+}
+
+// try is an evaluation of a policy, a binding or a rule.
+type try struct {
+	id        policy.ID
+	result    result
+	variables int
+	took      time.Duration
+}
+
+// result is what became of a try.
+type result int
+
+const (
+	applied result = iota
+	skipped
+	failed
+)
+
+func (t *trace) try(id policy.ID, r result) {
+	t.tries = append(t.tries, try{id: id, result: r})
+}
+
+// planned traces what a plan leaves out.
+func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
+	for _, n := range plan.NotApplied {
+		t.try(n.ID, skipped)
+	}
+	for _, f := range plan.Failures {
+		t.try(f.ID, failed)
+	}
+	t.notApplied = append(t.notApplied, plan.NotApplied...)
+	if hook.Shuffled {
+		for _, invocation := range plan.Invocations {
+			t.shuffled = append(t.shuffled, invocation.ID())
+		}
+	}
+}
+
+// conditions traces conditions that keep an invocation from running. Those of one that
+// would not have run are no try.
+func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotApplied, failure *policy.Failure, runs bool) []policy.Failure {
+	switch {
+	case failure != nil:
+		t.try(failure.ID, failed)
+		return append(failures, *failure)
+	case notApplied != nil:
+		if runs {
+			t.try(notApplied.ID, skipped)
+		}
+		t.notApplied = append(t.notApplied, *notApplied)
+	}
+	return failures
+}
+
+// without traces a step without a result. Its reason is noted unless it has been.
+func (t *trace) without(step policy.Step, note bool) *policy.Failure {
+	if step.Failure != nil {
+		return t.failed(step, step.Failure)
+	}
+	t.tries = append(t.tries, try{step.ID, skipped, step.Variables, step.Took})
+	if note {
+		t.notApplied = append(t.notApplied, *step.NotApplied)
+	}
+	return nil
+}
+
+func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failure {
+	t.tries = append(t.tries, try{step.ID, failed, step.Variables, step.Took})
+	return failure
+}
+
+// wrote traces a step with a result.
+func (t *trace) wrote(step policy.Step, before, next map[string]any) {
+	t.tries = append(t.tries, try{step.ID, applied, step.Variables, step.Took})
+	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: step.Object, next: next})
+}
+
+// dropped traces what the server made of an object.
+func (t *trace) dropped(before, after map[string]any) {
+	t.events = append(t.events, event{before: before, written: after, next: after, drops: true})
+}
+
+// settle decides about the failures of a hook, and reports whether the request goes on.
+func (t *trace) settle(failures []policy.Failure) bool {
+	for _, f := range failures {
+		if !f.Ignored {
+			return t.reject(failures...)
+		}
+	}
+	for _, f := range failures {
+		t.ignored = append(t.ignored, f)
+		t.notApplied = append(t.notApplied, ignoredFailure(f))
+	}
+	return true
+}
+
+// ignoredFailure is the reason that a policy did nothing although it should have.
+func ignoredFailure(f policy.Failure) policy.NotApplied {
+	return policy.NotApplied{ID: f.ID, At: f.At, Reason: policy.Text("failurePolicy is Ignore, and it failed: " + f.Err.Error())}
+}
+
+// reject denies the request for the failures that count; the first one gives the
+// message.
+func (t *trace) reject(failures ...policy.Failure) bool {
+	for _, f := range failures {
+		if !f.Ignored || f.Abort {
+			t.failures = append(t.failures, f)
+		}
+	}
+	return false
+}
