@@ -11,7 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/preadmit/preadmit/engine/celenv/library"
 )
 
 // The budgets of the API server, in CEL cost units. Every expression is limited to
@@ -109,9 +110,9 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 	case "variables":
 		return a.variables, true
 	case "authorizer":
-		return library.NewAuthorizerVal(anyone, (*answering)(a)), true
+		return library.Authorizer(a.authorize), true
 	case "authorizer.requestResource":
-		return library.NewResourceAuthorizerVal(anyone, (*answering)(a), (*requested)(a)), true
+		return library.ResourceCheck(a.authorize), true
 	case sizesName:
 		return &a.sizes, true
 	case worldName:

@@ -2,8 +2,7 @@
 // Kubernetes version: the language options, function libraries, declared variables
 // and cost limits that k8s.io/apiserver v0.36.3 gives to expressions, and values for
 // the types that only these expressions know, Object and JSONPatch; and that of the
-// CEL policies of Kyverno. It is the only importer of cel-go and of the API server's CEL
-// libraries.
+// CEL policies of Kyverno. It and its package library are the only importers of cel-go.
 //
 // The environment of every version is one table (env.go), and what hosts differ in
 // another (host.go). An Env is made once per
@@ -34,7 +33,8 @@ import (
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/preadmit/preadmit/engine/celenv/library"
 )
 
 // libraries says which options came with which minor version of Kubernetes 1.x;
@@ -86,7 +86,7 @@ var libraries = []struct {
 	}},
 	{since: 32, options: func() []cel.EnvOption { return []cel.EnvOption{ext.TwoVarComprehensions()} }},
 	{since: 33, options: func() []cel.EnvOption {
-		return []cel.EnvOption{library.SemverLib(library.SemverVersion(1))}
+		return []cel.EnvOption{library.Semver()}
 	}},
 	{since: 34, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Lists(ext.ListsVersion(3))} }},
 
@@ -304,7 +304,7 @@ var programOptions = []cel.ProgramOption{
 	cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
 	cel.CostLimit(celconfig.PerCallLimit),
 	cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
-	cel.CostTracking(&library.CostEstimator{}),
+	cel.CostTracking(library.Costs{}),
 	cel.InterruptCheckFrequency(celconfig.CheckFrequency),
 	cel.CustomDecorator(sized),
 }

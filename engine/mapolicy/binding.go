@@ -3,8 +3,7 @@ package mapolicy
 import (
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	"github.com/preadmit/preadmit/engine/dns"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -35,7 +34,7 @@ func readBinding(r *reader) *binding {
 	if b.policy == "" {
 		r.required(spec.At("policyName"), "")
 	} else {
-		for _, problem := range validation.IsDNS1123Subdomain(b.policy) {
+		for _, problem := range dns.Subdomain(b.policy) {
 			r.invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
 		}
 	}

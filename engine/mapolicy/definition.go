@@ -4,9 +4,10 @@ import (
 	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/dns"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
@@ -80,7 +81,7 @@ func (r *reader) name() string {
 		r.required(n, "name or generateName is required")
 		return ""
 	}
-	for _, problem := range validation.IsDNS1123Subdomain(n.Text()) {
+	for _, problem := range dns.Subdomain(n.Text()) {
 		r.invalid(n, "Invalid value: %q: %s", n.Text(), problem)
 	}
 	return n.Text()
@@ -133,18 +134,18 @@ func (r *reader) paramKind(n policy.Node) gvk.Kind {
 		r.invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
 	default:
 		if parsed.Group != "" {
-			r.check(version, parsed.Group, "", validation.IsDNS1123Subdomain(parsed.Group))
+			r.check(version, parsed.Group, "", dns.Subdomain(parsed.Group))
 		}
 		if parsed.Version == "" {
 			r.invalid(version, "Invalid value: %q: version must be specified", version.Text())
 		} else {
-			r.check(version, parsed.Version, "", validation.IsDNS1035Label(parsed.Version))
+			r.check(version, parsed.Version, "", dns.Label1035(parsed.Version))
 		}
 	}
 	if kind.Text() == "" {
 		r.required(kind, "")
 	} else {
-		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", validation.IsDNS1035Label(strings.ToLower(kind.Text())))
+		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", dns.Label1035(strings.ToLower(kind.Text())))
 	}
 	return parsed
 }
@@ -187,7 +188,7 @@ func (r *reader) conditions(n policy.Node, scope *celenv.Scope) []condition {
 		if c.name == "" {
 			r.required(name, "")
 		} else {
-			for _, problem := range validation.IsQualifiedName(c.name) {
+			for _, problem := range content.IsLabelKey(c.name) {
 				r.invalid(name, "Invalid value: %q: %s", c.name, problem)
 			}
 			if seen[c.name] {
