@@ -9,8 +9,6 @@
 package match
 
 import (
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/preadmit/preadmit/engine/schema"
 )
 
@@ -153,7 +151,7 @@ func (m *Resources) elsewhere(rule *rule, code Code, kind *schema.Kind) Code {
 }
 
 // unmetByObject returns what neither the object nor the old one meets.
-func (m *Resources) unmetByObject(r *Request) *labels.Requirement {
+func (m *Resources) unmetByObject(r *Request) *requirement {
 	if len(m.objects.requirements) == 0 {
 		return nil
 	}
@@ -175,7 +173,7 @@ const namespaceName = "kubernetes.io/metadata.name"
 // unmetByNamespace returns what the request's namespace does not meet. Requests
 // without a namespace meet everything; those for a Namespace have its labels with
 // them.
-func (m *Resources) unmetByNamespace(r *Request) (*labels.Requirement, error) {
+func (m *Resources) unmetByNamespace(r *Request) (*requirement, error) {
 	if len(m.namespaces.requirements) == 0 {
 		return nil, nil
 	}
@@ -185,12 +183,12 @@ func (m *Resources) unmetByNamespace(r *Request) (*labels.Requirement, error) {
 	if r.Namespace == "" && r.Kind.Resource != "namespaces" {
 		return nil, nil
 	}
-	set := labels.Set{namespaceName: r.Namespace}
+	named := labelsIn(map[string]string{namespaceName: r.Namespace})
 	var others Selector
 	for i, requirement := range m.namespaces.requirements {
-		if requirement.Key() != namespaceName {
+		if requirement.key != namespaceName {
 			others.requirements = append(others.requirements, requirement)
-		} else if !requirement.Matches(set) {
+		} else if !requirement.isMet(named) {
 			return &m.namespaces.requirements[i], nil
 		}
 	}
@@ -201,5 +199,5 @@ func (m *Resources) unmetByNamespace(r *Request) (*labels.Requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return others.unmet(set), nil
+	return others.unmet(labelsIn(set)), nil
 }

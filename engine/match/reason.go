@@ -3,9 +3,6 @@ package match
 import (
 	"fmt"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Code is the kind of a Reason.
@@ -41,7 +38,7 @@ type Reason struct {
 
 	request Request
 	rule    *rule
-	unmet   *labels.Requirement
+	unmet   *requirement
 }
 
 // identity is what a Reason says of a request. It keeps no object: reasons outlive what
@@ -99,11 +96,11 @@ func resource(q *Request) string {
 }
 
 // lacks says what is wrong with labels that do not meet a requirement.
-func lacks(unmet *labels.Requirement) string {
-	switch unmet.Operator() {
-	case selection.DoesNotExist:
-		return "has the label " + unmet.Key()
-	case selection.NotIn:
+func lacks(unmet *requirement) string {
+	switch unmet.operator {
+	case "DoesNotExist":
+		return "has the label " + unmet.key
+	case "NotIn":
 		return "has a label " + strings.Replace(unmet.String(), " notin ", " in ", 1)
 	}
 	return "has no label " + unmet.String()

@@ -1,68 +1,79 @@
 package match
 
 import (
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+	"slices"
+	"strings"
 )
 
 // Selector is a label selector. The zero Selector selects everything.
-type Selector struct{ requirements []labels.Requirement }
+type Selector struct{ requirements []requirement }
+
+// requirement is what a selector asks of one label. The operator is that of a match
+// expression, or "=" for an entry of matchLabels.
+type requirement struct {
+	key, operator string
+	values        []string
+}
+
+// labels finds the value of a label.
+type labels func(key string) (value string, ok bool)
 
 // Matches reports whether the selector selects an object with these labels.
 func (s Selector) Matches(set map[string]string) bool {
-	return s.unmet(labels.Set(set)) == nil
+	return s.unmet(labelsIn(set)) == nil
 }
 
 // unmet returns the first requirement that the labels do not meet.
-func (s Selector) unmet(set labels.Labels) *labels.Requirement {
+func (s Selector) unmet(of labels) *requirement {
 	for i := range s.requirements {
-		if !s.requirements[i].Matches(set) {
+		if !s.requirements[i].isMet(of) {
 			return &s.requirements[i]
 		}
 	}
 	return nil
 }
 
-var operators = map[string]selection.Operator{
-	"=":            selection.Equals,
-	"In":           selection.In,
-	"NotIn":        selection.NotIn,
-	"Exists":       selection.Exists,
-	"DoesNotExist": selection.DoesNotExist,
+func (r *requirement) isMet(of labels) bool {
+	value, ok := of(r.key)
+	switch r.operator {
+	case "Exists":
+		return ok
+	case "DoesNotExist":
+		return !ok
+	case "NotIn":
+		return !ok || !slices.Contains(r.values, value)
+	default:
+		return ok && slices.Contains(r.values, value)
+	}
 }
 
-// require adds a requirement. One that is not valid is left out: whoever reads the
-// selector has found out why before.
-func (s *Selector) require(key, operator string, values []string) {
-	if r, err := labels.NewRequirement(key, operators[operator], values); err == nil {
-		s.requirements = append(s.requirements, *r)
+// String is the requirement as kubectl takes it: "app=web", "app in (a,b)", "!app".
+func (r *requirement) String() string {
+	switch r.operator {
+	case "Exists":
+		return r.key
+	case "DoesNotExist":
+		return "!" + r.key
+	case "=":
+		return r.key + "=" + r.values[0]
+	default:
+		return r.key + " " + strings.ToLower(r.operator) + " (" + strings.Join(slices.Sorted(slices.Values(r.values)), ",") + ")"
 	}
 }
 
 // labelsOf returns the labels of an object.
-func labelsOf(object map[string]any) labels.Labels {
+func labelsOf(object map[string]any) labels {
 	metadata, _ := object["metadata"].(map[string]any)
 	set, _ := metadata["labels"].(map[string]any)
-	return objectLabels(set)
+	return func(key string) (string, bool) {
+		value, ok := set[key].(string)
+		return value, ok
+	}
 }
 
-// objectLabels are labels as an object has them.
-type objectLabels map[string]any
-
-// Lookup implements labels.Labels.
-func (l objectLabels) Lookup(label string) (string, bool) {
-	value, ok := l[label].(string)
-	return value, ok
-}
-
-// Has implements labels.Labels.
-func (l objectLabels) Has(label string) bool {
-	_, ok := l.Lookup(label)
-	return ok
-}
-
-// Get implements labels.Labels.
-func (l objectLabels) Get(label string) string {
-	value, _ := l.Lookup(label)
-	return value
+func labelsIn(set map[string]string) labels {
+	return func(key string) (string, bool) {
+		value, ok := set[key]
+		return value, ok
+	}
 }

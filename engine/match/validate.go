@@ -129,20 +129,27 @@ func (v *validator) mutating(rules []rule) {
 	}
 }
 
+// selector makes a selector of the requirements that are valid.
 func (v *validator) selector(s selectorText, path change.Path) Selector {
 	var selector Selector
 	labels := path.Key("matchLabels")
 	for _, label := range s.labels {
+		known := len(v.errors)
 		for i, problems := range [][]string{content.IsLabelKey(label[0]), content.IsLabelValue(label[1])} {
 			for _, problem := range problems {
 				v.addAs(labels.String(), field.Invalid(nil, label[i], problem), labels.Key(label[0]))
 			}
 		}
-		selector.require(label[0], "=", label[1:])
+		if len(v.errors) == known {
+			selector.requirements = append(selector.requirements, requirement{label[0], "=", label[1:]})
+		}
 	}
 	for i, e := range s.expressions {
+		known := len(v.errors)
 		v.expression(e, path.Key("matchExpressions").Index(i))
-		selector.require(e.key, e.operator, e.values)
+		if len(v.errors) == known {
+			selector.requirements = append(selector.requirements, requirement{e.key, e.operator, e.values})
+		}
 	}
 	return selector
 }
