@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/distribution/reference"
+	"github.com/preadmit/preadmit/engine/image"
 )
 
 var imageFunctions = []function{
@@ -17,44 +17,34 @@ var imageFunctions = []function{
 	}},
 }
 
-// ParseImage takes an image reference apart, into the fields that the variable
+// ParseImage takes a reference of an image apart, into the fields that the variable
 // `images` has for each container: name, path, reference and referenceWithTag, and
 // where there are any registry, tag and digest. The registry is docker.io unless the
 // reference names one.
-func ParseImage(image string) (map[string]any, error) {
-	first, _, hasSlash := strings.Cut(image, "/")
+func ParseImage(text string) (map[string]any, error) {
+	first, _, hasSlash := strings.Cut(text, "/")
 	if !hasSlash || !strings.ContainsAny(first, ".:") && first != "localhost" && strings.ToLower(first) == first {
-		image = "docker.io/" + image
+		text = "docker.io/" + text
 	}
-	parsed, err := reference.Parse(image)
-	if err != nil {
+	parsed, ok := image.Parse(text)
+	if !ok {
 		return nil, errors.New("not an image reference")
 	}
-	var registry, path, tag, digest string
-	if named, ok := parsed.(reference.Named); ok {
-		registry, path = reference.Domain(named), reference.Path(named)
+	if parsed.Tag == "" && parsed.Digest == "" {
+		parsed.Tag = "latest"
 	}
-	if tagged, ok := parsed.(reference.Tagged); ok {
-		tag = tagged.Tag()
-	}
-	if digested, ok := parsed.(reference.Digested); ok {
-		digest = digested.Digest().String()
-	}
-	if tag == "" && digest == "" {
-		tag = "latest"
-	}
-	repository := path
-	if registry != "" {
-		repository = registry + "/" + path
+	repository := parsed.Path
+	if parsed.Domain != "" {
+		repository = parsed.Domain + "/" + parsed.Path
 	}
 	fields := map[string]any{
-		"name": path[strings.LastIndex(path, "/")+1:], "path": path,
-		"reference": repository + ":" + tag, "referenceWithTag": repository + ":" + tag,
+		"name": parsed.Path[strings.LastIndex(parsed.Path, "/")+1:], "path": parsed.Path,
+		"reference": repository + ":" + parsed.Tag, "referenceWithTag": repository + ":" + parsed.Tag,
 	}
-	if digest != "" {
-		fields["reference"] = repository + "@" + digest
+	if parsed.Digest != "" {
+		fields["reference"] = repository + "@" + parsed.Digest
 	}
-	for key, value := range map[string]string{"registry": registry, "tag": tag, "digest": digest} {
+	for key, value := range map[string]string{"registry": parsed.Domain, "tag": parsed.Tag, "digest": parsed.Digest} {
 		if value != "" {
 			fields[key] = value
 		}
