@@ -20,9 +20,10 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit"},
+	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit", "engine/dns", "engine/image"},
 	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
+	{"engine/celenv/library"},
 	{"engine/celenv"},
 	{"engine/policy"},
 	{"engine/mapolicy", "engine/mutationtree", "engine/kyverno"},
@@ -40,20 +41,22 @@ var owners = []struct {
 }{
 	{"k8s.io/kubernetes", nil},
 	{"k8s.io/client-go", nil},
-	{"github.com/google/cel-go", []string{"engine/celenv"}},
+	{"github.com/google/cel-go", []string{"engine/celenv", "engine/celenv/library"}},
+	{"k8s.io/apiserver/pkg/cel/library", nil},
+	{"k8s.io/apiserver/pkg/cel", []string{"engine/celenv/library"}},
 	{"k8s.io/apiserver", []string{"engine/celenv"}},
 	{"google.golang.org/protobuf", []string{"engine/celenv"}},
 	{"github.com/evanphx/json-patch", []string{"engine/jsonpatch"}},
 	{"sigs.k8s.io/structured-merge-diff", []string{"engine/schema"}},
-	{"sigs.k8s.io/kustomize/kyaml", []string{"engine/manifest"}},
+	{"sigs.k8s.io/kustomize/kyaml", nil},
 	{"sigs.k8s.io/yaml", []string{"engine/manifest"}},
 	{"go.yaml.in/yaml", []string{"engine/manifest"}},
 	{"github.com/jmespath-community/go-jmespath", []string{"engine/mutationtree"}},
 	{"github.com/kyverno/go-jmespath", []string{"engine/jmespath"}},
-	{"github.com/distribution/reference", []string{"engine/jmespath"}},
-	{"github.com/blang/semver", []string{"engine/jmespath"}},
+	{"github.com/distribution/reference", nil},
+	{"github.com/blang/semver", []string{"engine/jmespath", "engine/celenv/library"}},
 	{"gopkg.in/inf.v0", []string{"engine/jmespath"}},
-	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv", "engine/jmespath", "engine/mapolicy"}},
+	{"k8s.io/apimachinery", []string{"engine/admission", "engine/match", "engine/celenv/library", "engine/dns", "engine/jmespath", "engine/mapolicy"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
@@ -146,6 +149,32 @@ func TestNoNetwork(t *testing.T) {
 		for _, imported := range p.Imports {
 			if slices.Contains(network, imported) {
 				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// costly are packages that make a program start slowly, or that it has no use for: those
+// of servers, which register metrics, flags and feature gates when they are imported.
+var costly = []string{
+	"net/http", "crypto/tls", "expvar", "os/user",
+	"k8s.io/api", "k8s.io/client-go", "k8s.io/component-base", "k8s.io/klog", "k8s.io/apiserver/pkg/features", "k8s.io/kube-openapi",
+	"k8s.io/apimachinery/pkg/apis", "k8s.io/apimachinery/pkg/runtime/schema",
+	"github.com/prometheus", "go.opentelemetry.io", "github.com/distribution/reference",
+	"sigs.k8s.io/kustomize", "sigs.k8s.io/structured-merge-diff/v6",
+}
+
+// TestCostly keeps the command free of them, also by way of others.
+func TestCostly(t *testing.T) {
+	output, err := exec.Command("go", "list", "-deps", module+"/krmfn/preadmit").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.Lines(string(output)) {
+		path = strings.TrimSpace(path)
+		for _, root := range costly {
+			if path == root || strings.HasPrefix(path, root+"/") {
+				t.Errorf("krmfn/preadmit imports %s, by way of others", path)
 			}
 		}
 	}

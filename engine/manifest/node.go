@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sigs.k8s.io/kustomize/kyaml/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -216,12 +216,13 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 		}
 	}()
 	var out bytes.Buffer
-	lists := yaml.WideSequenceStyle
-	if st.compact {
-		lists = yaml.CompactSequenceStyle
-	}
-	encoder := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: lists})
+	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(st.step)
+	if st.compact {
+		encoder.CompactSeqIndent()
+	} else {
+		encoder.DefaultSeqIndent()
+	}
 	if err := encoder.Encode(document); err != nil {
 		return "", err
 	}
@@ -416,8 +417,10 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 	}
 }
 
+const mergeTag = "!!merge"
+
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == yaml.MergeTag)
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == mergeTag)
 }
 
 // merge sets the entries of the map, or the list of maps, that a merge key has.
