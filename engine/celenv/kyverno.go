@@ -9,7 +9,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
-	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/preadmit/preadmit/engine/celenv/library"
 )
 
 // Kyverno returns the environment of the CEL policies of Kyverno v1.19.0: what Kubernetes
