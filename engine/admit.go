@@ -24,6 +24,9 @@ type defaulting struct {
 	// again is the view of an object that a policy has changed. stable is one that stays as
 	// it is, or nil.
 	again func(kind *schema.Kind, object, stable map[string]any) (map[string]any, error)
+	// stored is what an event did, in the form in which the server stores it; see
+	// admission.Stored.
+	stored func(kind *schema.Kind, e event) (from, to map[string]any)
 	// pin closes the gap between the view of an edited manifest and the one wanted; see
 	// admission.Pin.
 	pin func(p place, raw, edited, view map[string]any) (map[string]any, error)
@@ -36,6 +39,9 @@ var (
 			return admission.View(p.kind, object, p.namespace)
 		},
 		again: admission.Redefault,
+		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
+			return admission.Stored(kind, e.before, e.written, e.next)
+		},
 		pin: func(p place, raw, edited, view map[string]any) (map[string]any, error) {
 			return admission.Pin(p.kind, raw, edited, p.namespace, view)
 		},
@@ -45,7 +51,8 @@ var (
 		again: func(_ *schema.Kind, object, _ map[string]any) (map[string]any, error) {
 			return object, nil
 		},
-		pin: func(_ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
+		stored: func(_ *schema.Kind, e event) (from, to map[string]any) { return e.before, e.written },
+		pin:    func(_ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
 	}
 )
 

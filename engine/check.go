@@ -29,11 +29,11 @@ var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 }}
 
 // fights reports fields that one policy writes and another overwrites.
-var fights = Observer{admit: func(_ *run, j *job, _ *snapshot.Reader) {
+var fights = Observer{admit: func(r *run, j *job, _ *snapshot.Reader) {
 	var all []Change
 	for _, e := range j.trace.events {
 		if !e.drops {
-			all = append(all, j.changes(e)...)
+			all = append(all, j.changes(r.defaulting, e)...)
 		}
 	}
 	for i, c := range all {

@@ -8,34 +8,33 @@ import (
 // Explain says of every Manifest of the Outcome what became of it and why: its views,
 // changes, edits and the reasons of policies that left it alone.
 func Explain() Observer {
-	return Observer{conclude: func(_ *run, j *job) { j.explain() }}
+	return Observer{conclude: func(r *run, j *job) { j.explain(r.defaulting) }}
 }
 
 // explain fills in what only those who read an explanation want to know.
-func (j *job) explain() {
+func (j *job) explain(server defaulting) {
 	m := j.result
 	for _, e := range j.tree {
-		from, to := admission.Stored(j.kind, e.before, e.written, e.next)
-	for _, c := range change.Diff(from, to, j.kind.Type()) {
+		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
 			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Fate: Written})
 		}
 	}
 	m.NotApplied = append(m.NotApplied, j.untouched...)
 	if j.trace != nil {
-		j.explainTrace()
+		j.explainTrace(server)
 	}
 	if !j.failed() && (len(j.tree) > 0 || !change.Equal(j.edited, j.raw)) {
 		j.attribute()
 	}
 }
 
-func (j *job) explainTrace() {
+func (j *job) explainTrace(server defaulting) {
 	m := j.result
 	m.Before = j.trace.before
 	m.NotApplied = append(m.NotApplied, j.trace.notApplied...)
 	for i, e := range j.trace.events {
 		if !e.drops {
-			m.Changes = append(m.Changes, j.changes(e)...)
+			m.Changes = append(m.Changes, j.changes(server, e)...)
 			continue
 		}
 		if i >= len(j.edits) {
@@ -59,9 +58,14 @@ func (j *job) explainTrace() {
 
 // changes are what an event wrote, in the form in which the server keeps it; what
 // defaulting adds to that is not a change, and what the server takes back is none.
-func (j *job) changes(e event) []Change {
+func (j *job) changes(server defaulting, e event) []Change {
 	var changes []Change
-	from, to := admission.Stored(j.kind, e.before, e.written, e.next)
+	if change.Same(e.written, e.next) { // as after a webhook, which is completed at its end
+		if next, err := server.again(j.kind, e.written, nil); err == nil {
+			e.next = next
+		}
+	}
+	from, to := server.stored(j.kind, e)
 	for _, c := range change.Diff(from, to, j.kind.Type()) {
 		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Fate: Written}
 		if admission.ServerOwned(j.kind, c.Path) {

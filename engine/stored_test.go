@@ -18,8 +18,8 @@ import (
 
 // TestStored holds what we write against what an API server returned. Every value of our
 // output that the manifest does not have is in the recorded result, equal and of the same
-// type. Every value of a manifest that is normalized is in what the server returned
-// without policies.
+// type, and no edit is without effect on the view. Every value of a manifest that is
+// normalized is in what the server returned without policies.
 func TestStored(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
@@ -83,9 +83,14 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 		t.Fatal(outcome.Diagnostics)
 	}
 	output, _ := manifest.Read("", stream.Bytes())
-	p := set.placeOf(stream.Documents()[0], set.schemas)
+	m, p := outcome.Manifests[0], set.placeOf(stream.Documents()[0], set.schemas)
 	var found unstored
 	found.compare(nil, before, output.Documents()[0].Object(), recordedObject(t, files+".result.json"), p.kind.Type())
+	for _, edit := range m.Edits {
+		if view := viewWithout(t, p, before, m.Edits, edit); view != nil && change.Equal(view, m.After) {
+			found = append(found, "without effect: "+edit.String())
+		}
+	}
 	view, err := admission.View(p.kind, before, p.namespace)
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +105,25 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 	for _, problem := range found {
 		t.Error(problem)
 	}
+}
+
+// viewWithout is the view of a manifest with all edits but one; nil if they need it.
+func viewWithout(t *testing.T, p place, object map[string]any, edits []Edit, without Edit) map[string]any {
+	if without.Path[len(without.Path)-1].IsIndex() {
+		return nil // later paths count the item
+	}
+	object = change.CloneObject(object)
+	manifest.HideClientAnnotations(object)
+	for _, edit := range edits {
+		if !slices.Equal(edit.Path, without.Path) && change.Apply(object, []change.Change{edit.Change}) != nil {
+			return nil
+		}
+	}
+	view, err := admission.View(p.kind, object, p.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
 }
 
 // unstored collects values that a server does not have.

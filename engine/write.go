@@ -26,7 +26,8 @@ func (r *run) write(j *job) {
 		if e.drops {
 			w.lost = j.lose(e.before, e.written)
 		} else if !change.Equal(e.before, e.written) {
-			j.edited = admission.Unview(j.kind, j.edited, e.before, e.written)
+			from, to := r.defaulting.stored(j.kind, e)
+			j.edited = admission.Unview(j.kind, j.edited, from, to)
 		}
 		j.edits = append(j.edits, w)
 	}
