@@ -12,7 +12,10 @@
 // The files in order: limit.go (the bounds), input.go (reading), work.go (counting).
 package limit
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // The bounds on input.
 const (
@@ -90,7 +93,7 @@ func Object(written, object map[string]any) error {
 	if _, fits := Size(object, ObjectBytes); fits {
 		return nil
 	}
-	size, _ := Size(written, InputBytes*Unit)
+	size, _ := Size(written, math.MaxInt)
 	if _, fits := Size(object, ObjectBytes+size); fits {
 		return nil
 	}
