@@ -157,10 +157,10 @@ type given struct {
 // field does the work of Stored for the value under a key, which differs from before; t
 // is the type of the map that holds it.
 func (s storer) field(t *schema.Type, key string, before given, written any, next given) (stored any, keep bool) {
-	if before.ok && next.ok && change.Equal(before.value, next.value) {
-		return before.value, true
-	}
 	of := t.FieldType(key)
+	if before.ok && next.ok && change.Equal(before.value, next.value) { // the server undid it
+		return s.value(before.value, written, next.value, of), true
+	}
 	omitted := !next.ok && isVoid(written) ||
 		written == nil && next.value != nil && t.Declared(key) != nil || // a null means that the field is absent
 		next.ok && s.isAbsent(written, next.value, of)
