@@ -94,8 +94,6 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	if s.Namespace == "" {
 		s.Namespace = "default"
 	}
-	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo), s.Namespace)
-	s.User = s.kyverno.User(o.User)
 	if s.KubernetesVersion == "" {
 		s.KubernetesVersion = DefaultKubernetesVersion
 	}
@@ -104,6 +102,8 @@ func (o Options) check() (settings, []source.Diagnostic) {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
 			With("expected "+KnownKubernetesVersions()))
 	}
+	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo), s.Namespace, s.minor)
+	s.User = s.kyverno.User(o.User)
 	return s, diagnostics
 }
 

@@ -14,7 +14,7 @@ import (
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	s := Set{languages: languages(settings{kyverno: kyverno.New(nil, nil, "")})}
+	s := Set{languages: languages(settings{kyverno: kyverno.New(nil, nil, "", newestMinor)})}
 	return s.isPolicy(kind)
 }
 

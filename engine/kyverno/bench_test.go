@@ -18,7 +18,7 @@ func BenchmarkSteps(b *testing.B) {
 				b.Fatal(err)
 			}
 			stream, _ := manifest.Read("policy", text)
-			compiled, diagnostics := New(nil, nil, "").Compile(stream.Documents())
+			compiled, diagnostics := New(nil, nil, "", 36).Compile(stream.Documents())
 			if len(diagnostics) > 0 {
 				b.Fatal(diagnostics)
 			}

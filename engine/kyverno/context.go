@@ -79,8 +79,10 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 		value, err = s.variable(e)
 	case e.kind == "configMap":
 		value, err = s.configMap(e)
+	case e.kind == "apiCall":
+		value, err = s.apiCall(e)
 	default:
-		err = fmt.Errorf("a cluster would find it out by %s: give its value among the values, under its name", asks[e.kind])
+		err = errAsk(asks[e.kind])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("context entry %s: %w", e.name, err)
@@ -88,8 +90,12 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 	return value, nil
 }
 
+// errAsk says that only a cluster finds out a value.
+func errAsk(how string) error {
+	return fmt.Errorf("a cluster would find it out by %s: give its value among the values, under its name", how)
+}
+
 var asks = map[string]string{
-	"apiCall":         "a call to an API",
 	"globalReference": "an entry of its global context",
 	"imageRegistry":   "asking an image registry",
 }

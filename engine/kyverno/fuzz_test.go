@@ -34,7 +34,7 @@ func FuzzPolicies(f *testing.F) {
 			return
 		}
 		var documents []*manifest.Document
-		l := New(nil, nil, "")
+		l := New(nil, nil, "", 36)
 		for _, d := range stream.Documents() {
 			if versions[d.Kind().Kind] != nil && d.Kind().Group == group {
 				documents = append(documents, d)

@@ -28,6 +28,7 @@ type Language struct {
 	values    *values
 	user      userInfo
 	namespace string
+	minor     int
 	// problems are those of the values and the user info.
 	problems []source.Diagnostic
 }
@@ -36,9 +37,9 @@ var _ policy.Language = (*Language)(nil)
 
 // New returns the language with what the user knows of the cluster: documents of
 // Kyverno's kinds Values and UserInfo (cli.kyverno.io/v1alpha1). namespace is that of
-// Policies that name none.
-func New(values, userInfo []*manifest.Document, namespace string) *Language {
-	l := &Language{namespace: namespace}
+// Policies that name none, 1.minor the version of Kubernetes.
+func New(values, userInfo []*manifest.Document, namespace string, minor int) *Language {
+	l := &Language{namespace: namespace, minor: minor}
 	l.values, l.problems = readValues(values)
 	var problems []source.Diagnostic
 	l.user, problems = readUserInfo(userInfo)
@@ -75,6 +76,7 @@ type program struct {
 	exceptions  []*exception
 	values      *values
 	user        userInfo
+	minor       int
 	env         *jmespath.Env
 }
 
@@ -83,7 +85,7 @@ var _ policy.Follower = (*program)(nil)
 
 // Compile implements policy.Language.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
-	p := &program{values: l.values, user: l.user, env: jmespath.NewEnv(l.values.answer)}
+	p := &program{values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
 	diagnostics := slices.Clone(l.problems)
 	seen := map[string]*definition{}
 	for _, d := range documents {
@@ -135,8 +137,20 @@ func (*program) Hook() policy.Hook {
 	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: 1, Reinvocation: policy.IfNeeded}
 }
 
-// Reads implements policy.Program: rules look up ConfigMaps.
-func (*program) Reads() []gvk.Kind { return []gvk.Kind{configMapKind} }
+// Reads implements policy.Program: rules look up ConfigMaps, and what they ask an API for.
+func (p *program) Reads() []gvk.Kind {
+	kinds := []gvk.Kind{configMapKind}
+	for _, d := range p.definitions {
+		for _, r := range d.rules {
+			for _, path := range apiPaths(r.root) {
+				if kind, ok := kindAt(path); ok && !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+	}
+	return kinds
+}
 
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }

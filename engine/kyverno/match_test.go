@@ -16,18 +16,23 @@ import (
 // tier: web.
 func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
 	t.Helper()
+	l := New(nil, nil, "", 36)
+	p := &program{values: l.values, user: info, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
+	apiVersion, _ := object["apiVersion"].(string)
+	request := &policy.Request{
+		Context: context.Background(), Kind: schema.Builtin().Lookup(gvk.Parse(apiVersion, kind)), Namespace: "shop", Operation: policy.Create,
+		User: user, Object: object, Snapshot: snapshotOfShop().Reader(nil), Warn: func(source.Diagnostic) {},
+	}
+	return p.evaluate(request)
+}
+
+// snapshotOfShop has namespace shop.
+func snapshotOfShop() *snapshot.Snapshot {
 	shot := &snapshot.Snapshot{}
 	shot.Put(namespaceKind, "", "shop", func(*snapshot.Reader) (map[string]any, error) {
 		return map[string]any{"metadata": map[string]any{"name": "shop", "labels": map[string]any{"tier": "web"}}}, nil
 	})
-	l := New(nil, nil, "")
-	p := &program{values: l.values, user: info, env: jmespath.NewEnv(l.values.answer)}
-	apiVersion, _ := object["apiVersion"].(string)
-	request := &policy.Request{
-		Context: context.Background(), Kind: schema.Builtin().Lookup(gvk.Parse(apiVersion, kind)), Namespace: "shop", Operation: policy.Create,
-		User: user, Object: object, Snapshot: shot.Reader(nil), Warn: func(source.Diagnostic) {},
-	}
-	return p.evaluate(request)
+	return shot
 }
 
 // TestMatch has match blocks, and why they do not match a pod.

@@ -63,13 +63,18 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 		return nil
 	}
 	if !known {
-		e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
-			"policy %s selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), name).
-			With("give the Namespace object as context"))
+		e.warnAssumed(name, "selects namespaces by label")
 	}
 	labels, _ := change.Keys("metadata", "labels").Get(object)
 	found, _ := labels.(map[string]any)
 	return found
+}
+
+// warnAssumed says that the rule looked at a namespace that nobody described.
+func (e *evaluation) warnAssumed(namespace, why string) {
+	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
+		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), why, namespace).
+		With("give the Namespace object as context"))
 }
 
 // scope is what expressions see: variables, and entries of a context that are loaded

@@ -4,8 +4,8 @@
 // v0.36.3 (pkg/admission/plugin/policy/matching, plugin/webhook/predicates), and in
 // what it refuses k8s.io/kubernetes v1.36.3 (pkg/apis/admissionregistration).
 //
-// The files in order: parse.go and validate.go read a match block, selector.go and
-// rule.go are its parts, match.go decides, reason.go explains.
+// The files in order: parse.go and validate.go read a match block, text.go a selector of a
+// URL; selector.go and rule.go are the parts, match.go decides, reason.go explains.
 package match
 
 import (

@@ -32,8 +32,16 @@ func (r *Reader) Get(kind gvk.Kind, namespace, name string) (map[string]any, err
 // List returns the objects of a kind in a namespace, or everywhere if the namespace
 // is empty, sorted by namespace and name.
 func (r *Reader) List(kind gvk.Kind, namespace string) ([]map[string]any, error) {
+	return r.Select(kind, namespace, func(string, string) bool { return true })
+}
+
+// Select is List for the objects that are wanted. The others need not be had.
+func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, name string) bool) ([]map[string]any, error) {
 	var objects []map[string]any
 	for _, k := range r.snapshot.list(kind, namespace) {
+		if !wants(k.namespace, k.name) {
+			continue
+		}
 		object, err := r.object(k)
 		if err != nil {
 			return nil, err
