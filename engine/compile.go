@@ -33,6 +33,8 @@ type Set struct {
 	// policies and context are the documents given to Compile; old those of the
 	// objects before an update.
 	policies, context, old []*manifest.Document
+	// others are documents among the policies that are none.
+	others []*manifest.Document
 	// warnings are those of Compile.
 	warnings []source.Diagnostic
 }
@@ -69,7 +71,8 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)
-	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), s.loadSchemas())
+	problems := s.loadSchemas() // first, as they say what is no policy
+	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), problems)
 }
 
 // take adds the documents of streams to the policies and the context of the set.

@@ -145,18 +145,23 @@ func essence(object map[string]any) map[string]any {
 	return rest
 }
 
-// oldObjects finds the objects before an update by identity. Documents that define the
-// same one differently are an error.
-func (s *Set) oldObjects(r *run) map[identity]*manifest.Document {
-	found := map[identity]*manifest.Document{}
-	for _, d := range s.old {
-		p := s.placeOf(d, r.schemas)
-		id := identity{p.kind.Kind, p.namespace, p.name}
-		id.kind.Version = ""
-		first := found[id]
+// findOld finds the objects before an update by identity, and says which of them, or of the
+// manifests, have no counterpart. Documents that define the same one differently are an
+// error.
+func (r *run) findOld() {
+	updating := policy.Operation(r.set.settings.Operation) == policy.Update
+	if len(r.set.old) > 0 && !updating {
+		r.tell(source.Warningf(r.set.old[0].At(nil), "old-unused", "the objects before an update are given, but the operation is CREATE").
+			With("give the option operation: UPDATE, or leave them out"))
+		return
+	}
+	r.old = map[identity]*manifest.Document{}
+	for _, d := range r.set.old {
+		p := r.set.placeOf(d, r.schemas)
+		first := r.old[p.unversioned()]
 		switch {
 		case first == nil:
-			found[id] = d
+			r.old[p.unversioned()] = d
 		case !change.Equal(first.Object(), d.Object()):
 			diagnostic := source.Errorf(d.At(nil), "context-ambiguous", "the object before the update is defined here and, differently, at %s", first.At(nil)).
 				With("leave out the one that is not meant")
@@ -164,7 +169,36 @@ func (s *Set) oldObjects(r *run) map[identity]*manifest.Document {
 			r.tell(diagnostic)
 		}
 	}
-	return found
+	if updating {
+		r.compareOld()
+	}
+}
+
+// compareOld says which manifests have no object before the update, and the reverse.
+func (r *run) compareOld() {
+	updated := map[identity]bool{}
+	var without []*job
+	for _, j := range r.jobs {
+		updated[j.unversioned()] = true
+		if r.old[j.unversioned()] == nil {
+			without = append(without, j)
+		}
+	}
+	if len(without) > 0 {
+		more := ""
+		if len(without) > 1 {
+			more = fmt.Sprintf(" and of %d more manifests", len(without)-1)
+		}
+		r.tell(source.Warningf(without[0].document.At(nil), "old-missing", "the object before the update of %s%s is not given: an expression that reads it fails", without[0].id(), more).
+			With("give it with the option old"))
+	}
+	for _, d := range r.set.old {
+		if p := r.set.placeOf(d, r.schemas); !updated[p.unversioned()] {
+			diagnostic := source.Warningf(d.At(nil), "old-unused", "it is given as an object before an update, but is not among the manifests")
+			diagnostic.Subject = p.id()
+			r.tell(diagnostic)
+		}
+	}
 }
 
 // readKinds are the kinds of objects that programs look up. AnyKind is in it if that may

@@ -78,42 +78,56 @@ func Count(now func() time.Time) Observer {
 			}
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
-			stats := map[policy.ID]*Stat{}
+			var stats []Stat
 			for _, j := range r.jobs {
 				for _, t := range tries[j] {
-					t.count(stats)
+					stats = append(stats, t.stat())
 				}
 			}
-			for _, s := range stats {
-				outcome.Stats = append(outcome.Stats, *s)
-			}
-			slices.SortFunc(outcome.Stats, func(a, b Stat) int {
-				return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Binding, b.Binding), cmp.Compare(a.Rule, b.Rule))
-			})
+			outcome.Stats = sum(stats)
 			return nil
 		},
 	}
 }
 
-// count adds a try to the Stat of its ID.
-func (t try) count(stats map[policy.ID]*Stat) {
-	t.id.Param = ""
-	s := stats[t.id]
-	if s == nil {
-		s = &Stat{Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule}
-		stats[t.id] = s
-	}
-	s.Evaluations++
-	s.Time += t.took
-	s.Variables += t.variables
+// stat counts one try.
+func (t try) stat() Stat {
+	s := Stat{Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule, Evaluations: 1, Variables: t.variables, Time: t.took}
 	switch t.result {
 	case applied:
-		s.Applied++
+		s.Applied = 1
 	case skipped:
-		s.Skipped++
+		s.Skipped = 1
 	case failed:
-		s.Errors++
+		s.Errors = 1
 	}
+	return s
+}
+
+// sum adds up the stats of each policy, binding and rule, sorted by their names.
+func sum(stats []Stat) []Stat {
+	slices.SortStableFunc(stats, Stat.compare)
+	var sums []Stat
+	for _, s := range stats {
+		last := len(sums) - 1
+		if last < 0 || sums[last].compare(s) != 0 {
+			sums = append(sums, s)
+			continue
+		}
+		to := &sums[last]
+		to.Evaluations += s.Evaluations
+		to.Applied += s.Applied
+		to.Skipped += s.Skipped
+		to.Errors += s.Errors
+		to.Variables += s.Variables
+		to.Time += s.Time
+	}
+	return sums
+}
+
+// compare orders stats by what they are about.
+func (s Stat) compare(other Stat) int {
+	return cmp.Or(cmp.Compare(s.Policy, other.Policy), cmp.Compare(s.Binding, other.Binding), cmp.Compare(s.Rule, other.Rule))
 }
 
 // timedProgram measures the steps of a program.

@@ -46,6 +46,12 @@ type Options struct {
 	// NonIdempotent is "fail", "warn" (the default) or "skip": what to do about
 	// policies that would change their own output again.
 	NonIdempotent string
+	// Strict makes errors of warnings that mean that preadmit could not tell what a cluster
+	// would do; the catalogue of package source says which.
+	Strict bool
+	// PerDirectory takes each directory of manifests for a world of its own: what policies
+	// look up, and policies among the manifests, count in their own directory only.
+	PerDirectory bool
 	// Values are what Kyverno's rules cannot know without a cluster: documents of kind
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.

@@ -61,6 +61,13 @@ type identity struct {
 
 func (p place) identity() identity { return identity{p.kind.Kind, p.namespace, p.name} }
 
+// unversioned is the identity without the version, of which an object has several.
+func (p place) unversioned() identity {
+	id := p.identity()
+	id.kind.Version = ""
+	return id
+}
+
 // textAt returns the string at a path of keys, or "".
 func textAt(object map[string]any, path ...string) string {
 	value, _ := change.Keys(path...).Get(object)

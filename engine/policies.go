@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mutationtree"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -21,46 +22,120 @@ func IsPolicy(kind gvk.Kind) bool {
 // policyGroups hold the policies of systems that change manifests, ours or not.
 var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", mutationtree.PolicyKind.Group, "mutations.gatekeeper.sh"}
 
-// checkPolicies reports documents given as policies, or with them, that look as if
-// they were meant to do something and will not.
+// otherKinds are kinds in these groups that change no manifest, or not in a way that can
+// be predicted. An export of a cluster has them, so they are left alone.
+var otherKinds = map[string][]string{
+	"admissionregistration.k8s.io": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
+	"kyverno.io":                   {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "GlobalContextEntry", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
+	"policies.kyverno.io": {"ValidatingPolicy", "NamespacedValidatingPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy",
+		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy", "PolicyException"},
+	"json.kyverno.io": {"ValidatingPolicy"},
+}
+
+// otherGroups hold policies of systems that do not change manifests.
+var otherGroups = []string{"constraints.gatekeeper.sh", "templates.gatekeeper.sh", "expansion.gatekeeper.sh", "status.gatekeeper.sh"}
+
+// checkPolicies reports documents given as policies, or with them, that look as if they
+// were meant to do something and will not. What a kind may be that nobody knows is only
+// known with the manifests: see tellPolicies.
 func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
-	for _, stream := range streams {
-		for _, d := range stream.Documents() {
-			if problem := s.checkPolicy(d); problem != nil {
-				problem.Subject = strings.TrimSpace(d.Kind().Kind + " " + d.Name())
-				diagnostics = append(diagnostics, *problem)
-			}
+	for _, d := range documentsOf(streams) {
+		var problem source.Diagnostic
+		switch kind := d.Kind(); {
+		case kind.Kind == "" || kind.Version == "":
+			problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
+				With("every Kubernetes object has both")
+		case s.isPolicy(kind):
+			continue
+		case s.isMisspelt(kind):
+			problem = s.misspelt(d)
+		default:
+			s.others = append(s.others, d)
+			continue
 		}
+		problem.Subject = strings.TrimSpace(d.Kind().Kind + " " + d.Name())
+		diagnostics = append(diagnostics, problem)
 	}
 	return diagnostics
 }
 
-func (s *Set) checkPolicy(d *manifest.Document) *source.Diagnostic {
-	var problem source.Diagnostic
+// isMisspelt reports whether a kind that is no policy was meant to be one: no other kind
+// of its group is named like that.
+func (s *Set) isMisspelt(kind gvk.Kind) bool {
+	if s.settings.Plain || s.schemas.Lookup(kind) != nil || slices.Contains(otherKinds[kind.Group], kind.Kind) {
+		return false
+	}
+	group, _ := s.policyKinds(kind.Kind)
+	return slices.Contains(policyGroups, kind.Group) || group != "" && kind.Kind != commonName
+}
+
+// commonName is a kind of ours that many groups have.
+const commonName = "Policy"
+
+// misspelt says what a document was meant to be.
+func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 	kind := d.Kind()
-	at := d.At(change.Keys("kind"))
-	switch group, known := s.policyKinds(kind.Kind); {
-	case kind.Kind == "" || kind.Version == "":
-		problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
-			With("every Kubernetes object has both")
-	case s.language(kind) >= 0:
-		return nil
-	case group != "":
-		problem = source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).
+	group, known := s.policyKinds(kind.Kind)
+	if group != "" {
+		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).
 			With("expected a version of " + group)
-	case s.schemas.Lookup(kind) != nil:
-		if kind.Group != policyGroups[0] {
+	}
+	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s", kind.Kind, kind.APIVersion()).
+		With(source.Suggest(kind.Kind, known))
+}
+
+// tellPolicies warns of documents that people may take for policies that act here: of
+// other systems, and with names that are nearly those of policies. All are left alone.
+func (r *run) tellPolicies() {
+	if r.set.settings.Plain {
+		return
+	}
+	for _, d := range r.set.others {
+		if problem := r.otherPolicy(d); problem != nil {
+			r.tell(*problem)
+		}
+	}
+	for _, d := range r.input.manifests {
+		switch problem := r.otherPolicy(d); {
+		case problem != nil:
+			r.tell(*problem)
+		case r.set.isMisspelt(d.Kind()) && d.Kind().Version != "":
+			warning := r.set.misspelt(d)
+			warning.Severity, warning.Subject = source.Warning, strings.TrimSpace(d.Kind().Kind+" "+d.Name())
+			r.tell(warning)
+		}
+	}
+}
+
+// otherPolicy warns of a policy that does not act here; once for every kind. nil if the
+// document is none.
+func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
+	kind := d.Kind()
+	_, known := r.set.policyKinds(kind.Kind)
+	var problem source.Diagnostic
+	switch {
+	case kind.Group == policyGroups[0] && kind.Kind == "MutatingWebhookConfiguration":
+		if r.knownWebhook(d.Name()) {
 			return nil
 		}
-		problem = source.Warningf(at, "policy-not-mutating", "a %s does not change manifests, so it is ignored", kind.Kind)
-	case slices.Contains(policyGroups, kind.Group) || strings.HasSuffix(kind.Kind, "Policy") || strings.HasSuffix(kind.Kind, "PolicyBinding") || source.Nearest(kind.Kind, known) != "":
-		problem = source.Errorf(at, "policy-kind-unknown", "there is no policy language with kind %s of %s", kind.Kind, kind.APIVersion()).
+		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that cannot be predicted here").
+			With("preadmit runs policies; what else a webhook does is seen in a cluster only")
+		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
+	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "a %s does not change manifests, so it is left alone", kind.Kind)
+	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group) && source.Misspelt(kind.Kind, known) != "":
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s, so it is left alone", kind.Kind, kind.APIVersion()).
 			With(source.Suggest(kind.Kind, known))
 	default:
 		return nil
 	}
 	return &problem
+}
+
+// knownWebhook reports whether a webhook is one whose policies run here.
+func (r *run) knownWebhook(name string) bool {
+	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
 }
 
 // policyKinds returns the kinds of all languages, and the group that has one with

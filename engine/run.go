@@ -20,6 +20,18 @@ import (
 // documents are edited in place if the Outcome did not fail. Observers learn more of the
 // run than its result.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
+	if !s.settings.PerDirectory {
+		return s.run(ctx, manifests, observers)
+	}
+	var outcomes []*Outcome
+	for _, directory := range byDirectory(manifests) {
+		outcomes = append(outcomes, s.run(ctx, directory, observers))
+	}
+	return merge(outcomes)
+}
+
+// run takes manifests that belong together through all stages.
+func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers []Observer) *Outcome {
 	r := s.begin(ctx, s.sort(manifests), observers)
 	if r.invalid() {
 		return r.say()
@@ -90,7 +102,9 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.raw)...)
 		r.locate(j)
 	}
-	r.old = s.oldObjects(r)
+	r.tellPolicies()
+	r.tellNames()
+	r.findOld()
 	r.index(in.local)
 	return r
 }
@@ -260,9 +274,7 @@ func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 
 // oldObject finds the object that an update replaces.
 func (r *run) oldObject(j *job) map[string]any {
-	id := j.identity()
-	id.kind.Version = ""
-	d := r.old[id]
+	d := r.old[j.unversioned()]
 	if d == nil {
 		return nil
 	}

@@ -34,6 +34,9 @@ func (r *run) say() *Outcome {
 		}
 	}
 	outcome.Diagnostics = masked(unique(diagnostics), outcome.Secrets)
+	if r.set != nil && r.set.settings.Strict {
+		escalate(outcome.Diagnostics)
+	}
 	outcome.Invalid = invalidates(outcome.Diagnostics)
 	if outcome.Failed() {
 		for _, j := range r.jobs {
@@ -58,6 +61,16 @@ func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
 	}
 	source.Sort(kept)
 	return kept
+}
+
+// escalate makes errors of warnings that mean that there is no telling what a cluster would
+// do.
+func escalate(diagnostics []source.Diagnostic) {
+	for i := range diagnostics {
+		if entry, _ := source.Lookup(diagnostics[i].Code); entry.Unsure && diagnostics[i].Severity == source.Warning {
+			diagnostics[i].Severity = source.Error
+		}
+	}
 }
 
 // masked are diagnostics without the values of Secrets.

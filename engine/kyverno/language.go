@@ -152,6 +152,21 @@ func (p *program) Reads() []gvk.Kind {
 	return kinds
 }
 
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for _, d := range p.definitions {
+		for _, r := range d.rules {
+			for _, b := range r.match.blocks() {
+				for _, k := range b.kinds {
+					all = append(all, policy.Selected{ID: r.id(), At: r.at(r.root.At("match").Path), Group: k.group, Version: k.version, Kind: k.kind})
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
 

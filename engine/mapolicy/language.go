@@ -213,6 +213,18 @@ func duplicate(kind, name string, second, first *manifest.Document) []source.Dia
 // Hook implements policy.Program. A server runs the policies in any order.
 func (*program) Hook() policy.Hook { return policy.Hook{Point: policy.InServer, Shuffled: true} }
 
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for _, d := range p.definitions {
+		for _, name := range d.constraints.Names() {
+			path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
+			all = append(all, policy.Selected{ID: policy.ID{Policy: d.name}, At: d.document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+		}
+	}
+	return all
+}
+
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
 

@@ -47,6 +47,22 @@ func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([
 	return params, nil
 }
 
+// describe names what the reference is to.
+func (p *paramRef) describe(kind *schema.Kind) string {
+	what := kind.Kind.Kind
+	if p.name != "" {
+		what += " " + p.name
+	} else {
+		what += " that the selector selects"
+	}
+	if p.namespace != "" {
+		what += " in namespace " + p.namespace
+	} else if kind.Namespaced {
+		what += " in the namespace of the object"
+	}
+	return what
+}
+
 func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
 	r.Snapshot.Ask()
 	if p.name != "" {

@@ -116,6 +116,9 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	}
 	if len(params) == 0 {
 		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
+		r.Warn(source.Warningf(b.document.At(change.Keys("spec", "paramRef")), "param-not-found",
+			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", d.name, b.name, b.params.describe(paramKind)).
+			With("give the param as context, or among the manifests"))
 	}
 	for _, param := range params {
 		plan.Invocations = append(plan.Invocations, &invocation{

@@ -205,7 +205,7 @@ func TestNotApplied(t *testing.T) {
 		{"conditions that fail, ignored", situation{fields: everything + "  failurePolicy: Ignore\n  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n"},
 			"8:31 policy p, binding b: not applied: failurePolicy is Ignore, and the matchConditions failed: expression 'object.nope == 1' resulted in error: no such key: nope"},
 		{"no params", situation{fields: everything + "  paramKind: {apiVersion: v1, kind: ConfigMap}\n", binding: "  paramRef: {name: q, parameterNotFoundAction: Allow}"},
-			"15:3 policy p, binding b: not applied: there are no params, and parameterNotFoundAction is Allow"},
+			"16:13 warning: policy p, binding b: there is no ConfigMap q in the namespace of the object, so the policy does nothing, as parameterNotFoundAction Allow says\n15:3 policy p, binding b: not applied: there are no params, and parameterNotFoundAction is Allow"},
 		{"a test of a patch", situation{mutations: `  - {patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: "test", path: "/metadata/name", value: "d"}, JSONPatch{op: "remove", path: "/metadata/name"}]'}}` + "\n" + label},
 			"7:5 policy p, binding b, mutations[0]: not applied: a test operation of the patch failed, so none of it was applied\n8:5 policy p, binding b, mutations[1]: add metadata.labels.a \"b\""},
 	} {

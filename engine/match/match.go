@@ -9,6 +9,9 @@
 package match
 
 import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/schema"
 )
 
@@ -75,6 +78,33 @@ func (m *Resources) Matches(r Request) Decision {
 		return Decision{Err: err}
 	}
 	return Decision{Matched: true, Kind: kind}
+}
+
+// Name is a resource that a rule names.
+type Name struct {
+	// Rule is the index of the rule.
+	Rule int
+	gvk.Resource
+}
+
+// Names are the resources that the rules of the block name, without subresources. Any of
+// the three parts may be "*", but not the resource.
+func (m *Resources) Names() []Name {
+	var names []Name
+	for i, rule := range m.rules {
+		for _, resource := range rule.resources {
+			resource, _, _ = strings.Cut(resource, "/")
+			if resource == "*" {
+				continue
+			}
+			for _, group := range rule.groups {
+				for _, version := range rule.versions {
+					names = append(names, Name{i, gvk.Resource{Group: group, Version: version, Resource: resource}})
+				}
+			}
+		}
+	}
+	return names
 }
 
 // Covers reports whether the rules of the block are about the request, as far as can be

@@ -77,6 +77,9 @@ func (p *program) Plan(*policy.Request) policy.Plan {
 // Reads implements policy.Program.
 func (*program) Reads() []gvk.Kind { return nil }
 
+// Selects implements policy.Program: trees are about any document.
+func (*program) Selects() []policy.Selected { return nil }
+
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
 

@@ -73,12 +73,23 @@ type Program interface {
 	// Reads are the kinds of objects that the policies look up: params, for instance.
 	// AnyKind is among them if only the policies know when they run.
 	Reads() []gvk.Kind
+	// Selects are the kinds or resources that the policies name, as far as they are
+	// written out. The engine tells those that nobody knows.
+	Selects() []Selected
 	// Check finds mistakes in the policies that a server accepts, for the kinds that they
 	// are about.
 	Check(schemas *schema.Registry) []source.Diagnostic
 	// Existing returns the policies that change other objects once a request has been
 	// admitted; nil if there are none.
 	Existing() Follower
+}
+
+// Selected is a kind or a resource that a policy names: either Resource, in the plural, or
+// Kind is set. Each part may have the wildcards * and ?.
+type Selected struct {
+	ID                             ID
+	At                             source.Position
+	Group, Version, Resource, Kind string
 }
 
 // AnyKind stands for all kinds.

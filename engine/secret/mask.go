@@ -70,6 +70,14 @@ func (m *Mask) learnFields(object map[string]any) {
 	}
 }
 
+// Add adds what another mask hides.
+func (m *Mask) Add(other *Mask) {
+	if m.values == nil {
+		m.values = map[string]bool{}
+	}
+	maps.Copy(m.values, other.values)
+}
+
 // scalars are the values in the fields of a Secret that are not open, but for booleans
 // and null, each with its field.
 func scalars(object map[string]any) iter.Seq2[any, string] {

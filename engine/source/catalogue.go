@@ -9,6 +9,9 @@ type Entry struct {
 	Title string
 	// Cause says in whole sentences what is wrong, Advice what to do about it.
 	Cause, Advice string
+	// Unsure says that preadmit could not tell what a cluster would do. With the option
+	// strict, such a warning is an error.
+	Unsure bool
 	// Unseen says why no input that a test can give leads to the code; it is empty for
 	// all others.
 	Unseen string
@@ -25,6 +28,7 @@ var (
 	warnings         = []Severity{Warning}
 	infos            = []Severity{Info}
 	warningsOrErrors = []Severity{Warning, Error}
+	errorsOrWarnings = []Severity{Error, Warning}
 )
 
 // Catalogue has every code of the program. The reference page for users is made of it,
@@ -138,7 +142,7 @@ var objects = []Entry{
 	{Code: "document-count", Severities: errors, Title: "Not one document",
 		Cause:  "A function of the Terraform provider takes one manifest, and was given none or several.",
 		Advice: "Use the function split, which makes one of each document."},
-	{Code: "schema-missing", Severities: warningsOrErrors, Title: "The kind is not known",
+	{Code: "schema-missing", Severities: warningsOrErrors, Unsure: true, Title: "The kind is not known",
 		Cause:  "There is no schema of the kind, so that policies see less than in a cluster. It is an error if a policy merges into more than metadata.",
 		Advice: "Give the CustomResourceDefinition of the kind as context, or the cluster's OpenAPI document."},
 	{Code: "not-viewed", Severities: infos, Title: "A manifest that policies never see",
@@ -159,7 +163,7 @@ var policies = []Entry{
 	{Code: "policy-field-unknown", Severities: errors, Title: "The policy has an unknown field",
 		Cause:  "The policy has a field that its kind does not have in this version.",
 		Advice: "Correct the name of the field, or remove it."},
-	{Code: "policy-kind-unknown", Severities: errors, Title: "The kind is not one of policies",
+	{Code: "policy-kind-unknown", Severities: errorsOrWarnings, Unsure: true, Title: "The kind is not one of policies",
 		Cause:  "A document that was given as a policy is of a kind that no policy language has.",
 		Advice: "Correct apiVersion and kind, or give the document as context."},
 	{Code: "policy-version-unknown", Severities: errors, Title: "The version of the policy is not served",
@@ -186,7 +190,7 @@ var policies = []Entry{
 	{Code: "rule-not-mutating", Severities: infos, Title: "The rule does not mutate",
 		Cause:  "A rule of a Kyverno policy validates, generates or verifies, so it is left alone.",
 		Advice: "Nothing need be done."},
-	{Code: "no-policies", Severities: warnings, Title: "There is no policy",
+	{Code: "no-policies", Severities: warningsOrErrors, Unsure: true, Title: "There is no policy",
 		Cause:  "Neither the options nor the manifests have a policy, so nothing changes.",
 		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests."},
 	{Code: "policy-for-plain", Severities: errors, Title: "The policy needs Kubernetes objects",
@@ -228,13 +232,28 @@ var running = []Entry{
 	{Code: "not-idempotent", Severities: warningsOrErrors, Title: "Policies change their own output",
 		Cause:  "The cluster runs the policies again on the output, and would then change or deny it. It is an error with --non-idempotent=fail.",
 		Advice: "Have the policy check whether its change has been made already."},
-	{Code: "namespace-assumed", Severities: warnings, Title: "A Namespace is not known",
+	{Code: "namespace-assumed", Severities: warningsOrErrors, Unsure: true, Title: "A Namespace is not known",
 		Cause:  "A policy asked for a Namespace that was not given. It is assumed to have no labels but its name.",
 		Advice: "Give the Namespace as context."},
-	{Code: "api-call-assumed", Severities: warnings, Title: "The answer to an API call is assumed",
+	{Code: "api-call-assumed", Severities: warnings, Unsure: true, Title: "The answer to an API call is assumed",
 		Cause:  "A Kyverno rule asks the cluster for objects of which the input has none: a list is taken to be empty, and an object that has a default to be missing.",
 		Advice: "Give the objects as context, or the value of the context's entry with --values."},
-	{Code: "resource-unknown", Severities: warnings, Title: "The resource of a kind is not known",
+	{Code: "param-not-found", Severities: warningsOrErrors, Unsure: true, Title: "A param is not there",
+		Cause:  "The param of a binding is neither among the manifests nor given as context, and parameterNotFoundAction is Allow, so the policy does nothing.",
+		Advice: "Give the param as context, or correct spec.paramRef of the binding."},
+	{Code: "name-unknown", Severities: warningsOrErrors, Unsure: true, Title: "A policy names a kind that is not there",
+		Cause:  "A policy names a kind, resource, group or version that nobody knows and that is nearly one that exists. A policy that matches nothing does nothing.",
+		Advice: "Correct the name, or give the CustomResourceDefinition as context."},
+	{Code: "webhook-unpredicted", Severities: warningsOrErrors, Unsure: true, Title: "A webhook may change manifests",
+		Cause:  "There is a MutatingWebhookConfiguration. What its webhooks do is not in the input, unless they run policies that are.",
+		Advice: "See in a cluster what the webhook does, and leave its configuration out."},
+	{Code: "old-unused", Severities: warnings, Title: "An object before the update is not used",
+		Cause:  "Objects before an update are given, but the operation is CREATE, or none of the manifests is the object after the update.",
+		Advice: "Give the option operation: UPDATE, or leave them out."},
+	{Code: "old-missing", Severities: warningsOrErrors, Unsure: true, Title: "The object before the update is not known",
+		Cause:  "The operation is UPDATE, and there is no object before the update for some manifests. An expression that reads oldObject fails.",
+		Advice: "Give the objects as they are in the cluster with the option old."},
+	{Code: "resource-unknown", Severities: warningsOrErrors, Unsure: true, Title: "The resource of a kind is not known",
 		Cause:  "Whether a policy covers the manifest depends on the plural name of its kind, which is not known.",
 		Advice: "Give the CustomResourceDefinition of the kind as context."},
 	{Code: "context-cycle", Severities: errors, Title: "Manifests depend on each other",
@@ -249,7 +268,7 @@ var running = []Entry{
 	{Code: "context-overridden", Severities: warnings, Title: "An object is given twice",
 		Cause:  "Policies look up an object that is among the manifests and, differently, in the context. They see that of the manifests, which the cluster is about to hold.",
 		Advice: "Leave out the one that is not meant."},
-	{Code: "failure-ignored", Severities: warnings, Title: "A policy failed and was ignored",
+	{Code: "failure-ignored", Severities: warningsOrErrors, Unsure: true, Title: "A policy failed and was ignored",
 		Cause:  "A policy with failurePolicy Ignore failed, so it changed nothing. A cluster lets the object pass, too.",
 		Advice: "Correct the policy, or the manifest that it fails on."},
 	{Code: "interrupted", Severities: errors, Title: "The run did not finish",

@@ -35,6 +35,16 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
+// Misspelt returns the known name that a name was probably meant to be, or "". It is
+// stricter than Nearest: most names that nobody knows are those of things not given.
+func Misspelt(name string, known []string) string {
+	best := Nearest(name, known)
+	if d := distance(strings.ToLower(name), strings.ToLower(best)); best == "" || d > max(1, len(best)/5) {
+		return ""
+	}
+	return best
+}
+
 // lastPart is what follows the last dot of a field path.
 func lastPart(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"path/filepath"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
+)
+
+// byDirectory groups streams by the directories of their files, in the order of the first
+// stream of each. Without any stream there is one group, so that the policies are told of.
+func byDirectory(streams []*manifest.Stream) [][]*manifest.Stream {
+	groups := [][]*manifest.Stream{}
+	index := map[string]int{}
+	for _, stream := range streams {
+		dir := filepath.Dir(stream.Name())
+		i, ok := index[dir]
+		if !ok {
+			i = len(groups)
+			index[dir] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], stream)
+	}
+	if len(groups) == 0 {
+		return [][]*manifest.Stream{nil}
+	}
+	return groups
+}
+
+// merge makes one outcome of several. If any has failed, no document is edited.
+func merge(outcomes []*Outcome) *Outcome {
+	all := &Outcome{Secrets: &secret.Mask{}}
+	var stats []Stat
+	for _, o := range outcomes {
+		all.Manifests = append(all.Manifests, o.Manifests...)
+		all.Diagnostics = append(all.Diagnostics, o.Diagnostics...)
+		all.Denied, all.Invalid = all.Denied || o.Denied, all.Invalid || o.Invalid
+		all.Secrets.Add(o.Secrets)
+		stats = append(stats, o.Stats...)
+	}
+	all.Diagnostics = masked(unique(all.Diagnostics), all.Secrets)
+	all.Stats = sum(stats)
+	if all.Failed() {
+		for _, m := range all.Manifests {
+			m.Document.Reset()
+		}
+	}
+	return all
+}

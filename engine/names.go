@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/engine/wildcard"
+)
+
+// tellNames warns of kinds and resources that policies name, that nobody knows, and that
+// are probably misspelt. Others may be those of definitions that nobody gave.
+func (r *run) tellNames() {
+	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
+	for _, program := range r.programs {
+		selected := program.Selects()
+		known := map[policy.Selected]bool{}
+		for _, s := range selected {
+			known[anywhere(s)] = known[anywhere(s)] || names.know(s)
+		}
+		for _, s := range selected {
+			if known[anywhere(s)] {
+				continue
+			}
+			if advice := names.misspelt(s); advice != "" {
+				known[anywhere(s)] = true // once is enough
+				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, describeSelected(s)).With(advice))
+			}
+		}
+	}
+}
+
+// anywhere is the resource that a rule names, whatever the groups and versions beside it:
+// one of them will do.
+func anywhere(s policy.Selected) policy.Selected {
+	if s.Resource != "" {
+		s.Group, s.Version = "", ""
+	}
+	return s
+}
+
+// names are those of all kinds.
+type names struct {
+	schemas *schema.Registry
+	kinds   func() []*schema.Kind
+}
+
+// know reports whether there is a kind that a policy names.
+func (n *names) know(s policy.Selected) bool {
+	if strings.ContainsAny(s.Kind+s.Resource, "*?") {
+		return true
+	}
+	if !strings.ContainsAny(s.Group+s.Version, "*?") {
+		if s.Resource != "" {
+			return n.schemas.LookupResource(gvk.Resource{Group: s.Group, Version: s.Version, Resource: s.Resource}) != nil
+		}
+		return n.schemas.Lookup(gvk.Kind{Group: s.Group, Version: s.Version, Kind: s.Kind}) != nil
+	}
+	return slices.ContainsFunc(n.kinds(), func(k *schema.Kind) bool {
+		return (s.Kind == "" || k.Kind.Kind == s.Kind) && (s.Resource == "" || k.Resource == s.Resource) &&
+			wildcard.Match(s.Group, k.Group) && wildcard.Match(s.Version, k.Version)
+	})
+}
+
+// describeSelected names what a policy selects.
+func describeSelected(s policy.Selected) string {
+	name := "kind " + s.Kind
+	if s.Resource != "" {
+		name = fmt.Sprintf("resource %q", s.Resource)
+	}
+	switch {
+	case s.Group == "*" && s.Version == "*":
+		return name
+	case s.Group == "*":
+		return name + " of version " + s.Version
+	case s.Group == "":
+		return name + " of " + s.Version
+	}
+	return name + " of " + s.Group + "/" + s.Version
+}
+
+// misspelt is advice about a name that nobody knows; "" if it is not near one.
+func (n *names) misspelt(s policy.Selected) string {
+	own, name := s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }
+	if s.Resource != "" {
+		own, name = s.Resource, func(k *schema.Kind) string { return k.Resource }
+	}
+	isNamed := func(k *schema.Kind) bool { return name(k) == own }
+	inGroup := func(k *schema.Kind) bool { return wildcard.Match(s.Group, k.Group) }
+	inVersion := func(k *schema.Kind) bool { return inGroup(k) && wildcard.Match(s.Version, k.Version) }
+	group := func(k *schema.Kind) string { return k.Group }
+
+	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, func(k *schema.Kind) bool { return isNamed(k) && inGroup(k) }); len(versions) > 0 {
+		return "expected version " + source.Alternatives(versions)
+	}
+	// A resource is the plural in lower case: people write the kind instead.
+	if found := n.pick(name, func(k *schema.Kind) bool { return inVersion(k) && strings.EqualFold(k.Kind.Kind, own) }); len(found) > 0 {
+		return "did you mean " + found[0] + "?"
+	}
+	if near := source.Misspelt(own, n.pick(name, inVersion)); near != "" {
+		return "did you mean " + near + "?"
+	}
+	groups := n.pick(group, isNamed)
+	switch near := source.Misspelt(s.Group, groups); {
+	case near != "":
+		return "did you mean group " + near + "?"
+	case s.Group == "" && len(groups) > 0:
+		return "expected group " + source.Alternatives(groups)
+	}
+	return ""
+}
+
+// pick returns parts of the names of some kinds, sorted, each once.
+func (n *names) pick(part func(*schema.Kind) string, matches func(*schema.Kind) bool) []string {
+	var parts []string
+	for _, k := range n.kinds() {
+		if part(k) != "" && matches(k) {
+			parts = append(parts, part(k))
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
