@@ -117,6 +117,9 @@ func TestErrorsPage(t *testing.T) {
 			for _, s := range e.Severities {
 				severities = append(severities, s.String())
 			}
+			if e.Unsure {
+				severities = append(severities[:1:1], "an error with `--strict`")
+			}
 			fmt.Fprintf(&b, "\n### %s\n\n%s (%s). %s\n\n%s\n", e.Code, e.Title, strings.Join(severities, " or "), e.Cause, e.Advice)
 			if text := example[e.Code]; text != "" {
 				fmt.Fprintf(&b, "\n```\n%s```\n", text)
