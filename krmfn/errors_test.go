@@ -87,7 +87,7 @@ func TestErrorsAreGolden(t *testing.T) {
 				}
 			}
 			for _, s := range severities[e.Code] {
-				if !slices.Contains(want, s) {
+				if !slices.Contains(want, s) && !(e.Unsure && s == source.Error.String()) {
 					t.Errorf("%s: a test shows it as %s, the catalogue has it as %v", e.Code, s, e.Severities)
 				}
 			}
@@ -118,7 +118,7 @@ func TestErrorsPage(t *testing.T) {
 				severities = append(severities, s.String())
 			}
 			if e.Unsure {
-				severities = append(severities[:1:1], "an error with `--strict`")
+				severities = append(severities, "an error with `--strict`")
 			}
 			fmt.Fprintf(&b, "\n### %s\n\n%s (%s). %s\n\n%s\n", e.Code, e.Title, strings.Join(severities, " or "), e.Cause, e.Advice)
 			if text := example[e.Code]; text != "" {

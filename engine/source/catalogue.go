@@ -3,7 +3,8 @@ package source
 // Entry explains one code of diagnostics.
 type Entry struct {
 	Code string
-	// Severities are those that the code occurs with, the usual one first.
+	// Severities are those that the code occurs with, the usual one first, but for what the
+	// option strict makes of them.
 	Severities []Severity
 	// Title names the problem in a few words, for lists of rules.
 	Title string
@@ -190,7 +191,7 @@ var policies = []Entry{
 	{Code: "rule-not-mutating", Severities: infos, Title: "The rule does not mutate",
 		Cause:  "A rule of a Kyverno policy validates, generates or verifies, so it is left alone.",
 		Advice: "Nothing need be done."},
-	{Code: "no-policies", Severities: warningsOrErrors, Unsure: true, Title: "There is no policy",
+	{Code: "no-policies", Severities: warnings, Unsure: true, Title: "There is no policy",
 		Cause:  "Neither the options nor the manifests have a policy, so nothing changes.",
 		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests."},
 	{Code: "policy-for-plain", Severities: errors, Title: "The policy needs Kubernetes objects",
@@ -232,28 +233,28 @@ var running = []Entry{
 	{Code: "not-idempotent", Severities: warningsOrErrors, Title: "Policies change their own output",
 		Cause:  "The cluster runs the policies again on the output, and would then change or deny it. It is an error with --non-idempotent=fail.",
 		Advice: "Have the policy check whether its change has been made already."},
-	{Code: "namespace-assumed", Severities: warningsOrErrors, Unsure: true, Title: "A Namespace is not known",
+	{Code: "namespace-assumed", Severities: warnings, Unsure: true, Title: "A Namespace is not known",
 		Cause:  "A policy asked for a Namespace that was not given. It is assumed to have no labels but its name.",
 		Advice: "Give the Namespace as context."},
 	{Code: "api-call-assumed", Severities: warnings, Unsure: true, Title: "The answer to an API call is assumed",
 		Cause:  "A Kyverno rule asks the cluster for objects of which the input has none: a list is taken to be empty, and an object that has a default to be missing.",
 		Advice: "Give the objects as context, or the value of the context's entry with --values."},
-	{Code: "param-not-found", Severities: warningsOrErrors, Unsure: true, Title: "A param is not there",
+	{Code: "param-not-found", Severities: warnings, Unsure: true, Title: "A param is not there",
 		Cause:  "The param of a binding is neither among the manifests nor given as context, and parameterNotFoundAction is Allow, so the policy does nothing.",
 		Advice: "Give the param as context, or correct spec.paramRef of the binding."},
-	{Code: "name-unknown", Severities: warningsOrErrors, Unsure: true, Title: "A policy names a kind that is not there",
+	{Code: "name-unknown", Severities: warnings, Unsure: true, Title: "A policy names a kind that is not there",
 		Cause:  "A policy names a kind, resource, group or version that nobody knows and that is nearly one that exists. A policy that matches nothing does nothing.",
 		Advice: "Correct the name, or give the CustomResourceDefinition as context."},
-	{Code: "webhook-unpredicted", Severities: warningsOrErrors, Unsure: true, Title: "A webhook may change manifests",
+	{Code: "webhook-unpredicted", Severities: warnings, Unsure: true, Title: "A webhook may change manifests",
 		Cause:  "There is a MutatingWebhookConfiguration. What its webhooks do is not in the input, unless they run policies that are.",
 		Advice: "See in a cluster what the webhook does, and leave its configuration out."},
 	{Code: "old-unused", Severities: warnings, Title: "An object before the update is not used",
 		Cause:  "Objects before an update are given, but the operation is CREATE, or none of the manifests is the object after the update.",
 		Advice: "Give the option operation: UPDATE, or leave them out."},
-	{Code: "old-missing", Severities: warningsOrErrors, Unsure: true, Title: "The object before the update is not known",
+	{Code: "old-missing", Severities: warnings, Unsure: true, Title: "The object before the update is not known",
 		Cause:  "The operation is UPDATE, and there is no object before the update for some manifests. An expression that reads oldObject fails.",
 		Advice: "Give the objects as they are in the cluster with the option old."},
-	{Code: "resource-unknown", Severities: warningsOrErrors, Unsure: true, Title: "The resource of a kind is not known",
+	{Code: "resource-unknown", Severities: warnings, Unsure: true, Title: "The resource of a kind is not known",
 		Cause:  "Whether a policy covers the manifest depends on the plural name of its kind, which is not known.",
 		Advice: "Give the CustomResourceDefinition of the kind as context."},
 	{Code: "context-cycle", Severities: errors, Title: "Manifests depend on each other",
@@ -268,7 +269,7 @@ var running = []Entry{
 	{Code: "context-overridden", Severities: warnings, Title: "An object is given twice",
 		Cause:  "Policies look up an object that is among the manifests and, differently, in the context. They see that of the manifests, which the cluster is about to hold.",
 		Advice: "Leave out the one that is not meant."},
-	{Code: "failure-ignored", Severities: warningsOrErrors, Unsure: true, Title: "A policy failed and was ignored",
+	{Code: "failure-ignored", Severities: warnings, Unsure: true, Title: "A policy failed and was ignored",
 		Cause:  "A policy with failurePolicy Ignore failed, so it changed nothing. A cluster lets the object pass, too.",
 		Advice: "Correct the policy, or the manifest that it fails on."},
 	{Code: "interrupted", Severities: errors, Title: "The run did not finish",
