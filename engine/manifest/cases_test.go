@@ -45,7 +45,7 @@ func TestTraps(t *testing.T) {
 		s, found := Read("in.yaml", []byte(trap.text))
 		for i, d := range s.Documents() {
 			text := emitter{style: style{json: true, strict: true, colon: ":", comma: ","}}
-			text.flow(d.Object(), doubleQuoted, "")
+			text.flow(d.Object(), doubleQuoted, "", noModel)
 			fmt.Fprintf(&out, "reads: %s\n", text.String())
 			object := d.Object()
 			object["new"] = int64(i)

@@ -63,6 +63,15 @@ const (
 	booleanKey
 )
 
+// isFinal reports whether the library need not be asked.
+func (r reason) isFinal() bool {
+	switch r {
+	case tooDeep, unknownAnchor, aliasCycle, aliasBomb:
+		return true
+	}
+	return false
+}
+
 // explanations holds the code, the message and the advice for each reason.
 var explanations = [...]struct{ code, message, advice string }{
 	notJSON:           {"malformed-yaml", "the text behind the end of a JSON object is not valid JSON", "correct it, or put --- before the next document"},

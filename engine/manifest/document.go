@@ -174,32 +174,42 @@ func (d *Document) Reset() { d.splices = nil }
 // A YAML document cannot tell a floating-point number without fraction from an
 // integer, so 1.0 is written as 1 and reads as an integer.
 func (d *Document) Set(object map[string]any, shape change.Shape) error {
+	if s := d.unit.shared; s != nil && s.members[d] != nil {
+		return s.set(d, object, shape)
+	}
+	_, err := d.set(object, shape, above{})
+	return err
+}
+
+// set edits the document below a. It returns the anchors that the text has then, nil if
+// nothing changed.
+func (d *Document) set(object map[string]any, shape change.Shape, a above) (*names, error) {
 	d.splices = nil
 	t := d.unit.tape
-	if d.isAt(t, d.root, object) {
-		return nil
+	if !a.changed && d.isAt(t, d.root, object) {
+		return nil, nil
 	}
 	wholeFloats, err := checkValue(object)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", d.At(nil), err)
+		return nil, fmt.Errorf("writing %s: %w", d.At(nil), err)
 	}
 	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if wholeFloats && !st.strict {
 		object, _ = asYAML(object).(map[string]any)
 	}
 	text := d.withoutImplied(object)
-	splices, ok := d.edits(object, text, shape, st)
+	e, ok := d.edits(object, text, shape, st, a)
 	if !ok {
 		// No text that a person would write brings us here; but a value that is lost
 		// is worse than a comment that is.
-		e := editor{t: t, style: st}
+		e = &editor{t: t, style: st}
 		e.replace(d.root, d.place(), text)
-		if splices = e.splices; !d.readsAs(splices, object) {
-			return fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
+		if !d.readsAs(e.splices, object, above{}) {
+			return nil, fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
 		}
 	}
-	d.splices = splices
-	return nil
+	d.splices = e.splices
+	return e.names, nil
 }
 
 // withoutImplied returns object without what the document's list says in its place.
@@ -218,7 +228,8 @@ func (d *Document) withoutImplied(object map[string]any) map[string]any {
 
 // isAt reports whether the map at index i of a tape reads as object.
 func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
-	count := t.count(i) / 2
+	i = t.real(i)
+	count := t.size(i)
 	for _, pair := range d.implied {
 		if t.lookup(i, pair[0]) >= 0 {
 			continue
@@ -231,17 +242,23 @@ func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
 	return len(object) == count && t.within(i, object)
 }
 
+// ways are the ways to edit a document, in the order in which they are tried. New
+// block scalars may swallow comments and blank lines below them: then strings are
+// quoted, or the blank lines dropped.
+var ways = [...]struct{ quoted, tidy, expand bool }{
+	{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true},
+	{expand: true}, {quoted: true, tidy: true, expand: true},
+}
+
 // edits finds the splices that turn the document into text and make it read as
-// object, and reports whether they do. New block scalars may swallow comments and
-// blank lines below them; where they would, strings are quoted or the blank lines
-// dropped.
-func (d *Document) edits(object, text map[string]any, shape change.Shape, st style) ([]splice, bool) {
-	for _, way := range [...]struct{ quoted, tidy bool }{{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true}} {
+// object, and reports whether there are any.
+func (d *Document) edits(object, text map[string]any, shape change.Shape, st style, a above) (*editor, bool) {
+	for _, way := range ways {
 		st.quoted = way.quoted
-		e := editor{t: d.unit.tape, style: st, tidy: way.tidy}
+		e := &editor{t: d.unit.tape, style: st, tidy: way.tidy, expand: way.expand, names: newNames(d.unit.tape, a)}
 		e.edit(d.root, d.place(), text, shape)
-		if d.readsAs(e.splices, object) {
-			return e.splices, true
+		if d.readsAs(e.splices, object, a) {
+			return e, true
 		}
 	}
 	return nil, false
@@ -283,21 +300,25 @@ func asYAML(value any) any {
 	return value
 }
 
-// readsAs reports whether the document reads as object with splices carried out.
-func (d *Document) readsAs(splices []splice, object map[string]any) bool {
-	w := d.window
-	text := strings.Repeat(" ", w.column) + applySplices(d.unit.tape.text, w.start, w.end, splices, d.unit.lineBreak)
-	scan := scanner{text: text, nodes: make([]node, 0, int(d.unit.tape.nodes[d.root].next)-d.root+32)}
+// readsAs reports whether the document reads as object with splices carried out, below a.
+func (d *Document) readsAs(splices []splice, object map[string]any, a above) bool {
+	w, t := d.window, d.unit.tape
+	text := strings.Repeat(" ", w.column) + applySplices(t.text, w.start, w.end, splices, d.unit.lineBreak)
+	prelude := a.prelude(t)
+	scan := scanner{text: prelude + text, nodes: make([]node, 0, int(t.nodes[d.root].next)-d.root+32)}
 	root, ok := -1, false
-	if marks := d.unit.tape.nodes[d.root].marks; marks&fromJSON != 0 {
+	if marks := t.nodes[d.root].marks; marks&fromJSON != 0 {
 		root, _, ok = scan.json(0, len(text), marks&strict != 0)
 	} else {
-		root, ok = scan.document(0, len(text))
+		scan.document(0, len(prelude))
+		scan.inherits = true
+		root, ok = scan.document(len(prelude), len(scan.text))
 	}
-	if !ok || root < 0 || !scan.nodes[root].kind.isMap() || refuses(scan.problems) {
+	if !ok || root < 0 || refuses(scan.problems) {
 		return false
 	}
-	return d.isAt(&tape{text: text, nodes: scan.nodes}, root, object) && d.readsAsJSON(text, object)
+	t = scan.tape()
+	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(text, object)
 }
 
 // readsAsJSON reports whether a text reads as object should it have become JSON by an
@@ -309,5 +330,5 @@ func (d *Document) readsAsJSON(text string, object map[string]any) bool {
 	}
 	scan := scanner{text: text}
 	root, _, ok := scan.json(firstToken(text, 0, len(text)), len(text), true)
-	return !ok || d.isAt(&tape{text: text, nodes: scan.nodes}, root, object)
+	return !ok || d.isAt(scan.tape(), root, object)
 }

@@ -13,6 +13,10 @@ type editor struct {
 	splices []splice
 	// tidy drops the blank lines below what is edited.
 	tidy bool
+	// names are the anchors above what is edited.
+	names *names
+	// expand says that nothing is left to merge keys.
+	expand bool
 }
 
 // A place says what holds a value.
@@ -38,20 +42,26 @@ func (e *editor) cutLines(start, end int, lines string) {
 
 // edit makes the value at index i read as to.
 func (e *editor) edit(i int, p place, to any, shape change.Shape) {
-	if e.t.equals(i, to) {
+	e.names.define(e.t, i, to)
+	n := &e.t.nodes[i]
+	switch {
+	case n.kind == alias && e.names.read(e.t, i, to):
+		return
+	case n.kind != alias && !e.t.hasAliases(i) && e.t.equals(i, to):
+		e.names.pass(e.t, i+1, int(n.next))
 		return
 	}
 	done := false
 	switch to := to.(type) {
 	case map[string]any:
-		switch e.t.nodes[i].kind {
+		switch n.kind {
 		case blockMap:
 			done = e.editMap(i, p, to, shape)
 		case flowMap:
 			done = e.editFlowMap(i, to, shape)
 		}
 	case []any:
-		switch e.t.nodes[i].kind {
+		switch n.kind {
 		case blockSequence:
 			done = e.editList(i, to, shape)
 		case flowSequence:
@@ -63,35 +73,39 @@ func (e *editor) edit(i int, p place, to any, shape change.Shape) {
 	}
 }
 
-// replace puts a new value in place of that at index i.
+// replace puts a new value in place of that at index i. A property stays if the value
+// may have it.
 func (e *editor) replace(i int, p place, to any) {
 	n := &e.t.nodes[i]
 	start, end := int(n.start), int(n.end)
+	behind := int(n.lead) // the indicator before the value
+	if p.item {
+		behind++
+	}
+	if pr := e.t.property(i); pr != nil {
+		behind, start = e.editProperty(i, pr, behind, to)
+	}
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
 		// What stands in brackets stays in brackets.
-		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start))
+		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start, e.modelOf(i)))
 		return
 	case p.column < 0:
 		e.replaceRoot(i, to)
 		return
 	}
 	first, rest := e.render(i, p, to)
-	behind := int(n.lead) // the indicator before the value
-	if p.item {
-		behind++
-	}
 	inline := !strings.Contains(e.t.text[behind:start], "\n")
 	switch {
 	case n.kind == literal || n.kind == folded:
-		size, _, _ := blockHeader(e.t.text[start:end])
-		if first == "" {
-			start, size = behind, start+size-behind
+		size, _, _ := blockHeader(e.t.text[n.start:end])
+		if size += int(n.start); first == "" {
+			start = behind
 		}
-		e.cut(start, start+size, first)
+		e.cut(start, size, first)
 		below := e.t.nextLine(int(n.start))
 		e.cutLines(below, max(below, e.t.nextLine(end)), rest)
-	case n.kind == absent || !inline && (!n.kind.isScalar() || rest != ""):
+	case n.kind == absent || !inline && (!n.kind.isScalar() && n.kind != alias || rest != ""):
 		if first != "" {
 			e.cut(behind, behind, " "+first)
 		}
@@ -100,7 +114,7 @@ func (e *editor) replace(i int, p place, to any) {
 			last = e.t.behind(i, p.column)
 		}
 		e.cutLines(below, last, rest)
-	case n.kind.isScalar() || n.kind.isFlow():
+	case n.kind.isScalar() || n.kind.isFlow() || n.kind == alias:
 		if first == "" {
 			start = behind
 		}
@@ -114,15 +128,62 @@ func (e *editor) replace(i int, p place, to any) {
 	}
 }
 
+// modelOf is the model of what takes the place of the value at index i.
+func (e *editor) modelOf(i int) int {
+	if e.t.nodes[i].kind == alias {
+		return e.t.real(i)
+	}
+	return noModel
+}
+
+// editProperty takes away the tag of the value at index i if another value cannot have
+// it. It returns where the value goes if it starts on a new line, and where the text
+// starts that it takes the place of.
+func (e *editor) editProperty(i int, pr *property, behind int, to any) (lead, start int) {
+	n := &e.t.nodes[i]
+	start = int(n.start)
+	switch {
+	case e.keepsTag(i, pr, to):
+		return int(pr.end), start
+	case !pr.hasAnchor():
+		if n.kind != absent && !strings.Contains(e.t.text[pr.end:start], "\n") {
+			return behind, int(pr.start)
+		}
+		e.cut(behind, int(pr.end), "")
+		return behind, start
+	case pr.nameStart < pr.tagStart:
+		e.cut(int(pr.nameEnd), int(pr.tagEnd), "")
+	default:
+		e.cut(int(pr.tagStart), int(pr.nameStart)-1, "")
+	}
+	return int(pr.end), start
+}
+
+// keepsTag reports whether another value may have the tag of that at index i, if that
+// has one.
+func (e *editor) keepsTag(i int, pr *property, to any) bool {
+	k := e.t.nodes[i].kind
+	switch to.(type) {
+	case map[string]any:
+		return pr.tag == untagged || k.isMap()
+	case []any:
+		return pr.tag == untagged || k.isSequence()
+	case string:
+		return pr.tag == untagged || pr.tag == textTag && k.isScalar()
+	}
+	return pr.tag == untagged
+}
+
 // replaceRoot puts a new map in place of the root of a document.
 func (e *editor) replaceRoot(i int, to any) {
 	n := &e.t.nodes[i]
-	out := emitter{style: e.style, inline: true}
+	out := e.emitter()
+	out.inline = true
 	object, _ := to.(map[string]any)
 	if len(object) == 0 {
 		out.WriteString("{}" + e.lineBreak)
 	}
-	out.entries(object, sortedKeys(object), int(n.column))
+	out.entries(object, sortedKeys(object), int(n.column), noModel)
 	e.cut(int(n.start), e.t.behind(i, int(n.column)), out.String())
 }
 
@@ -130,46 +191,45 @@ func (e *editor) replaceRoot(i int, to any) {
 // line of its key or dash, and the lines below.
 func (e *editor) render(i int, p place, to any) (first, rest string) {
 	n := &e.t.nodes[i]
-	s, isString := to.(string)
-	if isScalar(to) {
-		out := emitter{style: e.style}
+	out := e.emitter()
+	if s, ok := to.(string); ok {
 		if n.kind == literal || n.kind == folded { // the lines keep their column
 			out.step = int(n.column) - max(p.column, 0)
 		}
-		header, ok := "", false
-		if isString {
-			header, ok = out.blockHeader(s)
+		if header, ok := out.blockHeader(s); ok {
+			out.blockLines(s, max(p.column, 0)+out.step)
+			return header, out.String()
 		}
-		if !ok {
-			return e.scalarText(to, n.kind), ""
-		}
-		out.blockLines(s, max(p.column, 0)+out.step)
-		return header, out.String()
 	}
-	out := emitter{style: e.style}
-	if !p.item {
-		out.behindKey(to, p.column)
-	} else {
+	model := e.modelOf(i)
+	switch {
+	case isScalar(to) && model != noModel:
+		return out.scalarLike(to, model), ""
+	case isScalar(to):
+		return out.scalar(to, n.kind, false), ""
+	case !p.item:
+		out.behindKey(to, p.column, model)
+	case n.marks&propertied != 0: // what follows an anchor starts on a new line
+		out.compact = false
+		out.behindKey(to, p.column, model)
+	default:
 		column := p.column + 2
 		if dash := int(n.lead); n.kind != absent && !strings.Contains(e.t.text[dash:n.start], "\n") {
 			column = p.column + int(n.start) - dash
 		}
-		out.behindDash(to, p.column, column)
+		out.behindDash(to, p.column, column, model)
 	}
 	first, rest, _ = strings.Cut(out.String(), e.lineBreak)
 	return strings.TrimPrefix(first, " "), rest
 }
 
-// scalarText writes a scalar quoted like one of a kind.
-func (e *editor) scalarText(value any, like kind) string {
-	out := emitter{style: e.style}
-	return out.scalar(value, like, false)
-}
+// emitter is an emitter for a part of the document.
+func (e *editor) emitter() emitter { return emitter{style: e.style, t: e.t, names: e.names} }
 
 // flowText writes a value for a flow collection on the line of i.
-func (e *editor) flowText(value any, like kind, i int) string {
-	out := emitter{style: e.style}
-	out.flow(value, like, e.flowIndentation(i))
+func (e *editor) flowText(value any, like kind, i, model int) string {
+	out := e.emitter()
+	out.flow(value, like, e.flowIndentation(i), model)
 	return out.String()
 }
 

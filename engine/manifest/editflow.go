@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -10,79 +11,93 @@ import (
 // keeps none of its entries alone and reports false.
 func (e *editor) editFlowMap(m int, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
-	if !keepsAny(entries, to) {
-		return false
+	plan := e.planMerge(m, entries, to, shape)
+	if len(entries) == 0 || !keepsAny(entries, to, plan) {
+		return e.fillFlow(m, entries, to)
 	}
-	var removed []int
-	kept := -1
-	for i, en := range entries {
-		value, ok := to[en.name]
-		if !ok {
-			removed = append(removed, i)
-			continue
+	copied := plan.copied
+	removed := e.editEntries(entries, place{flow: true, like: e.likeIn(m, plain)}, plan, to, shape, func(en entry) bool {
+		if len(copied) > 0 {
+			e.copyFlowMerged(m, en, to, copied)
+			copied = nil
+			return true
 		}
-		kept = i
-		e.edit(en.value, place{flow: true, like: e.likeIn(m, plain)}, value, fieldShape(shape, en.name))
-	}
-	e.addFlow(m, entries, kept, added(entries, to), to)
-	e.removeFlow(entries, removed)
+		return false
+	})
+	e.addFlow(m, entries, removed, added(entries, to, plan.given), to)
 	return true
 }
 
-// addFlow adds the entries of to with the given names to the flow map at index m,
-// behind the entry at index before.
-func (e *editor) addFlow(m int, entries []entry, before int, names []string, to map[string]any) {
-	st := e.style
-	st.colon, st.comma = e.t.flowStyle(m, e.style)
-	like := e.likeIn(m, plain)
-	for _, name := range names {
-		out := emitter{style: st}
-		out.WriteString(out.scalar(name, like, true))
-		out.WriteString(st.colon)
-		out.flow(to[name], like, e.flowIndentation(e.flowStart(entries[before])))
-		e.insertFlow(entries, before, out.String(), st.comma)
+// addFlow takes entries of the flow map at index m away, and adds those of to with the
+// given names behind the last one that stays.
+func (e *editor) addFlow(m int, entries []entry, removed []int, names []string, to map[string]any) {
+	var order []flowItem
+	for i := range entries {
+		if !slices.Contains(removed, i) {
+			order = append(order, flowItem{entry: i})
+		}
 	}
+	near := entries[order[len(order)-1].entry]
+	for _, name := range names {
+		order = append(order, flowItem{entry: -1, text: e.flowEntry(m, near, name, to[name])})
+	}
+	_, comma := e.t.flowStyle(m, e.style)
+	e.arrange(m, entries, order, comma)
+}
+
+// flowEntry writes an entry for the flow map at index m, next to another.
+func (e *editor) flowEntry(m int, near entry, name string, value any) string {
+	out := e.emitter()
+	out.colon, out.comma = e.t.flowStyle(m, e.style)
+	like, model := e.likeIn(m, plain), noModel
+	if e.t.nodes[m].marks&merging != 0 {
+		model = e.t.lookup(m, name)
+	}
+	out.WriteString(out.scalar(name, like, true))
+	out.WriteString(out.colon)
+	out.flow(value, like, e.flowIndentation(e.flowStart(near)), model)
+	return out.String()
+}
+
+// fillFlow edits a flow collection without entries that has a comment in it. It
+// reports false for any other.
+func (e *editor) fillFlow(i int, entries []entry, to any) bool {
+	n := &e.t.nodes[i]
+	if len(entries) > 0 || isScalar(to) || !strings.Contains(e.t.text[n.start:n.end], "#") {
+		return false
+	}
+	text := e.flowText(to, e.likeIn(i, plain), int(n.start), noModel)
+	e.cut(int(n.start)+1, int(n.start)+1, text[1:len(text)-1])
+	return true
 }
 
 // editFlowList edits the items of the flow sequence at index q. It leaves a
 // sequence that keeps none of its items alone and reports false.
 func (e *editor) editFlowList(q int, p place, to []any, shape change.Shape) bool {
+	items := e.t.entries(q)
 	plan, ok := e.planList(q, to, shape)
 	if !ok {
-		return false
+		return e.fillFlow(q, items, to)
 	}
-	items := e.t.entries(q)
 	p = place{flow: true, like: e.likeIn(q, p.like)}
-	if plan.moved {
-		e.rebuildFlowList(items, p, plan, to, shape)
-		return true
-	}
-	before := -1
+	order := make([]flowItem, len(to))
 	for j, i := range plan.pairs {
-		if i >= 0 {
+		order[j].entry = i
+		switch {
+		case i < 0:
+			order[j].text = e.flowText(to[j], p.like, e.flowStart(items[0]), noModel)
+		case plan.moved:
+			order[j].text = e.edited(items[i].value, p, to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i]))
+		default:
 			e.edit(items[i].value, p, to[j], itemShape(shape))
-			before = i
-			continue
 		}
-		text := e.flowText(to[j], p.like, e.flowStart(items[0]))
-		if before >= 0 {
-			e.insertFlow(items, before, text, e.itemComma(items))
-			continue
-		}
-		at := e.flowStart(items[firstKept(plan.pairs)])
-		e.cut(at, at, text+e.separator(items, e.itemComma(items)))
 	}
-	e.removeFlow(items, plan.removed)
+	if plan.moved {
+		e.rearrange(q, items, order)
+	} else {
+		e.arrange(q, items, order, e.itemComma(items))
+	}
 	return true
-}
-
-func firstKept(pairs []int) int {
-	for _, i := range pairs {
-		if i >= 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // itemComma is what separates the items of a flow sequence on one line.
@@ -95,90 +110,5 @@ func (e *editor) itemComma(items []entry) string {
 	return e.comma
 }
 
-func (e *editor) flowStart(en entry) int { return int(e.t.nodes[en.key].start) }
+func (e *editor) flowStart(en entry) int { return e.t.start(en.key) }
 func (e *editor) flowEnd(en entry) int   { return int(e.t.nodes[en.value].end) }
-
-// separator is what goes between two entries: a line break where each has a line of
-// its own.
-func (e *editor) separator(entries []entry, comma string) string {
-	if at := e.flowStart(entries[len(entries)-1]); e.t.startsLine(at) {
-		return "," + e.lineBreak + e.t.indentation(at)
-	}
-	return comma
-}
-
-// insertFlow adds an entry behind the one at index before.
-func (e *editor) insertFlow(entries []entry, before int, text, comma string) {
-	separator := e.separator(entries, comma)
-	at := e.flowEnd(entries[before])
-	if separator == comma {
-		e.cut(at, at, comma+text)
-		return
-	}
-	rest := e.t.text[at:lineEnd(e.t.text, at)]
-	hash := strings.IndexByte(rest, '#')
-	if hash < 0 {
-		e.cut(at, at, separator+text)
-		return
-	}
-	// A comment behind the entry stays with it.
-	below := e.t.nextLine(at)
-	line := e.t.indentation(e.flowStart(entries[before])) + text
-	if strings.Contains(rest[:hash], ",") {
-		e.cutLines(below, below, line+","+e.lineBreak)
-		return
-	}
-	e.cut(at, at, ",")
-	e.cutLines(below, below, line+e.lineBreak)
-}
-
-// removeFlow takes entries away, and as many commas. At least one of the entries
-// stays.
-func (e *editor) removeFlow(entries []entry, removed []int) {
-	for len(removed) > 0 {
-		first, last := removed[0], removed[0]
-		for len(removed) > 0 && removed[0] <= last+1 {
-			last = removed[0]
-			removed = removed[1:]
-		}
-		start, end := e.flowStart(entries[first]), e.flowEnd(entries[last])
-		switch {
-		case first == 0:
-			e.cut(start, e.flowStart(entries[last+1]), "")
-		case strings.Contains(e.t.text[e.flowEnd(entries[first-1]):start], "#") && e.t.startsLine(start):
-			// The comment belongs to the entry before, which keeps its comma.
-			e.cut(e.t.lineStart(start), e.lineBehind(end), "")
-		default:
-			e.cut(e.flowEnd(entries[first-1]), end, "")
-		}
-	}
-}
-
-// lineBehind returns where the next line starts if only a comma and a comment are
-// left on the line of end, and otherwise where the white space behind the comma
-// ends.
-func (e *editor) lineBehind(end int) int {
-	rest := e.t.text[end:]
-	trimmed := strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(rest, " \t"), ","), " \t\r")
-	if trimmed == "" || trimmed[0] == '\n' || trimmed[0] == '#' {
-		return e.t.nextLine(end)
-	}
-	return end + len(rest) - len(trimmed)
-}
-
-// rebuildFlowList writes a flow sequence whose items change their order.
-func (e *editor) rebuildFlowList(items []entry, p place, plan plan, to []any, shape change.Shape) {
-	separator := e.separator(items, e.itemComma(items))
-	var text strings.Builder
-	for j, i := range plan.pairs {
-		if j > 0 {
-			text.WriteString(separator)
-		}
-		if i < 0 {
-			text.WriteString(e.flowText(to[j], p.like, e.flowStart(items[0])))
-			continue
-		}
-		text.WriteString(e.edited(items[i].value, p, to[j], itemShape(shape), e.flowStart(items[i]), e.flowEnd(items[i])))
-	}
-	e.cut(e.flowStart(items[0]), e.flowEnd(items[len(items)-1]), text.String())
-}

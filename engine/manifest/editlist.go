@@ -67,22 +67,22 @@ func (e *editor) listLimit(q int) int { return e.headLimit(q, place{}) }
 
 // insertItem adds an item behind the one at index before, or as the first.
 func (e *editor) insertItem(items []entry, before int, value any, column, limit int) {
-	out := emitter{style: e.style}
+	out := e.emitter()
 	if before >= 0 {
 		at := e.t.behind(items[before].value, column)
-		out.item(value, column, e.dashWidth(items))
+		out.item(value, column, e.dashWidth(items), noModel)
 		e.cutLines(at, at, out.String())
 		return
 	}
 	at := e.start(items[0])
 	if e.t.startsLine(at) {
 		at = e.t.above(at, column, limit)
-		out.item(value, column, e.dashWidth(items))
+		out.item(value, column, e.dashWidth(items), noModel)
 		e.cutLines(at, at, out.String())
 		return
 	}
 	out.inline = true
-	out.item(value, column, e.dashWidth(items))
+	out.item(value, column, e.dashWidth(items), noModel)
 	out.indent(column)
 	e.cut(at, at, out.String())
 }
@@ -109,8 +109,8 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape ch
 	var text strings.Builder
 	for j, i := range plan.pairs {
 		if i < 0 {
-			out := emitter{style: e.style}
-			out.item(to[j], column, e.dashWidth(items))
+			out := e.emitter()
+			out.item(to[j], column, e.dashWidth(items), noModel)
 			text.WriteString(out.String())
 		} else {
 			lines := e.edited(items[i].value, place{column: column, item: true}, to[j], itemShape(shape), starts[i], ends[i])
@@ -140,7 +140,7 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape ch
 
 // edited returns the text from start to end, with the value at index i in it edited.
 func (e *editor) edited(i int, p place, to any, shape change.Shape, start, end int) string {
-	inner := editor{t: e.t, style: e.style, tidy: e.tidy}
+	inner := editor{t: e.t, style: e.style, tidy: e.tidy, names: e.names, expand: e.expand}
 	inner.edit(i, p, to, shape)
 	return applySplices(e.t.text, start, end, inner.splices, e.lineBreak)
 }

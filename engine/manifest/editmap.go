@@ -12,6 +12,8 @@ import (
 type entry struct {
 	key, value int
 	name       string
+	// merge says that the key is <<.
+	merge bool
 }
 
 // entries lists the entries of the map, or the items of the sequence, at index i.
@@ -20,7 +22,7 @@ func (t *tape) entries(i int) []entry {
 	for k := i + 1; k < int(t.nodes[i].next); {
 		en := entry{key: k, value: k}
 		if t.nodes[i].kind.isMap() {
-			en.value, en.name = k+1, t.key(k)
+			en.value, en.name, en.merge = k+1, t.key(k), t.nodes[k].marks&merge != 0
 		}
 		list = append(list, en)
 		k = int(t.nodes[en.value].next)
@@ -28,18 +30,20 @@ func (t *tape) entries(i int) []entry {
 	return list
 }
 
-// added lists, in order, the keys of to that the entries lack.
-func added(entries []entry, to map[string]any) []string {
+// added lists, in order, the keys of to that neither the entries nor given have.
+func added(entries []entry, to map[string]any, given map[string]bool) []string {
 	if len(entries) == len(to) && keepsAll(entries, to) {
 		return nil
 	}
 	written := make(map[string]bool, len(entries))
 	for _, en := range entries {
-		written[en.name] = true
+		if !en.merge {
+			written[en.name] = true
+		}
 	}
 	var names []string
 	for name := range to {
-		if !written[name] {
+		if !written[name] && !given[name] {
 			names = append(names, name)
 		}
 	}
@@ -48,51 +52,80 @@ func added(entries []entry, to map[string]any) []string {
 
 func keepsAll(entries []entry, to map[string]any) bool {
 	for _, en := range entries {
-		if _, ok := to[en.name]; !ok {
+		if _, ok := to[en.name]; !ok || en.merge {
 			return false
 		}
 	}
 	return true
 }
 
-func keepsAny(entries []entry, to map[string]any) bool {
+func keepsAny(entries []entry, to map[string]any, p mergePlan) bool {
 	for _, en := range entries {
-		if _, ok := to[en.name]; ok {
+		if _, ok := to[en.name]; ok && !en.merge {
 			return true
 		}
 	}
-	return false
+	return p.keeps || len(p.copied) > 0
 }
 
 // editMap edits the entries of the block map at index m. It leaves a map that keeps
 // none of its entries alone and reports false.
 func (e *editor) editMap(m int, p place, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
-	if !keepsAny(entries, to) {
+	plan := e.planMerge(m, entries, to, shape)
+	if !keepsAny(entries, to, plan) {
 		return false
 	}
 	column := int(e.t.nodes[m].column)
-	var removed []int
-	for i, en := range entries {
-		value, ok := to[en.name]
-		if !ok {
-			removed = append(removed, i)
-			continue
+	copied := plan.copied
+	removed := e.editEntries(entries, place{column: column}, plan, to, shape, func(en entry) bool {
+		if len(copied) > 0 {
+			e.copyMerged(m, en, to, copied)
+			copied = nil
+			return true
 		}
-		e.edit(en.value, place{column: column}, value, fieldShape(shape, en.name))
-	}
+		return false
+	})
 	e.removeLines(entries, removed, column, e.headLimit(m, p))
-	e.addLines(entries, added(entries, to), to, column)
+	e.addLines(m, entries, added(entries, to, plan.given), to)
 	return true
 }
 
-// addLines adds the entries of to with the given names to a block map.
-func (e *editor) addLines(entries []entry, names []string, to map[string]any, column int) {
+// editEntries edits the values of the entries that stay and returns the indexes of the
+// others. expand writes out the merge key of an entry, or reports that it goes.
+func (e *editor) editEntries(entries []entry, p place, plan mergePlan, to map[string]any, shape change.Shape, expand func(entry) bool) (removed []int) {
+	for i, en := range entries {
+		value, ok := to[en.name]
+		switch {
+		case en.merge && plan.keeps:
+			e.keepMerge(en.value, p)
+		case en.merge:
+			if !expand(en) {
+				removed = append(removed, i)
+			}
+		case plan.idle[i]:
+			e.edit(en.value, p, e.t.value(en.value), nil)
+		case !ok:
+			removed = append(removed, i)
+		default:
+			e.names.pass(e.t, en.key, en.value)
+			e.edit(en.value, p, value, fieldShape(shape, en.name))
+		}
+	}
+	return removed
+}
+
+// addLines adds the entries of to with the given names to the block map at index m.
+func (e *editor) addLines(m int, entries []entry, names []string, to map[string]any) {
 	if len(names) == 0 {
 		return
 	}
-	out := emitter{style: e.style}
-	out.entries(to, names, column)
+	model, column := noModel, int(e.t.nodes[m].column)
+	if e.t.nodes[m].marks&merging != 0 { // what overrides is like what is merged
+		model = m
+	}
+	out := e.emitter()
+	out.entries(to, names, column, model)
 	at := e.t.behind(entries[len(entries)-1].value, column)
 	e.cutLines(at, at, out.String())
 }
@@ -108,14 +141,14 @@ func (e *editor) setEntry(m int, name string, list []any) {
 	case at >= 0 && len(list) > 0:
 		e.replace(entries[at].value, p, list)
 	case at >= 0 && p.flow:
-		e.removeFlow(entries, []int{at})
+		e.addFlow(m, entries, []int{at}, nil, nil)
 	case at >= 0:
 		e.removeLines(entries, []int{at}, p.column, e.headLimit(m, place{column: -1}))
 	case len(list) == 0:
 	case p.flow:
-		e.addFlow(m, entries, len(entries)-1, []string{name}, object)
+		e.addFlow(m, entries, nil, []string{name}, object)
 	default:
-		e.addLines(entries, []string{name}, object, p.column)
+		e.addLines(m, entries, []string{name}, object)
 	}
 }
 
@@ -131,11 +164,10 @@ func (e *editor) headLimit(i int, p place) int {
 
 // start is where an entry starts: its key, or its dash.
 func (e *editor) start(en entry) int {
-	n := &e.t.nodes[en.key]
 	if en.key == en.value {
-		return int(n.lead)
+		return int(e.t.nodes[en.key].lead)
 	}
-	return int(n.start)
+	return e.t.start(en.key)
 }
 
 // removeLines takes the lines of entries of a block collection away, with the

@@ -30,13 +30,21 @@ type style struct {
 	colon, comma string
 }
 
-// An emitter writes values as text.
+// An emitter writes values as text. Where it copies a value that stands elsewhere, it
+// has the index of its node as the model: keys keep their order, collections and
+// scalars their form, aliases what they are called by.
 type emitter struct {
 	style
 	strings.Builder
 	// inline says that the next entry goes on the current line.
 	inline bool
+	// t is the tape of the models, and names are the anchors that may be used.
+	t     *tape
+	names *names
 }
+
+// noModel is the model of a value that is no copy.
+const noModel = -1
 
 // orderKeys puts the keys of new entries in order: what names an object first.
 func orderKeys(keys []string) []string {
@@ -62,6 +70,82 @@ func keyRank(key string) int {
 
 func sortedKeys(object map[string]any) []string {
 	return orderKeys(slices.Collect(maps.Keys(object)))
+}
+
+// keysLike is sortedKeys, but for the keys that the model has: they come first, in its
+// order.
+func (e *emitter) keysLike(object map[string]any, model int) []string {
+	if model == noModel {
+		return sortedKeys(object)
+	}
+	var first []string
+	for _, en := range e.t.members(model) {
+		if _, ok := object[en.name]; ok {
+			first = append(first, en.name)
+		}
+	}
+	rest := make([]string, 0, len(object)-len(first))
+	for key := range object {
+		if !slices.Contains(first, key) {
+			rest = append(rest, key)
+		}
+	}
+	return append(first, orderKeys(rest)...)
+}
+
+// under is the model of the value under a key of a map, and at that of an item.
+func (e *emitter) under(model int, key string) int {
+	if model == noModel {
+		return noModel
+	}
+	return e.t.lookup(model, key)
+}
+
+func (e *emitter) at(model, index int) int {
+	if model == noModel {
+		return noModel
+	}
+	return e.t.item(model, index)
+}
+
+// alias writes the name of a value that the model has by name, if that is possible.
+func (e *emitter) alias(value any, model int) bool {
+	if model == noModel || e.t.nodes[model].kind != alias || !e.names.read(e.t, model, value) {
+		return false
+	}
+	n := &e.t.nodes[model]
+	e.WriteString(e.t.text[n.start:n.end])
+	return true
+}
+
+// likeModel is the model if it is a collection like value, or else noModel; aliases
+// are followed.
+func (e *emitter) likeModel(value any, model int) int {
+	if model == noModel {
+		return noModel
+	}
+	model = e.t.real(model)
+	k := e.t.nodes[model].kind
+	switch value.(type) {
+	case map[string]any:
+		if k.isMap() {
+			return model
+		}
+	case []any:
+		if k.isSequence() {
+			return model
+		}
+	default:
+		if k.isScalar() {
+			return model
+		}
+	}
+	return noModel
+}
+
+// isFlow reports whether the model is in brackets.
+func (e *emitter) isFlow(model int) bool {
+	return model != noModel && e.t.nodes[model].kind.isFlow()
 }
 
 // checkValue reports what cannot be written, and whether there are floating-point
@@ -124,33 +208,43 @@ func (e *emitter) indent(column int) {
 }
 
 // entries writes the entries of a map, or those with the given keys, as lines.
-func (e *emitter) entries(object map[string]any, keys []string, column int) {
+func (e *emitter) entries(object map[string]any, keys []string, column, model int) {
 	for _, key := range keys {
 		e.indent(column)
 		e.WriteString(e.key(key))
 		e.WriteByte(':')
-		e.behindKey(object[key], column)
+		e.behindKey(object[key], column, e.under(model, key))
 	}
 }
 
 // behindKey writes a value behind the colon of its key, with the lines below it.
-func (e *emitter) behindKey(value any, column int) {
-	switch v := value.(type) {
-	case map[string]any:
-		if len(v) > 0 {
-			e.WriteString(e.lineBreak)
-			e.entries(v, sortedKeys(v), column+e.step)
-			return
-		}
-	case []any:
-		if len(v) > 0 {
-			e.WriteString(e.lineBreak)
-			e.items(v, e.listColumn(column))
-			return
-		}
+func (e *emitter) behindKey(value any, column, model int) {
+	if !isScalar(value) && !e.inBrackets(value, model) {
+		e.WriteString(e.lineBreak)
+		e.block(value, column+e.step, e.listColumn(column), model)
+		return
 	}
 	e.WriteByte(' ')
-	e.scalarLines(value, column)
+	e.scalarLines(value, column, model)
+}
+
+// block writes a map or a list as lines.
+func (e *emitter) block(value any, mapColumn, listColumn, model int) {
+	model = e.likeModel(value, model)
+	switch v := value.(type) {
+	case map[string]any:
+		e.entries(v, e.keysLike(v, model), mapColumn, model)
+	case []any:
+		e.items(v, listColumn, model)
+	}
+}
+
+// inBrackets reports whether a collection is written on one line, as the model is.
+func (e *emitter) inBrackets(value any, model int) bool {
+	if model == noModel {
+		return false
+	}
+	return e.isFlow(e.likeModel(value, model)) || e.t.nodes[model].kind == alias && e.names.read(e.t, model, value)
 }
 
 func (e *emitter) listColumn(column int) int {
@@ -161,42 +255,37 @@ func (e *emitter) listColumn(column int) int {
 }
 
 // items writes the items of a list as lines.
-func (e *emitter) items(list []any, column int) {
-	for _, it := range list {
-		e.item(it, column, 2)
+func (e *emitter) items(list []any, column, model int) {
+	for i, it := range list {
+		e.item(it, column, 2, e.at(model, i))
 	}
 }
 
 // item writes an item, whose value starts the given width behind its dash.
-func (e *emitter) item(value any, column, width int) {
+func (e *emitter) item(value any, column, width, model int) {
 	e.indent(column)
 	e.WriteString("-" + strings.Repeat(" ", width-1))
-	e.behindDash(value, column, column+width)
+	e.behindDash(value, column, column+width, model)
 }
 
 // behindDash writes the value of an item, which starts on the current line at a
 // column.
-func (e *emitter) behindDash(value any, dash, column int) {
-	switch v := value.(type) {
-	case map[string]any:
-		if len(v) > 0 {
-			e.inline = true
-			e.entries(v, sortedKeys(v), column)
-			return
-		}
-	case []any:
-		if len(v) > 0 {
-			e.inline = true
-			e.items(v, column)
-			return
-		}
+func (e *emitter) behindDash(value any, dash, column, model int) {
+	if !isScalar(value) && !e.inBrackets(value, model) {
+		e.inline = true
+		e.block(value, column, column, model)
+		return
 	}
-	e.scalarLines(value, dash)
+	e.scalarLines(value, dash, model)
 }
 
-// scalarLines writes a scalar or an empty collection to the end of its last line.
-// column is that of the collection around it.
-func (e *emitter) scalarLines(value any, column int) {
+// scalarLines writes what is on one line, or a scalar of several, to the end of its
+// last line. column is that of the collection around it.
+func (e *emitter) scalarLines(value any, column, model int) {
+	if e.alias(value, model) {
+		e.WriteString(e.lineBreak)
+		return
+	}
 	if s, ok := value.(string); ok {
 		if header, ok := e.blockHeader(s); ok {
 			e.WriteString(header)
@@ -205,8 +294,25 @@ func (e *emitter) scalarLines(value any, column int) {
 			return
 		}
 	}
-	e.WriteString(e.scalar(value, plain, false))
+	if isScalar(value) {
+		e.WriteString(e.scalarLike(value, model))
+	} else {
+		e.flow(value, plain, "", model)
+	}
 	e.WriteString(e.lineBreak)
+}
+
+// scalarLike writes a scalar, in the words of the model if that reads the same.
+func (e *emitter) scalarLike(value any, model int) string {
+	model = e.likeModel(value, model)
+	if model == noModel {
+		return e.scalar(value, plain, false)
+	}
+	n := &e.t.nodes[model]
+	if n.kind <= doubleQuoted && n.marks&(multiline|tagged) == 0 && e.t.equals(model, value) {
+		return e.t.text[n.start:n.end]
+	}
+	return e.scalar(value, n.kind, false)
 }
 
 // blockHeader returns the header under which a string of several lines can be
@@ -299,20 +405,27 @@ func (e *emitter) number(f float64) string {
 
 // flow writes a value as it stands in a flow collection; indent starts the line
 // that the value starts on, and like says how strings are quoted.
-func (e *emitter) flow(value any, like kind, indent string) {
+func (e *emitter) flow(value any, like kind, indent string, model int) {
+	if e.alias(value, model) {
+		return
+	}
+	model = e.likeModel(value, model)
 	switch v := value.(type) {
 	case map[string]any:
-		keys := sortedKeys(v)
+		keys := e.keysLike(v, model)
 		e.flowCollection('{', '}', len(keys), indent, func(i int) {
 			e.WriteString(e.scalar(keys[i], like, true))
 			e.WriteString(e.colon)
-			e.flow(v[keys[i]], like, indent+e.tab)
+			e.flow(v[keys[i]], like, indent+e.tab, e.under(model, keys[i]))
 		})
 	case []any:
 		e.flowCollection('[', ']', len(v), indent, func(i int) {
-			e.flow(v[i], like, indent+e.tab)
+			e.flow(v[i], like, indent+e.tab, e.at(model, i))
 		})
 	default:
+		if model != noModel {
+			like = e.t.nodes[model].kind
+		}
 		e.WriteString(e.scalar(value, like, true))
 	}
 }

@@ -2,8 +2,8 @@ package manifest
 
 // flow scans the flow collection at the current position and moves behind it.
 func (s *scanner) flow() bool {
-	if s.depth++; s.depth > maxDepth {
-		return s.fail(s.pos, tooDeep)
+	if !s.descend() {
+		return false
 	}
 	var ok bool
 	if s.text[s.pos] == '{' {
@@ -25,6 +25,7 @@ func (s *scanner) flowMapping() bool {
 		if s.text[s.pos] == '}' {
 			break
 		}
+		key := len(s.nodes)
 		if !s.flowKey() || !s.flowToken() {
 			return false
 		}
@@ -34,6 +35,7 @@ func (s *scanner) flowMapping() bool {
 		if !s.flowValue() {
 			return false
 		}
+		s.checkMerge(m, key)
 		if more, ok := s.flowComma('}'); !ok {
 			return false
 		} else if !more {
@@ -151,6 +153,10 @@ func (s *scanner) flowValue() bool {
 		return s.flow()
 	case '"', '\'':
 		return s.quoted(c)
+	case '&', '!':
+		return s.flowProperty()
+	case '*':
+		return s.alias()
 	}
 	if !s.startsFlowPlain() {
 		return s.failIndicator()
@@ -242,7 +248,7 @@ func (s *scanner) json(start, end int, exact bool) (root, stop int, ok bool) {
 	}
 	root = len(s.nodes)
 	if !s.jsonValue() {
-		s.nodes = s.nodes[:root]
+		s.truncate(root)
 		return -1, s.failedAt, false
 	}
 	return root, s.pos, true
@@ -251,8 +257,8 @@ func (s *scanner) json(start, end int, exact bool) (root, stop int, ok bool) {
 func (s *scanner) jsonValue() bool {
 	switch c := s.peek(s.pos); {
 	case c == '{' || c == '[':
-		if s.depth++; s.depth > maxDepth {
-			return s.fail(s.pos, tooDeep)
+		if !s.descend() {
+			return false
 		}
 		ok := s.jsonCollection(c)
 		s.depth--

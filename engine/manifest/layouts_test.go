@@ -1,11 +1,14 @@
 package manifest
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // A writer writes documents in the ways that people do, and some more.
@@ -13,7 +16,12 @@ type writer struct {
 	*rand.Rand
 	strings.Builder
 	lineBreak string
-	anchors   bool
+	// anchors says that there are anchors, aliases and tags; names are the anchors so
+	// far, maps those of maps.
+	anchors     bool
+	names, maps []string
+	// noted counts comments, so that each is another.
+	noted int
 }
 
 func (w *writer) oneOf(texts ...string) string { return texts[w.IntN(len(texts))] }
@@ -24,11 +32,15 @@ func document(seed uint64) string {
 	if w.IntN(8) == 0 {
 		w.lineBreak = "\r\n"
 	}
-	w.anchors = w.IntN(6) == 0
+	w.anchors = w.IntN(3) == 0
 	w.comments(0)
 	switch w.IntN(8) {
 	case 0:
-		w.flow(3, w.IntN(2) == 0, "")
+		if w.IntN(2) == 0 {
+			w.json(3, "")
+		} else {
+			w.flow(3, 0)
+		}
 		w.end()
 	case 1:
 		w.WriteString("apiVersion: v1" + w.lineBreak + "kind: " + w.oneOf("List", "PodList") + w.lineBreak + "items:" + w.lineBreak)
@@ -51,10 +63,18 @@ func (w *writer) oneColumn() int {
 
 func (w *writer) spaces(n int) { w.WriteString(strings.Repeat(" ", n)) }
 
+func (w *writer) comment(text string) {
+	w.noted++
+	fmt.Fprintf(w, "%s%d", text, w.noted)
+}
+
 // end ends a line, perhaps with a comment.
 func (w *writer) end() {
-	if w.IntN(6) == 0 {
-		w.WriteString(w.oneOf(" # c", "  # c: d", "   ", " #"))
+	switch w.IntN(8) {
+	case 0:
+		w.comment(w.oneOf(" # c", "  # c: d", " #"))
+	case 1:
+		w.WriteString("   ")
 	}
 	w.WriteString(w.lineBreak)
 	if w.IntN(12) == 0 {
@@ -66,7 +86,8 @@ func (w *writer) end() {
 func (w *writer) comments(column int) {
 	for w.IntN(7) == 0 {
 		w.spaces(max(0, column+w.IntN(5)-2))
-		w.WriteString(w.oneOf("# - x", "# a: b", "#") + w.lineBreak)
+		w.comment(w.oneOf("# - x", "# a: b", "#"))
+		w.WriteString(w.lineBreak)
 		if w.IntN(3) == 0 {
 			w.WriteString(w.lineBreak)
 		}
@@ -74,11 +95,16 @@ func (w *writer) comments(column int) {
 }
 
 func (w *writer) mapping(column, depth int) {
-	for i, name := range w.names() {
+	for i, name := range w.keys() {
 		if i > 0 {
 			w.comments(column)
 		}
 		if i > 0 || w.Len() == 0 || strings.HasSuffix(w.String(), "\n") {
+			w.spaces(column)
+		}
+		if len(w.maps) > 0 && w.IntN(5) == 0 {
+			w.merge()
+			w.end()
 			w.spaces(column)
 		}
 		w.WriteString(name + w.oneOf(":", ":", ":", ":", " :"))
@@ -86,10 +112,21 @@ func (w *writer) mapping(column, depth int) {
 	}
 }
 
-func (w *writer) names() []string {
+func (w *writer) keys() []string {
 	names := []string{"a", "b", "name", `"c d"`, "'e'", "on", "1", "kind"}
 	w.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names[:1+w.IntN(4)]
+}
+
+func (w *writer) merge() {
+	switch w.IntN(4) {
+	case 0:
+		w.WriteString("<<: [*" + w.oneOf(w.maps...) + ", *" + w.oneOf(w.maps...) + "]")
+	case 1:
+		w.WriteString("<<: {name: n, m: 1}")
+	default:
+		w.WriteString("<<: *" + w.oneOf(w.maps...))
+	}
 }
 
 func (w *writer) sequence(column, depth int, maps bool) {
@@ -119,23 +156,50 @@ func (w *writer) sequence(column, depth int, maps bool) {
 
 // value writes what stands behind a colon or dash, and the lines below.
 func (w *writer) value(column, depth int, item bool) {
+	if len(w.names) > 0 && w.IntN(5) == 0 {
+		w.WriteString(" *" + w.oneOf(w.names...))
+		w.end()
+		return
+	}
+	name, isMap := "", false
+	if w.anchors && w.IntN(4) == 0 {
+		name = fmt.Sprintf("x%d", w.IntN(4))
+		w.WriteString(" &" + name)
+	} else if w.anchors && w.IntN(12) == 0 {
+		w.WriteString(w.oneOf(" !!str 2", " ! 3", " !t 'u'", " !!int \"4\"", " !!binary aGk=") + w.lineBreak)
+		return
+	}
+	// What follows an anchor is no map on the same line.
+	isMap = w.unnamed(column, depth, item, name == "")
+	if name != "" {
+		w.names = append(w.names, name)
+		w.maps = slices.DeleteFunc(w.maps, func(other string) bool { return other == name })
+		if isMap {
+			w.maps = append(w.maps, name)
+		}
+	}
+}
+
+// unnamed writes a value behind its anchor, and reports whether it is a map.
+func (w *writer) unnamed(column, depth int, item, inline bool) (isMap bool) {
 	step := 1 + w.IntN(3)
 	if depth <= 0 {
 		step = 2
 	}
 	switch n := w.IntN(16); {
 	case n < 4 && depth > 0:
-		if item && w.IntN(3) > 0 {
+		if item && inline && w.IntN(3) > 0 {
 			w.spaces(step)
 			w.mapping(column+1+step, depth-1)
-			return
+			return true
 		}
 		w.end()
 		w.comments(column + step)
 		w.mapping(column+step, depth-1)
+		return true
 	case n < 7 && depth > 0:
 		switch {
-		case item && w.IntN(3) > 0:
+		case item && inline && w.IntN(3) > 0:
 			w.spaces(step)
 			w.sequence(column+1+step, depth-1, false)
 		case !item && w.IntN(2) == 0:
@@ -147,13 +211,13 @@ func (w *writer) value(column, depth int, item bool) {
 			w.comments(column + step)
 			w.sequence(column+step, depth-1, w.IntN(3) == 0)
 		}
-	case n < 9 && depth > 0:
+	case n < 10 && depth > 0:
 		w.WriteString(" ")
-		w.flow(2, false, "")
+		isMap = w.flow(2, column+step)
 		w.end()
-	case n < 10:
-		w.blockScalar(column, step)
 	case n < 11:
+		w.blockScalar(column, step)
+	case n < 12:
 		w.WriteString(w.oneOf(" 'x", " \"x", " x") + w.lineBreak)
 		w.spaces(column + step)
 		text := w.String()
@@ -162,10 +226,8 @@ func (w *writer) value(column, depth int, item bool) {
 			w.WriteByte(c)
 		}
 		w.WriteString(w.lineBreak)
-	case n < 12:
+	case n < 13:
 		w.end() // null
-	case n < 13 && w.anchors:
-		w.WriteString(w.oneOf(" &x 1", " !!str 2", " ! 3", " !t 'u'") + w.lineBreak)
 	default:
 		if w.IntN(12) == 0 {
 			w.end()
@@ -174,6 +236,7 @@ func (w *writer) value(column, depth int, item bool) {
 		w.WriteString(" " + w.scalar(false))
 		w.end()
 	}
+	return isMap
 }
 
 func (w *writer) scalar(quoted bool) string {
@@ -184,7 +247,11 @@ func (w *writer) scalar(quoted bool) string {
 }
 
 func (w *writer) blockScalar(column, step int) {
-	w.WriteString(" " + w.oneOf("|", ">", "|-", ">-", "|+", ">+") + w.oneOf("", " # c") + w.lineBreak)
+	w.WriteString(" " + w.oneOf("|", ">", "|-", ">-", "|+", ">+"))
+	if w.IntN(2) == 0 {
+		w.comment(" # c")
+	}
+	w.WriteString(w.lineBreak)
 	for range w.IntN(4) {
 		w.spaces(column + step)
 		w.WriteString(w.oneOf("x", "x y", "# not a comment", "- z", "a: b", "") + w.lineBreak)
@@ -194,39 +261,94 @@ func (w *writer) blockScalar(column, step int) {
 	}
 }
 
-// flow writes a flow collection, on one line or as JSON on several.
-func (w *writer) flow(depth int, pretty bool, indent string) {
-	isMap := w.IntN(3) > 0 || indent == "" && pretty
-	w.WriteString(map[bool]string{true: "{", false: "["}[isMap])
-	quoted := pretty || w.IntN(3) == 0
-	comma, colon := w.oneOf(",", ", "), ": "
+// json writes a JSON object on several lines.
+func (w *writer) json(depth int, indent string) {
+	w.WriteString("{")
 	count := w.IntN(4)
 	for i := range count {
 		if i > 0 {
-			w.WriteString(map[bool]string{true: ",", false: comma}[pretty])
+			w.WriteString(",")
 		}
-		if pretty {
-			w.WriteString(w.lineBreak + indent + "  ")
-		}
-		if isMap {
-			name := string(rune('a' + i))
-			if quoted {
-				name = `"` + name + `"`
-			}
-			w.WriteString(name + colon)
-		}
+		w.WriteString(w.lineBreak + indent + `  "` + string(rune('a'+i)) + `": `)
 		if depth > 0 && w.IntN(3) == 0 {
-			w.flow(depth-1, pretty, indent+"  ")
-		} else if quoted {
-			w.WriteString(w.scalar(true))
+			w.json(depth-1, indent+"  ")
 		} else {
-			w.WriteString(w.oneOf("x", "'y'", "1", `"z"`, "a b", "yes"))
+			w.WriteString(w.scalar(true))
 		}
 	}
-	if pretty && count > 0 {
+	if count > 0 {
 		w.WriteString(w.lineBreak + indent)
 	}
+	w.WriteString("}")
+}
+
+// flow writes a flow collection whose further lines start at a column, and reports
+// whether it is a map.
+func (w *writer) flow(depth, column int) (isMap bool) {
+	isMap = w.IntN(3) > 0 || depth == 3
+	w.WriteString(map[bool]string{true: "{", false: "["}[isMap])
+	quoted, count := w.IntN(3) == 0, w.IntN(5)
+	// breaks is how many of four commas end a line.
+	breaks, comma := w.oneOf("", "", "n", "nc", "n,c", "c"), w.oneOf(",", ", ")
+	w.gap(breaks, "", column)
+	for i := range count {
+		if isMap {
+			w.WriteString(map[bool]string{true: `"` + string(rune('a'+i)) + `": `, false: string(rune('a'+i)) + ": "}[quoted])
+		}
+		w.flowValue(depth, column, quoted)
+		switch {
+		case i+1 < count:
+			w.gap(breaks, comma, column)
+		case w.IntN(4) == 0:
+			w.gap(breaks, ",", column)
+		default:
+			w.gap(breaks, "", column)
+		}
+	}
 	w.WriteString(map[bool]string{true: "}", false: "]"}[isMap])
+	return isMap
+}
+
+func (w *writer) flowValue(depth, column int, quoted bool) {
+	switch {
+	case len(w.names) > 0 && w.IntN(6) == 0:
+		w.WriteString("*" + w.oneOf(w.names...) + " ")
+	case w.anchors && w.IntN(8) == 0:
+		name := fmt.Sprintf("x%d", w.IntN(4))
+		w.WriteString("&" + name + w.oneOf(" ", " !t ") + w.scalar(true))
+		w.names = append(w.names, name)
+		w.maps = slices.DeleteFunc(w.maps, func(other string) bool { return other == name })
+	case depth > 0 && w.IntN(3) == 0:
+		w.flow(depth-1, column+2)
+	case quoted:
+		w.WriteString(w.scalar(true))
+	default:
+		w.WriteString(w.oneOf("x", "'y'", "1", `"z"`, "a b", "yes"))
+	}
+}
+
+// gap writes what is between two entries: n in breaks is for line breaks, c for
+// comments.
+func (w *writer) gap(breaks, comma string, column int) {
+	late := comma != "" && strings.Contains(breaks, ",") && w.IntN(3) == 0
+	if !late {
+		w.WriteString(comma)
+	}
+	if strings.Contains(breaks, "n") || breaks == "c" && w.IntN(3) == 0 {
+		if strings.Contains(breaks, "c") && w.IntN(2) == 0 {
+			w.comment(" # f")
+		}
+		w.WriteString(w.lineBreak)
+		if strings.Contains(breaks, "c") && w.IntN(5) == 0 {
+			w.spaces(column)
+			w.comment("# g")
+			w.WriteString(w.lineBreak)
+		}
+		w.spaces(column)
+	}
+	if late {
+		w.WriteString(comma)
+	}
 }
 
 // FuzzLayouts holds the laws on documents that are written in many ways.
@@ -246,41 +368,224 @@ func FuzzLayouts(f *testing.F) {
 		}
 		checkRead(t, text)
 		checkSet(t, text, recipe)
-		checkAdded(t, text, random)
+		checkKept(t, text, random)
 	})
 }
 
-// checkAdded adds a key to a map that has some, and expects all the text to stay.
-func checkAdded(t *testing.T, text string, random *rand.Rand) {
-	s, _ := Read("in.yaml", []byte(text))
-	for _, d := range s.Documents() {
-		if d.unit.rewritten != nil {
-			continue
-		}
-		object := d.Object()
-		var maps []map[string]any
-		eachPath(nil, object, func(path change.Path) {
-			if value, _ := path.Get(object); value != nil {
-				if m, ok := value.(map[string]any); ok && len(m) > 0 {
-					maps = append(maps, m)
-				}
-			}
-		})
-		if len(maps) == 0 {
-			continue
-		}
-		maps[random.IntN(len(maps))]["added"] = "text"
-		if err := d.Set(object, nil); err != nil {
-			t.Fatal(err)
-		}
-		got := string(s.Bytes())
-		head := 0
-		for head < len(text) && head < len(got) && text[head] == got[head] {
-			head++
-		}
-		if !strings.HasSuffix(got, text[head:]) && !strings.HasSuffix(got, text[head:]+"\n") && !strings.HasSuffix(got, text[head:]+"\r\n") {
-			t.Errorf("adding a key to\n%s\ngives\n%s", text, got)
-		}
+// checkKept makes one edit and holds what else it touches: nothing, where neither anchors
+// nor merge keys have a part in it; otherwise comments and anchors stay.
+func checkKept(t *testing.T, text string, random *rand.Rand) {
+	s, found := Read("in.yaml", []byte(text))
+	docs := s.Documents()
+	if len(docs) == 0 || source.HasErrors(found) {
 		return
 	}
+	d := docs[random.IntN(len(docs))]
+	if d.unit.rewritten != nil || d.unit.stream.text != d.unit.tape.text {
+		return
+	}
+	object := d.Object()
+	var paths []change.Path
+	eachPath(nil, object, func(path change.Path) { paths = append(paths, path) })
+	slices.SortFunc(paths, func(a, b change.Path) int { return strings.Compare(a.Pointer(), b.Pointer()) })
+	path := paths[random.IntN(len(paths))]
+	gone := d.touch(object, path, random)
+	if impliedLost(d, object) {
+		return
+	}
+	if err := d.Set(object, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := string(s.Bytes())
+	if gone == nil {
+		return
+	}
+	before, after, idle := parts(t, text), parts(t, got), hasIdle(d.unit.tape)
+	if !gone.entangled && (!strings.HasPrefix(got, text[:gone.start]) || !strings.HasSuffix(got, text[gone.end:])) {
+		t.Errorf("an edit at %s of\n%s\ntouches more than\n%q\nand gives\n%s", path, text, text[gone.start:gone.end], got)
+	}
+	for _, inside := range [...]bool{false, true} {
+		for _, part := range before {
+			if idle { // what is overridden may come to life, and go with its comments
+				break
+			}
+			if inside != (gone.start <= part.at && part.at < gone.end) {
+				continue
+			}
+			if i := slices.IndexFunc(after, func(p remark) bool { return p.text == part.text }); i >= 0 {
+				after = slices.Delete(after, i, i+1)
+			} else if !inside {
+				t.Errorf("an edit at %s of\n%s\nloses %s and gives\n%s", path, text, part.text, got)
+			}
+		}
+	}
+	for _, part := range after {
+		if idle {
+			break
+		}
+		t.Errorf("an edit at %s of\n%s\nadds %s and gives\n%s", path, text, part.text, got)
+	}
+}
+
+// remark is a comment or an anchor of a text.
+type remark struct {
+	at   int
+	text string
+}
+
+// parts lists the comments and anchors of a text.
+func parts(t *testing.T, text string) []remark {
+	t.Helper()
+	s, found := Read("in.yaml", []byte(text))
+	if source.HasErrors(found) {
+		t.Fatalf("%q is refused: %v", text, found)
+	}
+	tape := s.tape
+	var list []remark
+	for _, p := range tape.properties {
+		if p.hasAnchor() {
+			list = append(list, remark{int(p.start), "&" + text[p.nameStart:p.nameEnd]})
+		}
+	}
+	scalars := make([]bool, len(text)) // what is inside of one
+	for _, n := range tape.nodes {
+		start := int(n.start)
+		switch {
+		case !n.kind.isScalar():
+			continue
+		case n.kind == literal || n.kind == folded:
+			start = tape.nextLine(start)
+		}
+		for i := start; i < int(n.end); i++ {
+			scalars[i] = true
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] == '#' && !scalars[i] {
+			end := lineEnd(text, i)
+			list = append(list, remark{i, strings.TrimRight(text[i:end], " \r")})
+			i = end
+		}
+	}
+	return list
+}
+
+// hasIdle reports whether a merge key overrides entries.
+func hasIdle(t *tape) bool {
+	for m, n := range t.nodes {
+		if n.marks&merging != 0 {
+			for _, en := range t.entries(m) {
+				if !en.merge && t.lookup(m, en.name) != en.value {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// A touched text is what an edit may change.
+type touched struct {
+	start, end int
+	// entangled says that other values have a part in the edit.
+	entangled bool
+}
+
+// touch changes the value at path in an object, and says where in the text; it returns
+// nil if that is not known.
+func (d *Document) touch(object map[string]any, path change.Path, random *rand.Rand) *touched {
+	t := d.unit.tape
+	var area touched
+	at, parent := d.root, -1
+	for _, e := range path {
+		n := &t.nodes[at]
+		area.entangled = area.entangled || n.marks&(merging|propertied) != 0 || n.kind == alias
+		parent = at
+		if e.IsIndex() {
+			at = t.item(at, e.Index)
+		} else {
+			at = t.lookup(at, e.Key)
+		}
+		if at < 0 { // the list around it says so
+			return nil
+		}
+	}
+	n := &t.nodes[at]
+	from, _ := slices.BinarySearchFunc(t.properties, at, func(p property, i int) int { return int(p.node) - i })
+	area.entangled = area.entangled || n.marks&merging != 0 || n.kind == alias ||
+		from < len(t.properties) && t.properties[from].node < n.next
+	area.start, area.end = int(n.start), int(n.end)
+	value, _ := path.Get(object)
+	switch v := value.(type) {
+	case map[string]any:
+		if len(v) > 0 && random.IntN(2) == 0 {
+			v["added"] = "text"
+			if n.kind == blockMap {
+				area.end = t.behind(at, int(n.column))
+			}
+			return &area
+		}
+	case []any:
+		if len(v) > 0 && random.IntN(2) == 0 {
+			i := random.IntN(len(v) + 1)
+			list := slices.Insert(slices.Clone(v), i, any("added"))
+			if len(path) == 0 || change.Apply(object, []change.Change{{Op: change.Replace, Path: path, New: list}}) != nil {
+				return nil
+			}
+			if n.kind == blockSequence {
+				if n.lead >= 0 {
+					area.start = min(area.start, t.nextLine(int(n.lead)))
+				}
+				area.end = t.behind(at, int(n.column))
+			}
+			return &area
+		}
+	default:
+		if len(path) > 0 && random.IntN(2) == 0 && change.Apply(object, []change.Change{{Op: change.Replace, Path: path, New: "text"}}) == nil {
+			return &area
+		}
+	}
+	if parent < 0 || t.count(t.real(parent)) < 4 || t.nodes[parent].kind == alias || area.entangled && t.nodes[parent].marks&merging != 0 {
+		return nil
+	}
+	if siblings, _ := path[:len(path)-1].Get(object); isRepeated(siblings, value) ||
+		change.Apply(object, []change.Change{{Op: change.Remove, Path: path}}) != nil {
+		return nil
+	}
+	// The comments above an entry, and those behind it, go with it.
+	area.start = t.lineStart(t.start(at))
+	if n.lead >= 0 {
+		area.start = t.lineStart(int(n.lead))
+	}
+	for area.start > 0 {
+		above := t.lineStart(area.start - 1)
+		if isComment, _ := commentColumn(t.text[above : area.start-1]); !isComment && strings.TrimSpace(t.text[above:area.start]) != "" {
+			break
+		}
+		area.start = above
+	}
+	// Blank lines below it might become part of the block scalar above.
+	area.end = skipBlankLines(t.text, t.behind(at, max(0, int(t.nodes[parent].column))))
+	if key := t.start(at - 1); n.lead >= 0 && t.nodes[parent].kind == blockMap && !t.startsLine(key) {
+		// The next entry comes to the line of the dash.
+		area.start = key
+		area.end += len(t.text[area.end:]) - len(strings.TrimLeft(t.text[area.end:], " \r\n"))
+	}
+	if t.nodes[parent].kind.isFlow() {
+		area.start, area.end = int(t.nodes[parent].start), int(t.nodes[parent].end)
+	}
+	return &area
+}
+
+// isRepeated reports whether a list has a value more than once, so that it is not clear
+// which of them is gone.
+func isRepeated(list, value any) bool {
+	items, _ := list.([]any)
+	count := 0
+	for _, item := range items {
+		if change.Equal(item, value) {
+			count++
+		}
+	}
+	return count > 1
 }

@@ -13,9 +13,14 @@ func (r *reader) list() {
 	s := r.stream
 	single := len(s.units) == 1 && len(s.units[0].roots) == 1
 	for _, u := range s.units {
-		if len(u.aside) > 0 && !r.isListed(u, single) {
-			u.roots = nil
+		switch {
+		case len(u.aside) > 0 && !r.isListed(u, single):
 			r.scan.failed, r.scan.failedAt = u.aside[0].why, u.aside[0].at
+			u.roots = nil
+			r.rewrite(u, false)
+		case len(u.roots) == 1 && u.tape.hasAliases(u.roots[0]) && !r.plain && u.tape.isListedByAlias(u.roots[0]):
+			r.scan.failed, r.scan.failedAt = outside, u.start
+			u.roots = nil
 			r.rewrite(u, false)
 		}
 		for _, root := range u.roots {
@@ -28,7 +33,7 @@ func (r *reader) list() {
 			if single && isResourceList(u.tape, root) {
 				s.list = &ResourceList{unit: u, root: root}
 				r.items(d, nil)
-				if at := u.tape.lookup(root, "functionConfig"); at >= 0 && u.tape.nodes[at].kind.isMap() {
+				if at := u.tape.lookup(root, "functionConfig"); at >= 0 && u.tape.nodes[u.tape.real(at)].kind.isMap() {
 					column := int(u.tape.nodes[root].column)
 					config := &Document{unit: u, root: at, at: change.Keys("functionConfig"), window: valueWindow(u.tape, at, column), column: column}
 					s.list.config = config
@@ -38,6 +43,7 @@ func (r *reader) list() {
 			}
 			r.expand(d)
 		}
+		u.share()
 	}
 }
 
@@ -62,6 +68,25 @@ func (r *reader) isListed(u *unit, single bool) bool {
 	}
 	items, _ := u.tape.listOf(u.roots[0])
 	return items >= 0 || single && isResourceList(u.tape, u.roots[0])
+}
+
+// isListedByAlias reports whether objects at a root are in lists that an alias stands
+// for, so that the text of several is the same.
+func (t *tape) isListedByAlias(root int) bool {
+	items := t.lookup(root, "items")
+	if list, _ := t.listOf(root); items < 0 || list < 0 && !isResourceList(t, root) {
+		return false
+	}
+	if t.nodes[items].kind == alias {
+		return true
+	}
+	for item := items + 1; item < int(t.nodes[items].next); item = int(t.nodes[item].next) {
+		inner, _ := t.listOf(item)
+		if inner >= 0 && t.nodes[item].kind == alias || t.isListedByAlias(item) {
+			return true
+		}
+	}
+	return false
 }
 
 // expand adds a document, or the items of one that is a list.
@@ -97,7 +122,7 @@ func (r *reader) items(d *Document, implied map[string]string) {
 			continue
 		}
 		it := &Document{unit: d.unit, root: item, at: path, window: itemWindow(t, items, item), column: int(t.nodes[items].column)}
-		if !t.nodes[item].kind.isMap() {
+		if !t.nodes[t.real(item)].kind.isMap() {
 			r.refuseAt(it.positionOf(item, path), badItem)
 			continue
 		}

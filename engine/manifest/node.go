@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"slices"
 	"strconv"
@@ -85,18 +84,19 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 // do not stand for themselves.
 func (r *reader) scanApart(u *unit) (root int, ok bool) {
 	s := &r.scan
-	base, failed, at := len(s.nodes), s.failed, s.failedAt
-	s.problems, s.aside, s.apart = nil, nil, failed != tooDeep
+	base, aliases, failed, at := len(s.nodes), len(s.aliases), s.failed, s.failedAt
+	s.problems, s.aside, s.apart = nil, nil, !failed.isFinal()
 	root, ok = s.document(u.start, u.end)
 	s.apart = false
 	for i := base; ok && i < len(s.nodes); i++ {
 		if n := &s.nodes[i]; n.kind == opaque {
 			_, err := parseNodes(strings.Repeat(" ", int(n.column)) + s.text[n.start:n.end])
 			ok = err == nil || !strings.Contains(err.Error(), "unknown anchor")
+			ok = ok && !(len(s.aliases) > aliases && strings.Contains(s.text[n.start:n.end], "&"))
 		}
 	}
 	if !ok || len(s.aside) == 0 {
-		s.nodes = s.nodes[:base]
+		s.truncate(base)
 		s.failed, s.failedAt = failed, at
 		return -1, false
 	}
@@ -205,7 +205,7 @@ func encodeNodes(document, original *yaml.Node, lineBreak string) *tape {
 		}
 	}
 	e := emitter{style: st}
-	e.entries(object, sortedKeys(object), 0)
+	e.entries(object, sortedKeys(object), 0, noModel)
 	return readsAs(e.String(), object)
 }
 
@@ -237,7 +237,7 @@ func readsAs(text string, object map[string]any) *tape {
 	if !ok || root != 0 || refuses(s.problems) {
 		return nil
 	}
-	t := &tape{text: text, nodes: s.nodes}
+	t := s.tape()
 	if !change.Equal(t.value(0), object) {
 		return nil
 	}
@@ -501,42 +501,13 @@ func (x *expander) scalar(n *yaml.Node) {
 		}
 		return
 	}
-	value, isString := resolve(n.Value)
-	fits := true
-	switch tag {
-	case "!!null":
-		fits = !isString && value == nil
-	case "!!bool":
-		_, fits = value.(bool)
-	case "!!int":
-		switch value.(type) {
-		case int64, uint64:
-		default:
-			fits = false
-		}
-	case "!!float":
-		switch value.(type) {
-		case int64, float64:
-		default:
-			fits = false
-		}
-		fits = fits && !isNotFinite(n.Value)
-	case "!!binary":
-		data, err := base64.StdEncoding.DecodeString(n.Value)
-		n.Value, n.Style, fits = string([]rune(string(data))), yaml.DoubleQuotedStyle, err == nil
-		tag = "!!str"
-	case "!!timestamp":
-		fits, tag = isDate(n.Value), "!!str"
-	default:
-		tag = "!!str"
-	}
+	value, fits := tagOf(strings.TrimPrefix(tag, "!!")).read(n.Value)
 	if !fits {
 		x.refuse(n, badTag)
 	}
-	if tag != "!!str" {
-		n.Style = 0
-	} else if n.Style == 0 {
-		n.Style = yaml.DoubleQuotedStyle
+	n.Style = 0
+	if text, ok := value.(string); ok {
+		n.Value, n.Style = text, yaml.DoubleQuotedStyle
 	}
 }
 

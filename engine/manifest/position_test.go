@@ -42,10 +42,7 @@ list:
 `
 
 // inner names a place in a string by the text that starts there.
-var positionCases = []struct {
-	pointer, inner string
-	want           string
-}{
+var positionCases = []positionCase{
 	{"", "", "2:1"},
 	{"/apiVersion", "", "2:13"},
 	{"/apiVersion", "1", "2:14"},
@@ -116,9 +113,10 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// Documents that the scanner leaves to the library have positions too.
-func TestPositionsOfRewritten(t *testing.T) {
-	s := readClean(t, `kind: A
+// A value behind an anchor or a tag has the position of its text, what an alias stands
+// for those where it is written.
+func TestPositionsOfAliases(t *testing.T) {
+	testPositions(t, `kind: A
 ---
 # head
 kind: B
@@ -131,12 +129,38 @@ aliased: *a
 merged:
   <<: *a
   own: !!str plain
-`)
-	d := s.Documents()[1]
-	if d.unit.rewritten == nil {
-		t.Fatal("the scanner took it")
-	}
-	for _, c := range []struct{ pointer, inner, want string }{
+`, false, []positionCase{
+		{"", "", "in.yaml:4:1"},
+		{"/a/b", "", "in.yaml:6:6"},
+		{"/a/b/1", "e", "in.yaml:6:13"},
+		{"/a/expression", "&& y", "in.yaml:9:7"},
+		{"/aliased", "", "in.yaml:10:10"},
+		{"/aliased/b/0", "", "in.yaml:6:7"},
+		{"/aliased/expression", "has", "in.yaml:8:5"},
+		{"/merged/own", "", "in.yaml:13:14"},
+		{"/merged/own", "ain", "in.yaml:13:16"},
+		{"/merged/b", "", "in.yaml:6:6"},
+		{"/merged/missing", "", "in.yaml:12:3"},
+	})
+}
+
+// Documents that the scanner leaves to the library have positions too.
+func TestPositionsOfRewritten(t *testing.T) {
+	testPositions(t, `kind: A
+---
+# head
+kind: B
+a: &a
+  b: [c, 'd e']
+  expression: |
+    has(x)
+      && y
+aliased: *a
+merged:
+  <<: *a
+  own: !!str plain
+set: {x, z}
+`, true, []positionCase{
 		{"", "", "in.yaml:4:1"},
 		{"/a/b", "", "in.yaml:6:6"},
 		{"/a/b/1", "", "in.yaml:6:10"},
@@ -148,7 +172,19 @@ merged:
 		{"/merged/own", "", "in.yaml:13:8"},
 		{"/merged/b", "", "in.yaml:6:6"},
 		{"/merged/missing", "", "in.yaml:12:3"},
-	} {
+	})
+}
+
+type positionCase struct{ pointer, inner, want string }
+
+// testPositions holds positions in the second document of a text.
+func testPositions(t *testing.T, text string, rewritten bool, cases []positionCase) {
+	t.Helper()
+	d := readClean(t, text).Documents()[1]
+	if (d.unit.rewritten != nil) != rewritten {
+		t.Fatal("the document is not read as it is meant to be")
+	}
+	for _, c := range cases {
 		path := pointer(c.pointer, d.Object())
 		p := d.At(path)
 		if c.inner != "" {
@@ -167,12 +203,12 @@ func TestPositionsOfItemsAside(t *testing.T) {
 kind: List
 items:
 - kind: A
-- kind: &k B
-  data: {é: *k, e: x}
+- kind: B
+  data: {é: [k: v], e: x}
 -
     # of C
-    kind: &k C
-    data: [*k,
+    kind: C
+    data: [{k},
       last]
 `)
 	docs := s.Documents()
@@ -184,7 +220,7 @@ items:
 		{1, "", "in.yaml:5:3"},
 		{1, "/kind", "in.yaml:5:9"},
 		{1, "/data/é", "in.yaml:6:13"},
-		{1, "/data/e", "in.yaml:6:20"},
+		{1, "/data/e", "in.yaml:6:24"},
 		{2, "", "in.yaml:9:5"},
 		{2, "/data/1", "in.yaml:11:7"},
 	} {

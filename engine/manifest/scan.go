@@ -20,6 +20,7 @@ const (
 	blockSequence
 	flowMap
 	flowSequence
+	alias
 	opaque // an item of a list that is left to the library
 )
 
@@ -30,27 +31,32 @@ func (k kind) isFlow() bool     { return k == flowMap || k == flowSequence }
 
 // Marks on a node.
 const (
-	multiline uint8 = 1 << iota // a plain or quoted scalar of several lines
-	escaped                     // a quoted scalar with escapes
-	resolved                    // a plain key that does not read as its own text
-	fromJSON                    // read as JSON
-	strict                      // a number keeps its type, as it does in JSON
+	multiline  uint16 = 1 << iota // a plain or quoted scalar of several lines
+	escaped                       // a quoted scalar with escapes
+	resolved                      // a plain key that does not read as its own text
+	fromJSON                      // read as JSON
+	strict                        // a number keeps its type, as it does in JSON
+	propertied                    // there is a property before it
+	tagged                        // a scalar that reads as its tag says
+	merge                         // the key <<, whose value is merged into the map
+	merging                       // a map with such a key
 )
 
 // A node is a scalar, map or sequence on the tape. Its children follow it: the
 // items of a sequence, the keys and values of a map by turns.
 type node struct {
 	kind  kind
-	marks uint8
+	marks uint16
 	// column is where the entries of a block collection, the lines of a block scalar
-	// or the text of what is opaque start, counted in bytes from 0.
+	// or the text of what is opaque start, counted in bytes from 0. Of an alias it is
+	// the index of the node that it stands for.
 	column int32
 	// lead is where the indicator before the node stands: behind the colon of its
 	// key, or on the dash of its item. Keys, the root and what stands in flow
 	// collections have none.
 	lead int32
-	// start and end bound the text of the node. A block scalar ends before the line
-	// break of its last line.
+	// start and end bound the text of the node, without a property before it. A block
+	// scalar ends before the line break of its last line.
 	start, end int32
 	// next is the index of the node behind this one and its children.
 	next int32
@@ -66,9 +72,20 @@ type scanner struct {
 	line  int // where the current line starts
 	nodes []node
 	depth int
-	last  int   // where the last scalar or flow collection ended
-	outer int   // the column of the block collection around the current value, or -1
-	marks uint8 // what collections and numbers are marked with
+	last  int    // where the last scalar or flow collection ended
+	outer int    // the column of the block collection around the current value, or -1
+	marks uint16 // what collections and numbers are marked with
+
+	// properties and the indexes of aliases rise with the nodes. anchors leads from a
+	// name to the last property with it.
+	properties []property
+	aliases    []int32
+	anchors    map[string]int
+	// inherits says that the next document has the anchors of the one before.
+	inherits bool
+	// expanded is how many nodes the aliases stand for, and deepest how deep
+	// collections have nested since a property.
+	expanded, deepest int
 
 	failed   reason
 	failedAt int
@@ -101,6 +118,10 @@ func (s *scanner) document(start, end int) (root int, ok bool) {
 	s.marks = 0
 	s.pos, s.end, s.line = start, end, start
 	s.depth, s.last, s.failed = 0, start, none
+	s.expanded, s.deepest = 0, 0
+	if !s.inherits {
+		clear(s.anchors)
+	}
 	root = len(s.nodes)
 	if s.token() {
 		if s.block(-1) && s.token() {
@@ -109,12 +130,28 @@ func (s *scanner) document(start, end int) (root int, ok bool) {
 	}
 	switch {
 	case s.failed != none:
-		s.nodes = s.nodes[:root]
+		s.truncate(root)
 		return -1, false
 	case len(s.nodes) == root:
 		return -1, true
 	}
 	return root, true
+}
+
+// truncate forgets the nodes from index i on.
+func (s *scanner) truncate(i int) {
+	s.nodes = s.nodes[:i]
+	for n := len(s.properties); n > 0 && int(s.properties[n-1].node) >= i; n-- {
+		s.properties = s.properties[:n-1]
+	}
+	for n := len(s.aliases); n > 0 && int(s.aliases[n-1]) >= i; n-- {
+		s.aliases = s.aliases[:n-1]
+	}
+}
+
+// tape is the tape as far as it is written.
+func (s *scanner) tape() *tape {
+	return &tape{text: s.text, nodes: s.nodes, properties: s.properties, aliases: s.aliases}
 }
 
 // token moves to the next token, over blanks, comments and line breaks, and reports
@@ -166,62 +203,82 @@ func (s *scanner) rest() bool {
 // block scans the value at the current token, which stands inside a collection at
 // column parent. A map may start here.
 func (s *scanner) block(parent int) bool {
-	if s.depth++; s.depth > maxDepth {
-		return s.fail(s.pos, tooDeep)
+	if !s.descend() {
+		return false
 	}
 	ok := s.blockValue(parent)
 	s.depth--
 	return ok
 }
 
+// descend goes into a collection.
+func (s *scanner) descend() bool {
+	if s.depth++; s.depth > maxDepth {
+		return s.fail(s.pos, tooDeep)
+	}
+	s.deepest = max(s.deepest, s.depth)
+	return true
+}
+
 func (s *scanner) blockValue(parent int) bool {
-	column := s.pos - s.line
-	at := len(s.nodes)
-	switch c := s.text[s.pos]; c {
-	case '{', '[', '|', '>':
+	switch s.text[s.pos] {
+	case '{', '[', '|', '>', '*':
 		return s.inline(parent)
+	case '&', '!':
+		return s.blockProperty(parent)
+	case '-':
+		if s.blankAt(s.pos + 1) {
+			return s.sequence(s.pos - s.line)
+		}
+	}
+	return s.scalarOrMap(parent, s.pos, nil)
+}
+
+// scalarOrMap scans a scalar, or a block map from its first key on. The property of
+// either starts at start; p is nil where there is none.
+func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
+	m, column := s.openAt(blockMap, start), start-s.line
+	s.nodes[m].column = int32(column)
+	switch c := s.text[s.pos]; c {
 	case '"', '\'':
-		s.open(blockMap, column)
 		if !s.quoted(c) {
 			return false
 		}
 		if s.atColon() {
-			return s.mapping(at, column)
+			return s.firstKey(p) && s.mapping(m, column)
 		}
-		s.nodes[at] = s.nodes[at+1]
-		s.nodes[at].next = int32(at + 1)
-		s.nodes = s.nodes[:at+1]
-		return s.rest()
-	case '-':
-		if s.blankAt(s.pos + 1) {
-			return s.sequence(column)
-		}
+		scalar := s.nodes[m+1]
+		scalar.next = int32(m + 1)
+		s.nodes = append(s.nodes[:m], scalar)
+		return s.scalarProperty(p) && s.rest()
 	}
 	if !s.startsPlain() {
 		return s.failIndicator()
 	}
 	end, stop := s.plainLine(s.pos)
 	if s.peek(stop) != ':' {
-		return s.plainValue(parent, end, stop)
+		s.nodes = s.nodes[:m]
+		return s.plainValue(parent, end, stop) && s.scalarProperty(p)
 	}
-	s.open(blockMap, column)
 	s.addKey(end)
 	s.pos = stop
-	return s.mapping(at, column)
+	return s.firstKey(p) && s.mapping(m, column)
 }
 
 // mapping scans the block map whose node stands at index m, from the colon of its
 // first key.
 func (s *scanner) mapping(m, column int) bool {
 	for {
+		key := len(s.nodes) - 1
 		if s.apart {
-			key := s.nodes[len(s.nodes)-1]
-			s.inItems = s.depth == 1 && s.text[key.start:key.end] == "items"
+			n := &s.nodes[key]
+			s.inItems = s.depth == 1 && s.text[n.start:n.end] == "items"
 		}
 		s.pos++
 		if !s.mapValue(column) {
 			return false
 		}
+		s.checkMerge(m, key)
 		if !s.token() || s.pos-s.line < column {
 			break
 		}
@@ -253,6 +310,12 @@ func (s *scanner) key() bool {
 		return true
 	case c == '-' && s.blankAt(s.pos+1):
 		return s.fail(s.pos, itemInMap)
+	case c == '&':
+		p, ok := s.scanProperty()
+		if ok && s.atLineEnd() {
+			ok = s.fail(s.pos, missingColon)
+		}
+		return ok && s.key() && s.keyProperty(p)
 	case !s.startsPlain():
 		return s.failIndicator()
 	}
@@ -287,8 +350,10 @@ func (s *scanner) addKey(end int) {
 	n := node{kind: plain, start: int32(s.pos), end: int32(end), lead: -1, next: int32(len(s.nodes) + 1)}
 	text := s.text[s.pos:end]
 	switch v, isString := resolve(text); {
-	case len(text) > maxKey, text == "<<":
+	case len(text) > maxKey:
 		s.fail(s.pos, outside)
+	case text == "<<":
+		n.marks |= merge
 	case isString:
 	default:
 		n.marks |= resolved
@@ -306,22 +371,37 @@ func (s *scanner) mapValue(column int) bool {
 		s.pos++
 	}
 	ok := true
-	switch c := s.peek(s.pos); {
-	case c != 0 && c != '\n' && c != '\r' && c != '#':
+	if s.atLineEnd() {
+		ok = s.below(lead, column, true)
+	} else {
 		ok = s.inline(column)
-	case !s.token() || s.pos-s.line < column:
-		s.absent(lead)
-	case s.pos-s.line > column:
-		ok = s.block(column)
-	case s.text[s.pos] == '-' && s.blankAt(s.pos+1):
-		ok = s.block(column)
-	default:
-		s.absent(lead)
 	}
 	if ok {
 		s.nodes[at].lead = int32(lead)
 	}
 	return ok
+}
+
+// atLineEnd reports whether nothing but a comment follows on the line.
+func (s *scanner) atLineEnd() bool {
+	switch s.peek(s.pos) {
+	case 0, '\n', '\r', '#':
+		return true
+	}
+	return false
+}
+
+// below scans a value that starts on one of the next lines, inside a collection at
+// column parent; list says that the dashes of a list may stand in that column. at is
+// where a value without text stands.
+func (s *scanner) below(at, parent int, list bool) bool {
+	switch {
+	case !s.token() || s.pos-s.line < parent:
+	case s.pos-s.line > parent, list && s.text[s.pos] == '-' && s.blankAt(s.pos+1):
+		return s.block(parent)
+	}
+	s.absent(at)
+	return true
 }
 
 func (s *scanner) absent(at int) {
@@ -341,18 +421,17 @@ func (s *scanner) sequence(column int) bool {
 			s.pos++
 		}
 		ok := true
-		switch c := s.peek(s.pos); {
-		case c == '\t':
+		switch {
+		case s.peek(s.pos) == '\t':
 			ok = s.fail(s.pos, tabIndentation)
-		case c != 0 && c != '\n' && c != '\r' && c != '#':
-			ok = s.block(column)
-		case s.token() && s.pos-s.line > column:
-			ok = s.block(column)
+		case s.atLineEnd():
+			ok = s.below(lead+1, column, false)
 		default:
-			s.absent(lead + 1)
+			ok = s.block(column)
 		}
-		if !ok && apart && s.failed != tooDeep {
-			s.depth, s.nodes, s.problems = depth, s.nodes[:at], s.problems[:problems]
+		if !ok && apart && !s.failed.isFinal() {
+			s.depth, s.problems = depth, s.problems[:problems]
+			s.truncate(at)
 			s.setAside(lead, column)
 		} else if !ok {
 			return false
@@ -401,11 +480,15 @@ func (s *scanner) inline(parent int) bool {
 	switch c := s.text[s.pos]; c {
 	case '{', '[':
 		s.outer = parent
-		return s.flow() && s.restOfFlow()
+		return s.flow() && s.restOfLine()
 	case '|', '>':
 		return s.blockScalar(parent)
 	case '"', '\'':
 		return s.quoted(c) && s.rest()
+	case '&', '!':
+		return s.inlineProperty(parent)
+	case '*':
+		return s.alias() && s.restOfLine()
 	}
 	if !s.startsPlain() {
 		return s.failIndicator()
@@ -417,8 +500,8 @@ func (s *scanner) inline(parent int) bool {
 	return s.plainValue(parent, end, stop)
 }
 
-// restOfFlow is rest behind a flow collection, which may be a key.
-func (s *scanner) restOfFlow() bool {
+// restOfLine is rest behind a flow collection or an alias, which may be a key.
+func (s *scanner) restOfLine() bool {
 	if s.rest() {
 		return true
 	}
@@ -437,7 +520,13 @@ func (s *scanner) add(n node) {
 
 // open adds a collection that starts at the current position.
 func (s *scanner) open(k kind, column int) int {
-	s.nodes = append(s.nodes, node{kind: k, marks: s.marks, column: int32(column), lead: -1, start: int32(s.pos)})
+	i := s.openAt(k, s.pos)
+	s.nodes[i].column = int32(column)
+	return i
+}
+
+func (s *scanner) openAt(k kind, start int) int {
+	s.nodes = append(s.nodes, node{kind: k, marks: s.marks, lead: -1, start: int32(start)})
 	return len(s.nodes) - 1
 }
 
@@ -454,6 +543,9 @@ func (s *scanner) checkKeys(m int) {
 	var keys [few]string
 	count := 0
 	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
+		if s.nodes[k].marks&merge != 0 {
+			continue
+		}
 		name := t.key(k)
 		if count == few {
 			s.manyKeys(t, m)
@@ -477,7 +569,7 @@ func (s *scanner) manyKeys(t tape, m int) {
 	clear(s.seen)
 	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
 		name := t.key(k)
-		if _, ok := s.seen[name]; ok {
+		if _, ok := s.seen[name]; ok && s.nodes[k].marks&merge == 0 {
 			s.problems = append(s.problems, problem{int(s.nodes[k].start), duplicateKey})
 		}
 		s.seen[name] = struct{}{}

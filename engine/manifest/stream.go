@@ -72,6 +72,8 @@ type unit struct {
 	// items are the items of a list that the scanner has set aside, and aside is why.
 	items []*unit
 	aside []problem
+	// shared ties documents together that share values; it is nil where none do.
+	shared *sharing
 	// column is how many columns stand before the text of an item on its first line.
 	column int
 }
@@ -109,7 +111,7 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 		r.scan.nodes = make([]node, 0, len(s.text)/nodeSize+1)
 		r.findOddities()
 		r.split()
-		s.tape.nodes = r.scan.nodes
+		*s.tape = *r.scan.tape()
 		r.list()
 	}
 	source.Sort(r.found)
@@ -464,8 +466,8 @@ func (r *reader) yamlUnit(u *unit) {
 			return
 		}
 		r.scan.problems = nil
-		if r.scan.failed == tooDeep {
-			r.refuse(r.scan.failedAt, tooDeep)
+		if r.scan.failed.isFinal() {
+			r.refuse(r.scan.failedAt, r.scan.failed)
 			return
 		}
 	}
@@ -478,7 +480,7 @@ const maxProblems = 100
 // accept takes the root that the scanner has found, or refuses it for what is
 // wrong with it. A document that is null is none, as for kubectl.
 func (r *reader) accept(u *unit, root int) {
-	t := &tape{text: r.scan.text, nodes: r.scan.nodes}
+	t := r.scan.tape()
 	if t.equals(root, nil) {
 		return
 	}

@@ -2,10 +2,13 @@ package manifest
 
 import "github.com/preadmit/preadmit/engine/change"
 
-// A tape is the text of documents and the nodes that a scanner found in it.
+// A tape is the text of documents and what a scanner found in it.
 type tape struct {
 	text  string
 	nodes []node
+	// properties and the indexes of aliases are in the order of the nodes.
+	properties []property
+	aliases    []int32
 }
 
 // key is the text of the key at index k, as it reads.
@@ -22,7 +25,7 @@ func (t *tape) key(k int) string {
 // string is the text of the scalar n, as it reads if it is a string.
 func (t *tape) string(n *node) string {
 	switch {
-	case n.kind == plain && n.marks&multiline == 0:
+	case n.kind == plain && n.marks&multiline == 0, n.kind == absent:
 		return t.text[n.start:n.end]
 	case (n.kind == singleQuoted || n.kind == doubleQuoted) && n.marks&(multiline|escaped) == 0:
 		return t.text[n.start+1 : n.end-1]
@@ -37,6 +40,11 @@ func (t *tape) value(i int) any {
 	switch n := &t.nodes[i]; {
 	case n.kind.isMap():
 		return t.object(i)
+	case n.kind == alias:
+		return t.value(t.real(i))
+	case n.marks&tagged != 0:
+		value, _ := t.property(i).tag.read(t.string(n))
+		return value
 	case n.kind.isSequence():
 		list := make([]any, 0, t.count(i))
 		for item := i + 1; item < int(n.next); item = int(t.nodes[item].next) {
@@ -70,6 +78,9 @@ func strictValue(text string) any {
 
 // object builds the value of the map at index i.
 func (t *tape) object(i int) map[string]any {
+	if t.nodes[i].marks&merging != 0 {
+		return t.mergedObject(i)
+	}
 	object := make(map[string]any, t.count(i)/2)
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
 		object[t.key(k)] = t.value(k + 1)
@@ -77,12 +88,23 @@ func (t *tape) object(i int) map[string]any {
 	return object
 }
 
+func (t *tape) mergedObject(i int) map[string]any {
+	entries := t.merged(i)
+	object := make(map[string]any, len(entries))
+	for _, en := range entries {
+		object[en.name] = t.value(en.value)
+	}
+	return object
+}
+
 // equals reports whether the node at index i reads as value.
 func (t *tape) equals(i int, value any) bool {
 	switch n := &t.nodes[i]; {
+	case n.kind == alias:
+		return t.equals(t.real(i), value)
 	case n.kind.isMap():
 		object, ok := value.(map[string]any)
-		return ok && len(object) == t.count(i)/2 && t.within(i, object)
+		return ok && len(object) == t.size(i) && t.within(i, object)
 	case n.kind.isSequence():
 		list, ok := value.([]any)
 		if !ok {
@@ -102,6 +124,14 @@ func (t *tape) equals(i int, value any) bool {
 
 // within reports whether every entry of the map at index i is in object.
 func (t *tape) within(i int, object map[string]any) bool {
+	if t.nodes[i].marks&merging != 0 {
+		for _, en := range t.merged(i) {
+			if value, ok := object[en.name]; !ok || !t.equals(en.value, value) {
+				return false
+			}
+		}
+		return true
+	}
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
 		if value, ok := object[t.key(k)]; !ok || !t.equals(k+1, value) {
 			return false
@@ -119,9 +149,25 @@ func (t *tape) count(i int) int {
 	return count
 }
 
+// size is how many entries the map at index i has as it reads.
+func (t *tape) size(i int) int {
+	if t.nodes[i].marks&merging != 0 {
+		return len(t.merged(i))
+	}
+	return t.count(i) / 2
+}
+
 // lookup returns the index of the value under name in the map at index i, or -1.
 func (t *tape) lookup(i int, name string) int {
-	if !t.nodes[i].kind.isMap() {
+	if i = t.real(i); !t.nodes[i].kind.isMap() {
+		return -1
+	}
+	if t.nodes[i].marks&merging != 0 {
+		for _, en := range t.merged(i) {
+			if en.name == name {
+				return en.value
+			}
+		}
 		return -1
 	}
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
@@ -134,7 +180,7 @@ func (t *tape) lookup(i int, name string) int {
 
 // item returns the index of an item of the sequence at index i, or -1.
 func (t *tape) item(i, index int) int {
-	if !t.nodes[i].kind.isSequence() {
+	if i = t.real(i); !t.nodes[i].kind.isSequence() {
 		return -1
 	}
 	for item := i + 1; item < int(t.nodes[i].next); item = int(t.nodes[item].next) {
@@ -154,7 +200,7 @@ func (t *tape) lookupString(i int, path ...string) string {
 			return ""
 		}
 	}
-	if n := &t.nodes[i]; n.kind.isScalar() {
+	if t.nodes[t.real(i)].kind.isScalar() {
 		if s, ok := t.value(i).(string); ok {
 			return s
 		}

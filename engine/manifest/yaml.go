@@ -8,6 +8,6 @@ func YAML(object map[string]any) []byte {
 		return []byte("{}\n")
 	}
 	e := emitter{style: style{lineBreak: "\n", step: 2, compact: true, colon: ": ", comma: ", "}}
-	e.entries(object, sortedKeys(object), 0)
+	e.entries(object, sortedKeys(object), 0, noModel)
 	return []byte(e.String())
 }
