@@ -105,7 +105,7 @@ func (e *editor) replace(i int, p place, to any) {
 		e.cut(start, size, first)
 		below := e.t.nextLine(int(n.start))
 		e.cutLines(below, max(below, e.t.nextLine(end)), rest)
-	case n.kind == absent || !inline && (!n.kind.isScalar() && n.kind != alias || rest != ""):
+	case n.kind == absent || !inline && (n.kind.isBlock() || rest != ""):
 		if first != "" {
 			e.cut(behind, behind, " "+first)
 		}

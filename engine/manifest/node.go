@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,15 +140,24 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 			err = errors.New("yaml: malformed document")
 		}
 	}()
-	var n yaml.Node
+	var n, next yaml.Node
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+	d := yaml.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&n); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
+	}
+	if d.Decode(&next) != io.EOF {
+		return nil, errTrailing
 	}
 	return &n, nil
 }
+
+// errTrailing says that the library would not read all of a text.
+var errTrailing = errors.New("yaml: there is text behind the end of the document")
 
 // libraryLines lists where the lines of a document start for the YAML library, which
 // knows more line breaks than others.

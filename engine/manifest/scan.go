@@ -27,6 +27,7 @@ const (
 func (k kind) isScalar() bool   { return k < blockMap }
 func (k kind) isMap() bool      { return k == blockMap || k == flowMap }
 func (k kind) isSequence() bool { return k == blockSequence || k == flowSequence }
+func (k kind) isBlock() bool    { return k == blockMap || k == blockSequence }
 func (k kind) isFlow() bool     { return k == flowMap || k == flowSequence }
 
 // Marks on a node.

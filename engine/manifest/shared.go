@@ -21,7 +21,7 @@ type sharing struct {
 type member struct {
 	// aliases are those in the document for what is outside of it, and users are the
 	// documents with aliases for what is in it.
-	aliases []foreign
+	aliases []outsider
 	users   []*Document
 	// object and shape are what the document was set to, if it was.
 	object map[string]any
@@ -30,9 +30,9 @@ type member struct {
 	defined map[int]definition
 }
 
-// foreign is an alias for what is outside of its document: in the owner, if that is a
+// An outsider is an alias for what is outside of its document: in the owner, if that is a
 // document.
-type foreign struct {
+type outsider struct {
 	alias int
 	owner *Document
 }
@@ -64,7 +64,7 @@ func (u *unit) share() {
 			continue
 		}
 		m := u.member(user)
-		m.aliases = append(m.aliases, foreign{int(alias), owner})
+		m.aliases = append(m.aliases, outsider{int(alias), owner})
 		if owner != nil {
 			if m = u.member(owner); !slices.Contains(m.users, user) {
 				m.users = append(m.users, user)
