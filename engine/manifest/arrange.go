@@ -102,14 +102,16 @@ func (l *flowLayout) head(i int) int {
 // below is where the line below the entry at index i starts.
 func (l *flowLayout) below(i int) int { return l.t.nextLine(l.end(i)) }
 
-// indent is the white space before an entry that gets a line near that at index i.
+// indent is the white space before an entry that gets a line below that at index i.
 func (l *flowLayout) indent(i int) string {
-	for _, at := range [...]int{l.start(i), l.next(i)} {
-		if at < l.closing && l.t.startsLine(at) {
-			return l.t.indentation(at)
-		}
+	start, line, next := l.start(i), l.t.lineStart(l.start(i)), l.next(i)
+	switch {
+	case line > l.opening:
+		return l.t.indentation(start)
+	case next < l.closing && l.t.startsLine(next):
+		return l.t.indentation(next)
 	}
-	return strings.Repeat(" ", l.start(i)-l.t.lineStart(l.start(i)))
+	return strings.Repeat(" ", start-line)
 }
 
 // arrange gives a flow collection the entries in order, in which those that stay keep
@@ -223,11 +225,13 @@ func (l *flowLayout) insert(i int, texts []string, separator string, isTail bool
 }
 
 // remove takes away the entry at index i and one comma; another entry behind it stays.
-// Comments stay.
+// Comments stay, but for those of an entry with lines of its own.
 func (l *flowLayout) remove(i int, staysBefore bool) {
 	start, end, next := l.start(i), l.end(i), l.next(i)
 	joined := staysBefore && !l.hasComment(l.end(i-1), start)
 	switch {
+	case l.t.startsLine(start) && l.endsLine(i):
+		l.cut(l.head(i), l.below(i), "")
 	case joined && (!strings.Contains(l.t.text[l.end(i-1):start], "\n") || strings.Contains(l.t.text[end:next], "\n")):
 		l.cut(l.end(i-1), end, "")
 	case !l.hasComment(end, next):
@@ -235,6 +239,15 @@ func (l *flowLayout) remove(i int, staysBefore bool) {
 	default:
 		l.cut(start, end, "")
 		l.cut(l.commas[i], l.commas[i]+1, "")
+	}
+}
+
+// cutBlank takes away the line of an entry that is gone, if there is nothing else on it
+// but commas that are gone, too.
+func (l *flowLayout) cutBlank(i int) {
+	start, below := l.t.lineStart(l.start(i)), l.below(i)
+	if start > l.opening && below <= l.closing && strings.Trim(l.t.text[start:l.start(i)]+l.t.text[l.end(i):below], " \t,\r\n") == "" {
+		l.cut(start, below, "")
 	}
 }
 
@@ -254,6 +267,9 @@ func (l *flowLayout) removeTail(i int) {
 		l.cut(l.start(i), l.end(i), "")
 		if l.commas[i] >= 0 {
 			l.cut(l.commas[i], l.commas[i]+1, "")
+		}
+		if !l.trails() {
+			l.cutBlank(i)
 		}
 	}
 }

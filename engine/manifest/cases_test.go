@@ -86,7 +86,8 @@ func readCase(t *testing.T, path string) []section {
 
 // TestCases runs the stories in testdata/cases. A section "in" is read; "set" holds
 // changes, a line each: the index of the document, the operation, a JSON Pointer,
-// and a value or the index that an item moves from; "out" is the text afterwards.
+// and a value or the index that an item moves from; "out" is the text afterwards, and
+// "warnings" is what could not be kept. Every section "set" begins with what was read.
 // With "(quoted)" behind its name, a section is of Go strings, a line each.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txt"))
@@ -108,6 +109,13 @@ func TestCases(t *testing.T) {
 					s = readClean(t, content(t, part.text, isQuoted))
 				case "set":
 					applyCase(t, s, part.text)
+				case "warnings":
+					text = ""
+					for _, d := range s.Documents() {
+						for _, w := range d.Warnings() {
+							text += w.String() + "\n"
+						}
+					}
 				case "results":
 					setResults(t, s, part.text)
 				case "out":
@@ -160,6 +168,9 @@ func quoteLines(text string) string {
 func applyCase(t *testing.T, s *Stream, changes string) {
 	t.Helper()
 	docs := s.Documents()
+	for _, d := range docs {
+		d.Reset()
+	}
 	objects := map[int]map[string]any{}
 	for line := range strings.Lines(changes) {
 		fields := strings.SplitN(strings.TrimSpace(line), " ", 4)

@@ -24,6 +24,8 @@ type Document struct {
 	// column is that of the block collection around the document, if there is one.
 	column  int
 	splices []splice
+	// anew are the indexes of values of which Set could not edit the text.
+	anew []int
 }
 
 // A window is the part of a text that holds a document, with the blank lines below,
@@ -165,7 +167,13 @@ func (d *Document) Excerpt(p source.Position) string {
 func (d *Document) Changed() bool { return len(d.splices) > 0 }
 
 // Reset takes back what Set did.
-func (d *Document) Reset() { d.splices = nil }
+func (d *Document) Reset() {
+	if s := d.unit.shared; s != nil && s.members[d] != nil {
+		s.reset(d)
+		return
+	}
+	d.splices, d.anew = nil, nil
+}
 
 // Set edits the document so that it reads as object, and replaces what an earlier
 // Set did. Only the text of values that differ from Object is touched. Items of
@@ -184,7 +192,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 // set edits the document below a. It returns the anchors that the text has then, nil if
 // nothing changed.
 func (d *Document) set(object map[string]any, shape change.Shape, a above) (*names, error) {
-	d.splices = nil
+	d.splices, d.anew = nil, nil
 	t := d.unit.tape
 	if !a.changed && d.isAt(t, d.root, object) {
 		return nil, nil
@@ -197,20 +205,68 @@ func (d *Document) set(object map[string]any, shape change.Shape, a above) (*nam
 	if wholeFloats && !st.strict {
 		object, _ = asYAML(object).(map[string]any)
 	}
-	text := d.withoutImplied(object)
-	e, ok := d.edits(object, text, shape, st, a)
-	if !ok {
-		// No text that a person would write brings us here; but a value that is lost
-		// is worse than a comment that is.
-		e = &editor{t: t, style: st}
-		e.replace(d.root, d.place(), text)
-		if !d.readsAs(e.splices, object, above{}) {
-			return nil, fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
-		}
+	e := d.edits(object, shape, st, a)
+	if e == nil {
+		return nil, fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
 	}
-	d.splices = e.splices
+	d.splices, d.anew = e.splices, e.anew
 	return e.names, nil
 }
+
+// ways are the ways to edit a document, in the order in which they are tried. New
+// block scalars may swallow comments and blank lines below them: then strings are
+// quoted, or the blank lines dropped. Text that becomes JSON may have to be exact.
+var ways = [...]struct{ quoted, tidy, expand, exact bool }{
+	{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true},
+	{expand: true}, {quoted: true, tidy: true, expand: true}, {exact: true},
+}
+
+// edits finds the splices that make the document read as object; nil if there are none.
+// No text that a person would write needs more than the ways above. But a value that
+// is lost is worse than a comment that is: otherwise values are written anew, as deep
+// in the document as possible.
+func (d *Document) edits(object map[string]any, shape change.Shape, st style, a above) *editor {
+	text := d.withoutImplied(object)
+	for _, way := range ways {
+		st.quoted = way.quoted
+		e := d.editor(st, a)
+		e.tidy, e.expand, e.exact = way.tidy, way.expand, way.exact
+		e.edit(d.root, d.place(), text, shape)
+		if d.readsAs(e.splices, object, a) {
+			return e
+		}
+	}
+	for level := d.unit.tape.height(d.root); level > 0; level-- {
+		e := d.editor(st, a)
+		e.tidy, e.expand, e.limit = true, true, level
+		e.edit(d.root, d.place(), text, shape)
+		if d.readsAs(e.splices, object, a) {
+			return e
+		}
+	}
+	return nil
+}
+
+func (d *Document) editor(st style, a above) *editor {
+	return &editor{t: d.unit.tape, style: st, names: newNames(d.unit.tape, a)}
+}
+
+// Warnings tells what Set could not keep: the text around what has changed.
+func (d *Document) Warnings() []source.Diagnostic {
+	var found []source.Diagnostic
+	if w := d.unit.rewritten; w != nil && d.Changed() {
+		found = append(found, source.Warningf(w.odd, writtenAnew, "preadmit cannot edit YAML like this in place; the whole document was written anew").
+			With("check its comments and layout, and write plain maps, lists and scalars here"))
+	}
+	for _, i := range d.anew {
+		found = append(found, source.Warningf(d.positionOf(i, nil), writtenAnew, "this value could not be edited in place and was written anew, without its comments").
+			With("check its comments and layout, and please report what it looked like"))
+	}
+	return found
+}
+
+// writtenAnew is the code of warnings about text that is lost.
+const writtenAnew = "written-anew"
 
 // withoutImplied returns object without what the document's list says in its place.
 func (d *Document) withoutImplied(object map[string]any) map[string]any {
@@ -240,28 +296,6 @@ func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
 		count++
 	}
 	return len(object) == count && t.within(i, object)
-}
-
-// ways are the ways to edit a document, in the order in which they are tried. New
-// block scalars may swallow comments and blank lines below them: then strings are
-// quoted, or the blank lines dropped.
-var ways = [...]struct{ quoted, tidy, expand bool }{
-	{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true},
-	{expand: true}, {quoted: true, tidy: true, expand: true},
-}
-
-// edits finds the splices that turn the document into text and make it read as
-// object, and reports whether there are any.
-func (d *Document) edits(object, text map[string]any, shape change.Shape, st style, a above) (*editor, bool) {
-	for _, way := range ways {
-		st.quoted = way.quoted
-		e := &editor{t: d.unit.tape, style: st, tidy: way.tidy, expand: way.expand, names: newNames(d.unit.tape, a)}
-		e.edit(d.root, d.place(), text, shape)
-		if d.readsAs(e.splices, object, a) {
-			return e, true
-		}
-	}
-	return nil, false
 }
 
 // place says what holds the document in its unit.

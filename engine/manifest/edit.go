@@ -17,6 +17,12 @@ type editor struct {
 	names *names
 	// expand says that nothing is left to merge keys.
 	expand bool
+	// exact says that numbers are written so that they are the same in JSON.
+	exact bool
+	// Collections from a level on are written anew, if it is not 0; the root has level
+	// 1. anew are the indexes of those.
+	limit, level int
+	anew         []int
 }
 
 // A place says what holds a value.
@@ -47,30 +53,42 @@ func (e *editor) edit(i int, p place, to any, shape change.Shape) {
 	switch {
 	case n.kind == alias && e.names.read(e.t, i, to):
 		return
-	case n.kind != alias && !e.t.hasAliases(i) && e.t.equals(i, to):
+	case n.kind != alias && !e.t.hasAliases(i) && e.t.equals(i, to) && (!e.exact || e.t.isExact(i)):
 		e.names.pass(e.t, i+1, int(n.next))
 		return
 	}
-	done := false
+	if !e.editInside(i, p, to, shape) {
+		e.replace(i, p, to)
+	}
+}
+
+// editInside edits the collection at index i. It reports false, and does nothing, where
+// the whole value has to be replaced.
+func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
+	n := &e.t.nodes[i]
+	e.level++
+	defer func() { e.level-- }()
+	if e.level == e.limit && int(n.next) > i+1 {
+		e.anew = append(e.anew, i)
+		return false
+	}
 	switch to := to.(type) {
 	case map[string]any:
 		switch n.kind {
 		case blockMap:
-			done = e.editMap(i, p, to, shape)
+			return e.editMap(i, p, to, shape)
 		case flowMap:
-			done = e.editFlowMap(i, to, shape)
+			return e.editFlowMap(i, to, shape)
 		}
 	case []any:
 		switch n.kind {
 		case blockSequence:
-			done = e.editList(i, to, shape)
+			return e.editList(i, to, shape)
 		case flowSequence:
-			done = e.editFlowList(i, p, to, shape)
+			return e.editFlowList(i, p, to, shape)
 		}
 	}
-	if !done {
-		e.replace(i, p, to)
-	}
+	return false
 }
 
 // replace puts a new value in place of that at index i. A property stays if the value
@@ -204,7 +222,7 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 	model := e.modelOf(i)
 	switch {
 	case isScalar(to) && model != noModel:
-		return out.scalarLike(to, model), ""
+		return out.scalarLike(to, plain, false, model), ""
 	case isScalar(to):
 		return out.scalar(to, n.kind, false), ""
 	case !p.item:

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -18,6 +19,7 @@ type plan struct {
 func (e *editor) planList(q int, to []any, shape change.Shape) (plan, bool) {
 	from, _ := e.t.value(q).([]any)
 	p := plan{pairs: change.Align(from, to, shape)}
+	pairEqual(p.pairs, from, to)
 	last, stays := -1, make([]bool, len(from))
 	for _, i := range p.pairs {
 		if i < 0 {
@@ -33,6 +35,33 @@ func (e *editor) planList(q int, to []any, shape change.Shape) (plan, bool) {
 		}
 	}
 	return p, last >= 0
+}
+
+// pairEqual pairs new items with old ones that are equal: these have moved.
+func pairEqual(pairs []int, from, to []any) {
+	const many = 1000 // comparisons
+	stays := make([]bool, len(from))
+	for _, i := range pairs {
+		if i >= 0 {
+			stays[i] = true
+		}
+	}
+	var free []int
+	for i := range from {
+		if !stays[i] {
+			free = append(free, i)
+		}
+	}
+	if len(free)*(len(to)-len(from)+len(free)) > many {
+		return
+	}
+	for j := range pairs {
+		if pairs[j] < 0 {
+			if k := slices.IndexFunc(free, func(i int) bool { return i >= 0 && change.Equal(from[i], to[j]) }); k >= 0 {
+				pairs[j], free[k] = free[k], -1
+			}
+		}
+	}
 }
 
 // editList edits the items of the block sequence at index q. It leaves a sequence
@@ -140,7 +169,9 @@ func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape ch
 
 // edited returns the text from start to end, with the value at index i in it edited.
 func (e *editor) edited(i int, p place, to any, shape change.Shape, start, end int) string {
-	inner := editor{t: e.t, style: e.style, tidy: e.tidy, names: e.names, expand: e.expand}
+	inner := *e
+	inner.splices = nil
 	inner.edit(i, p, to, shape)
+	e.anew = inner.anew
 	return applySplices(e.t.text, start, end, inner.splices, e.lineBreak)
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -33,7 +34,7 @@ func (e *editor) planMerge(m int, entries []entry, to map[string]any, shape chan
 			delete(merged, en.name)
 			continue
 		}
-		for _, source := range e.t.sources(en.value) {
+		for _, source := range slices.Backward(e.t.sources(en.value)) {
 			object, ok := e.mergedValue(source, m, to, shape)
 			p.keeps = p.keeps && ok
 			for key, value := range object {

@@ -93,7 +93,8 @@ func (e *emitter) keysLike(object map[string]any, model int) []string {
 	return append(first, orderKeys(rest)...)
 }
 
-// under is the model of the value under a key of a map, and at that of an item.
+// under is the model of the value under a key of a map, and at that of an item: one that
+// is equal, or else that in the same place.
 func (e *emitter) under(model int, key string) int {
 	if model == noModel {
 		return noModel
@@ -101,11 +102,22 @@ func (e *emitter) under(model int, key string) int {
 	return e.t.lookup(model, key)
 }
 
-func (e *emitter) at(model, index int) int {
+func (e *emitter) at(model, index int, value any) int {
+	const many = 100 // items
 	if model == noModel {
 		return noModel
 	}
-	return e.t.item(model, index)
+	at := e.t.item(model, index)
+	if index > many || at >= 0 && e.t.equals(at, value) {
+		return at
+	}
+	n := &e.t.nodes[model]
+	for item := model + 1; item < int(n.next); item = int(e.t.nodes[item].next) {
+		if e.t.equals(item, value) {
+			return item
+		}
+	}
+	return at
 }
 
 // alias writes the name of a value that the model has by name, if that is possible.
@@ -257,7 +269,7 @@ func (e *emitter) listColumn(column int) int {
 // items writes the items of a list as lines.
 func (e *emitter) items(list []any, column, model int) {
 	for i, it := range list {
-		e.item(it, column, 2, e.at(model, i))
+		e.item(it, column, 2, e.at(model, i, it))
 	}
 }
 
@@ -295,24 +307,28 @@ func (e *emitter) scalarLines(value any, column, model int) {
 		}
 	}
 	if isScalar(value) {
-		e.WriteString(e.scalarLike(value, model))
+		e.WriteString(e.scalarLike(value, plain, false, model))
 	} else {
 		e.flow(value, plain, "", model)
 	}
 	e.WriteString(e.lineBreak)
 }
 
-// scalarLike writes a scalar, in the words of the model if that reads the same.
-func (e *emitter) scalarLike(value any, model int) string {
+// scalarLike writes a scalar, in the words of the model if that reads the same, and else
+// quoted like like.
+func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string {
 	model = e.likeModel(value, model)
 	if model == noModel {
-		return e.scalar(value, plain, false)
+		return e.scalar(value, like, flow)
 	}
 	n := &e.t.nodes[model]
 	if n.kind <= doubleQuoted && n.marks&(multiline|tagged) == 0 && e.t.equals(model, value) {
-		return e.t.text[n.start:n.end]
+		text := e.t.text[n.start:n.end]
+		if s, isString := value.(string); !flow || !isString || n.kind != plain || isPlain(s, flow) {
+			return text
+		}
 	}
-	return e.scalar(value, n.kind, false)
+	return e.scalar(value, n.kind, flow)
 }
 
 // blockHeader returns the header under which a string of several lines can be
@@ -420,13 +436,10 @@ func (e *emitter) flow(value any, like kind, indent string, model int) {
 		})
 	case []any:
 		e.flowCollection('[', ']', len(v), indent, func(i int) {
-			e.flow(v[i], like, indent+e.tab, e.at(model, i))
+			e.flow(v[i], like, indent+e.tab, e.at(model, i, v[i]))
 		})
 	default:
-		if model != noModel {
-			like = e.t.nodes[model].kind
-		}
-		e.WriteString(e.scalar(value, like, true))
+		e.WriteString(e.scalarLike(value, like, true, model))
 	}
 }
 

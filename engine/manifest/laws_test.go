@@ -261,22 +261,16 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if want == nil || impliedLost(d, want) {
 		return
 	}
-	st := d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
-	if !st.strict {
+	if !d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak).strict {
 		want = asYAML(want).(map[string]any)
-	}
-	if _, ok := d.edits(want, d.withoutImplied(want), shapes{}, st, d.above()); !ok {
-		e := editor{t: d.unit.tape, style: st}
-		e.edit(d.root, d.place(), d.withoutImplied(want), shapes{})
-		result := applySplices(d.unit.tape.text, d.window.start, d.window.end, e.splices, "\n")
-		if d.readsAsJSON(result, want) { // else it has to be written anew
-			t.Fatalf("edits of %q to\n%#v\nresult in\n%s", text, want, result)
-		}
 	}
 	if err := d.Set(want, shapes{}); err != nil {
 		t.Fatal(err)
 	}
 	written := s.Bytes()
+	if len(d.anew) > 0 {
+		t.Fatalf("%q edited to\n%#v\nwrites values anew:\n%s", text, want, written)
+	}
 	if err := d.Set(want, shapes{}); err != nil || !bytes.Equal(s.Bytes(), written) {
 		t.Fatalf("setting %q twice differs: %v", text, err)
 	}
@@ -302,14 +296,6 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 			t.Errorf("document %d of %q reads as\n%#v\nnot\n%#v\nin\n%s", i, text, got, expected, written)
 		}
 	}
-}
-
-// above is what is above a document if nothing is set there.
-func (d *Document) above() above {
-	if s := d.unit.shared; s != nil && s.members[d] != nil {
-		return s.above(s.members[d], d.unit.tape)
-	}
-	return above{}
 }
 
 // sameShape reports whether the documents stay as many: the edited one is no list.

@@ -29,6 +29,8 @@ type rewritten struct {
 	// lines are the offsets in the stream at which the lines of the nodes start.
 	lines []int
 	root  *yaml.Node
+	// odd is where the text is that the scanner could not read.
+	odd source.Position
 }
 
 // rewrite reads the document of u through the nodes of the YAML library, and gives u
@@ -39,8 +41,13 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		r.refuse(u.start, tooOdd)
 		return
 	}
+	failedAt := r.scan.failedAt
+	if isOdd {
+		odd, _ := within(r.odd, u.start, u.end)
+		failedAt = odd.at
+	}
 	text := strings.Repeat(" ", u.column) + r.stream.text[u.start:u.end]
-	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end)}
+	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end), odd: r.stream.position(failedAt)}
 	w.lines[0] -= u.column
 	root, err := parseNodes(text)
 	switch {
@@ -421,7 +428,11 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 			x.merge(entries[i+1], depth, set)
 		} else if key := x.key(entries[i], depth); key != nil {
 			x.path = append(x.path, change.Key(nodeKey(key)))
-			set(key, x.value(entries[i+1], depth+1), false)
+			value := x.value(entries[i+1], depth+1)
+			if value.Kind == yaml.ScalarNode && value.Value == "" && value.Style == 0 && n.Style&yaml.FlowStyle != 0 {
+				value.Value = "null" // which the scanner can read in brackets
+			}
+			set(key, value, false)
 			x.path = x.path[:len(x.path)-1]
 		}
 	}

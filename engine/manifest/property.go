@@ -332,8 +332,12 @@ func (t *tape) property(i int) *property {
 	return &t.properties[at]
 }
 
-// start is where the node at index i starts, with its property.
+// start is where the node at index i starts, with its property and the question mark
+// of an explicit key.
 func (t *tape) start(i int) int {
+	if n := &t.nodes[i]; n.marks&explicit != 0 {
+		return int(n.lead)
+	}
 	if p := t.property(i); p != nil {
 		return int(p.start)
 	}
@@ -361,31 +365,41 @@ func (t *tape) hasAliases(i int) bool {
 func (t *tape) merged(m int) []entry {
 	var list []entry
 	index := map[string]int{}
-	set := func(en entry) {
-		at, ok := index[en.name]
+	place := func(name string) int {
+		at, ok := index[name]
 		if !ok {
 			at = len(list)
-			index[en.name] = at
+			index[name] = at
 			list = append(list, entry{})
 		}
-		list[at] = en
+		return at
 	}
 	for k := m + 1; k < int(t.nodes[m].next); k = int(t.nodes[k+1].next) {
 		if t.nodes[k].marks&merge == 0 {
-			set(entry{key: k, value: k + 1, name: t.key(k)})
+			name := t.key(k)
+			list[place(name)] = entry{key: k, value: k + 1, name: name}
 			continue
 		}
+		var all [][]entry
 		for _, source := range t.sources(k + 1) {
-			for _, en := range t.members(t.real(source)) {
-				set(en)
+			all = append(all, t.members(t.real(source)))
+		}
+		for _, entries := range all {
+			for _, en := range entries {
+				place(en.name)
+			}
+		}
+		for _, entries := range slices.Backward(all) {
+			for _, en := range entries {
+				list[place(en.name)] = en
 			}
 		}
 	}
 	return list
 }
 
-// sources lists the maps that the value of a merge key at index i consists of, in the
-// order in which they override each other.
+// sources lists the maps that the value of a merge key at index i consists of. They
+// override those behind them.
 func (t *tape) sources(i int) []int {
 	if !t.nodes[i].kind.isSequence() {
 		return []int{i}
@@ -394,7 +408,6 @@ func (t *tape) sources(i int) []int {
 	for item := i + 1; item < int(t.nodes[i].next); item = int(t.nodes[item].next) {
 		list = append(list, item)
 	}
-	slices.Reverse(list)
 	return list
 }
 

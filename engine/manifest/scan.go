@@ -41,6 +41,7 @@ const (
 	tagged                        // a scalar that reads as its tag says
 	merge                         // the key <<, whose value is merged into the map
 	merging                       // a map with such a key
+	explicit                      // a key behind a question mark
 )
 
 // A node is a scalar, map or sequence on the tape. Its children follow it: the
@@ -53,8 +54,8 @@ type node struct {
 	// the index of the node that it stands for.
 	column int32
 	// lead is where the indicator before the node stands: behind the colon of its
-	// key, or on the dash of its item. Keys, the root and what stands in flow
-	// collections have none.
+	// key, or on the dash of its item, or on the question mark of an explicit key. Other
+	// keys, the root and what stands in flow collections have none.
 	lead int32
 	// start and end bound the text of the node, without a property before it. A block
 	// scalar ends before the line break of its last line.
@@ -231,6 +232,12 @@ func (s *scanner) blockValue(parent int) bool {
 		if s.blankAt(s.pos + 1) {
 			return s.sequence(s.pos - s.line)
 		}
+	case '?':
+		if s.blankAt(s.pos + 1) {
+			column := s.pos - s.line
+			m := s.open(blockMap, column)
+			return s.explicitKey() && s.mapping(m, column)
+		}
 	}
 	return s.scalarOrMap(parent, s.pos, nil)
 }
@@ -317,6 +324,8 @@ func (s *scanner) key() bool {
 			ok = s.fail(s.pos, missingColon)
 		}
 		return ok && s.key() && s.keyProperty(p)
+	case c == '?' && s.blankAt(s.pos+1):
+		return s.explicitKey()
 	case !s.startsPlain():
 		return s.failIndicator()
 	}
@@ -327,6 +336,42 @@ func (s *scanner) key() bool {
 	s.addKey(end)
 	s.pos = stop
 	return true
+}
+
+// explicitKey scans a key behind a question mark, up to the colon on the next line.
+// Those who write YAML give long keys this form.
+func (s *scanner) explicitKey() bool {
+	lead, column, at := s.pos, s.pos-s.line, len(s.nodes)
+	for s.pos++; s.peek(s.pos) == ' '; {
+		s.pos++
+	}
+	switch c := s.peek(s.pos); {
+	case c == '"' || c == '\'':
+		if !s.quoted(c) {
+			return false
+		}
+	case s.atLineEnd() || !s.startsPlain():
+		return s.fail(s.pos, outside)
+	default:
+		end, stop := s.plainLine(s.pos)
+		s.addKey(end)
+		s.pos = stop
+	}
+	key := &s.nodes[at]
+	if key.marks&(multiline|merge) != 0 || !s.atKeyEnd() || s.pos-s.line != column || s.text[s.pos] != ':' || !s.blankAt(s.pos+1) {
+		return s.fail(lead, outside)
+	}
+	key.marks |= explicit
+	key.lead = int32(lead)
+	return true
+}
+
+// atKeyEnd moves behind the line of an explicit key, and to the next token.
+func (s *scanner) atKeyEnd() bool {
+	for s.peek(s.pos) == ' ' {
+		s.pos++
+	}
+	return s.atLineEnd() && s.token()
 }
 
 // maxKey is how long a key may be before its colon must follow.

@@ -101,6 +101,16 @@ func (s *sharing) set(d *Document, object map[string]any, shape change.Shape) er
 	return err
 }
 
+// reset is Document.Reset for a member.
+func (s *sharing) reset(d *Document) {
+	if err := s.set(d, nil, nil); err != nil { // nothing less than no edits will do
+		for other, m := range s.members {
+			*m = member{aliases: m.aliases, users: m.users}
+			other.splices, other.anew = nil, nil
+		}
+	}
+}
+
 // edit edits a member so that it reads as what it was set to, or as it did.
 func (s *sharing) edit(d *Document) error {
 	m := s.members[d]

@@ -207,3 +207,29 @@ func (t *tape) lookupString(i int, path ...string) string {
 	}
 	return ""
 }
+
+// isExact reports whether the numbers in the node at index i read the same in JSON, if
+// they can be there.
+func (t *tape) isExact(i int) bool {
+	for j := i; j < int(t.nodes[i].next); j++ {
+		n := &t.nodes[j]
+		if text := t.text[n.start:n.end]; n.kind == plain && isJSONNumber(text) {
+			if v, _ := jsonNumber(text); !change.Equal(v, plainValue(text)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// height is how many collections nest in the node at index i.
+func (t *tape) height(i int) int {
+	height := 0
+	for child := i + 1; child < int(t.nodes[i].next); child = int(t.nodes[child].next) {
+		height = max(height, t.height(child))
+	}
+	if t.nodes[i].kind.isScalar() {
+		return 0
+	}
+	return height + 1
+}
