@@ -90,6 +90,9 @@ func (r *run) commit(j *job) {
 	if err := j.document.Set(withAnnotations(j.edited, j.hidden), j.kind.Type()); err != nil {
 		j.internal("the result cannot be written into the manifest: %v", err)
 	}
+	for _, d := range j.document.Warnings() {
+		j.tell(d)
+	}
 }
 
 // withAnnotations returns an object with annotations added.

@@ -24,8 +24,8 @@ const (
 	InputBytes = 64 << 20
 	// Documents is how many documents one file may have.
 	Documents = 100_000
-	// YAMLBytes is how large a document may be that uses more of YAML than plain maps,
-	// lists and scalars: it takes some seventy times as much memory.
+	// YAMLBytes is how large a document may be that only the YAML library can read: it
+	// takes some seventy times as much memory.
 	YAMLBytes = 8 << 20
 	// Mistakes is how many errors of one file are reported before the rest is not read.
 	Mistakes = 500

@@ -94,7 +94,7 @@ var explanations = [...]struct{ code, message, advice string }{
 	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},
 	tooMany:          {limit.DocumentCount, fmt.Sprintf("there are more than %d documents", limit.Documents), "run preadmit on one part after the other"},
 	tooWrong:         {limit.MessageCount, fmt.Sprintf("there are more than %d mistakes; the rest of the file is not read", limit.Mistakes), "check whether the file is what it should be"},
-	tooOdd:           {limit.YAMLSize, fmt.Sprintf("a document with YAML beyond plain maps, lists and scalars is larger than %d MiB", limit.YAMLBytes>>20), "write it without anchors, aliases, tags and complex keys, or split it"},
+	tooOdd:           {limit.YAMLSize, fmt.Sprintf("a document with unusual YAML is larger than %d MiB", limit.YAMLBytes>>20), "write maps, lists and scalars in their usual forms, or split it"},
 	notUTF8:          {"not-utf8", "the text is not valid UTF-8", "convert the file to UTF-8"},
 	utf16Text:        {"utf-16", "the text is encoded as UTF-16", "convert the file to UTF-8"},
 	controlCharacter: {"control-character", "the text contains a control character", "remove it, or write it as an escape in a double-quoted string"},
@@ -116,5 +116,5 @@ var explanations = [...]struct{ code, message, advice string }{
 	badItem:          {"not-an-object", "an item of the list is not an object", "a manifest is a map with apiVersion and kind"},
 	booleanKey:       {"boolean-key", "kubectl reads this key as a boolean, so as \"true\" or \"false\"", "quote the key if it is meant as text"},
 
-	unwritable: {"unsupported-yaml", "the document uses YAML that preadmit cannot rewrite", "write it without anchors, aliases, tags and keys over several lines"},
+	unwritable: {"unsupported-yaml", "the document uses YAML that preadmit cannot rewrite", "write maps, lists and scalars in their usual forms"},
 }

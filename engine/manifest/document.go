@@ -255,12 +255,12 @@ func (d *Document) editor(st style, a above) *editor {
 func (d *Document) Warnings() []source.Diagnostic {
 	var found []source.Diagnostic
 	if w := d.unit.rewritten; w != nil && d.Changed() {
-		found = append(found, source.Warningf(w.odd, writtenAnew, "preadmit cannot edit YAML like this in place; the whole document was written anew").
-			With("check its comments and layout, and write plain maps, lists and scalars here"))
+		found = append(found, source.Warningf(w.odd, writtenAnew, "this YAML cannot be edited in place; the whole document was written anew").
+			With("check its comments and its layout, and write maps, lists and scalars in their usual forms here"))
 	}
 	for _, i := range d.anew {
 		found = append(found, source.Warningf(d.positionOf(i, nil), writtenAnew, "this value could not be edited in place and was written anew, without its comments").
-			With("check its comments and layout, and please report what it looked like"))
+			With("check its comments and its layout, and please report what it looked like"))
 	}
 	return found
 }

@@ -3,11 +3,15 @@
 //
 // The bytes of a stream are kept. A scanner lays the text of every document out on
 // a tape of offsets; values are built from it when asked for, and an edit is a
-// splice in the text. YAML that the scanner does not understand (anchors and
-// aliases, tags, complex keys, …) goes, for that document alone, through kyaml's
-// nodes: the document is rewritten without what the scanner lacks, and that text
-// stands in its place once it is edited. So does an item of a list, while the others
-// keep their text.
+// splice in the text. YAML that people hardly write and the scanner does not understand
+// (lists as keys, keys without values in brackets, carriage returns alone, …) goes, for
+// that document alone, through the nodes of the YAML library: the document is rewritten
+// without what the scanner lacks, and that text takes its place once it is edited, with
+// a warning. So does an item of a list, while the others keep their text.
+//
+// Anchors, aliases, merge keys and tags stay. What an edit changes for an alias alone
+// becomes a copy in its place; what it changes for an anchor alone makes copies of the
+// aliases.
 //
 // Scalars mean what kubectl and the API server read: YAML 1.1 as
 // sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
@@ -17,19 +21,22 @@
 //	Bytes is the input if no document was set, or all to what they were
 //	after d.Set(o), reading Bytes again gives an object equal to o in place of d,
 //	and every other object as before
+//	an edit keeps the comments and anchors of what stays, and the bytes of what does
+//	not change
 //	a document that the scanner takes reads as sigs.k8s.io/yaml reads it
 //
 // No diagnostic holds a scalar of a manifest, which may be secret; it names a
 // position and, where the document has a kind, the path of the field.
 //
-// The files in order: stream.go (Stream, Read, Join), scan.go, scanscalar.go and
-// flow.go (text to tape), scalar.go and decode.go (what scalars mean), tape.go (tape to values),
-// node.go (what the scanner leaves over), list.go (lists, ResourceList),
-// document.go (Document), position.go, edit.go with editmap.go, editlist.go and
-// editflow.go (values to splices), emit.go and quote.go (values to text),
-// splice.go (splices to text), diagnose.go (reasons to refuse). Beside them stand
-// text.go (the text of one document), json.go and yaml.go (new documents) and
-// annotations.go (those of clients).
+// The files in order: stream.go (Stream, Read, Join), scan.go, scanscalar.go,
+// property.go (anchors, tags, aliases) and flow.go (text to tape), scalar.go and
+// decode.go (what scalars mean), tape.go (tape to values), node.go (what the scanner
+// leaves over), list.go (lists, ResourceList), document.go (Document), shared.go
+// (documents with anchors for each other), position.go, edit.go with names.go (what
+// aliases stand for), editmap.go, editmerge.go, editlist.go, editflow.go and arrange.go
+// (values to splices), emit.go and quote.go (values to text), splice.go (splices to
+// text), diagnose.go (reasons to refuse). Beside them are text.go (the text of one
+// document), json.go and yaml.go (new documents) and annotations.go (those of clients).
 package manifest
 
 import (
@@ -490,6 +497,8 @@ func (r *reader) accept(u *unit, root int) {
 	}
 	if !refuses(r.scan.problems) {
 		u.roots = append(u.roots, root)
+	} else {
+		r.refuseAside(u)
 	}
 	if len(r.scan.problems) == 0 {
 		return
@@ -501,4 +510,14 @@ func (r *reader) accept(u *unit, root int) {
 		}
 	}
 	r.scan.problems = nil
+}
+
+// refuseAside reports what is malformed in the items that the scanner has set aside,
+// where the list around them is refused.
+func (r *reader) refuseAside(u *unit) {
+	for _, p := range u.aside {
+		if p.why > notJSON {
+			r.refuse(p.at, p.why)
+		}
+	}
 }
