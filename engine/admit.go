@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
@@ -92,13 +93,36 @@ func (s server) admit(p place, request *policy.Request, written map[string]any) 
 				run = a.webhook
 			}
 			if !run(program) {
-				a.trace.after = request.Object
+				a.trace.after = a.placed(a.trace.before)
 				return a.trace
 			}
 		}
 	}
-	a.trace.after = request.Object
+	a.trace.after = a.placed(a.trace.before)
 	return a.trace
+}
+
+// placed is the object of the request with the namespace that one before it had. A policy
+// that replaces all metadata loses it; policies do without it then, but the server puts it
+// back before it stores the object.
+func (a *passes) placed(before map[string]any) map[string]any {
+	return inNamespace(a.request.Object, textAt(before, "metadata", "namespace"))
+}
+
+// inNamespace returns an object with a namespace if it has none and there is one.
+func inNamespace(object map[string]any, namespace string) map[string]any {
+	if namespace == "" || textAt(object, "metadata", "namespace") != "" {
+		return object
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["namespace"] = namespace
+	object = maps.Clone(object)
+	object["metadata"] = metadata
+	return object
 }
 
 // inServer carries out one pass of the policies inside the server. It reports whether the

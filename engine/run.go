@@ -238,6 +238,9 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	if given && !j.denied && j.kind.Namespaced && namespace != j.namespace {
 		j.deny(policy.Failure{At: j.trace.first(), Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
 	}
+	if !j.denied && j.trace.changed() && textAt(j.trace.after, "metadata", "name") == "" && textAt(j.trace.after, "metadata", "generateName") == "" {
+		j.deny(policy.Failure{At: j.trace.first(), Err: errors.New("metadata.name: Required value: name or generateName is required")})
+	}
 }
 
 // covered reports whether any policy may be about the request. Most manifests are

@@ -123,10 +123,16 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 	return failure
 }
 
-// wrote traces a step with a result.
+// wrote traces a step with a result. A namespace that it has lost comes back, so that
+// nothing became of that.
 func (t *trace) wrote(step policy.Step, before, next map[string]any) {
 	t.tries = append(t.tries, try{step.ID, applied, step.Variables, step.Took})
-	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: step.Object, next: next})
+	namespace := textAt(before, "metadata", "namespace")
+	written := inNamespace(step.Object, namespace)
+	if change.Same(step.Object, next) {
+		next = written
+	}
+	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace)})
 }
 
 // dropped traces what the server made of an object.
