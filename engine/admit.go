@@ -28,6 +28,9 @@ type defaulting struct {
 	// stored is what an event did, in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
+	// normalize brings a manifest into the form in which the server stores it; see
+	// admission.Normalize.
+	normalize func(p place, raw, view map[string]any) (map[string]any, error)
 	// pin closes the gap between the view of an edited manifest and the one wanted; see
 	// admission.Pin.
 	pin func(p place, raw, edited, view map[string]any) (map[string]any, error)
@@ -43,6 +46,9 @@ var (
 		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
 			return admission.Stored(kind, e.before, e.written, e.next)
 		},
+		normalize: func(p place, raw, view map[string]any) (map[string]any, error) {
+			return admission.Normalize(p.kind, raw, p.namespace, view)
+		},
 		pin: func(p place, raw, edited, view map[string]any) (map[string]any, error) {
 			return admission.Pin(p.kind, raw, edited, p.namespace, view)
 		},
@@ -52,8 +58,9 @@ var (
 		again: func(_ *schema.Kind, object, _ map[string]any) (map[string]any, error) {
 			return object, nil
 		},
-		stored: func(_ *schema.Kind, e event) (from, to map[string]any) { return e.before, e.written },
-		pin:    func(_ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
+		stored:    func(_ *schema.Kind, e event) (from, to map[string]any) { return e.before, e.written },
+		normalize: func(_ place, raw, _ map[string]any) (map[string]any, error) { return raw, nil },
+		pin:       func(_ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
 	}
 )
 

@@ -23,6 +23,7 @@
 //	trees.go                   mutation trees change manifests as they are written
 //	context.go                 what policies may look up, by identity
 //	schedule.go                in which order jobs begin, and what one waits for
+//	normalize.go               manifests as a server stores them, if that is asked for
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
 //	follow.go                  policies that change other objects when all are admitted
 //	write.go                   from the trace back to the manifest

@@ -38,6 +38,9 @@ type job struct {
 	// untouched are why trees left the manifest alone.
 	untouched []policy.NotApplied
 
+	// normalize
+	rewritten []event
+
 	// admit
 	trace *trace
 
@@ -103,7 +106,7 @@ func (j *job) discreet(text string) string {
 
 // release lets go of what only the stages look at, but for the object before and after.
 func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned = nil, nil, nil, nil, nil, nil, nil
+	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned = nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // blockade keeps jobs from being carried out: what they need cannot be had.

@@ -52,6 +52,10 @@ type Options struct {
 	// PerDirectory takes each directory of manifests for a world of its own: what policies
 	// look up, and policies among the manifests, count in their own directory only.
 	PerDirectory bool
+	// Normalize says that the manifests' own values are brought into the form in which a
+	// server stores them, too: see admission.Normalize. WriteNamespace says that manifests
+	// which belong in a namespace, and name none, come out with it.
+	Normalize, WriteNamespace bool
 	// Values are what Kyverno's rules cannot know without a cluster: documents of kind
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.

@@ -34,7 +34,8 @@ type Manifest struct {
 	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
 	ID string
 	// Tree are the changes of mutation trees, which come first of all and are made to
-	// the manifest as it is written. Their Pass is 0.
+	// the manifest as it is written, and then those of the options Normalize and
+	// WriteNamespace. Their Pass is 0.
 	Tree []Change
 	// Namespace is where a cluster would keep the object: the namespace of the options
 	// if it names none; empty if the object is not in a namespace.
@@ -81,6 +82,8 @@ const (
 	// Pinned values are written although no policy wrote them: a change of a policy
 	// would otherwise alter a default. Changes with this fate have no By.
 	Pinned Fate = "pinned by admission"
+	// Normalized changes are made because the options ask for it. They have no By.
+	Normalized Fate = "normalized"
 	// Dropped changes are to fields that the server sets itself.
 	Dropped Fate = "dropped by the server"
 )

@@ -194,6 +194,9 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	j.load(false)
+	if r.normalize(j); j.failed() {
+		return
+	}
 	j.edited = j.raw
 	reader := r.snapshot.Reader(j)
 	r.admitRequest(j, r.requestFor(j, reader))

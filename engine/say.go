@@ -48,11 +48,11 @@ func (r *run) say() *Outcome {
 
 // unique leaves out warnings that say the same as one before.
 func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
-	type said struct{ code, subject, message string }
+	type said struct{ code, subject, field, message string }
 	seen := map[said]bool{}
 	var kept []source.Diagnostic
 	for _, d := range diagnostics {
-		key := said{d.Code, d.Subject, d.Message}
+		key := said{d.Code, d.Subject, d.Field, d.Message}
 		if d.Severity != source.Error && seen[key] {
 			continue
 		}

@@ -84,7 +84,7 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 	}
 	output, _ := manifest.Read("", stream.Bytes())
 	m, p := outcome.Manifests[0], set.placeOf(stream.Documents()[0], set.schemas)
-	var found unstored
+	var found notStored
 	found.compare(nil, before, output.Documents()[0].Object(), recordedObject(t, files+".result.json"), p.kind.Type())
 	for _, edit := range m.Edits {
 		if view := viewWithout(t, p, before, m.Edits, edit); view != nil && change.Equal(view, m.After) {
@@ -126,11 +126,11 @@ func viewWithout(t *testing.T, p place, object map[string]any, edits []Edit, wit
 	return view
 }
 
-// unstored collects values that a server does not have.
-type unstored []string
+// notStored collects values that a server does not have.
+type notStored []string
 
 // compare looks for the values of out in result, but for those that before has.
-func (u *unstored) compare(path change.Path, before, out, result any, shape change.Shape) {
+func (u *notStored) compare(path change.Path, before, out, result any, shape change.Shape) {
 	if before != nil && change.Equal(before, out) {
 		return
 	}
@@ -166,6 +166,6 @@ func (u *unstored) compare(path change.Path, before, out, result any, shape chan
 	}
 }
 
-func (u *unstored) add(path change.Path, out, result any) {
+func (u *notStored) add(path change.Path, out, result any) {
 	*u = append(*u, fmt.Sprintf("%s: we have %s, the server %s", path, manifest.JSON(out), manifest.JSON(result)))
 }

@@ -65,6 +65,9 @@ func (s Step) by() string {
 	if s.Fate == engine.Pinned {
 		return "admission: the value the server had decided on before the policies ran"
 	}
+	if s.Fate == engine.Normalized {
+		return "normalization: it is what the server stores"
+	}
 	return name(s.Policy, s.Binding, s.Param, s.Rule)
 }
 
