@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,10 +116,44 @@ func checkView(t *testing.T, kind *schema.Kind, object map[string]any) map[strin
 	for _, diff := range change.Diff(view, again, nil) {
 		t.Error("view of the view: ", diff)
 	}
+	if !change.Same(view, again) && kind.APIVersion() != "autoscaling/v1" { // whose annotations are written anew
+		t.Error("the view of the view is another map")
+	}
 	for _, diff := range change.Diff(object, admission.Unview(kind, object, view, view), nil) {
 		t.Error("Unview of no difference: ", diff)
 	}
 	return view
+}
+
+// TestShared: what stays as it is in a view is shared with the object, and what a policy
+// did not change with the view before.
+func TestShared(t *testing.T) {
+	object := readYAML(t, []byte(`{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {containers: [
+		{name: a, env: [{name: x, value: z}], ports: [{containerPort: 80}], resources: {limits: {cpu: 1000m}}}]}}`))
+	kind := kindOf(t, object)
+	view, err := admission.View(kind, object, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	container := change.Keys("spec", "containers").Index(0)
+	for _, c := range []struct {
+		path   change.Path
+		shared bool
+	}{
+		{change.Keys("metadata", "labels"), true}, {container.Key("env"), true},
+		{change.Keys("metadata"), false}, {container, false}, {container.Key("ports"), false}, {container.Key("resources").Key("limits"), false},
+	} {
+		before, _ := c.path.Get(object)
+		after, _ := c.path.Get(view)
+		if change.Same(before, after) != c.shared {
+			t.Errorf("%s: shared is %v", c.path, !c.shared)
+		}
+	}
+	changed := maps.Clone(view)
+	changed["metadata"] = map[string]any{"name": "p", "namespace": "default", "labels": map[string]any{"a": "c"}}
+	if after, err := admission.Redefault(kind, changed, nil); err != nil || !change.Same(changed, after) {
+		t.Errorf("an object that stays as it is became %v, %v", after, err)
+	}
 }
 
 func TestViewErrors(t *testing.T) {
