@@ -249,6 +249,9 @@ func TestMergeCELValues(t *testing.T) {
 // TestMergeShares: what a patch leaves alone is shared with the object, and where it
 // changes nothing the result is the object.
 func TestMergeShares(t *testing.T) {
+	if change.Reference {
+		t.Skip("the library shares less")
+	}
 	live := parse(t, deployment)
 	kind := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment"))
 	same := func(a, b any) bool { return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() }

@@ -33,7 +33,7 @@ func FuzzMergePlain(f *testing.F) {
 func checkPlain(t *testing.T, kind *Kind, live, patch map[string]any) bool {
 	t.Helper()
 	liveBefore, patchBefore := change.CloneObject(live), change.CloneObject(patch)
-	if !conforms(kind.Type(), live, false) {
+	if !conforms(nil, kind.Type(), live) {
 		return false
 	}
 	got, ok := mergePlain(kind.Type(), live, patch)
