@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 func TestSize(t *testing.T) {
@@ -22,6 +24,28 @@ func TestSize(t *testing.T) {
 		}
 		if _, fits := Size(c.value, c.want-1); fits {
 			t.Errorf("%v fits into %d", c.value, c.want-1)
+		}
+	}
+}
+
+// TestSizeRemembered: what a Memo knows of the parts of a value does not change its size.
+func TestSizeRemembered(t *testing.T) {
+	part := map[string]any{"a": "bcd", "list": []any{int64(1), "text", map[string]any{"x": nil, "y": "z"}}}
+	memo := new(change.Memo)
+	for _, value := range []any{
+		part,
+		map[string]any{"once": part},
+		map[string]any{"once": part, "twice": []any{part, part["list"]}},
+		map[string]any{"once": map[string]any{"a": "changed", "list": part["list"]}},
+	} {
+		want, _ := Size(value, ObjectBytes)
+		for range 2 {
+			if size, fits := sizeOf(memo, value, want); size != want || !fits {
+				t.Errorf("%v: %d, %v; want %d", value, size, fits, want)
+			}
+			if _, fits := sizeOf(memo, value, want-1); fits {
+				t.Errorf("%v fits into %d", value, want-1)
+			}
 		}
 	}
 }
