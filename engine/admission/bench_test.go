@@ -25,7 +25,7 @@ func BenchmarkView(b *testing.B) {
 	kind, object := readDeployment(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := admission.View(kind, object, "default"); err != nil {
+		if _, err := admission.View(nil, kind, object, "default"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -35,13 +35,13 @@ func BenchmarkView(b *testing.B) {
 // anything.
 func BenchmarkViewAgain(b *testing.B) {
 	kind, object := readDeployment(b)
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if again, err := admission.View(kind, view, "default"); err != nil || !change.Same(again, view) {
+		if again, err := admission.View(nil, kind, view, "default"); err != nil || !change.Same(again, view) {
 			b.Fatal(err)
 		}
 	}
@@ -55,13 +55,13 @@ func BenchmarkJob(b *testing.B) {
 	var memo change.Memo
 	for b.Loop() {
 		memo.Reset()
-		view, err := admission.ViewWith(&memo, kind, object, "default")
+		view, err := admission.View(&memo, kind, object, "default")
 		for i := 0; i < 10 && err == nil; i++ {
 			view = withLabel(view, string(rune('a'+i)))
-			view, err = admission.RedefaultWith(&memo, kind, view)
+			view, err = admission.Redefault(&memo, kind, view)
 		}
 		if err == nil {
-			_, err = admission.ViewWith(&memo, kind, view, "default")
+			_, err = admission.View(&memo, kind, view, "default")
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -62,15 +62,15 @@ func FuzzView(f *testing.F) {
 
 func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	before := change.CloneObject(object)
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if !change.Equal(before, object) {
 		t.Error("View modified the object")
 	}
-	if _, redefaultErr := admission.Redefault(kind, object, nil); err == nil && redefaultErr != nil {
+	if _, redefaultErr := admission.Redefault(nil, kind, object); err == nil && redefaultErr != nil {
 		t.Error("Redefault refuses what View takes: ", redefaultErr)
 	}
 	if err != nil {
-		if again, repeated := admission.View(kind, object, "default"); again != nil || repeated.Error() != err.Error() {
+		if again, repeated := admission.View(nil, kind, object, "default"); again != nil || repeated.Error() != err.Error() {
 			t.Errorf("other errors the second time: %v, %v", err, repeated)
 		}
 		return
@@ -80,7 +80,7 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	}
 	checkMemo(t, kind, view)
 	checkNormal(t, kind, object, view)
-	again, err := admission.View(kind, view, "default")
+	again, err := admission.View(nil, kind, view, "default")
 	if err != nil {
 		t.Fatal("view of the view: ", err)
 	}
@@ -97,7 +97,7 @@ func checkNormal(t *testing.T, kind *schema.Kind, object, view map[string]any) {
 	if err != nil {
 		t.Fatal("normalize: ", err)
 	}
-	again, err := admission.View(kind, normal, "default")
+	again, err := admission.View(nil, kind, normal, "default")
 	if err != nil {
 		t.Fatal("view of what was normalized: ", err)
 	}
@@ -117,13 +117,13 @@ func checkMemo(t *testing.T, kind *schema.Kind, view map[string]any) {
 	memo, before := new(change.Memo), change.CloneObject(view)
 	for changed := range variants(view) {
 		changed := changed.(map[string]any)
-		want, wantErr := admission.Redefault(kind, changed, nil)
-		got, err := admission.RedefaultWith(memo, kind, changed)
+		want, wantErr := admission.Redefault(nil, kind, changed)
+		got, err := admission.Redefault(memo, kind, changed)
 		if !change.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("Redefault %v\ngot  %v, %v\nwant %v, %v", changed, got, err, want, wantErr)
 		}
-		want, wantErr = admission.View(kind, changed, "default")
-		got, err = admission.ViewWith(memo, kind, changed, "default")
+		want, wantErr = admission.View(nil, kind, changed, "default")
+		got, err = admission.View(memo, kind, changed, "default")
 		if !change.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("View %v\ngot  %v, %v\nwant %v, %v", changed, got, err, want, wantErr)
 		}

@@ -62,7 +62,7 @@ func Normalize(kind *schema.Kind, object map[string]any, namespace string, view 
 	}
 	s := storer{builtin: builtin(kind) != nil, dropping: true}
 	out := withoutServerOwned(kind, nil, s.object(nil, object, view, kind.Type()))
-	return Pin(kind, out, out, namespace, view)
+	return Pin(nil, kind, out, out, namespace, view)
 }
 
 // ownedDepth is the length of the longest path that is ServerOwned.

@@ -15,13 +15,10 @@ import (
 // becomes metadata.namespace of a namespaced kind that has none. object is not
 // modified.
 //
+// What memo, which may be nil, knows to stay as it is is not looked at again.
+//
 // Errors are *FieldError values, joined and sorted by field.
-func View(kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
-	return ViewWith(nil, kind, object, namespace)
-}
-
-// ViewWith is View by somebody who remembers.
-func ViewWith(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
+func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
 	seen, problems := see(memo, kind, object, true)
 	if len(problems) > 0 {
 		return nil, join(problems)
@@ -44,16 +41,10 @@ func ViewWith(memo *change.Memo, kind *schema.Kind, object map[string]any, names
 // it: decoded and defaulted again, but neither converted (stringData stays, and
 // the alias serviceAccount does not follow serviceAccountName) nor robbed of
 // metadata. Fields that the kind does not have are dropped without an error. View
-// does the rest when the pass is over: the server converts then. The last argument is
-// not used.
+// does the rest when the pass is over: the server converts then. memo is that of View.
 //
 // The error is a *ConversionError.
-func Redefault(kind *schema.Kind, object, _ map[string]any) (map[string]any, error) {
-	return RedefaultWith(nil, kind, object)
-}
-
-// RedefaultWith is Redefault by somebody who remembers.
-func RedefaultWith(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
+func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
 	view, problems := see(memo, kind, object, false)
 	if len(problems) > 0 {
 		return nil, &ConversionError{Kind: kind.Kind, Fields: problems}

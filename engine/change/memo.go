@@ -67,11 +67,18 @@ func (m *Memo) Recall(fact *Fact, value any) (answer int, known bool) {
 	return s.answer, s.fact != nil
 }
 
-// Reset forgets everything. It keeps the memory for the next object.
+// Reset forgets everything. It keeps the memory for the next object, if that is not much.
 func (m *Memo) Reset() {
+	if len(m.slots) > maxKept {
+		m.slots = nil
+	}
 	clear(m.slots)
 	m.used = 0
 }
+
+// maxKept is how many slots are kept for the next object: enough for those of usual size,
+// and few enough to be cleared for each.
+const maxKept = 2048
 
 // find returns the slot of a fact about a value, or the free one where it belongs.
 func (m *Memo) find(fact *Fact, value unsafe.Pointer, length int) *slot {

@@ -15,12 +15,14 @@ type Fact struct{ _ byte }
 
 // A Memo recalls nothing here. It checks that the values that it is told of and asked
 // about are not modified meanwhile.
-type Memo struct{ noted map[noted]any }
+type Memo struct{ noted map[identified]noted }
 
-type noted struct {
-	value  unsafe.Pointer
+type identified struct {
+	at     unsafe.Pointer
 	length int
 }
+
+type noted struct{ value, before any }
 
 // Note keeps a copy of a value.
 func (m *Memo) Note(_ *Fact, value any, _ int) {
@@ -28,27 +30,32 @@ func (m *Memo) Note(_ *Fact, value any, _ int) {
 	if m == nil || at == nil {
 		return
 	}
-	m.check(value)
+	key := identified{at, length}
+	m.noted[key].check()
 	if m.noted == nil {
-		m.noted = map[noted]any{}
+		m.noted = map[identified]noted{}
 	}
-	m.noted[noted{at, length}] = Clone(value)
+	m.noted[key] = noted{value, Clone(value)}
 }
 
 // Recall knows nothing.
 func (m *Memo) Recall(_ *Fact, value any) (answer int, known bool) {
-	if m != nil {
-		m.check(value)
+	if at, length := identity(value); m != nil && at != nil {
+		m.noted[identified{at, length}].check()
 	}
 	return 0, false
 }
 
-// Reset forgets all values.
-func (m *Memo) Reset() { m.noted = nil }
+// Reset checks all values and forgets them.
+func (m *Memo) Reset() {
+	for _, n := range m.noted {
+		n.check()
+	}
+	m.noted = nil
+}
 
-func (m *Memo) check(value any) {
-	at, length := identity(value)
-	if before, ok := m.noted[noted{at, length}]; ok && at != nil && !Equal(before, value) {
-		panic(fmt.Sprintf("change: a value that a Memo knows has been modified: it was\n%v\nand is\n%v", before, value))
+func (n noted) check() {
+	if !Equal(n.before, n.value) {
+		panic(fmt.Sprintf("change: a value that a Memo knows has been modified: it was\n%v\nand is\n%v", n.before, n.value))
 	}
 }

@@ -91,10 +91,8 @@ func Exceeded(code, advice, format string, args ...any) *Error {
 }
 
 // Object is the error of an object that policies make too large, nil if they do not.
-func Object(written, object map[string]any) error { return ObjectWith(nil, written, object) }
-
-// ObjectWith is Object by somebody who remembers.
-func ObjectWith(memo *change.Memo, written, object map[string]any) error {
+// memo, which may be nil, knows the sizes of parts.
+func Object(memo *change.Memo, written, object map[string]any) error {
 	if _, fits := sizeOf(memo, object, ObjectBytes); fits {
 		return nil
 	}

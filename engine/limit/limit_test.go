@@ -62,7 +62,7 @@ func TestObject(t *testing.T) {
 		{ObjectBytes, 2*ObjectBytes - 1, true},
 		{ObjectBytes, 3 * ObjectBytes, false},
 	} {
-		err := Object(text(c.written), text(c.object))
+		err := Object(nil, text(c.written), text(c.object))
 		if tooLarge := errors.As(err, new(*Error)); tooLarge == c.fits {
 			t.Errorf("%d bytes of %d: %v", c.object, c.written, err)
 		}

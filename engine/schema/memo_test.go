@@ -88,8 +88,8 @@ func BenchmarkStep(b *testing.B) {
 		for i := range 10 {
 			patch := map[string]any{"spec": map[string]any{"replicas": int64(i)}}
 			var err error
-			if object, err = kind.MergeWith(&memo, object, patch, AnyKey); err == nil {
-				err = kind.StrictDecodeWith(&memo, object)
+			if object, err = kind.Merge(&memo, object, patch, AnyKey); err == nil {
+				err = kind.StrictDecode(&memo, object)
 			}
 			if err != nil {
 				b.Fatal(err)

@@ -42,12 +42,9 @@ func (e *NoSchemaError) Error() string {
 // they have the Go types that they have there: what CEL's Value() gives, that is
 // structpb.NullValue for null, uint64, []byte, time.Time, time.Duration, and for maps
 // and lists below a map or list literal map[ref.Val]ref.Val and []ref.Val.
-func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, error) {
-	return k.MergeWith(nil, live, patch, rule)
-}
-
-// MergeWith is Merge by somebody who remembers.
-func (k *Kind) MergeWith(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+//
+// What memo, which may be nil, knows to conform to the type is not looked at again.
+func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
 	patch = maps.Clone(patch)
 	for _, name := range []string{"apiVersion", "kind"} { // those of the patch are ignored
 		delete(patch, name)

@@ -59,7 +59,7 @@ func TestMergePlainOften(t *testing.T) {
 		for _, c := range kinds {
 			live := maker{r, 0}.object(c.kind)
 			patch := maker{}.withoutAtomics(c.kind.Type(), maker{r, 0}.object(c.kind)).(map[string]any)
-			if _, err := c.kind.Merge(live, patch, AnyKey); err != nil {
+			if _, err := c.kind.Merge(nil, live, patch, AnyKey); err != nil {
 				continue
 			}
 			accepted++

@@ -35,10 +35,9 @@ func (e *DecodeError) Error() string { return e.text }
 // sorted order, and it knows Go types whose names the schema does not tell
 // (v1.PullPolicy, which is a string here). Custom resources are not decoded into types:
 // there is no error. An error is a *DecodeError.
-func (k *Kind) StrictDecode(object map[string]any) error { return k.StrictDecodeWith(nil, object) }
-
-// StrictDecodeWith is StrictDecode by somebody who remembers.
-func (k *Kind) StrictDecodeWith(memo *change.Memo, object map[string]any) error {
+//
+// What memo, which may be nil, knows to be decoded is not looked at again.
+func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	if k.Custom || k.Unknown || k.Type() == nil {
 		return nil
 	}
