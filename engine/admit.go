@@ -20,47 +20,47 @@ type server struct {
 
 // defaulting is how a server makes objects complete.
 type defaulting struct {
-	// view is the admission view of an object that belongs in a place.
-	view func(p place, object map[string]any) (map[string]any, error)
-	// again is the view of an object that a policy has changed. stable is one that stays as
-	// it is, or nil.
-	again func(kind *schema.Kind, object, stable map[string]any) (map[string]any, error)
+	// view is the admission view of an object that belongs in a place. The memo, here and
+	// below, knows what of the object stays as it is; it may be nil.
+	view func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
+	// again is the view of an object that a policy has changed.
+	again func(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error)
 	// stored is what an event did, in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
 	// normalize brings a manifest into the form in which the server stores it; see
 	// admission.Normalize.
-	normalize func(p place, raw, view map[string]any) (map[string]any, error)
+	normalize func(memo *change.Memo, p place, raw, view map[string]any) (map[string]any, error)
 	// pin closes the gap between the view of an edited manifest and the one wanted; see
 	// admission.Pin.
-	pin func(p place, raw, edited, view map[string]any) (map[string]any, error)
+	pin func(memo *change.Memo, p place, raw, edited, view map[string]any) (map[string]any, error)
 }
 
 // completing is the defaulting of an API server; asWritten leaves objects as they are.
 var (
 	completing = defaulting{
-		view: func(p place, object map[string]any) (map[string]any, error) {
-			return admission.View(p.kind, object, p.namespace)
+		view: func(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
+			return admission.View(memo, p.kind, object, p.namespace)
 		},
 		again: admission.Redefault,
 		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
 			return admission.Stored(kind, e.before, e.written, e.next)
 		},
-		normalize: func(p place, raw, view map[string]any) (map[string]any, error) {
-			return admission.Normalize(p.kind, raw, p.namespace, view)
+		normalize: func(memo *change.Memo, p place, raw, view map[string]any) (map[string]any, error) {
+			return admission.Normalize(memo, p.kind, raw, p.namespace, view)
 		},
-		pin: func(p place, raw, edited, view map[string]any) (map[string]any, error) {
-			return admission.Pin(p.kind, raw, edited, p.namespace, view)
+		pin: func(memo *change.Memo, p place, raw, edited, view map[string]any) (map[string]any, error) {
+			return admission.Pin(memo, p.kind, raw, edited, p.namespace, view)
 		},
 	}
 	asWritten = defaulting{
-		view: func(_ place, object map[string]any) (map[string]any, error) { return object, nil },
-		again: func(_ *schema.Kind, object, _ map[string]any) (map[string]any, error) {
+		view: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
+		again: func(_ *change.Memo, _ *schema.Kind, object map[string]any) (map[string]any, error) {
 			return object, nil
 		},
 		stored:    func(_ *schema.Kind, e event) (from, to map[string]any) { return e.before, e.written },
-		normalize: func(_ place, raw, _ map[string]any) (map[string]any, error) { return raw, nil },
-		pin:       func(_ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
+		normalize: func(_ *change.Memo, _ place, raw, _ map[string]any) (map[string]any, error) { return raw, nil },
+		pin:       func(_ *change.Memo, _ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
 	}
 )
 
@@ -79,8 +79,6 @@ type passes struct {
 	mutated bool
 	// outputs are the objects as each webhook last left them.
 	outputs map[policy.Program]map[string]any
-	// stable is an object that defaulting leaves as it is.
-	stable map[string]any
 }
 
 // admit carries out the first pass and, if anything was mutated at all, the second
@@ -224,7 +222,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
-	next, err := a.defaultAgain(step.Object)
+	next, err := a.defaulting.again(a.request.Memo, a.place.kind, step.Object)
 	if err != nil {
 		failure := invocation.Deny(err)
 		failure.ID, failure.At = step.ID, step.At
@@ -250,7 +248,7 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 }
 
 func (a *passes) tooLarge(step policy.Step) *policy.Failure {
-	if err := limit.Object(a.written, step.Object); err != nil {
+	if err := limit.Object(a.request.Memo, a.written, step.Object); err != nil {
 		return &policy.Failure{ID: step.ID, At: step.At, Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
 	}
 	return nil
@@ -258,26 +256,13 @@ func (a *passes) tooLarge(step policy.Step) *policy.Failure {
 
 // complete defaults the object that a webhook has made.
 func (a *passes) complete() error {
-	next, err := a.defaultAgain(a.request.Object)
+	next, err := a.defaulting.again(a.request.Memo, a.place.kind, a.request.Object)
 	if err != nil {
 		return err
 	}
 	a.trace.dropped(a.request.Object, next)
 	a.request.Object = next
 	return nil
-}
-
-// defaultAgain defaults an object again. What has been defaulted already is recognised,
-// and an object that stays as it is stays the same, which makes comparing it quick.
-func (a *passes) defaultAgain(object map[string]any) (map[string]any, error) {
-	if change.Equal(object, a.stable) {
-		return object, nil
-	}
-	next, err := a.defaulting.again(a.place.kind, object, a.stable)
-	if err == nil && change.Equal(object, next) {
-		next, a.stable = object, object
-	}
-	return next, err
 }
 
 // convert makes the object of the request anew at the end of a pass that mutated it, as a
@@ -288,7 +273,7 @@ func (a *passes) convert() bool {
 	a.mutated = true
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
-	view, err := a.defaulting.view(p, a.request.Object)
+	view, err := a.defaulting.view(a.request.Memo, p, a.request.Object)
 	if err != nil {
 		return a.trace.reject(policy.Failure{Err: err})
 	}

@@ -137,7 +137,7 @@ type ordering struct {
 // same reports whether the policies do the same in another order, and where not in which
 // field; none if they deny the request.
 func (o ordering) same(order []int) (bool, string) {
-	view, err := o.run.defaulting.view(o.job.place, o.job.raw)
+	view, err := o.run.defaulting.view(o.job.memo, o.job.place, o.job.raw)
 	if err != nil {
 		return true, ""
 	}

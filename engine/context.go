@@ -79,7 +79,7 @@ func (r *run) candidate(c *candidates) (map[string]any, error) {
 		return r.same(c, c.given)
 	}
 	first := c.jobs[0]
-	object, err := r.defaulting.view(c.place, first.edited)
+	object, err := r.defaulting.view(nil, c.place, first.edited)
 	if err != nil {
 		return nil, invalidContext(first.document, c.id(), err)
 	}
@@ -105,7 +105,7 @@ func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]an
 			return nil, ambiguous(c.id(), documents[0], other)
 		}
 	}
-	view, err := r.defaulting.view(c.place, object)
+	view, err := r.defaulting.view(nil, c.place, object)
 	if err != nil {
 		return nil, invalidContext(documents[0], c.id(), err)
 	}

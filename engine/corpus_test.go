@@ -283,7 +283,7 @@ func closesLoop(set *Set, m *Manifest) string {
 	}
 	d := stream.Documents()[0]
 	p := set.placeOf(d, set.schemas)
-	view, err := admission.View(p.kind, d.Object(), p.namespace)
+	view, err := admission.View(nil, p.kind, d.Object(), p.namespace)
 	if err != nil {
 		return fmt.Sprintf("the output is not valid: %v\n%s", err, output)
 	}

@@ -66,7 +66,7 @@ func (j *job) explainTrace(server defaulting) {
 func (j *job) changes(server defaulting, e event) []Change {
 	var changes []Change
 	if change.Same(e.written, e.next) { // as after a webhook, which is completed at its end
-		if next, err := server.again(j.kind, e.written, nil); err == nil {
+		if next, err := server.again(j.memo, j.kind, e.written); err == nil {
 			e.next = next
 		}
 	}

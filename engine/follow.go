@@ -73,7 +73,7 @@ func (f *following) prepare() {
 	for i, j := range f.run.jobs {
 		s := &f.states[i]
 		if s.view = j.trace.after; s.view == nil {
-			if s.view, s.err = f.run.defaulting.view(j.place, j.raw); s.err != nil {
+			if s.view, s.err = f.run.defaulting.view(nil, j.place, j.raw); s.err != nil {
 				s.view = j.raw
 			}
 		}
@@ -99,7 +99,7 @@ func (f *following) take(trigger *job, followed policy.Followed) {
 		j.tell(d)
 		return
 	}
-	if err := limit.Object(j.raw, step.Object); err != nil {
+	if err := limit.Object(nil, j.raw, step.Object); err != nil {
 		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
 		j.tell(d)
 		return
@@ -126,7 +126,7 @@ func (f *following) redefaultTouched() {
 			continue
 		}
 		s.touched = false
-		next, err := f.run.defaulting.again(j.kind, s.view, nil)
+		next, err := f.run.defaulting.again(nil, j.kind, s.view)
 		if err != nil {
 			j.refuse("target-failed", "rules with mutate.targets make an object of it that is not valid: ", err)
 			continue

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -42,6 +43,9 @@ type job struct {
 	rewritten []event
 
 	// admit
+	// memo knows what has been found out about the objects of the job while it is carried
+	// out; nil before and after.
+	memo  *change.Memo
 	trace *trace
 
 	// write
@@ -79,6 +83,16 @@ func (j *job) load(plain bool) {
 		j.hidden = manifest.HideClientAnnotations(j.raw)
 	}
 	j.written = j.raw
+}
+
+// memos are those that no job needs at the moment.
+var memos = sync.Pool{New: func() any { return new(change.Memo) }}
+
+// forget lets go of the memo.
+func (j *job) forget() {
+	j.memo.Reset()
+	memos.Put(j.memo)
+	j.memo = nil
 }
 
 // tell notes a diagnostic about the job. What policies say of a Secret is left out if it

@@ -29,12 +29,12 @@ func (r *run) normalize(j *job) {
 // normal is the manifest of a job in the form in which a server stores it. It is not ok if
 // no server takes the manifest.
 func (r *run) normal(j *job) (normal map[string]any, ok bool) {
-	view, err := r.defaulting.view(j.place, j.raw)
+	view, err := r.defaulting.view(j.memo, j.place, j.raw)
 	if err != nil {
 		j.refuse("manifest-invalid", "", err)
 		return nil, false
 	}
-	if normal, err = r.defaulting.normalize(j.place, j.raw, view); err != nil {
+	if normal, err = r.defaulting.normalize(j.memo, j.place, j.raw, view); err != nil {
 		j.internal("the manifest cannot be normalized: %v", err)
 	}
 	return normal, err == nil

@@ -117,7 +117,7 @@ func (r *run) replayAll(j *job, reader *snapshot.Reader) {
 	if len(left) == 0 {
 		return
 	}
-	view, err := r.defaulting.view(j.place, object)
+	view, err := r.defaulting.view(j.memo, j.place, object)
 	if err != nil {
 		r.notIdempotent(j, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would make an object of its own output that is not valid: %v", repeats[0].id, err)}, "")
 		return

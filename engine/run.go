@@ -194,6 +194,8 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	j.load(false)
+	j.memo = memos.Get().(*change.Memo)
+	defer j.forget()
 	if r.normalize(j); j.failed() {
 		return
 	}
@@ -221,7 +223,7 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	if !r.covered(j, request) {
 		return
 	}
-	view, err := r.defaulting.view(j.place, j.raw)
+	view, err := r.defaulting.view(j.memo, j.place, j.raw)
 	if err != nil {
 		j.refuse("manifest-invalid", "", err)
 		return
@@ -267,7 +269,7 @@ func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	request := &policy.Request{
 		Context: r.ctx, Kind: j.kind, Name: j.name, Namespace: j.namespace,
 		Operation: policy.Operation(settings.Operation), DryRun: settings.DryRun, User: settings.User,
-		Object: j.raw, Schemas: r.currentSchemas(), Snapshot: reader, Warn: j.warn,
+		Memo: j.memo, Object: j.raw, Schemas: r.currentSchemas(), Snapshot: reader, Warn: j.warn,
 	}
 	if j.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
 		request.Namespace = j.name
@@ -284,7 +286,7 @@ func (r *run) oldObject(j *job) map[string]any {
 	if d == nil {
 		return nil
 	}
-	view, err := r.defaulting.view(r.set.placeOf(d, r.currentSchemas()), d.Object())
+	view, err := r.defaulting.view(nil, r.set.placeOf(d, r.currentSchemas()), d.Object())
 	if err != nil {
 		j.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
 	}

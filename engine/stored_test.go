@@ -91,11 +91,11 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 			found = append(found, "without effect: "+edit.String())
 		}
 	}
-	view, err := admission.View(p.kind, before, p.namespace)
+	view, err := admission.View(nil, p.kind, before, p.namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	normal, err := admission.Normalize(p.kind, before, p.namespace, view)
+	normal, err := admission.Normalize(nil, p.kind, before, p.namespace, view)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func viewWithout(t *testing.T, p place, object map[string]any, edits []Edit, wit
 			return nil
 		}
 	}
-	view, err := admission.View(p.kind, object, p.namespace)
+	view, err := admission.View(nil, p.kind, object, p.namespace)
 	if err != nil {
 		t.Fatal(err)
 	}

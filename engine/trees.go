@@ -29,7 +29,7 @@ func (r *run) applyTrees(j *job) {
 			}
 		default:
 			if err = r.checkTree(j.raw, step.Object); err == nil {
-				err = limit.Object(start, step.Object)
+				err = limit.Object(nil, start, step.Object)
 			}
 		}
 		if err != nil {

@@ -63,7 +63,7 @@ func (r *run) view(j *job) {
 		j.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so that only its metadata is as policies see it", j.kind.Kind).
 			With("give its CustomResourceDefinition with the option context, or the cluster's OpenAPI document with the option openapi"))
 	}
-	view, err := r.defaulting.view(j.place, j.raw)
+	view, err := r.defaulting.view(nil, j.place, j.raw)
 	if err != nil {
 		j.refuse("manifest-invalid", "", err)
 		return

@@ -31,7 +31,7 @@ func (r *run) write(j *job) {
 		}
 		j.edits = append(j.edits, w)
 	}
-	pinned, err := r.defaulting.pin(j.place, j.raw, j.edited, j.trace.after)
+	pinned, err := r.defaulting.pin(j.memo, j.place, j.raw, j.edited, j.trace.after)
 	if err != nil {
 		j.internal("the result is not what admission made of the manifest: %v", err)
 		return

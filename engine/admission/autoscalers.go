@@ -17,59 +17,62 @@ const (
 	conditionsAnnotation     = "autoscaling.alpha.kubernetes.io/conditions"
 )
 
-func dropAutoscalerAnnotations(_ *decoder, out map[string]any) {
-	dropAnnotations(out, metricsAnnotation, behaviorAnnotation, currentMetricsAnnotation, conditionsAnnotation,
+func dropAutoscalerAnnotations(_ *decoder, r *record) {
+	dropAnnotations(r, metricsAnnotation, behaviorAnnotation, currentMetricsAnnotation, conditionsAnnotation,
 		"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance")
 }
 
 // convertHorizontalPodAutoscalerV1 reads the annotations and writes them again. The
 // first target for the utilization of the CPU moves from the metrics to its field;
 // without any metrics it is 80 percent.
-func convertHorizontalPodAutoscalerV1(d *decoder, out map[string]any) {
-	spec, status, annotations := child(out, "spec"), child(out, "status"), child(child(out, "metadata"), "annotations")
+func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
+	spec, status, annotations := r.child("spec"), r.child("status"), child(child(r.out, "metadata"), "annotations")
 	metrics, _ := d.annotation(annotations, metricsAnnotation, "autoscaling/v1.MetricSpec")
-	if target, ok := spec["targetCPUUtilizationPercentage"]; ok || len(metrics) == 0 {
+	if target, ok := spec.out["targetCPUUtilizationPercentage"]; ok || len(metrics) == 0 {
 		if !ok {
 			target = int64(80)
 		}
 		metrics = append(metrics, cpuMetric("targetAverageUtilization", target))
 	}
-	delete(spec, "targetCPUUtilizationPercentage")
-	others := slices.DeleteFunc(slices.Clone(metrics), func(m any) bool { return cpuUtilization(m, "targetAverageUtilization") != nil })
+	var first any
 	for _, m := range slices.Backward(metrics) {
 		if target := cpuUtilization(m, "targetAverageUtilization"); target != nil {
-			spec["targetCPUUtilizationPercentage"] = target
+			first = target
 		}
 	}
-	current := d.currentMetrics(annotations, status)
+	spec.setOrRemove("targetCPUUtilizationPercentage", first)
+	others := slices.DeleteFunc(slices.Clone(metrics), func(m any) bool { return cpuUtilization(m, "targetAverageUtilization") != nil })
+	current := d.currentMetrics(annotations, &status)
 	conditions, _ := d.annotation(annotations, conditionsAnnotation, "autoscaling/v1.HorizontalPodAutoscalerCondition")
 	behavior := readBehavior(text(annotations, behaviorAnnotation))
 
-	dropAutoscalerAnnotations(d, out)
-	metadata := child(out, "metadata")
-	annotate(metadata, metricsAnnotation, others, "autoscaling/v1.MetricSpec")
-	annotate(metadata, currentMetricsAnnotation, current, "autoscaling/v1.MetricStatus")
-	annotate(metadata, conditionsAnnotation, conditions, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+	dropAutoscalerAnnotations(d, r)
+	metadata := r.child("metadata")
+	annotate(&metadata, metricsAnnotation, others, "autoscaling/v1.MetricSpec")
+	annotate(&metadata, currentMetricsAnnotation, current, "autoscaling/v1.MetricStatus")
+	annotate(&metadata, conditionsAnnotation, conditions, "autoscaling/v1.HorizontalPodAutoscalerCondition")
 	if behavior != "" {
-		ensure(metadata, "annotations")[behaviorAnnotation] = behavior
+		annotations := metadata.ensure("annotations")
+		annotations.set(behaviorAnnotation, behavior)
 	}
 }
 
 // currentMetrics returns the metrics of the status, which come from the annotation
 // or else from the one field, and sets the field from them.
-func (d *decoder) currentMetrics(annotations, status map[string]any) []any {
+func (d *decoder) currentMetrics(annotations map[string]any, status *record) []any {
 	current, ok := d.annotation(annotations, currentMetricsAnnotation, "autoscaling/v1.MetricStatus")
-	if utilization, given := status["currentCPUUtilizationPercentage"]; given && !ok {
+	if utilization, given := status.out["currentCPUUtilizationPercentage"]; given && !ok {
 		metric := cpuMetric("currentAverageUtilization", utilization)
 		metric["resource"].(map[string]any)["currentAverageValue"] = "0"
 		current = []any{metric}
 	}
-	delete(status, "currentCPUUtilizationPercentage")
+	var last any
 	for _, m := range current {
 		if utilization := cpuUtilization(m, "currentAverageUtilization"); utilization != nil {
-			status["currentCPUUtilizationPercentage"] = utilization
+			last = utilization
 		}
 	}
+	status.setOrRemove("currentCPUUtilizationPercentage", last)
 	return current
 }
 
@@ -104,20 +107,23 @@ func (d *decoder) annotation(annotations map[string]any, name, itemType string) 
 		return nil, value == nil
 	}
 	inner := *d
-	inner.problems = nil
-	decoded := inner.list(&goValue{name: itemType}, list)
+	inner.problems, inner.memo = nil, nil
+	decoded := inner.list(listOf(itemType), list)
 	return decoded, len(inner.problems) == 0
 }
 
 // annotate writes a list that is not empty into an annotation.
-func annotate(metadata map[string]any, name string, list []any, itemType string) {
+func annotate(metadata *record, name string, list []any, itemType string) {
 	if len(list) == 0 {
 		return
 	}
 	var b bytes.Buffer
-	writeJSON(&b, &goValue{code: '[', elem: &goValue{name: itemType}}, list)
-	ensure(metadata, "annotations")[name] = b.String()
+	writeJSON(&b, listOf(itemType), list)
+	annotations := metadata.ensure("annotations")
+	annotations.set(name, b.String())
 }
+
+func listOf(itemType string) *goValue { return &goValue{code: '[', elem: &goValue{name: itemType}} }
 
 // writeJSON writes a decoded value with the fields of structs in Go's order.
 func writeJSON(b *bytes.Buffer, v *goValue, value any) {

@@ -10,7 +10,7 @@ import (
 // A conversion does to a struct what the API server's conversion from the request's
 // version to its internal version and back does, beyond copying. It works on the
 // decoded and defaulted struct.
-type conversion func(d *decoder, out map[string]any)
+type conversion func(d *decoder, r *record)
 
 // conversionOf returns the conversion of a type, nil if it only copies. The
 // conversions are those of pkg/apis in Kubernetes 1.36.3.
@@ -53,135 +53,142 @@ func conversionOf(name string) conversion {
 }
 
 // convertPod also ends a Pod within a second that would end in the past.
-func convertPod(d *decoder, out map[string]any) {
-	dropInitContainerAnnotations(d, out)
-	spec := child(out, "spec")
-	if seconds, _ := spec["terminationGracePeriodSeconds"].(int64); seconds < 0 {
-		spec["terminationGracePeriodSeconds"] = int64(1)
+func convertPod(d *decoder, r *record) {
+	dropInitContainerAnnotations(d, r)
+	spec := r.child("spec")
+	if seconds, _ := spec.out["terminationGracePeriodSeconds"].(int64); seconds < 0 {
+		spec.set("terminationGracePeriodSeconds", int64(1))
 	}
 }
 
 // dropInitContainerAnnotations drops the annotations in which init containers stood
 // before Kubernetes 1.8.
-func dropInitContainerAnnotations(_ *decoder, out map[string]any) {
-	dropAnnotations(out,
+func dropInitContainerAnnotations(_ *decoder, r *record) {
+	dropAnnotations(r,
 		"pod.beta.kubernetes.io/init-containers",
 		"pod.alpha.kubernetes.io/init-containers",
 		"pod.beta.kubernetes.io/init-container-statuses",
 		"pod.alpha.kubernetes.io/init-container-statuses")
 }
 
-func dropAnnotations(out map[string]any, names ...string) {
-	metadata := child(out, "metadata")
-	annotations := child(metadata, "annotations")
+func dropAnnotations(r *record, names ...string) {
+	metadata := r.child("metadata")
+	annotations := metadata.child("annotations")
 	for _, name := range names {
-		delete(annotations, name)
+		annotations.remove(name)
 	}
-	if annotations != nil && len(annotations) == 0 {
-		delete(metadata, "annotations")
+	if annotations.out != nil && len(annotations.out) == 0 {
+		metadata.remove("annotations")
 	}
 }
 
 // convertPodSpec gives serviceAccountName and serviceAccount the same value.
-func convertPodSpec(_ *decoder, out map[string]any) {
-	name := text(out, "serviceAccountName")
+func convertPodSpec(_ *decoder, r *record) {
+	name := text(r.out, "serviceAccountName")
 	if name == "" {
-		name = text(out, "serviceAccount")
+		name = text(r.out, "serviceAccount")
 	}
 	if name != "" {
-		out["serviceAccountName"], out["serviceAccount"] = name, name
+		r.set("serviceAccountName", name)
+		r.set("serviceAccount", name)
 	}
 }
 
 // convertPodStatus mirrors podIP and podIPs; podIP has the last word.
-func convertPodStatus(_ *decoder, out map[string]any) {
-	ips := objects(out, "podIPs")
-	if ip := text(out, "podIP"); ip != "" && (len(ips) == 0 || ips[0]["ip"] != ip) {
-		out["podIPs"] = []any{map[string]any{"ip": ip}}
+func convertPodStatus(_ *decoder, r *record) {
+	ips := objects(r.out, "podIPs")
+	if ip := text(r.out, "podIP"); ip != "" && (len(ips) == 0 || ips[0]["ip"] != ip) {
+		r.set("podIPs", []any{map[string]any{"ip": ip}})
 	} else if ip == "" && len(ips) > 0 && !isZero(ips[0]["ip"]) {
-		out["podIP"] = ips[0]["ip"]
+		r.set("podIP", ips[0]["ip"])
 	}
 }
 
 // convertNodeSpec mirrors podCIDR and podCIDRs; podCIDR has the last word.
-func convertNodeSpec(_ *decoder, out map[string]any) {
-	cidrs := items(out, "podCIDRs")
-	if cidr := text(out, "podCIDR"); cidr != "" && (len(cidrs) == 0 || cidrs[0] != cidr) {
-		out["podCIDRs"] = []any{cidr}
+func convertNodeSpec(_ *decoder, r *record) {
+	cidrs := items(r.out, "podCIDRs")
+	if cidr := text(r.out, "podCIDR"); cidr != "" && (len(cidrs) == 0 || cidrs[0] != cidr) {
+		r.set("podCIDRs", []any{cidr})
 	} else if cidr == "" && len(cidrs) > 0 && !isZero(cidrs[0]) {
-		out["podCIDR"] = cidrs[0]
+		r.set("podCIDR", cidrs[0])
 	}
 }
 
 // convertSecret folds stringData into data.
-func convertSecret(_ *decoder, out map[string]any) {
-	for key, value := range child(out, "stringData") {
-		plain, _ := value.(string)
-		ensure(out, "data")[key] = base64.StdEncoding.EncodeToString([]byte(plain))
+func convertSecret(_ *decoder, r *record) {
+	if plain := child(r.out, "stringData"); len(plain) > 0 {
+		data := r.ensure("data")
+		for key, value := range plain {
+			text, _ := value.(string)
+			data.set(key, base64.StdEncoding.EncodeToString([]byte(text)))
+		}
 	}
-	delete(out, "stringData")
+	r.remove("stringData")
 }
 
 // convertDeployment reads and writes the revision to roll back to.
-func convertDeployment(d *decoder, out map[string]any) {
+func convertDeployment(d *decoder, r *record) {
 	const rollback = "deprecated.deployment.rollback.to"
-	annotations := child(child(out, "metadata"), "annotations")
-	switch value, ok := annotations[rollback]; {
+	switch value, ok := child(child(r.out, "metadata"), "annotations")[rollback]; {
 	case value == "":
-		dropAnnotations(out, rollback)
+		dropAnnotations(r, rollback)
 	case ok:
-		d.integerAnnotation(annotations, rollback)
+		metadata := r.child("metadata")
+		annotations := metadata.child("annotations")
+		d.integerAnnotation(&annotations, rollback)
 	}
 }
 
 // convertDaemonSet makes the generation of the template an annotation.
-func convertDaemonSet(d *decoder, out map[string]any) {
+func convertDaemonSet(d *decoder, r *record) {
 	const generation = "deprecated.daemonset.template.generation"
-	annotations := ensure(child(out, "metadata"), "annotations")
-	setAbsent(annotations, generation, "0")
-	d.integerAnnotation(annotations, generation)
+	metadata := r.child("metadata")
+	annotations := metadata.ensure("annotations")
+	annotations.setAbsent(generation, "0")
+	d.integerAnnotation(&annotations, generation)
 }
 
 // integerAnnotation rewrites an annotation that must be a whole number.
-func (d *decoder) integerAnnotation(annotations map[string]any, name string) {
-	n, err := strconv.ParseInt(text(annotations, name), 10, 64)
+func (d *decoder) integerAnnotation(annotations *record, name string) {
+	n, err := strconv.ParseInt(text(annotations.out, name), 10, 64)
 	if err != nil {
 		d.path = append(d.path, change.Key("metadata"), change.Key("annotations"), change.Key(name))
 		d.problem(FieldError{Problem: "expected a whole number", server: err.Error()})
 		d.path = d.path[:len(d.path)-3]
 		return
 	}
-	annotations[name] = strconv.FormatInt(n, 10)
+	annotations.set(name, strconv.FormatInt(n, 10))
 }
 
 // convertRollingUpdate writes the zeros that the internal version has for numbers
 // that are left out.
-func convertRollingUpdate(_ *decoder, out map[string]any) {
-	if rolling := child(out, "rollingUpdate"); rolling != nil {
-		setAbsent(rolling, "maxUnavailable", int64(0))
-		setAbsent(rolling, "maxSurge", int64(0))
+func convertRollingUpdate(_ *decoder, r *record) {
+	if rolling := r.child("rollingUpdate"); rolling.out != nil {
+		rolling.setAbsent("maxUnavailable", int64(0))
+		rolling.setAbsent("maxSurge", int64(0))
 	}
 }
 
-func convertStatefulSetUpdateStrategy(_ *decoder, out map[string]any) {
-	if rolling := child(out, "rollingUpdate"); rolling != nil {
-		setAbsent(rolling, "partition", int64(0))
+func convertStatefulSetUpdateStrategy(_ *decoder, r *record) {
+	if rolling := r.child("rollingUpdate"); rolling.out != nil {
+		rolling.setAbsent("partition", int64(0))
 	}
 }
 
-func convertStatefulSetSpec(_ *decoder, out map[string]any) {
-	for _, template := range objects(out, "volumeClaimTemplates") {
-		template["apiVersion"], template["kind"] = "v1", "PersistentVolumeClaim"
-	}
+func convertStatefulSetSpec(_ *decoder, r *record) {
+	r.each("volumeClaimTemplates", func(template *record) {
+		template.set("apiVersion", "v1")
+		template.set("kind", "PersistentVolumeClaim")
+	})
 }
 
 // convertPodDisruptionBudgetSpec drops the expression that told an empty selector of
 // v1beta1 from one of v1, unless it is all of the selector.
-func convertPodDisruptionBudgetSpec(_ *decoder, out map[string]any) {
+func convertPodDisruptionBudgetSpec(_ *decoder, r *record) {
 	const mark = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
-	selector := child(out, "selector")
-	expressions := objects(selector, "matchExpressions")
-	if len(selector) == 1 && len(expressions) == 1 && expressions[0]["operator"] == "Exists" && len(expressions[0]) == 2 {
+	selector := r.child("selector")
+	expressions := objects(selector.out, "matchExpressions")
+	if len(selector.out) == 1 && len(expressions) == 1 && expressions[0]["operator"] == "Exists" && len(expressions[0]) == 2 {
 		return
 	}
 	var kept []any
@@ -193,21 +200,21 @@ func convertPodDisruptionBudgetSpec(_ *decoder, out map[string]any) {
 	switch {
 	case len(kept) == len(expressions):
 	case len(kept) == 0:
-		delete(selector, "matchExpressions")
+		selector.remove("matchExpressions")
 	default:
-		selector["matchExpressions"] = kept
+		selector.set("matchExpressions", kept)
 	}
 }
 
 // convertDeviceV1beta1 makes every device a basic device, which is the only sort.
-func convertDeviceV1beta1(_ *decoder, out map[string]any) {
-	ensure(out, "basic")
+func convertDeviceV1beta1(_ *decoder, r *record) {
+	r.ensure("basic")
 }
 
 // convertCustomResourceConversion drops a webhook about which nothing is said.
-func convertCustomResourceConversion(_ *decoder, out map[string]any) {
-	webhook := child(out, "webhook")
+func convertCustomResourceConversion(_ *decoder, r *record) {
+	webhook := child(r.out, "webhook")
 	if webhook["clientConfig"] == nil && webhook["conversionReviewVersions"] == nil {
-		delete(out, "webhook")
+		r.remove("webhook")
 	}
 }

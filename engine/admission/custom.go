@@ -18,11 +18,11 @@ func (d *decoder) custom(t *schema.Type, object map[string]any) map[string]any {
 }
 
 func (d *decoder) withMetadata(object map[string]any) map[string]any {
-	out := change.CloneObject(object)
+	r := record{in: object, out: object}
 	if metadata, ok := object["metadata"]; ok {
-		out["metadata"] = d.metadata(metadata)
+		r.set("metadata", d.metadata(metadata))
 	}
-	return out
+	return r.out
 }
 
 // metadata reads and writes the metadata of an object.
@@ -35,46 +35,60 @@ func (d *decoder) metadata(in any) any {
 
 var objectMeta = goValue{name: "meta/v1.ObjectMeta"}
 
-// prune copies a value of a custom resource without what its schema drops. A nil
+// prune returns a value of a custom resource without what its schema drops. A nil
 // type is that of a value about which the schema says nothing, inside of which
 // everything is dropped.
 func (d *decoder) prune(t *schema.Type, in any) any {
-	switch in := in.(type) {
+	switch value := in.(type) {
 	case map[string]any:
-		return d.pruneObject(t, in, false)
+		return d.pruneObject(t, value, false)
 	case []any:
-		if t != nil && t.Preserve && !t.IsList {
-			return change.Clone(in)
+		if t != nil && (t.Preserve && !t.IsList || d.stays(&t.Facts.Pruned, in)) {
+			return in
 		}
-		out := make([]any, len(in))
-		for i, item := range in {
+		before, out := d.mark(), value
+		for i, item := range value {
+			d.looked++
 			d.path = append(d.path, change.Index(i))
-			out[i] = d.prune(t.ItemType(), item)
+			out = withItem(value, out, i, d.prune(t.ItemType(), item))
 			d.path = d.path[:len(d.path)-1]
 		}
-		return out
+		if !change.Same(in, out) {
+			return out
+		}
+		if t != nil {
+			d.note(&t.Facts.Pruned, in, before)
+		}
 	}
 	return in
 }
 
 func (d *decoder) pruneObject(t *schema.Type, in map[string]any, root bool) map[string]any {
-	out := make(map[string]any, len(in))
+	remember := t != nil && !root // the root has other rules, and is never the same anyway
+	if remember && d.stays(&t.Facts.Pruned, in) {
+		return in
+	}
+	before, r := d.mark(), record{in: in, out: in}
 	for key, value := range in {
+		d.looked++
 		if (root || t != nil && t.Embedded) && isTypeMeta(key) {
-			out[key] = d.typeMeta(key, value)
+			r.set(key, d.typeMeta(key, value))
 			continue
 		}
 		of, nullable, declared := declaration(t, key)
 		switch {
 		case declared && (value != nil || nullable):
 			d.path = append(d.path, change.Key(key))
-			out[key] = d.prune(of, value)
+			r.set(key, d.prune(of, value))
 			d.path = d.path[:len(d.path)-1]
-		case !declared && t != nil && t.Preserve:
-			out[key] = change.Clone(value)
+		case declared || t == nil || !t.Preserve:
+			r.remove(key)
 		}
 	}
-	return out
+	if remember && !r.isOwn() {
+		d.note(&t.Facts.Pruned, in, before)
+	}
+	return r.out
 }
 
 func isTypeMeta(key string) bool {
@@ -123,42 +137,62 @@ func hasValues(t *schema.Type) bool {
 // isAnything reports whether the type is that of additionalProperties: true.
 func isAnything(t *schema.Type) bool { return t.Scalar == schema.Untyped && t.Prunes }
 
-// defaultCustom sets the defaults of a schema inside a value, in place. A default is
-// set where nothing is, or a null that may not be.
-func (d *decoder) defaultCustom(t *schema.Type, value any, root bool) {
-	switch value := value.(type) {
+// defaultCustom returns a value with the defaults of a schema in it. A default is set
+// where nothing is, or a null that may not be.
+func (d *decoder) defaultCustom(t *schema.Type, in any) any {
+	switch value := in.(type) {
 	case map[string]any:
-		if t == nil {
-			return
-		}
-		whole := root || t.Embedded
-		for i := range t.Fields {
-			f := &t.Fields[i]
-			if whole && isTypeMeta(f.Name) || f.Default == nil {
-				continue
-			}
-			if given, ok := value[f.Name]; !ok || given == nil && !f.Nullable {
-				value[f.Name] = d.prune(f.Type, f.Default)
-			}
-		}
-		for key, item := range value {
-			if whole && isTypeMeta(key) {
-				continue
-			}
-			if f := t.Declared(key); f != nil {
-				d.defaultCustom(f.Type, item, false)
-			} else if hasValues(t) {
-				value[key] = d.defaultElem(t, item)
-			}
+		if t != nil {
+			return d.defaultObject(t, value, false)
 		}
 	case []any:
-		if t.ItemType() == nil {
-			return
+		if t.ItemType() == nil || d.stays(&t.Facts.Defaulted, in) {
+			return in
 		}
-		for i := range value {
-			value[i] = d.defaultElem(t, value[i])
+		before, out := d.mark(), value
+		for i, item := range value {
+			d.looked++
+			out = withItem(value, out, i, d.defaultElem(t, item))
+		}
+		if !change.Same(in, out) {
+			return out
+		}
+		d.note(&t.Facts.Defaulted, in, before)
+	}
+	return in
+}
+
+func (d *decoder) defaultObject(t *schema.Type, in map[string]any, root bool) map[string]any {
+	if !root && d.stays(&t.Facts.Defaulted, in) {
+		return in
+	}
+	before, r := d.mark(), record{in: in, out: in}
+	whole := root || t.Embedded
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if whole && isTypeMeta(f.Name) || f.Default == nil {
+			continue
+		}
+		if given, ok := in[f.Name]; !ok || given == nil && !f.Nullable {
+			r.set(f.Name, d.defaultCustom(f.Type, d.prune(f.Type, f.Default)))
 		}
 	}
+	for key, item := range in {
+		d.looked++
+		if whole && isTypeMeta(key) {
+			continue
+		}
+		switch f := t.Declared(key); {
+		case f == nil && hasValues(t):
+			r.set(key, d.defaultElem(t, item))
+		case f != nil && item != nil:
+			r.set(key, d.defaultCustom(f.Type, item))
+		}
+	}
+	if !root && !r.isOwn() {
+		d.note(&t.Facts.Defaulted, in, before)
+	}
+	return r.out
 }
 
 // defaultElem defaults an item of a list or a value of a map and what is in it.
@@ -166,6 +200,5 @@ func (d *decoder) defaultElem(t *schema.Type, item any) any {
 	if item == nil && !t.ElemNullable && t.ElemDefault != nil {
 		item = d.prune(t.Elem, t.ElemDefault)
 	}
-	d.defaultCustom(t.Elem, item, false)
-	return item
+	return d.defaultCustom(t.Elem, item)
 }

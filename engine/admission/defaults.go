@@ -70,21 +70,33 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// applyDefaults fills in the constants of t where out lacks a value.
-func (t *goType) applyDefaults(out map[string]any) {
+// applyDefaults fills in the constants of t where a struct lacks a value.
+func (t *goType) applyDefaults(r *record) {
 	for _, c := range t.defaults {
-		value, ok := out[c.field.name]
-		if !ok || value == nil || c.field.zero == '!' && isZero(value) {
-			out[c.field.name] = change.Clone(c.value)
+		if value := r.out[c.field.name]; value == nil || c.field.zero == '!' && isZero(value) {
+			r.set(c.field.name, change.Clone(c.value))
 		}
 	}
 }
 
+// missing counts the fields that decoding adds to a struct.
+func (t *goType) missing(in map[string]any) (n int) {
+	for _, f := range t.written {
+		if _, ok := in[f.name]; !ok {
+			n++
+		}
+	}
+	for _, c := range t.defaults {
+		if _, ok := in[c.field.name]; !ok && c.field.zero != '!' && c.field.zero != '^' {
+			n++
+		}
+	}
+	return n
+}
+
 // A rule sets the defaults of a type that depend on other values. It is given the
-// struct as it was written (in, which it must not modify; nil if the struct was
-// absent) and as it is so far (out): decoded, with its constants and everything
-// below it defaulted.
-type rule func(in, out map[string]any)
+// struct decoded, with its constants and everything below it defaulted.
+type rule func(r *record)
 
 // ruleOf returns the conditional defaults of a type, nil if it has none. Each rule
 // is named after the SetDefaults function that it does the work of.

@@ -8,6 +8,8 @@
 //
 //	View(View(x)) is equal to View(x)
 //	View(x) does not modify x, and is the same every time
+//	View(x) shares with x what stays as it is, and is x if all of it does
+//	View and Redefault make the same of x, whatever their Memo knows
 //	Unview(x, View(x), View(x)) is equal to x
 //	Pin(x, y, v) has nothing that x has not and that the server does not store like that
 //	View(Normalize(x)) is equal to View(x), but for what is stored alike: null and []
@@ -24,9 +26,10 @@
 // are functions. Custom resources follow their schema.
 //
 // The files in order: view.go (View, Redefault); gotypes.go reads the table of
-// types; decode.go and scalars.go decode and normalise, quantities.go quantities;
-// defaults.go, with pods.go and images.go, core.go, workloads.go and groups.go (the
-// other API groups) for the conditional defaults; convert.go and autoscalers.go do
-// what conversion does; custom.go reads custom resources; unview.go (Unview, Pin,
-// ServerOwned) is the way back; fields.go, errors.go.
+// types; record.go holds a struct that is being decoded; decode.go and scalars.go
+// decode and normalise, quantities.go quantities; defaults.go, with pods.go and
+// images.go, core.go, workloads.go and groups.go (the other API groups) for the
+// conditional defaults; convert.go and autoscalers.go do what conversion does;
+// custom.go reads custom resources; unview.go (Unview, Pin, ServerOwned) is the way
+// back; fields.go, errors.go.
 package admission

@@ -30,23 +30,6 @@ func text(out map[string]any, name string) string {
 	return s
 }
 
-// setAbsent sets a field unless it has a value.
-func setAbsent(out map[string]any, name string, value any) {
-	if out[name] == nil {
-		out[name] = value
-	}
-}
-
-// ensure returns the struct that out holds under name, and makes it if need be.
-func ensure(out map[string]any, name string) map[string]any {
-	m := child(out, name)
-	if m == nil {
-		m = map[string]any{}
-		out[name] = m
-	}
-	return m
-}
-
 // isZero reports whether a value is the zero value of its Go type, lists and maps
 // being zero when they are empty.
 func isZero(value any) bool {

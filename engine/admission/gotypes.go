@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 //go:generate go -C gotypes run . ../gotypes.txt
@@ -29,6 +31,8 @@ type goType struct {
 	rounded []string
 	rule    rule
 	convert conversion
+	// stays: a struct stays as it is.
+	stays change.Fact
 }
 
 // A goField is a field of a goType.
@@ -47,6 +51,8 @@ type goValue struct {
 	elem *goValue // of '[' and '{'
 	name string   // of a struct
 	typ  atomic.Pointer[goType]
+	// stays: a list or map stays as it is.
+	stays change.Fact
 }
 
 // object returns the struct type of v.

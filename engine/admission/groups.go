@@ -3,59 +3,56 @@ package admission
 import "strings"
 
 // defaultNetworkPolicy is SetDefaults_NetworkPolicy.
-func defaultNetworkPolicy(_, out map[string]any) {
-	if out["policyTypes"] != nil {
+func defaultNetworkPolicy(r *record) {
+	if r.out["policyTypes"] != nil {
 		return
 	}
 	types := []any{"Ingress"}
-	if len(items(out, "egress")) > 0 {
+	if len(items(r.out, "egress")) > 0 {
 		types = append(types, "Egress")
 	}
-	out["policyTypes"] = types
+	r.set("policyTypes", types)
 }
 
 // defaultSubject is SetDefaults_Subject.
-func defaultSubject(_, out map[string]any) {
-	if kind := out["kind"]; kind == "User" || kind == "Group" {
-		setAbsent(out, "apiGroup", "rbac.authorization.k8s.io")
+func defaultSubject(r *record) {
+	if kind := r.out["kind"]; kind == "User" || kind == "Group" {
+		r.setAbsent("apiGroup", "rbac.authorization.k8s.io")
 	}
 }
 
 // defaultDeviceRequest is SetDefaults_ExactDeviceRequest and
 // SetDefaults_DeviceSubRequest.
-func defaultDeviceRequest(_, out map[string]any) {
-	setAbsent(out, "allocationMode", "ExactCount")
-	if out["allocationMode"] == "ExactCount" {
-		setAbsent(out, "count", int64(1))
+func defaultDeviceRequest(r *record) {
+	r.setAbsent("allocationMode", "ExactCount")
+	if r.out["allocationMode"] == "ExactCount" {
+		r.setAbsent("count", int64(1))
 	}
 }
 
 // defaultDeviceRequestV1beta1 is SetDefaults_DeviceRequest: without a class the
 // request is made of subrequests.
-func defaultDeviceRequestV1beta1(in, out map[string]any) {
-	if text(out, "deviceClassName") != "" {
-		defaultDeviceRequest(in, out)
+func defaultDeviceRequestV1beta1(r *record) {
+	if text(r.out, "deviceClassName") != "" {
+		defaultDeviceRequest(r)
 	}
 }
 
 // defaultCustomResourceDefinition is SetDefaults_CustomResourceDefinition.
-func defaultCustomResourceDefinition(_, out map[string]any) {
-	spec := child(out, "spec")
-	names := child(spec, "names")
-	if kind := text(names, "kind"); kind != "" {
-		setAbsent(names, "singular", strings.ToLower(kind))
-		setAbsent(names, "listKind", kind+"List")
+func defaultCustomResourceDefinition(r *record) {
+	spec, status := r.child("spec"), r.child("status")
+	names := spec.child("names")
+	if kind := text(names.out, "kind"); kind != "" {
+		names.setAbsent("singular", strings.ToLower(kind))
+		names.setAbsent("listKind", kind+"List")
 	}
-	if spec["conversion"] == nil {
-		spec["conversion"] = map[string]any{"strategy": "None"}
-	}
-	status := child(out, "status")
-	if len(items(status, "storedVersions")) > 0 {
+	spec.setAbsent("conversion", map[string]any{"strategy": "None"})
+	if len(items(status.out, "storedVersions")) > 0 {
 		return
 	}
-	for _, version := range objects(spec, "versions") {
+	for _, version := range objects(spec.out, "versions") {
 		if version["storage"] == true {
-			status["storedVersions"] = []any{version["name"]}
+			status.set("storedVersions", []any{version["name"]})
 			return
 		}
 	}

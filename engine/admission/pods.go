@@ -6,13 +6,17 @@ import (
 )
 
 // defaultContainer is SetDefaults_Container without its constants.
-func defaultContainer(_, out map[string]any) {
-	setAbsent(out, "imagePullPolicy", pullPolicy(text(out, "image")))
+func defaultContainer(r *record) {
+	if r.out["imagePullPolicy"] == nil {
+		r.set("imagePullPolicy", pullPolicy(text(r.out, "image")))
+	}
 }
 
 // defaultImageVolumeSource is the part of SetDefaults_Volume for image volumes.
-func defaultImageVolumeSource(_, out map[string]any) {
-	setAbsent(out, "pullPolicy", pullPolicy(text(out, "reference")))
+func defaultImageVolumeSource(r *record) {
+	if r.out["pullPolicy"] == nil {
+		r.set("pullPolicy", pullPolicy(text(r.out, "reference")))
+	}
 }
 
 func pullPolicy(image string) string {
@@ -23,73 +27,63 @@ func pullPolicy(image string) string {
 }
 
 // defaultVolume is SetDefaults_Volume: a volume without a source is an emptyDir.
-func defaultVolume(_, out map[string]any) {
-	for key := range out {
+func defaultVolume(r *record) {
+	for key := range r.out {
 		if key != "name" {
 			return
 		}
 	}
-	out["emptyDir"] = map[string]any{}
+	r.set("emptyDir", map[string]any{})
 }
 
 // defaultPod is SetDefaults_Pod: what is defaulted in a Pod but not in the template
 // of one.
-func defaultPod(_, out map[string]any) {
-	spec := child(out, "spec")
-	containers, initContainers := objects(spec, "containers"), objects(spec, "initContainers")
-	for _, c := range containers {
-		defaultRequests(c)
+func defaultPod(r *record) {
+	spec := r.child("spec")
+	spec.each("containers", defaultRequests)
+	spec.each("initContainers", defaultRequests)
+	if resources := spec.child("resources"); resources.out != nil {
+		pod := podResources{containers: objects(spec.out, "containers"), initContainers: objects(spec.out, "initContainers")}
+		pod.defaultHugePageLimits(&resources)
+		pod.defaultRequests(&resources)
+		resources.round("limits", "requests") // sums may be finer than what has been rounded
 	}
-	for _, c := range initContainers {
-		defaultRequests(c)
-	}
-	if resources := child(spec, "resources"); resources != nil {
-		pod := podResources{containers: containers, initContainers: initContainers}
-		pod.defaultHugePageLimits(resources)
-		pod.defaultRequests(resources)
-	}
-	setAbsent(spec, "enableServiceLinks", true)
-	if spec["hostNetwork"] == true {
-		for _, c := range containers {
-			defaultHostPorts(c)
-		}
-		for _, c := range initContainers {
-			defaultHostPorts(c)
-		}
+	spec.setAbsent("enableServiceLinks", true)
+	if spec.out["hostNetwork"] == true {
+		spec.each("containers", defaultHostPorts)
+		spec.each("initContainers", defaultHostPorts)
 	}
 }
 
 // defaultRequests makes a container request what it is limited to.
-func defaultRequests(container map[string]any) {
-	resources := child(container, "resources")
-	limits := child(resources, "limits")
-	if len(limits) == 0 {
-		return
-	}
-	requests := child(resources, "requests")
-	if requests == nil {
-		requests = make(map[string]any, len(limits))
-		resources["requests"] = requests
-	}
-	fillMissing(requests, limits)
+func defaultRequests(container *record) {
+	resources := container.child("resources")
+	resources.fill("requests", child(resources.out, "limits"))
 }
 
-// fillMissing copies the values of keys that a map lacks from another.
-func fillMissing(to, from map[string]any) {
-	for key, value := range from {
-		if _, ok := to[key]; !ok {
-			to[key] = value
+// fill copies the values of keys that the map under name lacks from others, the first of
+// which comes first.
+func (r *record) fill(name string, others ...map[string]any) {
+	for _, other := range others {
+		if len(other) == 0 {
+			continue
+		}
+		m := r.ensure(name)
+		for key, value := range other {
+			if _, ok := m.out[key]; !ok {
+				m.set(key, value)
+			}
 		}
 	}
 }
 
 // defaultHostPorts opens the ports of a container in the host's network.
-func defaultHostPorts(container map[string]any) {
-	for _, port := range objects(container, "ports") {
-		if _, ok := port["hostPort"]; !ok && !isZero(port["containerPort"]) {
-			port["hostPort"] = port["containerPort"]
+func defaultHostPorts(container *record) {
+	container.each("ports", func(port *record) {
+		if _, ok := port.out["hostPort"]; !ok && !isZero(port.out["containerPort"]) {
+			port.set("hostPort", port.out["containerPort"])
 		}
-	}
+	})
 }
 
 // podResources are the containers that the resources of a whole Pod are defaulted
@@ -100,48 +94,41 @@ type podResources struct {
 
 // defaultHugePageLimits limits the huge pages of a Pod to the sum over its
 // containers.
-func (p podResources) defaultHugePageLimits(resources map[string]any) {
-	limits, requests := child(resources, "limits"), child(resources, "requests")
+func (p podResources) defaultHugePageLimits(resources *record) {
+	limits, requests := child(resources.out, "limits"), child(resources.out, "requests")
 	if len(limits) == 0 && len(requests) == 0 {
 		return
 	}
+	missing := map[string]any{}
 	for name, sum := range p.aggregate("limits") {
 		_, limited := limits[name]
 		_, requested := requests[name]
 		if isHugePages(name) && !limited && !requested {
-			if limits == nil {
-				limits = map[string]any{}
-				resources["limits"] = limits
-			}
-			limits[name] = sum.String()
+			missing[name] = sum.String()
 		}
 	}
+	resources.fill("limits", missing)
 }
 
 // defaultRequests makes a Pod that has limits request what its containers do, or
 // else what it is limited to.
-func (p podResources) defaultRequests(resources map[string]any) {
-	limits := child(resources, "limits")
+func (p podResources) defaultRequests(resources *record) {
+	limits := child(resources.out, "limits")
 	if len(limits) == 0 {
 		return
 	}
-	requests := maps.Clone(child(resources, "requests"))
-	if requests == nil {
-		requests = map[string]any{}
-	}
+	sums, limited := map[string]any{}, map[string]any{}
 	for name, sum := range p.aggregate("requests") {
-		if _, ok := requests[name]; !ok && (name == "cpu" || name == "memory") {
-			requests[name] = sum.String()
+		if name == "cpu" || name == "memory" {
+			sums[name] = sum.String()
 		}
 	}
 	for name, limit := range limits {
-		if _, ok := requests[name]; !ok && (name == "cpu" || name == "memory" || isHugePages(name)) {
-			requests[name] = limit
+		if name == "cpu" || name == "memory" || isHugePages(name) {
+			limited[name] = limit
 		}
 	}
-	if len(requests) > 0 {
-		resources["requests"] = requests
-	}
+	resources.fill("requests", sums, limited)
 }
 
 func isHugePages(resource string) bool { return strings.HasPrefix(resource, "hugepages-") }

@@ -9,6 +9,9 @@ import (
 // canonicalQuantity returns the text that the API server writes for a quantity that
 // it has read from text.
 func canonicalQuantity(text string) (string, error) {
+	if isCanonical(text) {
+		return text, nil
+	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
 		return "", err
@@ -16,25 +19,56 @@ func canonicalQuantity(text string) (string, error) {
 	return q.String(), nil
 }
 
-// roundToMilli rounds the quantities of a resource list up to milli, as
-// SetDefaults_ResourceList does.
-func roundToMilli(list map[string]any) {
-	for name, value := range list {
-		text, _ := value.(string)
-		if !mayBeFiner(text) {
-			continue
-		}
-		if q, err := resource.ParseQuantity(text); err == nil {
-			q.RoundUp(resource.Milli)
-			list[name] = q.String()
+// isCanonical reports whether a quantity is sure to be canonical, as most are: a whole
+// number below 1,000 with a suffix, or none.
+func isCanonical(text string) bool {
+	digits := 0
+	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
+		digits++
+	}
+	if digits == 0 || digits > 3 || text[0] == '0' {
+		return false
+	}
+	switch text[digits:] {
+	case "", "m", "k", "M", "G", "Ki", "Mi", "Gi":
+		return true
+	}
+	return false
+}
+
+// round rounds the quantities of resource lists up to milli, as SetDefaults_ResourceList
+// does.
+func (r *record) round(lists ...string) {
+	for _, name := range lists {
+		list := r.child(name)
+		for resource, value := range list.out {
+			list.set(resource, rounded(value))
 		}
 	}
 }
 
-// mayBeFiner reports whether a quantity could have digits below milli: no whole
-// number with a suffix other than n and u has.
-func mayBeFiner(text string) bool {
-	return strings.ContainsAny(text, ".eEnu")
+// isFiner reports whether a resource list has quantities with digits below milli.
+func isFiner(list map[string]any) bool {
+	for _, value := range list {
+		if rounded(value) != value {
+			return true
+		}
+	}
+	return false
+}
+
+// rounded returns a quantity rounded up to milli.
+func rounded(value any) any {
+	text, _ := value.(string)
+	if !strings.ContainsAny(text, ".eEnu") { // no other whole number has finer digits
+		return value
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return value
+	}
+	q.RoundUp(resource.Milli)
+	return q.String()
 }
 
 // A resourceList is a decoded list of resources.

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/preadmit/preadmit/engine/change"
 )
 
 // scalar decodes a value that is neither a struct nor a list nor a map.
@@ -45,7 +44,7 @@ func (d *decoder) scalar(v *goValue, in any) (any, bool) {
 	case 'y':
 		return d.bytes(v, in)
 	case 'r':
-		return change.Clone(in), true
+		return in, true
 	case 'j':
 		return d.anyJSON(in), true
 	case 'A', 'B', 'S':
@@ -137,6 +136,9 @@ func (d *decoder) bytes(v *goValue, in any) (any, bool) {
 	if !ok {
 		return d.wrongType(v, in)
 	}
+	if isCanonicalBase64(s) {
+		return in, true
+	}
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
 		d.problem(FieldError{Problem: "expected base64", server: "error decoding from json: " + err.Error()})
@@ -145,11 +147,39 @@ func (d *decoder) bytes(v *goValue, in any) (any, bool) {
 	return base64.StdEncoding.EncodeToString(data), true
 }
 
-// anyJSON copies a value of any type; conversion reads numbers and writes them
+// isCanonicalBase64 reports whether a text is base64 as it is written again.
+func isCanonicalBase64(s string) bool {
+	data, padding := strings.TrimRight(s, "="), 0
+	if padding = len(s) - len(data); len(s)%4 != 0 || padding > 2 {
+		return false
+	}
+	last := byte(0)
+	for _, c := range []byte(data) {
+		if last = sextets[c]; last == noSextet {
+			return false
+		}
+	}
+	return last&(1<<(2*padding)-1) == 0 // the bits that no byte needs
+}
+
+const noSextet = 0xff
+
+// sextets are the values of the characters of base64.
+var sextets = func() (values [256]byte) {
+	for c := range values {
+		values[c] = noSextet
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		values[c] = byte(i)
+	}
+	return values
+}()
+
+// anyJSON decodes a value of any type; conversion reads numbers and writes them
 // again, so that 1.0 becomes 1.
 func (d *decoder) anyJSON(in any) any {
 	if !d.converting {
-		return change.Clone(in)
+		return in
 	}
 	switch in := in.(type) {
 	case float64:
@@ -160,15 +190,15 @@ func (d *decoder) anyJSON(in any) any {
 		}
 		return in
 	case map[string]any:
-		out := make(map[string]any, len(in))
+		r := record{in: in, out: in}
 		for key, value := range in {
-			out[key] = d.anyJSON(value)
+			r.set(key, d.anyJSON(value))
 		}
-		return out
+		return r.out
 	case []any:
-		out := make([]any, len(in))
-		for i := range in {
-			out[i] = d.anyJSON(in[i])
+		out := in
+		for i, item := range in {
+			out = withItem(in, out, i, d.anyJSON(item))
 		}
 		return out
 	}
@@ -176,7 +206,11 @@ func (d *decoder) anyJSON(in any) any {
 }
 
 // openAPISchema is the type of the OpenAPI schemas in CustomResourceDefinitions.
-var openAPISchema = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps"}
+var (
+	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps"}
+	openAPISchemas = goValue{code: '[', elem: &openAPISchema}
+	fieldNames     = goValue{code: '[', elem: &goValue{code: 's'}}
+)
 
 // union decodes what is either a schema or something else: a boolean (B), a list of
 // schemas (A) or of strings (S).
@@ -191,9 +225,9 @@ func (d *decoder) union(v *goValue, in any) (any, bool) {
 	case []any:
 		switch {
 		case v.code == 'A' && len(in) > 0:
-			return d.list(&openAPISchema, in), true
+			return d.list(&openAPISchemas, in), true
 		case v.code == 'S' && len(in) > 0:
-			return d.list(&goValue{code: 's'}, in), true
+			return d.list(&fieldNames, in), true
 		}
 	}
 	if v.code == 'B' {

@@ -56,13 +56,13 @@ func decodeMetadata(kind *schema.Kind, object map[string]any) map[string]any {
 // errors, which a server reports. object is not modified.
 //
 // The error names a field that has another value on the server whatever is written.
-func Normalize(kind *schema.Kind, object map[string]any, namespace string, view map[string]any) (map[string]any, error) {
+func Normalize(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string, view map[string]any) (map[string]any, error) {
 	if isSecret(kind) {
 		object = foldStringData(object)
 	}
 	s := storer{builtin: builtin(kind) != nil, dropping: true}
 	out := withoutServerOwned(kind, nil, s.object(nil, object, view, kind.Type()))
-	return Pin(kind, out, out, namespace, view)
+	return Pin(memo, kind, out, out, namespace, view)
 }
 
 // ownedDepth is the length of the longest path that is ServerOwned.

@@ -79,13 +79,13 @@ func TestStored(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
 			kind := kindOf(t, object, widget(t))
-			view, err := admission.View(kind, object, "")
+			view, err := admission.View(nil, kind, object, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			before := change.CloneObject(view)
 			written := step(change.CloneObject(view), readYAML(t, []byte(test.change)))
-			next, err := admission.Redefault(kind, written, nil)
+			next, err := admission.Redefault(nil, kind, written)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,11 +165,11 @@ func TestNormalizeCorpus(t *testing.T) {
 
 func normalize(t *testing.T, kind *schema.Kind, object map[string]any) map[string]any {
 	t.Helper()
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
-	normal, err := admission.Normalize(kind, object, "default", view)
+	normal, err := admission.Normalize(nil, kind, object, "default", view)
 	if err != nil {
 		t.Fatal(err)
 	}

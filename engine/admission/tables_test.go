@@ -1,10 +1,14 @@
 package admission
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/preadmit/preadmit/engine/schema"
 )
@@ -193,10 +197,46 @@ func TestQuantities(t *testing.T) {
 		if err != nil || canonical != test.canonical {
 			t.Errorf("%s: %s, %v", test.written, canonical, err)
 		}
-		list := map[string]any{"x": canonical}
-		roundToMilli(list)
-		if list["x"] != test.rounded {
-			t.Errorf("%s: rounded %s", test.written, list["x"])
+		if got := rounded(canonical); got != test.rounded {
+			t.Errorf("%s: rounded %s", test.written, got)
+		}
+	}
+}
+
+// TestCanonicalQuantities holds what is taken for canonical at first sight against the
+// server's own way.
+func TestCanonicalQuantities(t *testing.T) {
+	found := 0
+	for _, suffix := range []string{"", "n", "u", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "e3"} {
+		for n := range 1100 {
+			text := strconv.Itoa(n) + suffix
+			if !isCanonical(text) {
+				continue
+			}
+			found++
+			if q, err := resource.ParseQuantity(text); err != nil || q.String() != text {
+				t.Errorf("%s is %s, %v", text, q.String(), err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nothing is taken for canonical")
+	}
+}
+
+// TestCanonicalBase64 holds what is taken for canonical at first sight against decoding
+// and encoding it again.
+func TestCanonicalBase64(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "YQ==": true, "YWI=": true, "YWJj": true, "+/+/": true, "YWJjZA==": true,
+		"YR==": false, "YWJ=": false, "YW\nJj": false, "YQ=": false, "YQ": false, "Y===": false, "YQ==YQ==": false, "YW-_": false, "====": false,
+	} {
+		data, err := base64.StdEncoding.DecodeString(text)
+		if canonical := err == nil && base64.StdEncoding.EncodeToString(data) == text; canonical != want {
+			t.Errorf("%q: the library says %v", text, canonical)
+		}
+		if got := isCanonicalBase64(text); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }

@@ -36,12 +36,12 @@ func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]
 // and what makes no difference to the view is as in manifest: see Stored. None of the
 // arguments is modified.
 //
-// The error names a field in which the views differ still.
-func Pin(kind *schema.Kind, manifest, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
+// memo is that of View. The error names a field in which the views differ still.
+func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
 	u := unviewer{kind: kind, limit: math.MaxInt}
 	var pinned map[string]any // object, once its view is mutated
 	for range maxRounds {
-		view, err := View(kind, object, namespace)
+		view, err := View(memo, kind, object, namespace)
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func TestUnview(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
 			kind := kindOf(t, object)
-			view, err := admission.View(kind, object, "")
+			view, err := admission.View(nil, kind, object, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestPin(t *testing.T) {
 			t.Fatal(err)
 		}
 		object, kind := readCase(t, text)
-		view, err := admission.View(kind, object, "default")
+		view, err := admission.View(nil, kind, object, "default")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,12 +112,12 @@ func TestPin(t *testing.T) {
 				continue // the edit made no object of this kind
 			}
 			before := change.CloneObject(object)
-			pinned, err := admission.Pin(kind, object, object, "default", mutated)
+			pinned, err := admission.Pin(nil, kind, object, object, "default", mutated)
 			if err != nil {
 				t.Errorf("%s: %v, after %s", filepath.Base(file), err, change.Diff(view, edited, nil))
 				continue
 			}
-			again, err := admission.View(kind, pinned, "default")
+			again, err := admission.View(nil, kind, pinned, "default")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,11 +135,11 @@ func TestPin(t *testing.T) {
 
 // mutate is what becomes of the outcome of a policy.
 func mutate(kind *schema.Kind, object map[string]any) (map[string]any, error) {
-	object, err := admission.Redefault(kind, object, nil)
+	object, err := admission.Redefault(nil, kind, object)
 	if err != nil {
 		return nil, err
 	}
-	return admission.View(kind, object, "default")
+	return admission.View(nil, kind, object, "default")
 }
 
 // edits returns copies of an object, each with one value changed or removed.

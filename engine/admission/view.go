@@ -15,36 +15,37 @@ import (
 // becomes metadata.namespace of a namespaced kind that has none. object is not
 // modified.
 //
+// What memo, which may be nil, knows to stay as it is is not looked at again.
+//
 // Errors are *FieldError values, joined and sorted by field.
-func View(kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
-	view, problems := see(kind, object, nil, true)
+func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
+	seen, problems := see(memo, kind, object, true)
 	if len(problems) > 0 {
 		return nil, join(problems)
 	}
-	if metadata := child(view, "metadata"); metadata != nil {
-		wipeMetadata(metadata)
+	view := record{in: seen, out: seen}
+	if metadata := view.child("metadata"); metadata.out != nil {
+		wipeMetadata(&metadata)
 		if !kind.Namespaced {
-			delete(metadata, "namespace")
+			metadata.remove("namespace")
 		}
 	}
 	if kind.Namespaced && namespace != "" {
-		setAbsent(ensure(view, "metadata"), "namespace", namespace)
+		metadata := view.ensure("metadata")
+		metadata.setAbsent("namespace", namespace)
 	}
-	return view, nil
+	return view.out, nil
 }
 
 // Redefault returns an object that a policy has changed as the next expression sees
 // it: decoded and defaulted again, but neither converted (stringData stays, and
 // the alias serviceAccount does not follow serviceAccountName) nor robbed of
 // metadata. Fields that the kind does not have are dropped without an error. View
-// does the rest when the pass is over: the server converts then.
-//
-// stable is an object that Redefault returns as it is, or nil. What it shares with
-// object need not be looked at again, and is shared by the result.
+// does the rest when the pass is over: the server converts then. memo is that of View.
 //
 // The error is a *ConversionError.
-func Redefault(kind *schema.Kind, object, stable map[string]any) (map[string]any, error) {
-	view, problems := see(kind, object, stable, false)
+func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	view, problems := see(memo, kind, object, false)
 	if len(problems) > 0 {
 		return nil, &ConversionError{Kind: kind.Kind, Fields: problems}
 	}
@@ -52,20 +53,21 @@ func Redefault(kind *schema.Kind, object, stable map[string]any) (map[string]any
 }
 
 // see decodes and defaults an object; on a request it converts it too.
-func see(kind *schema.Kind, object, stable map[string]any, request bool) (map[string]any, []*FieldError) {
-	d := decoder{kind: kind, converting: request, path: make(change.Path, 0, 16), stable: stable}
-	var view map[string]any
+func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
+	d := &decoder{kind: kind, converting: request, memo: memo}
+	d.path = d.steps[:0]
+	view := object
 	switch t := builtin(kind); {
 	case t != nil:
 		view = d.object(t, object)
-		d.round()
+		for _, r := range d.finer {
+			r.round(r.typ.rounded...)
+		}
 	case request:
 		view = d.custom(kind.Type(), object)
-	default:
-		view = change.CloneObject(object)
 	}
-	if kind.Custom {
-		d.defaultCustom(kind.Type(), view, true)
+	if t := kind.Type(); kind.Custom && t != nil {
+		view = d.defaultObject(t, view, true)
 	}
 	slices.SortFunc(d.problems, func(a, b *FieldError) int { return comparePaths(a.Path, b.Path) })
 	return view, d.problems
@@ -91,11 +93,11 @@ func join(problems []*FieldError) error {
 
 // wipeMetadata drops what the server sets itself, and owner references that are
 // there twice.
-func wipeMetadata(metadata map[string]any) {
+func wipeMetadata(metadata *record) {
 	for _, name := range []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"} {
-		delete(metadata, name)
+		metadata.remove(name)
 	}
-	references := items(metadata, "ownerReferences")
+	references := items(metadata.out, "ownerReferences")
 	var kept []any
 	for _, r := range references {
 		if !slices.ContainsFunc(kept, func(k any) bool { return change.Equal(k, r) }) {
@@ -103,6 +105,6 @@ func wipeMetadata(metadata map[string]any) {
 		}
 	}
 	if len(kept) < len(references) {
-		metadata["ownerReferences"] = kept
+		metadata.set("ownerReferences", kept)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,24 +102,58 @@ func readCase(t testing.TB, text []byte) (map[string]any, *schema.Kind) {
 func checkView(t *testing.T, kind *schema.Kind, object map[string]any) map[string]any {
 	t.Helper()
 	before := change.CloneObject(object)
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !change.Equal(before, object) {
 		t.Error("View modified the object")
 	}
-	again, err := admission.View(kind, view, "default")
+	again, err := admission.View(nil, kind, view, "default")
 	if err != nil {
 		t.Fatal("view of the view: ", err)
 	}
 	for _, diff := range change.Diff(view, again, nil) {
 		t.Error("view of the view: ", diff)
 	}
+	if !change.Same(view, again) && kind.APIVersion() != "autoscaling/v1" { // whose annotations are written anew
+		t.Error("the view of the view is another map")
+	}
 	for _, diff := range change.Diff(object, admission.Unview(kind, object, view, view), nil) {
 		t.Error("Unview of no difference: ", diff)
 	}
 	return view
+}
+
+// TestShared: what stays as it is in a view is shared with the object, and what a policy
+// did not change with the view before.
+func TestShared(t *testing.T) {
+	object := readYAML(t, []byte(`{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {containers: [
+		{name: a, env: [{name: x, value: z}], ports: [{containerPort: 80}], resources: {limits: {cpu: 1000m}}}]}}`))
+	kind := kindOf(t, object)
+	view, err := admission.View(nil, kind, object, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	container := change.Keys("spec", "containers").Index(0)
+	for _, c := range []struct {
+		path   change.Path
+		shared bool
+	}{
+		{change.Keys("metadata", "labels"), true}, {container.Key("env"), true},
+		{change.Keys("metadata"), false}, {container, false}, {container.Key("ports"), false}, {container.Key("resources").Key("limits"), false},
+	} {
+		before, _ := c.path.Get(object)
+		after, _ := c.path.Get(view)
+		if change.Same(before, after) != c.shared {
+			t.Errorf("%s: shared is %v", c.path, !c.shared)
+		}
+	}
+	changed := maps.Clone(view)
+	changed["metadata"] = map[string]any{"name": "p", "namespace": "default", "labels": map[string]any{"a": "c"}}
+	if after, err := admission.Redefault(nil, kind, changed); err != nil || !change.Same(changed, after) {
+		t.Errorf("an object that stays as it is became %v, %v", after, err)
+	}
 }
 
 func TestViewErrors(t *testing.T) {
@@ -148,7 +183,7 @@ func TestViewErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
-			_, err := admission.View(kindOf(t, object), object, "")
+			_, err := admission.View(nil, kindOf(t, object), object, "")
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
@@ -176,7 +211,7 @@ func TestRedefaultErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
-			_, err := admission.Redefault(kindOf(t, object), object, nil)
+			_, err := admission.Redefault(nil, kindOf(t, object), object)
 			if err == nil || err.Error() != test.want {
 				t.Fatalf("got  %v\nwant %s", err, test.want)
 			}
@@ -208,7 +243,7 @@ func TestRedefault(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
-			got, err := admission.Redefault(kindOf(t, object), object, nil)
+			got, err := admission.Redefault(nil, kindOf(t, object), object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +268,7 @@ spec:
 `))
 	object := readYAML(t, []byte(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: x}, size: null, extra: 1}`))
 	kind := kindOf(t, object, crd)
-	got, err := admission.Redefault(kind, object, nil)
+	got, err := admission.Redefault(nil, kind, object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +276,7 @@ spec:
 	for _, diff := range change.Diff(want, got, nil) {
 		t.Error(diff)
 	}
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +290,7 @@ spec:
 func TestUnknownKind(t *testing.T) {
 	object := readYAML(t, []byte(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {}, uid: u}, spec: {a: null}}`))
 	kind := schema.Builtin().Unknown(gvk.Kind{Group: "example.com", Version: "v1", Kind: "Widget"})
-	got, err := admission.View(kind, object, "default")
+	got, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +315,7 @@ func TestClusterSchema(t *testing.T) {
 	} {
 		object := readYAML(t, []byte(test.object))
 		kind := registry.Lookup(gvk.Parse(object["apiVersion"].(string), object["kind"].(string)))
-		got, err := admission.View(kind, object, "")
+		got, err := admission.View(nil, kind, object, "")
 		if err != nil {
 			t.Fatal(err)
 		}

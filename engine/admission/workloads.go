@@ -6,85 +6,85 @@ import (
 )
 
 // defaultDeploymentStrategy is the part of SetDefaults_Deployment for its strategy.
-func defaultDeploymentStrategy(_, out map[string]any) {
-	setAbsent(out, "type", "RollingUpdate")
-	if out["type"] == "RollingUpdate" {
-		rolling := ensure(out, "rollingUpdate")
-		setAbsent(rolling, "maxUnavailable", "25%")
-		setAbsent(rolling, "maxSurge", "25%")
+func defaultDeploymentStrategy(r *record) {
+	r.setAbsent("type", "RollingUpdate")
+	if r.out["type"] == "RollingUpdate" {
+		rolling := r.ensure("rollingUpdate")
+		rolling.setAbsent("maxUnavailable", "25%")
+		rolling.setAbsent("maxSurge", "25%")
 	}
 }
 
 // defaultDaemonSetUpdateStrategy is the part of SetDefaults_DaemonSet for its
 // strategy.
-func defaultDaemonSetUpdateStrategy(_, out map[string]any) {
-	setAbsent(out, "type", "RollingUpdate")
-	if out["type"] == "RollingUpdate" {
-		rolling := ensure(out, "rollingUpdate")
-		setAbsent(rolling, "maxUnavailable", int64(1))
-		setAbsent(rolling, "maxSurge", int64(0))
+func defaultDaemonSetUpdateStrategy(r *record) {
+	r.setAbsent("type", "RollingUpdate")
+	if r.out["type"] == "RollingUpdate" {
+		rolling := r.ensure("rollingUpdate")
+		rolling.setAbsent("maxUnavailable", int64(1))
+		rolling.setAbsent("maxSurge", int64(0))
 	}
 }
 
 // defaultStatefulSetUpdateStrategy is the part of SetDefaults_StatefulSet for its
 // strategy: rollingUpdate appears only where the type was left out too.
-func defaultStatefulSetUpdateStrategy(_, out map[string]any) {
-	if _, ok := out["type"]; !ok {
-		out["type"] = "RollingUpdate"
-		ensure(out, "rollingUpdate")
+func defaultStatefulSetUpdateStrategy(r *record) {
+	if _, ok := r.out["type"]; !ok {
+		r.set("type", "RollingUpdate")
+		r.ensure("rollingUpdate")
 	}
-	if rolling := child(out, "rollingUpdate"); rolling != nil && out["type"] == "RollingUpdate" {
-		setAbsent(rolling, "partition", int64(0))
+	if rolling := r.child("rollingUpdate"); rolling.out != nil && r.out["type"] == "RollingUpdate" {
+		rolling.setAbsent("partition", int64(0))
 	}
 }
 
 // inheritLabels labels an object that has no labels.
-func inheritLabels(out, labels map[string]any) {
-	metadata := child(out, "metadata")
-	if _, ok := metadata["labels"]; !ok && labels != nil {
-		metadata["labels"] = maps.Clone(labels)
+func inheritLabels(r *record, labels map[string]any) {
+	metadata := r.child("metadata")
+	if _, ok := metadata.out["labels"]; !ok && labels != nil {
+		metadata.set("labels", maps.Clone(labels))
 	}
 }
 
 // defaultJob is SetDefaults_Job. It does not apply to the template of a CronJob.
-func defaultJob(_, out map[string]any) {
-	spec := child(out, "spec")
-	if spec["parallelism"] == nil {
-		setAbsent(spec, "completions", int64(1))
-		spec["parallelism"] = int64(1)
+func defaultJob(r *record) {
+	spec := r.child("spec")
+	if spec.out["parallelism"] == nil {
+		spec.setAbsent("completions", int64(1))
+		spec.set("parallelism", int64(1))
 	}
-	if spec["backoffLimitPerIndex"] != nil {
-		setAbsent(spec, "backoffLimit", int64(math.MaxInt32))
+	if spec.out["backoffLimitPerIndex"] != nil {
+		spec.setAbsent("backoffLimit", int64(math.MaxInt32))
 	}
-	setAbsent(spec, "backoffLimit", int64(6))
-	setAbsent(spec, "completionMode", "NonIndexed")
-	setAbsent(spec, "suspend", false)
-	setAbsent(spec, "manualSelector", false)
-	if spec["podFailurePolicy"] != nil {
-		setAbsent(spec, "podReplacementPolicy", "Failed")
+	spec.setAbsent("backoffLimit", int64(6))
+	spec.setAbsent("completionMode", "NonIndexed")
+	spec.setAbsent("suspend", false)
+	spec.setAbsent("manualSelector", false)
+	if spec.out["podFailurePolicy"] != nil {
+		spec.setAbsent("podReplacementPolicy", "Failed")
 	}
-	setAbsent(spec, "podReplacementPolicy", "TerminatingOrFailed")
-	inheritLabels(out, child(child(child(spec, "template"), "metadata"), "labels"))
+	spec.setAbsent("podReplacementPolicy", "TerminatingOrFailed")
+	inheritLabels(r, child(child(child(spec.out, "template"), "metadata"), "labels"))
 }
 
 // defaultHorizontalPodAutoscaler is SetDefaults_HorizontalPodAutoscalerBehavior: a
 // behavior that is given has rules in both directions.
-func defaultHorizontalPodAutoscaler(in, out map[string]any) {
-	behavior := child(out, "behavior")
-	if behavior == nil {
+func defaultHorizontalPodAutoscaler(r *record) {
+	behavior := r.child("behavior")
+	if behavior.out == nil {
 		return
 	}
-	given := child(in, "behavior")
-	up := ensure(behavior, "scaleUp")
-	setAbsent(up, "stabilizationWindowSeconds", int64(0))
-	defaultScalingRules(child(given, "scaleUp"), up, scalingPolicy("Pods", 4), scalingPolicy("Percent", 100))
-	defaultScalingRules(child(given, "scaleDown"), ensure(behavior, "scaleDown"), scalingPolicy("Percent", 100))
+	up := behavior.ensure("scaleUp")
+	up.setAbsent("stabilizationWindowSeconds", int64(0))
+	defaultScalingRules(&up, scalingPolicy("Pods", 4), scalingPolicy("Percent", 100))
+	down := behavior.ensure("scaleDown")
+	defaultScalingRules(&down, scalingPolicy("Percent", 100))
 }
 
-func defaultScalingRules(in, out map[string]any, policies ...any) {
-	setAbsent(out, "selectPolicy", "Max")
-	if in["policies"] == nil { // an empty list is as good as policies
-		out["policies"] = policies
+func defaultScalingRules(r *record, policies ...any) {
+	r.setAbsent("selectPolicy", "Max")
+	if r.in["policies"] == nil { // an empty list is as good as policies
+		r.set("policies", policies)
 	}
 }
 

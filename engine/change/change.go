@@ -3,16 +3,20 @@
 // objects, and Apply carries them out. It imports nothing of ours.
 //
 // Objects are what a manifest decodes to: map[string]any, []any, string, int64,
-// float64, bool and nil. Nothing else may occur.
+// float64, bool and nil. Nothing else may occur. Who makes an object from another copies
+// the maps and lists on the way to what changes and shares the rest; a map or list that
+// somebody else may hold is not modified. So what did not change is recognised by its
+// identity: Equal and Diff look no further there, and a Memo keeps what is known of it.
 //
 // Laws:
 //
 //	Apply(clone(a), Diff(a, b, s)) is equal to b, for every shape s
 //	Diff(a, a, s) is empty
-//	the same two objects give the same changes in the same order
+//	the same two objects give the same changes in the same order, whatever they share
 //
-// The files in order: path.go, change.go (Change, Apply), value.go (Equal, Clone),
-// diff.go (Shape, Diff).
+// The files in order: path.go, change.go (Change, Apply), value.go (Equal, Same, Clone),
+// diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go for the build tag
+// reference.
 package change
 
 import "fmt"

@@ -40,7 +40,7 @@ func (d *differ) add(c Change) {
 	d.changes = append(d.changes, c)
 }
 
-// value compares values that are not equal.
+// value compares values that are not the same one, and may still be equal.
 func (d *differ) value(from, to any, shape Shape) {
 	switch from := from.(type) {
 	case map[string]any:
@@ -58,7 +58,8 @@ func (d *differ) value(from, to any, shape Shape) {
 }
 
 func (d *differ) object(from, to map[string]any, shape Shape) {
-	for _, key := range differingKeys(from, to) {
+	var few [8]string
+	for _, key := range unsharedKeys(few[:0], from, to) {
 		d.path = append(d.path, Key(key))
 		before, had := from[key]
 		after, has := to[key]
@@ -74,17 +75,26 @@ func (d *differ) object(from, to map[string]any, shape Shape) {
 	}
 }
 
-// differingKeys returns the keys under which two maps do not hold the same, sorted.
-func differingKeys(a, b map[string]any) []string {
-	var keys []string
+// unsharedKeys appends the keys under which two maps do not hold the same value, sorted.
+func unsharedKeys(keys []string, a, b map[string]any) []string {
+	if sameMap(a, b) {
+		return nil
+	}
+	shared := 0
 	for key, value := range a {
-		if other, ok := b[key]; !ok || !Equal(value, other) {
+		other, ok := b[key]
+		if !ok || !Same(value, other) {
 			keys = append(keys, key)
 		}
+		if ok {
+			shared++
+		}
 	}
-	for key := range b {
-		if _, ok := a[key]; !ok {
-			keys = append(keys, key)
+	if shared < len(b) {
+		for key := range b {
+			if _, ok := a[key]; !ok {
+				keys = append(keys, key)
+			}
 		}
 	}
 	slices.Sort(keys)
@@ -92,6 +102,9 @@ func differingKeys(a, b map[string]any) []string {
 }
 
 func (d *differ) list(from, to []any, shape Shape) {
+	if sameList(from, to) {
+		return
+	}
 	pairs := Align(from, to, shape)
 	kept := make([]bool, len(from))
 	for _, i := range pairs {
@@ -111,7 +124,7 @@ func (d *differ) list(from, to []any, shape Shape) {
 		}
 	}
 	for j, i := range pairs {
-		if i >= 0 && !Equal(from[i], to[j]) {
+		if i >= 0 && !Same(from[i], to[j]) {
 			d.path = append(d.path, Index(j))
 			d.value(from[i], to[j], item(shape))
 			d.path = d.path[:len(d.path)-1]
@@ -130,6 +143,9 @@ func (d *differ) addItem(i int, c Change) {
 // in order already stays where it is; each of the others is put behind the item
 // that it is to follow.
 func (d *differ) moves(pairs []int, kept []bool) {
+	if inOrder(pairs) {
+		return
+	}
 	var current, wanted []int
 	for i := range kept {
 		if kept[i] {
@@ -140,9 +156,6 @@ func (d *differ) moves(pairs []int, kept []bool) {
 		if i >= 0 {
 			wanted = append(wanted, i)
 		}
-	}
-	if slices.Equal(current, wanted) {
-		return
 	}
 	fixed := longestIncreasing(wanted)
 	for n, i := range wanted {
@@ -160,6 +173,18 @@ func (d *differ) moves(pairs []int, kept []bool) {
 			d.addItem(at, Change{Op: Move, From: from})
 		}
 	}
+}
+
+// inOrder reports whether the items that stay have kept their order.
+func inOrder(pairs []int) bool {
+	last := -1
+	for _, i := range pairs {
+		if i >= 0 && i < last {
+			return false
+		}
+		last = max(last, i)
+	}
+	return true
 }
 
 // longestIncreasing returns the members of a longest increasing subsequence.
@@ -188,26 +213,57 @@ func longestIncreasing(values []int) map[int]bool {
 // index of its counterpart in from, or -1 where it is new. Diff explains when items
 // are the same.
 func Align(from, to []any, shape Shape) []int {
-	if keys := listKeys(shape); len(keys) > 0 {
-		if a, ok := identities(from, keys); ok {
-			if b, ok := identities(to, keys); ok {
-				return alignByIdentity(a, b)
+	keys := listKeys(shape)
+	if len(keys) == 0 || !areMaps(from) || !areMaps(to) {
+		return alignByValue(from, to)
+	}
+	if pairs := alignInPlace(from, to, keys); pairs != nil {
+		return pairs
+	}
+	return alignByIdentity(identities(from, keys), identities(to, keys))
+}
+
+func areMaps(items []any) bool {
+	for _, item := range items {
+		if _, ok := item.(map[string]any); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// alignInPlace aligns lists of which one has the items of the other in the same places,
+// and perhaps more behind them; it returns nil for others.
+func alignInPlace(from, to []any, keys []string) []int {
+	for i := range min(len(from), len(to)) {
+		a, b := from[i].(map[string]any), to[i].(map[string]any)
+		for _, key := range keys {
+			if !Equal(a[key], b[key]) {
+				return nil
 			}
 		}
 	}
-	return alignByValue(from, to)
+	pairs := unpaired(len(to))
+	for i := range min(len(from), len(to)) {
+		pairs[i] = i
+	}
+	return pairs
 }
 
-// identities gives each item a text by which it is recognised. It fails if an item
-// is not a map.
-func identities(items []any, keys []string) ([]string, bool) {
+func unpaired(n int) []int {
+	pairs := make([]int, n)
+	for j := range pairs {
+		pairs[j] = -1
+	}
+	return pairs
+}
+
+// identities gives each item, a map, a text by which it is recognised.
+func identities(items []any, keys []string) []string {
 	ids := make([]string, len(items))
 	seen := make(map[string]int, len(items))
 	for i, it := range items {
-		object, ok := it.(map[string]any)
-		if !ok {
-			return nil, false
-		}
+		object, _ := it.(map[string]any)
 		var id []byte
 		for _, key := range keys {
 			id = append(append(id, encode(object[key])...), 0)
@@ -215,7 +271,7 @@ func identities(items []any, keys []string) ([]string, bool) {
 		ids[i] = string(id) + strconv.Itoa(seen[string(id)])
 		seen[string(id)]++
 	}
-	return ids, true
+	return ids
 }
 
 func alignByIdentity(from, to []string) []int {
@@ -223,12 +279,10 @@ func alignByIdentity(from, to []string) []int {
 	for i, id := range from {
 		index[id] = i
 	}
-	pairs := make([]int, len(to))
+	pairs := unpaired(len(to))
 	for j, id := range to {
 		if i, ok := index[id]; ok {
 			pairs[j] = i
-		} else {
-			pairs[j] = -1
 		}
 	}
 	return pairs
@@ -237,14 +291,7 @@ func alignByIdentity(from, to []string) []int {
 // alignByValue finds the longest common subsequence of equal items and pairs what
 // lies between two of them by position.
 func alignByValue(from, to []any) []int {
-	a, b := make([]string, len(from)), make([]string, len(to))
-	for i := range from {
-		a[i] = encode(from[i])
-	}
-	for j := range to {
-		b[j] = encode(to[j])
-	}
-	pairs := commonSubsequence(a, b)
+	pairs := commonSubsequence(from, to)
 	i := 0
 	for j := 0; j < len(pairs); {
 		if pairs[j] >= 0 {
@@ -274,31 +321,28 @@ func alignByValue(from, to []any) []int {
 // are compared by position.
 const maxTable = 1 << 20
 
-func commonSubsequence(a, b []string) []int {
-	pairs := make([]int, len(b))
-	for j := range pairs {
-		pairs[j] = -1
-	}
+func commonSubsequence(from, to []any) []int {
+	pairs := unpaired(len(to))
 	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
+	for head < len(from) && head < len(to) && Equal(from[head], to[head]) {
 		pairs[head] = head
 		head++
 	}
 	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+	for tail < len(from)-head && tail < len(to)-head && Equal(from[len(from)-1-tail], to[len(to)-1-tail]) {
 		tail++
-		pairs[len(b)-tail] = len(a) - tail
+		pairs[len(to)-tail] = len(from) - tail
 	}
-	a, middle := a[head:len(a)-tail], b[head:len(b)-tail]
-	n, m := len(a), len(middle)
-	if n == 0 || m == 0 || n*m > maxTable {
+	n, m := len(from)-tail-head, len(to)-tail-head
+	if n == 0 || m == 0 || n == 1 && m == 1 || n*m > maxTable {
 		return pairs
 	}
+	a, b := encodeAll(from[head:head+n]), encodeAll(to[head:head+m])
 	length := make([]int32, (n+1)*(m+1))
 	at := func(i, j int) *int32 { return &length[i*(m+1)+j] }
 	for i := n - 1; i >= 0; i-- {
 		for j := m - 1; j >= 0; j-- {
-			if a[i] == middle[j] {
+			if a[i] == b[j] {
 				*at(i, j) = *at(i+1, j+1) + 1
 			} else {
 				*at(i, j) = max(*at(i+1, j), *at(i, j+1))
@@ -307,7 +351,7 @@ func commonSubsequence(a, b []string) []int {
 	}
 	for i, j := 0, 0; i < n && j < m; {
 		switch {
-		case a[i] == middle[j]:
+		case a[i] == b[j]:
 			pairs[head+j] = head + i
 			i++
 			j++
@@ -318,6 +362,14 @@ func commonSubsequence(a, b []string) []int {
 		}
 	}
 	return pairs
+}
+
+func encodeAll(items []any) []string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = encode(item)
+	}
+	return texts
 }
 
 // encode gives equal values, and only those, the same text.

@@ -15,6 +15,8 @@ package limit
 import (
 	"fmt"
 	"math"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // The bounds on input.
@@ -89,12 +91,13 @@ func Exceeded(code, advice, format string, args ...any) *Error {
 }
 
 // Object is the error of an object that policies make too large, nil if they do not.
-func Object(written, object map[string]any) error {
-	if _, fits := Size(object, ObjectBytes); fits {
+// memo, which may be nil, knows the sizes of parts.
+func Object(memo *change.Memo, written, object map[string]any) error {
+	if _, fits := sizeOf(memo, object, ObjectBytes); fits {
 		return nil
 	}
 	size, _ := Size(written, math.MaxInt)
-	if _, fits := Size(object, ObjectBytes+size); fits {
+	if _, fits := sizeOf(memo, object, ObjectBytes+size); fits {
 		return nil
 	}
 	return Exceeded(ObjectSize, "a policy that copies parts of an object into itself makes it grow with every step",

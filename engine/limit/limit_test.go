@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 func TestSize(t *testing.T) {
@@ -26,6 +28,28 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestSizeRemembered: what a Memo knows of the parts of a value does not change its size.
+func TestSizeRemembered(t *testing.T) {
+	part := map[string]any{"a": "bcd", "list": []any{int64(1), "text", map[string]any{"x": nil, "y": "z"}}}
+	memo := new(change.Memo)
+	for _, value := range []any{
+		part,
+		map[string]any{"once": part},
+		map[string]any{"once": part, "twice": []any{part, part["list"]}},
+		map[string]any{"once": map[string]any{"a": "changed", "list": part["list"]}},
+	} {
+		want, _ := Size(value, ObjectBytes)
+		for range 2 {
+			if size, fits := sizeOf(memo, value, want); size != want || !fits {
+				t.Errorf("%v: %d, %v; want %d", value, size, fits, want)
+			}
+			if _, fits := sizeOf(memo, value, want-1); fits {
+				t.Errorf("%v fits into %d", value, want-1)
+			}
+		}
+	}
+}
+
 // TestObject lets an object grow by so much, whatever its size was.
 func TestObject(t *testing.T) {
 	text := func(n int) map[string]any { return map[string]any{"a": strings.Repeat("a", n)} }
@@ -38,7 +62,7 @@ func TestObject(t *testing.T) {
 		{ObjectBytes, 2*ObjectBytes - 1, true},
 		{ObjectBytes, 3 * ObjectBytes, false},
 	} {
-		err := Object(text(c.written), text(c.object))
+		err := Object(nil, text(c.written), text(c.object))
 		if tooLarge := errors.As(err, new(*Error)); tooLarge == c.fits {
 			t.Errorf("%d bytes of %d: %v", c.object, c.written, err)
 		}

@@ -1,5 +1,7 @@
 package limit
 
+import "github.com/preadmit/preadmit/engine/change"
+
 // Unit is what a value counts as, besides the bytes of its text: about what it takes in
 // memory.
 const Unit = 32
@@ -7,18 +9,51 @@ const Unit = 32
 // Size is the size of a value: the bytes of its texts and keys, and some for each value.
 // What stands in it twice counts twice. It stops counting, and fits is false, beyond
 // most.
-func Size(value any, most int) (size int, fits bool) {
-	w := work{left: most}
+func Size(value any, most int) (size int, fits bool) { return sizeOf(nil, value, most) }
+
+func sizeOf(memo *change.Memo, value any, most int) (size int, fits bool) {
+	w := work{left: most, memo: memo}
 	w.count(value)
 	return most - w.left, w.left >= 0
 }
 
-type work struct{ left int }
+type work struct {
+	left int
+	memo *change.Memo
+}
+
+// inside is what a Memo knows of a value: the size of what is in it.
+var inside change.Fact
+
+// worth is what a value must count for to be remembered.
+const worth = 4 * Unit
 
 func (w *work) count(value any) {
 	if w.left -= Unit; w.left < 0 {
 		return
 	}
+	switch value := value.(type) {
+	case map[string]any, []any:
+		size, known := w.memo.Recall(&inside, value)
+		if known {
+			w.left -= size
+			return
+		}
+		before := w.left
+		w.countMembers(value)
+		if size := before - w.left; size >= worth && w.left >= 0 {
+			w.memo.Note(&inside, value, size)
+		}
+	case []string:
+		for _, item := range value {
+			w.left -= Unit + len(item)
+		}
+	case string:
+		w.left -= len(value)
+	}
+}
+
+func (w *work) countMembers(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, member := range value {
@@ -34,12 +69,6 @@ func (w *work) count(value any) {
 			}
 			w.count(item)
 		}
-	case []string:
-		for _, item := range value {
-			w.left -= Unit + len(item)
-		}
-	case string:
-		w.left -= len(value)
 	}
 }
 

@@ -175,7 +175,7 @@ func defaulted(kind *schema.Kind, path []string) (any, bool) {
 	}
 	object := holder.(map[string]any)
 	object["apiVersion"], object["kind"], object["metadata"] = kind.APIVersion(), kind.Kind.Kind, map[string]any{"name": "any"}
-	view, err := admission.View(kind, object, "default")
+	view, err := admission.View(nil, kind, object, "default")
 	if err != nil {
 		return nil, false
 	}

@@ -38,7 +38,7 @@ func (i *invocation) draft(a *celenv.Activation, m mutation, r *policy.Request) 
 		if err != nil {
 			return nil, fmt.Errorf("error applying patch: %w", err)
 		}
-		return i.merge(object, patch)
+		return i.merge(r, object, patch)
 	case len(result.Operations) == 0:
 		return nil, fmt.Errorf("%w: its expression gives no patch", errNotNow)
 	default:

@@ -166,15 +166,15 @@ func (i *invocation) apply(a *celenv.Activation, m mutation, r *policy.Request) 
 	if err != nil {
 		return nil, err
 	}
-	return i.merge(i.object(r.Object), patch)
+	return i.merge(r, i.object(r.Object), patch)
 }
 
-func (i *invocation) merge(object, patch map[string]any) (map[string]any, error) {
+func (i *invocation) merge(r *policy.Request, object, patch map[string]any) (map[string]any, error) {
 	rule := schema.AnyKey
 	if i.program.minor < 34 {
 		rule = schema.EveryKey
 	}
-	return i.kind.Merge(object, patch, rule)
+	return i.kind.Merge(r.Memo, object, patch, rule)
 }
 
 func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
@@ -213,7 +213,7 @@ func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	if other == nil {
 		return undecodable{fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.APIVersion())}
 	}
-	if err := other.StrictDecode(patched); err != nil {
+	if err := other.StrictDecode(r.Memo, patched); err != nil {
 		return undecodable{err}
 	}
 	if kind != i.kind.Kind {

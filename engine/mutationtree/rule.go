@@ -76,7 +76,7 @@ func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any
 		e.bindings = r.bind(ctx, object)
 		result, err := e.mergeFields(*t.fields, object)
 		if err == nil {
-			err = limit.Object(written, result)
+			err = limit.Object(nil, written, result)
 		}
 		if err != nil {
 			return nil, nil, err

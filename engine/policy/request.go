@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
@@ -37,6 +38,8 @@ type Request struct {
 	User            User
 	// Reinvocation says that the policies run a second time, because an object changed.
 	Reinvocation bool
+	// Memo knows what has been found out about objects of the job; it may be nil.
+	Memo *change.Memo
 	// Object is the object in its admission view. The engine replaces it between
 	// steps; nobody modifies it.
 	Object map[string]any

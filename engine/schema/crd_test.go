@@ -133,7 +133,7 @@ func TestMergeCustom(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := k.Merge(parse(t, c.live), parse(t, c.patch), c.rule)
+			got, err := k.Merge(nil, parse(t, c.live), parse(t, c.patch), c.rule)
 			if err != nil || c.err != "" {
 				want := strings.Replace(c.err, "errors:\n  .spec.nope", ".spec.nope", 1)
 				if err == nil || err.Error() != want {
@@ -279,7 +279,7 @@ func FuzzAddCRD(f *testing.F) {
 			if k.Type() == nil || k.Type().FieldType("metadata") == nil {
 				t.Errorf("%v has the type %+v", k.Kind, k.Type())
 			}
-			if _, err := k.Merge(map[string]any{"kind": k.Kind.Kind}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
+			if _, err := k.Merge(nil, map[string]any{"kind": k.Kind.Kind}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
 				t.Error(err)
 			}
 		}

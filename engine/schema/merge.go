@@ -12,6 +12,7 @@ import (
 	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
 	"sigs.k8s.io/structured-merge-diff/v4/typed"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
@@ -41,7 +42,9 @@ func (e *NoSchemaError) Error() string {
 // they have the Go types that they have there: what CEL's Value() gives, that is
 // structpb.NullValue for null, uint64, []byte, time.Time, time.Duration, and for maps
 // and lists below a map or list literal map[ref.Val]ref.Val and []ref.Val.
-func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+//
+// What memo, which may be nil, knows to conform to the type is not looked at again.
+func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
 	patch = maps.Clone(patch)
 	for _, name := range []string{"apiVersion", "kind"} { // those of the patch are ignored
 		delete(patch, name)
@@ -50,9 +53,9 @@ func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, 
 		}
 	}
 	if k.Unknown || k.Type() == nil {
-		return k.mergeMetadata(live, patch, rule)
+		return k.mergeMetadata(memo, live, patch, rule)
 	}
-	merged, err := k.shape.mergers[rule].merge(k.Type(), rule, live, patch)
+	merged, err := k.shape.mergers[rule].merge(memo, k.Type(), rule, live, patch)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -60,7 +63,7 @@ func (k *Kind) Merge(live, patch map[string]any, rule KeyRule) (map[string]any, 
 }
 
 // mergeMetadata merges what every object has.
-func (k *Kind) mergeMetadata(live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
 	known := map[string]any{}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
@@ -76,9 +79,12 @@ func (k *Kind) mergeMetadata(live, patch map[string]any, rule KeyRule) (map[stri
 			known[name] = v
 		}
 	}
-	merged, err := metadataMerger[rule].merge(metadataType(), rule, known, patch)
+	merged, err := metadataMerger[rule].merge(memo, metadataType(), rule, known, patch)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
+	if change.Same(merged["metadata"], live["metadata"]) {
+		return live, nil
 	}
 	all := maps.Clone(live)
 	maps.Copy(all, merged)
@@ -111,8 +117,8 @@ func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
 
 // merge merges by hand what is plain, in a tenth of the time, and leaves the rest to
 // the library.
-func (l *lazyMerger) merge(root *Type, rule KeyRule, live, patch map[string]any) (map[string]any, error) {
-	if rule == AnyKey && conforms(root, live, false) {
+func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, patch map[string]any) (map[string]any, error) {
+	if rule == AnyKey && !change.Reference && conforms(memo, root, live) {
 		if merged, ok := mergePlain(root, live, patch); ok {
 			return merged.(map[string]any), nil
 		}

@@ -129,7 +129,7 @@ func TestMerge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			live, patch := parse(t, c.live), parse(t, c.patch)
 			kind := Builtin().Lookup(gvk.Parse(live["apiVersion"].(string), live["kind"].(string)))
-			got, err := kind.Merge(live, patch, AnyKey)
+			got, err := kind.Merge(nil, live, patch, AnyKey)
 			if err != nil || c.err != "" {
 				if err == nil || err.Error() != c.err {
 					t.Errorf("error %v\nwant  %s", err, c.err)
@@ -153,10 +153,10 @@ func TestEveryKey(t *testing.T) {
 	for _, c := range []struct{ live, patch, err string }{
 		{twice, `{}`, `error applying patch: failed to convert original object to typed object: .spec.containers: duplicate entries for key [name="a"]`},
 	} {
-		if _, err := pod.Merge(parse(t, c.live), parse(t, c.patch), EveryKey); err == nil || err.Error() != c.err {
+		if _, err := pod.Merge(nil, parse(t, c.live), parse(t, c.patch), EveryKey); err == nil || err.Error() != c.err {
 			t.Errorf("got  %v\nwant %s", err, c.err)
 		}
-		if _, err := pod.Merge(parse(t, c.live), parse(t, c.patch), AnyKey); err != nil {
+		if _, err := pod.Merge(nil, parse(t, c.live), parse(t, c.patch), AnyKey); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,7 +165,7 @@ func TestEveryKey(t *testing.T) {
 func TestMergeUnknown(t *testing.T) {
 	widget := Builtin().Unknown(gvk.Parse("example.com/v1", "Widget"))
 	live := parse(t, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","finalizers":["a"]},"spec":{"size":1}}`)
-	got, err := widget.Merge(live, parse(t, `{"metadata":{"labels":{"a":"b"},"finalizers":["b"]}}`), AnyKey)
+	got, err := widget.Merge(nil, live, parse(t, `{"metadata":{"labels":{"a":"b"},"finalizers":["b"]}}`), AnyKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func TestMergeUnknown(t *testing.T) {
 	if !change.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
-	_, err = widget.Merge(live, parse(t, `{"metadata":{"labels":{"a":"b"}},"status":{},"spec":{"size":2}}`), AnyKey)
+	_, err = widget.Merge(nil, live, parse(t, `{"metadata":{"labels":{"a":"b"}},"status":{},"spec":{"size":2}}`), AnyKey)
 	var missing *NoSchemaError
 	if !errors.As(err, &missing) || missing.Kind != widget.Kind || len(missing.Fields) != 2 || missing.Fields[0] != "spec" {
 		t.Errorf("error %v", err)
 	}
-	_, err = widget.Merge(live, parse(t, `{"metadata":{"labels":{"a":1}}}`), AnyKey)
+	_, err = widget.Merge(nil, live, parse(t, `{"metadata":{"labels":{"a":1}}}`), AnyKey)
 	if err == nil || err.Error() != `error applying patch: failed to convert patch object to typed object: .metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}` {
 		t.Errorf("error %v", err)
 	}
@@ -203,7 +203,7 @@ func BenchmarkMergeSidecar(b *testing.B) {
 	live := parse(b, deployment)
 	patch := parse(b, `{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"proxy:1","ports":[{"containerPort":15001}],"env":[{"name":"A","value":"B"}]}]}}}}`)
 	for b.Loop() {
-		if _, err := kind.Merge(live, patch, AnyKey); err != nil {
+		if _, err := kind.Merge(nil, live, patch, AnyKey); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestMergeCELValues(t *testing.T) {
 		{metadata("labels", map[string]any{"a": types.Int(1).Value()}), ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}"},
 		{metadata("labels", map[string]any{"app": types.NullValue.Value()}), ".metadata.labels.app: expected string, got &value.valueUnstructured{Value:0}"},
 	} {
-		_, err := kind.Merge(parse(t, deployment), c.patch, AnyKey)
+		_, err := kind.Merge(nil, parse(t, deployment), c.patch, AnyKey)
 		if want := "error applying patch: failed to convert patch object to typed object: " + c.want; err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
@@ -249,10 +249,13 @@ func TestMergeCELValues(t *testing.T) {
 // TestMergeShares: what a patch leaves alone is shared with the object, and where it
 // changes nothing the result is the object.
 func TestMergeShares(t *testing.T) {
+	if change.Reference {
+		t.Skip("the library shares less")
+	}
 	live := parse(t, deployment)
 	kind := Builtin().Lookup(gvk.Parse("apps/v1", "Deployment"))
 	same := func(a, b any) bool { return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() }
-	merged, err := kind.Merge(live, parse(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"a"}]}}}}`), AnyKey)
+	merged, err := kind.Merge(nil, live, parse(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"a"}]}}}}`), AnyKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +267,7 @@ func TestMergeShares(t *testing.T) {
 		t.Errorf("the merge changed its input: %v", live)
 	}
 
-	merged, err = kind.Merge(live, parse(t, `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"app","env":[{"name":"B"}]}]}}}}`), AnyKey)
+	merged, err = kind.Merge(nil, live, parse(t, `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"app","env":[{"name":"B"}]}]}}}}`), AnyKey)
 	if err != nil || !same(merged, live) {
 		t.Errorf("a patch that changes nothing gave %v, %v", merged, err)
 	}

@@ -31,7 +31,7 @@ func mergePlain(t *Type, live, patch any) (merged any, ok bool) {
 		}
 		return mergeItems(t, live, patch)
 	}
-	return patch, conforms(t, patch, true)
+	return patch, isPatch(t, patch)
 }
 
 func mergeObject(t *Type, live, patch map[string]any) (merged map[string]any, ok bool) {
@@ -43,7 +43,7 @@ func mergeObject(t *Type, live, patch map[string]any) (merged map[string]any, ok
 		if !ok {
 			return nil, false
 		}
-		if had && change.Equal(old, value) {
+		if had && change.Same(old, value) {
 			continue
 		}
 		if !copied {
@@ -77,14 +77,14 @@ func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
 			return nil, false
 		}
 		both, ok := mergePlain(t.Elem, item, patch[at])
-		if !ok || !conformAll(t.Elem, patch[next:at], true) {
+		if !ok || !arePatches(t.Elem, patch[next:at]) {
 			return nil, false
 		}
 		merged = append(append(merged, patch[next:at]...), both)
-		changed = changed || !change.Equal(item, both)
+		changed = changed || !change.Same(item, both)
 		next = at + 1
 	}
-	if !conformAll(t.Elem, patch[next:], true) {
+	if !arePatches(t.Elem, patch[next:]) {
 		return nil, false
 	}
 	merged = append(merged, patch[next:]...)
@@ -94,20 +94,66 @@ func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
 	return merged, true
 }
 
-// conforms reports whether a value is certain to be one of the type. That of a patch
-// must also be certain to be accepted as one.
-func conforms(t *Type, v any, patch bool) bool {
+// conformity finds out whether values are certain to be of a type.
+type conformity struct {
+	memo *change.Memo
+	// patch asks whether a patch is certain to be accepted, too. Nothing is remembered.
+	patch bool
+	// looked counts the values that have been looked at.
+	looked int
+}
+
+// worth is how many values must be saved to remember something.
+const worth = 4
+
+// conforms reports whether a value is certain to be one of the type.
+func conforms(memo *change.Memo, t *Type, v any) bool {
+	c := conformity{memo: memo}
+	return c.value(t, v)
+}
+
+// isPatch reports whether a value is certain to be accepted as a patch of the type.
+func isPatch(t *Type, v any) bool {
+	c := conformity{patch: true}
+	return c.value(t, v)
+}
+
+func arePatches(t *Type, values []any) bool {
+	c := conformity{patch: true}
+	return c.all(t, values)
+}
+
+func (c *conformity) value(t *Type, v any) bool {
+	c.looked++
 	if t == nil {
 		return false
 	}
 	switch v := v.(type) {
 	case nil:
-		return !patch
+		return !c.patch
 	case string, int64, float64, bool:
 		return isPlainScalar(t, v)
+	case map[string]any, []any:
+		if _, known := c.memo.Recall(&t.Facts.conforms, v); known {
+			return true
+		}
+		before := c.looked
+		if !c.composite(t, v) {
+			return false
+		}
+		if c.looked-before >= worth {
+			c.memo.Note(&t.Facts.conforms, v, 0)
+		}
+		return true
+	}
+	return false
+}
+
+func (c *conformity) composite(t *Type, v any) bool {
+	switch v := v.(type) {
 	case map[string]any:
 		anything := isAnything(t)
-		if patch && (anything || t.AtomicMap) || !anything && !isObject(t) {
+		if c.patch && (anything || t.AtomicMap) || !anything && !isObject(t) {
 			return false
 		}
 		for key, value := range v {
@@ -115,7 +161,7 @@ func conforms(t *Type, v any, patch bool) bool {
 			if !anything {
 				of = t.FieldType(key)
 			}
-			if !conforms(of, value, patch) {
+			if !c.value(of, value) {
 				return false
 			}
 		}
@@ -123,20 +169,20 @@ func conforms(t *Type, v any, patch bool) bool {
 	case []any:
 		switch {
 		case t.Scalar == Untyped || t.Scalar == IntOrString:
-			return !patch && conformAll(untyped, v, false)
-		case !isList(t) || patch && t.List == Atomic:
+			return !c.patch && c.all(untyped, v)
+		case !isList(t) || c.patch && t.List == Atomic:
 			return false
-		case patch:
-			return t.distinct(v) && conformAll(t.Elem, v, true)
+		case c.patch:
+			return t.distinct(v) && c.all(t.Elem, v)
 		}
-		return (t.List == Atomic || !slices.ContainsFunc(v, t.isIndistinct)) && conformAll(t.Elem, v, false)
+		return (t.List == Atomic || !slices.ContainsFunc(v, t.isIndistinct)) && c.all(t.Elem, v)
 	}
 	return false
 }
 
-func conformAll(t *Type, values []any, patch bool) bool {
+func (c *conformity) all(t *Type, values []any) bool {
 	for _, v := range values {
-		if !conforms(t, v, patch) {
+		if !c.value(t, v) {
 			return false
 		}
 	}

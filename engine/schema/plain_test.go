@@ -33,7 +33,7 @@ func FuzzMergePlain(f *testing.F) {
 func checkPlain(t *testing.T, kind *Kind, live, patch map[string]any) bool {
 	t.Helper()
 	liveBefore, patchBefore := change.CloneObject(live), change.CloneObject(patch)
-	if !conforms(kind.Type(), live, false) {
+	if !conforms(nil, kind.Type(), live) {
 		return false
 	}
 	got, ok := mergePlain(kind.Type(), live, patch)
@@ -59,7 +59,7 @@ func TestMergePlainOften(t *testing.T) {
 		for _, c := range kinds {
 			live := maker{r, 0}.object(c.kind)
 			patch := maker{}.withoutAtomics(c.kind.Type(), maker{r, 0}.object(c.kind)).(map[string]any)
-			if _, err := c.kind.Merge(live, patch, AnyKey); err != nil {
+			if _, err := c.kind.Merge(nil, live, patch, AnyKey); err != nil {
 				continue
 			}
 			accepted++

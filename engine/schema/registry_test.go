@@ -184,7 +184,7 @@ func TestConcurrent(t *testing.T) {
 				}
 			}
 			pod := r.Lookup(gvk.Parse("v1", "Pod"))
-			if _, err := pod.Merge(map[string]any{"kind": "Pod"}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
+			if _, err := pod.Merge(nil, map[string]any{"kind": "Pod"}, map[string]any{"metadata": map[string]any{"name": "x"}}, AnyKey); err != nil {
 				t.Error(err)
 			}
 		})

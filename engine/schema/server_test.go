@@ -414,7 +414,7 @@ func FuzzMergeAsServer(f *testing.F) {
 			patch = maker{}.withoutAtomics(c.kind.Type(), patch).(map[string]any)
 		}
 		want, wantErr := c.server.merge(live, patch)
-		got, err := c.kind.Merge(live, patch, AnyKey)
+		got, err := c.kind.Merge(nil, live, patch, AnyKey)
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("%v\nlive  %v\npatch %v\ngot  %v\nwant %v", c.kind.Kind, live, patch, err, wantErr)
 		}

@@ -35,8 +35,13 @@ func (e *DecodeError) Error() string { return e.text }
 // sorted order, and it knows Go types whose names the schema does not tell
 // (v1.PullPolicy, which is a string here). Custom resources are not decoded into types:
 // there is no error. An error is a *DecodeError.
-func (k *Kind) StrictDecode(object map[string]any) error {
+//
+// What memo, which may be nil, knows to be decoded is not looked at again.
+func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	if k.Custom || k.Unknown || k.Type() == nil {
+		return nil
+	}
+	if !change.Reference && decodes(memo, k.Type(), object) {
 		return nil
 	}
 	for _, name := range []string{"apiVersion", "kind"} { // looked at first
@@ -58,6 +63,76 @@ func (k *Kind) StrictDecode(object map[string]any) error {
 		texts[i] = p.Text
 	}
 	return &DecodeError{d.unknown, "strict decoding error: " + strings.Join(texts, ", ")}
+}
+
+// decodes reports whether a strict decoder takes a value, as most are, without going
+// through it in order.
+func decodes(memo *change.Memo, t *Type, v any) bool {
+	s := acceptance{memo: memo}
+	return s.value(t, v)
+}
+
+// acceptance finds out whether a strict decoder takes values.
+type acceptance struct {
+	memo *change.Memo
+	// looked counts the values that have been looked at.
+	looked int
+}
+
+func (a *acceptance) value(t *Type, v any) bool {
+	a.looked++
+	switch {
+	case v == nil || t == nil || t.Scalar == Untyped || t.Name == fieldsV1:
+		return true
+	case t.Scalar != NotScalar:
+		return isScalarOf(t, v)
+	}
+	if _, known := a.memo.Recall(&t.Facts.decodes, v); known {
+		return true
+	}
+	before := a.looked
+	if !a.composite(t, v) {
+		return false
+	}
+	if a.looked-before >= worth {
+		a.memo.Note(&t.Facts.decodes, v, 0)
+	}
+	return true
+}
+
+func (a *acceptance) composite(t *Type, v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return !t.IsList && a.object(t, v)
+	case []any:
+		return t.IsList && !slices.ContainsFunc(v, func(item any) bool { return !a.value(t.Elem, item) })
+	}
+	return false
+}
+
+func (a *acceptance) object(t *Type, object map[string]any) bool {
+	for key, v := range object {
+		of := t.Elem
+		if f := t.Declared(key); f != nil {
+			of = f.Type
+		} else if of == nil && !t.Preserve {
+			return false
+		}
+		if !a.value(of, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// isScalarOf reports whether a strict decoder takes a value as a scalar of the type.
+func isScalarOf(t *Type, v any) bool {
+	if _, isText := v.(string); isText && t.Scalar == String && t.Format == "" {
+		return true // most of them
+	}
+	var d decoder
+	d.scalar(t, v)
+	return d.failed == nil
 }
 
 // Check returns what a strict decoder refuses in an object of the type, in its words

@@ -44,7 +44,7 @@ func TestStrictDecode(t *testing.T) {
 		if kind == nil {
 			kind = Builtin().Lookup(gvk.Parse("v1", c.kind))
 		}
-		err := kind.StrictDecode(parse(t, c.object))
+		err := kind.StrictDecode(nil, parse(t, c.object))
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -57,10 +57,10 @@ func TestStrictDecode(t *testing.T) {
 
 func TestStrictDecodeCustom(t *testing.T) {
 	nonsense := parse(t, `{"spec":{"size":"x","nope":1}}`)
-	if err := withGadget(t).Lookup(gvk.Parse("example.com/v1", "Gadget")).StrictDecode(nonsense); err != nil {
+	if err := withGadget(t).Lookup(gvk.Parse("example.com/v1", "Gadget")).StrictDecode(nil, nonsense); err != nil {
 		t.Error(err)
 	}
-	if err := Builtin().Unknown(gvk.Parse("example.com/v1", "Gadget")).StrictDecode(nonsense); err != nil {
+	if err := Builtin().Unknown(gvk.Parse("example.com/v1", "Gadget")).StrictDecode(nil, nonsense); err != nil {
 		t.Error(err)
 	}
 }
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestDecodeErrorFields(t *testing.T) {
-	err := Builtin().Lookup(gvk.Parse("v1", "Pod")).StrictDecode(parse(t, `{"x":1,"y":2}`))
+	err := Builtin().Lookup(gvk.Parse("v1", "Pod")).StrictDecode(nil, parse(t, `{"x":1,"y":2}`))
 	var refused *DecodeError
 	if !errors.As(err, &refused) || len(refused.Fields) != 2 || refused.Fields[1].Path.String() != "y" {
 		t.Errorf("%#v", err)

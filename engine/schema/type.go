@@ -83,6 +83,17 @@ type Type struct {
 	// Strategy is x-kubernetes-patch-strategy and MergeKey x-kubernetes-patch-merge-key,
 	// for strategic merge patches.
 	Strategy, MergeKey string
+	// Facts are what a change.Memo may know of values of the type.
+	Facts Facts
+}
+
+// Facts are what a change.Memo may know of the values of a type. Each package knows what
+// it means by its own.
+type Facts struct {
+	// Pruned and Defaulted are for package admission.
+	Pruned, Defaulted change.Fact
+
+	conforms, decodes change.Fact
 }
 
 var _ change.Shape = (*Type)(nil)
