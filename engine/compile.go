@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/celenv"
+	"github.com/preadmit/preadmit/engine/gatekeeper"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
@@ -18,6 +19,7 @@ func languages(s settings) []policy.Language {
 	return []policy.Language{
 		mutationtree.New(s.Trees, celenv.New(s.minor)),
 		mapolicy.New(s.minor, s.authorizer),
+		gatekeeper.New(),
 		s.kyverno,
 	}
 }
@@ -50,7 +52,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 		return nil, diagnostics
 	}
 	var problems []source.Diagnostic
-	s.programs, problems = s.compile(s.policies)
+	s.programs, problems = s.compile(slices.Concat(s.policies, s.configuration(s.context)))
 	diagnostics = append(diagnostics, problems...)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
@@ -102,12 +104,38 @@ func (s *Set) language(kind gvk.Kind) int {
 	})
 }
 
-// compile compiles policy documents, each with its language. The programs are in the
-// order in which a cluster runs them.
+// owner is the index of the language that a document is a policy of, or that it configures,
+// or -1.
+func (s *Set) owner(d *manifest.Document) int {
+	if i := s.language(d.Kind()); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
+		configured, ok := l.(policy.Configured)
+		return ok && configured.Configures(d)
+	})
+}
+
+// configuration are those among documents that configure languages.
+func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document {
+	if s.settings.Plain {
+		return nil
+	}
+	var found []*manifest.Document
+	for _, d := range documents {
+		if s.owner(d) >= 0 {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// compile compiles policy documents, and those that configure them, each with its language.
+// The programs are in the order in which a cluster runs them.
 func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
-		if i := s.language(d.Kind()); i >= 0 {
+		if i := s.owner(d); i >= 0 {
 			byLanguage[i] = append(byLanguage[i], d)
 		}
 	}

@@ -27,7 +27,7 @@ var ladder = [][]string{
 	{"engine/celenv/library"},
 	{"engine/celenv"},
 	{"engine/policy"},
-	{"engine/mapolicy", "engine/mutationtree", "engine/kyverno"},
+	{"engine/mapolicy", "engine/mutationtree", "engine/kyverno", "engine/gatekeeper"},
 	{"engine"},
 	{"engine/report"},
 	{"krmfn", "tfprovider"},

@@ -112,8 +112,9 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 // compile compiles the policies among the manifests together with those of the set.
 func (r *run) compile() {
 	s := r.set
-	if len(r.input.policies) > 0 {
-		programs, diagnostics := s.compile(append(s.policies[:len(s.policies):len(s.policies)], r.input.policies...))
+	added := slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests))
+	if len(added) > 0 {
+		programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
 		r.programs = programs
 		r.tell(diagnostics...)
 	} else {

@@ -138,7 +138,7 @@ func (d *definition) checkAbsences(kinds []*schema.Kind, expressions []celenv.Ex
 		var value any
 		if slices.ContainsFunc(kinds, func(k *schema.Kind) bool {
 			var set bool
-			value, set = defaulted(k, absence.Path)
+			value, set = admission.Defaulted(k, pathTo(absence))
 			return !set
 		}) {
 			continue
@@ -151,33 +151,15 @@ func (d *definition) checkAbsences(kinds []*schema.Kind, expressions []celenv.Ex
 	return found
 }
 
-// defaulted reports whether the API sets a field of a kind where a manifest has nothing
-// but what holds the field, and to what.
-func defaulted(kind *schema.Kind, path []string) (any, bool) {
-	if len(path) < 2 || path[0] == "metadata" {
-		return nil, false
-	}
-	var holder any = map[string]any{}
-	at := change.Path{}
-	for i := len(path) - 2; i >= 0; i-- {
-		if path[i] == "[]" {
-			holder = []any{holder}
-		} else {
-			holder = map[string]any{path[i]: holder}
-		}
-	}
-	for _, name := range path {
+// pathTo is the path to a field that an expression asks for, in the first item of lists.
+func pathTo(absence celenv.Absence) change.Path {
+	var path change.Path
+	for _, name := range absence.Path {
 		if name == "[]" {
-			at = at.Index(0)
+			path = path.Index(0)
 		} else {
-			at = at.Key(name)
+			path = path.Key(name)
 		}
 	}
-	object := holder.(map[string]any)
-	object["apiVersion"], object["kind"], object["metadata"] = kind.APIVersion(), kind.Kind.Kind, map[string]any{"name": "any"}
-	view, err := admission.View(nil, kind, object, "default")
-	if err != nil {
-		return nil, false
-	}
-	return at.Get(view)
+	return path
 }

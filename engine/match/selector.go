@@ -77,3 +77,11 @@ func labelsIn(set map[string]string) labels {
 		return value, ok
 	}
 }
+
+// Lack says what an object lacks to be selected, "" if it is: "has no label team=web".
+func (s Selector) Lack(set map[string]string) string {
+	if unmet := s.unmet(labelsIn(set)); unmet != nil {
+		return lacks(unmet)
+	}
+	return ""
+}

@@ -60,6 +60,12 @@ type Language interface {
 	Compile(documents []*manifest.Document) ([]Program, []source.Diagnostic)
 }
 
+// Configured is a Language that objects of a cluster configure, besides its policies.
+// Compile takes them among its documents, as they are written, whatever else they are.
+type Configured interface {
+	Configures(d *manifest.Document) bool
+}
+
 // Program is the compiled policies of one hook. It is safe for concurrent use.
 type Program interface {
 	// Hook says when and how a server runs the policies.

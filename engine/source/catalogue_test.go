@@ -63,7 +63,7 @@ func TestCatalogueStyle(t *testing.T) {
 }
 
 // serverText is how messages begin that are an API server's, or begin with a name.
-var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML |Argo CD |[A-Z_]+: )`)
+var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |Gatekeeper |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML |Argo CD |[A-Z_]+: )`)
 
 // TestMessageStyle holds the messages and the advice in the source to one form: no
 // capital at the start, no full stop at the end.

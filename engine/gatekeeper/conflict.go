@@ -1,0 +1,247 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Locations imply a schema: of spec.containers[name: *].image, that containers is a list
+// whose items are told apart by name. Gatekeeper disables all mutators whose locations
+// imply different ones for some kind and operation, for all their kinds.
+
+// valueType is the type of a value as locations imply it.
+type valueType string
+
+const (
+	mapType     valueType = "a map"
+	listType    valueType = "a list with keys"
+	setType     valueType = "a list of values"
+	stringType  valueType = "a string"
+	unknownType valueType = ""
+)
+
+// implied is a value that locations lead to.
+type implied struct {
+	// users are the mutators whose locations lead here or further.
+	users []*mutator
+	// ends are those among them whose locations end here and must not be extended.
+	ends []*mutator
+	// fields are the fields of the value, or the key of a list, by what they imply to be
+	// there.
+	fields map[string]map[valueType]*implied
+}
+
+// contest is a place where the locations of mutators imply different schemas.
+type contest struct {
+	kind gvk.Kind
+	path string
+	why  string
+	// mutators are disabled. At least one of them is.
+	mutators []*mutator
+}
+
+// terminalType is the type of what a mutator's location ends at.
+func (m *mutator) terminalType() valueType {
+	switch m.kind {
+	case modifySetKind:
+		return setType
+	case assignImageKind:
+		return stringType
+	}
+	return unknownType
+}
+
+// mustEnd reports whether no other location may go on where the mutator's ends.
+func (m *mutator) mustEnd() bool {
+	_, isExternal := m.action.(*external)
+	return isExternal || m.kind == assignImageKind
+}
+
+// add adds the location of a mutator, from a depth on.
+func (v *implied) add(m *mutator, depth int) {
+	v.users = append(v.users, m)
+	if depth == len(m.location) {
+		if m.mustEnd() {
+			v.ends = append(v.ends, m)
+		}
+		return
+	}
+	of := m.terminalType()
+	if depth+1 < len(m.location) {
+		if of = mapType; m.location[depth+1].list {
+			of = listType
+		}
+	}
+	name := m.location[depth].name
+	if v.fields == nil {
+		v.fields = map[string]map[valueType]*implied{}
+	}
+	if v.fields[name] == nil {
+		v.fields[name] = map[valueType]*implied{}
+	}
+	if v.fields[name][of] == nil {
+		v.fields[name][of] = &implied{}
+	}
+	v.fields[name][of].add(m, depth+1)
+}
+
+// binding is a kind and an operation, which have a schema of their own.
+type binding struct {
+	kind      gvk.Kind
+	operation policy.Operation
+}
+
+// findContests finds the conflicts between mutators, and disables those that are in any.
+func findContests(mutators []*mutator) {
+	schemas := map[binding]*implied{}
+	for _, m := range mutators {
+		for b := range m.bindings() {
+			if schemas[b] == nil {
+				schemas[b] = &implied{}
+			}
+			schemas[b].add(m, 0)
+		}
+	}
+	for _, b := range slices.SortedFunc(maps.Keys(schemas), binding.compare) {
+		for _, c := range schemas[b].contests(b.kind, nil, false) {
+			for _, m := range c.mutators {
+				m.contests = append(m.contests, c)
+			}
+		}
+	}
+}
+
+func (b binding) compare(other binding) int {
+	return cmp.Or(cmp.Compare(b.kind.String(), other.kind.String()), cmp.Compare(b.operation, other.operation))
+}
+
+// bindings are the kinds and operations that a mutator is about; none for an
+// AssignMetadata, which is in no conflict.
+func (m *mutator) bindings() map[binding]bool {
+	all := map[binding]bool{}
+	for _, a := range m.applyTo {
+		for _, operation := range a.effective() {
+			for _, group := range a.groups {
+				for _, version := range a.versions {
+					for _, kind := range a.kinds {
+						all[binding{gvk.Kind{Group: group, Version: version, Kind: kind}, operation}] = true
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// contests finds the conflicts in a value and below it. The value may be a list, whose
+// fields are keys.
+func (v *implied) contests(kind gvk.Kind, path location, list bool) []*contest {
+	var found []*contest
+	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
+		field, at := v.fields[name], append(path[:len(path):len(path)], node{name: name, list: list, glob: list})
+		if c := contested(field); c != nil {
+			c.kind, c.path = kind, at.String()
+			found = append(found, c)
+		}
+		for _, of := range slices.Sorted(maps.Keys(field)) {
+			found = append(found, field[of].contests(kind, at, of == listType)...)
+		}
+	}
+	return found
+}
+
+// contested says what is wrong with what is implied of one value, nil if nothing is.
+func contested(field map[valueType]*implied) *contest {
+	var c contest
+	var known, keys []string
+	ends, goesOn := false, false
+	for _, of := range slices.Sorted(maps.Keys(field)) {
+		v := field[of]
+		ends, goesOn = ends || len(v.ends) > 0, goesOn || len(v.fields) > 0
+		if of != unknownType {
+			known = append(known, string(of))
+		}
+		if of == listType {
+			keys = slices.Sorted(maps.Keys(v.fields))
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(field)) {
+		v := field[of]
+		if of != unknownType && len(known) > 1 || of == listType && len(keys) > 1 {
+			c.mutators = append(c.mutators, v.users...)
+		}
+		if !ends || !goesOn {
+			continue
+		}
+		c.mutators = append(c.mutators, v.ends...)
+		for _, below := range v.fields {
+			for _, child := range below {
+				c.mutators = append(c.mutators, child.users...)
+			}
+		}
+	}
+	switch {
+	case len(c.mutators) == 0:
+		return nil
+	case len(known) > 1:
+		c.why = "is " + strings.Join(known, " to one and ") + " to another"
+	case len(keys) > 1:
+		c.why = "is a list with the key " + strings.Join(keys, " to one and ") + " to another"
+	default:
+		c.why = "is a single value to one and has fields to another"
+	}
+	slices.SortFunc(c.mutators, compareMutators)
+	c.mutators = slices.Compact(c.mutators)
+	return &c
+}
+
+// String says what the contest is about.
+func (c *contest) String() string {
+	return fmt.Sprintf("%s of %s %s %s", c.path, c.kind.APIVersion(), c.kind.Kind, c.why)
+}
+
+// disabled is the reason of a mutator that is in conflict with others.
+type disabled struct{ mutator *mutator }
+
+// String implements fmt.Stringer.
+func (d disabled) String() string {
+	c := d.mutator.contests[0]
+	return fmt.Sprintf("Gatekeeper disables it for its conflict with %s: %s", strings.Join(d.mutator.rivals(), ", "), c)
+}
+
+// rivals are the others that a mutator is in conflict with.
+func (m *mutator) rivals() []string {
+	var names []string
+	for _, c := range m.contests {
+		for _, other := range c.mutators {
+			if other != m && !slices.Contains(names, other.key()) {
+				names = append(names, other.key())
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// conflicts are warnings about the mutators that are disabled.
+func conflicts(mutators []*mutator) []source.Diagnostic {
+	var found []source.Diagnostic
+	for _, m := range mutators {
+		if len(m.contests) == 0 {
+			continue
+		}
+		c := m.contests[0]
+		d := source.Warningf(m.at("location"), "mutators-conflict", "Gatekeeper disables %s, for all its kinds: it is in conflict with %s, as %s", m.key(), strings.Join(m.rivals(), ", "), c).
+			With("have the locations of all agree on what is a map, a list or a value, and on the keys of lists")
+		d.Subject, d.Field, d.Excerpt = m.subject(), locationPath.String(), m.document.Excerpt(m.at("location"))
+		found = append(found, d)
+	}
+	return found
+}

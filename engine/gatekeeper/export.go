@@ -1,0 +1,99 @@
+package gatekeeper
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// exporter turns what mutators made of an object into what a server gets of it, in a patch
+// whose numbers are floating-point ones. What mutators left alone stays as it is.
+type exporter struct{ providers map[string]*provider }
+
+// object exports an object that was made of another one.
+func (e exporter) object(object, before map[string]any) map[string]any {
+	exported, _ := e.value(object, before).(map[string]any)
+	return exported
+}
+
+func (e exporter) value(value, before any) any {
+	if change.Same(value, before) {
+		return before
+	}
+	switch value := value.(type) {
+	case float:
+		if n, ok := before.(int64); ok && float(n) == value {
+			return before // which equals it, to the patch
+		}
+		return value.whole()
+	case int64:
+		return float(value).whole()
+	case placeholder:
+		if text, err := value.resolve(e.providers); err == nil {
+			return text
+		}
+		return value.key
+	case map[string]any:
+		return e.fields(value, before)
+	case []any:
+		if value == nil {
+			return nil
+		}
+		return e.items(value, before)
+	}
+	return value
+}
+
+func (e exporter) fields(object map[string]any, before any) map[string]any {
+	old, _ := before.(map[string]any)
+	exported := object
+	for key, value := range object {
+		next := e.value(value, old[key])
+		if change.Same(value, next) {
+			continue
+		}
+		if change.Same(exported, object) {
+			exported = maps.Clone(object)
+		}
+		exported[key] = next
+	}
+	return exported
+}
+
+func (e exporter) items(list []any, before any) []any {
+	old, _ := before.([]any)
+	exported := list
+	for i, item := range list {
+		if contains(old, item) {
+			continue
+		}
+		var previous any
+		if i < len(old) {
+			previous = old[i]
+		}
+		exported = replace(exported, list, i, e.value(item, previous))
+	}
+	return exported
+}
+
+// unresolved are the placeholders for which there is no answer, as failures.
+func (e exporter) unresolved(value any, path change.Path) []policy.Failure {
+	var failures []policy.Failure
+	switch value := value.(type) {
+	case placeholder:
+		if _, err := value.resolve(e.providers); err != nil {
+			failures = append(failures, value.failure(path, err))
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			failures = append(failures, e.unresolved(value[key], path.Key(key))...)
+		}
+	case []any:
+		for i, item := range value {
+			failures = append(failures, e.unresolved(item, path.Index(i))...)
+		}
+	}
+	return failures
+}

@@ -1,0 +1,160 @@
+package gatekeeper
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+const (
+	valueAtLocation = "ValueAtLocation"
+	username        = "Username"
+)
+
+// external assigns what a provider of external data answers.
+type external struct {
+	mutator                                        *mutator
+	provider, dataSource, failurePolicy, byDefault string
+}
+
+// placeholder stands where the answer to a key will be.
+type placeholder struct {
+	external *external
+	key      string
+}
+
+// String says what the placeholder stands for: messages print values.
+func (p placeholder) String() string { return "the answer of provider " + p.external.provider }
+
+// external reads and checks where the data comes from.
+func (r *reader) external(n policy.Node, m *mutator) action {
+	e := &external{
+		mutator: m, provider: n.At("provider").Text(), dataSource: valueAtLocation, failurePolicy: "Fail", byDefault: n.At("default").Text(),
+	}
+	if n.At("dataSource").Given() {
+		e.dataSource = n.At("dataSource").Text()
+	}
+	if n.At("failurePolicy").Given() {
+		e.failurePolicy = n.At("failurePolicy").Text()
+	}
+	if e.failurePolicy == "UseDefault" && e.byDefault == "" {
+		r.invalid(n, "`default` must not be empty when `failurePolicy` is set to `UseDefault`")
+	}
+	return e
+}
+
+// field implements action. What is there already is the key, even if the user is to be.
+func (e *external) field(c *call, value any, given bool) (any, bool, error) {
+	p := placeholder{external: e}
+	switch value := value.(type) {
+	case placeholder:
+		p.key = value.key
+	case string:
+		p.key = value
+	default:
+		if given {
+			return nil, false, fmt.Errorf("value assigned to external data placeholder is not a string, got %s", change.Describe(value))
+		}
+		if e.dataSource == username {
+			p.key = c.subject.request.User.Name
+		}
+	}
+	return p, true, nil
+}
+
+// provider is a document with the answers of a provider: what Gatekeeper gets from it, with
+// the name of the Provider.
+type provider struct {
+	// failed is why it gives no answer at all.
+	failed string
+	items  map[string]item
+}
+
+type item struct {
+	value any
+	// failed is why the value cannot be had.
+	failed string
+}
+
+// provider reads a ProviderResponse.
+func (r *reader) provider() *provider {
+	r.code, r.quiet = "values-invalid", true
+	p := &provider{items: map[string]item{}}
+	response := r.root.At("response")
+	r.conforms(r.root, responseShape)
+	if r.document.Name() == "" {
+		r.advise(r.root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
+	}
+	if idempotent := response.At("idempotent"); idempotent.Value != true && r.sound(idempotent) {
+		r.advise(idempotent, 0, "set idempotent: true", "Gatekeeper takes no answer for a mutator that is not idempotent")
+	}
+	p.failed = response.At("systemError").Text()
+	for _, n := range response.At("items").Items() {
+		key := n.At("key")
+		if _, twice := p.items[key.Text()]; twice {
+			r.advise(key, 0, "keep one of the two", "the key is there twice")
+		}
+		p.items[key.Text()] = item{n.At("value").Value, n.At("error").Text()}
+	}
+	return p
+}
+
+var responseShape = object(map[string]shape{
+	"apiVersion": text, "kind": text, "metadata": {kind: "object", open: true},
+	"response": {kind: "object", fields: map[string]shape{
+		"idempotent": {kind: "boolean"}, "systemError": text,
+		"items": listOf(shape{kind: "object", required: []string{"key"}, fields: map[string]shape{
+			"key": text, "value": anything, "error": text,
+		}}),
+	}},
+})
+
+// errUnanswered says that nobody gave the answer of a provider.
+var errUnanswered = errors.New("its answer is not known")
+
+// resolve is the text that stands in place of a placeholder in the end.
+func (p placeholder) resolve(providers map[string]*provider) (string, error) {
+	e := p.external
+	given := providers[e.provider]
+	if given == nil {
+		return "", errUnanswered
+	}
+	answer, answered := given.items[p.key]
+	text, isText := answer.value.(string)
+	var err error
+	switch {
+	case given.failed != "":
+		err = fmt.Errorf("failed to validate external data response from provider %s: non-empty system error: %s", e.provider, given.failed)
+	case !answered:
+		return "", errUnanswered
+	case answer.failed != "":
+		err = fmt.Errorf("failed to retrieve external data item from provider %s: %s", e.provider, answer.failed)
+	case !isText:
+		err = fmt.Errorf("failed to convert external data item value from provider %s to string, got type %s", e.provider, goType(answer.value))
+	}
+	if err == nil {
+		return text, nil
+	}
+	switch e.failurePolicy {
+	case "UseDefault":
+		return e.byDefault, nil
+	case "Ignore":
+		return p.key, nil
+	}
+	return "", err
+}
+
+// failure is the error of a placeholder that stays where it is.
+func (p placeholder) failure(path change.Path, err error) policy.Failure {
+	e := p.external
+	f := policy.Failure{ID: policy.ID{Policy: e.mutator.key()}, At: e.mutator.at("parameters", "assign", "externalData")}
+	if errors.Is(err, errUnanswered) {
+		f.Err = fmt.Errorf("%s: at %s, mutator %s asks provider %s for the value of %q, and %w: give it as a ProviderResponse in the context",
+			denied, path, e.mutator.key(), e.provider, p.key, err)
+	} else {
+		f.Err = fmt.Errorf("%s: failed to resolve external data placeholders: %w", denied, err)
+	}
+	return f
+}

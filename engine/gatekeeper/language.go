@@ -1,0 +1,153 @@
+package gatekeeper
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const group = "mutations.gatekeeper.sh"
+
+var responseKind = gvk.Kind{Group: "externaldata.gatekeeper.sh", Kind: "ProviderResponse"}
+
+// Language compiles the mutators of Gatekeeper.
+type Language struct{}
+
+var (
+	_ policy.Language   = (*Language)(nil)
+	_ policy.Configured = (*Language)(nil)
+)
+
+// New returns the language.
+func New() *Language { return &Language{} }
+
+// Kinds implements policy.Language. A ProviderResponse is no kind that a server has, but
+// what Gatekeeper gets from a provider of external data.
+func (*Language) Kinds() []gvk.Kind {
+	kinds := []gvk.Kind{responseKind}
+	for _, name := range []string{assignKind, assignImageKind, assignMetadataKind, modifySetKind} {
+		kinds = append(kinds, gvk.Kind{Group: group, Kind: name})
+	}
+	return kinds
+}
+
+// program is the compiled mutators in the order of their names, which is that in which they
+// run.
+type program struct {
+	mutators  []*mutator
+	providers map[string]*provider
+	webhook   *webhook
+}
+
+// Configures implements policy.Configured: what Gatekeeper reads besides its mutators.
+func (*Language) Configures(d *manifest.Document) bool {
+	kind := gvk.Kind{Group: d.Kind().Group, Kind: d.Kind().Kind}
+	return kind == configKind && d.Name() == "config" && d.Namespace() == home || kind == configurationKind && d.Name() == configuration
+}
+
+// Compile implements policy.Language.
+func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+	p := &program{providers: map[string]*provider{}, webhook: stockWebhook()}
+	var diagnostics []source.Diagnostic
+	seen := map[string]*manifest.Document{}
+	for _, d := range documents {
+		r := newReader(d)
+		if first := seen[identify(d)]; first == nil || l.Configures(d) {
+			seen[identify(d)] = d
+			p.add(r)
+		} else if !sameContent(d, first) {
+			name := change.Keys("metadata", "name")
+			r.report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", r.subject, first.At(name)).
+				With("a cluster keeps one of them: remove the other"), name)
+		}
+		diagnostics = append(diagnostics, r.problems...)
+	}
+	if len(p.mutators) == 0 {
+		return nil, diagnostics
+	}
+	slices.SortFunc(p.mutators, compareMutators)
+	if !source.HasErrors(diagnostics) {
+		findContests(p.mutators)
+		diagnostics = append(diagnostics, conflicts(p.mutators)...)
+	}
+	return []policy.Program{p}, diagnostics
+}
+
+// identify tells documents apart as a cluster does: versions of a kind are one.
+func identify(d *manifest.Document) string {
+	kind := d.Kind()
+	return kind.Group + "/" + kind.Kind + "/" + d.Namespace() + "/" + d.Name()
+}
+
+// sameContent reports whether two documents say the same, but for their versions.
+func sameContent(a, b *manifest.Document) bool {
+	one, other := a.Object(), b.Object()
+	delete(one, "apiVersion")
+	delete(other, "apiVersion")
+	return change.Equal(one, other)
+}
+
+// add reads a document and adds what it is to the program.
+func (p *program) add(r *reader) {
+	switch kind := r.document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
+	case responseKind:
+		p.providers[r.document.Name()] = r.provider()
+	case configKind:
+		p.webhook.readConfig(r)
+	case configurationKind:
+		p.webhook.readConfiguration(r)
+	default:
+		if m := r.mutator(); m != nil {
+			p.mutators = append(p.mutators, m)
+		}
+	}
+}
+
+// Hook implements policy.Program: all mutators together are one webhook.
+func (p *program) Hook() policy.Hook {
+	hook := policy.Hook{Point: policy.Webhook, Configuration: configuration}
+	if p.webhook.reinvoked {
+		hook.Reinvocation = policy.IfNeeded
+	}
+	return hook
+}
+
+// Reads implements policy.Program: mutators look up nothing but namespaces.
+func (*program) Reads() []gvk.Kind { return nil }
+
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for _, m := range p.mutators {
+		for _, a := range m.applyTo {
+			if !slices.Contains(slices.Concat(a.groups, a.versions), "*") {
+				all = m.selected(all, "applyTo", a.kinds, a.groups, a.versions)
+			}
+		}
+		for _, entry := range m.match.kinds {
+			all = m.selected(all, "kinds", entry.kinds, entry.groups, nil)
+		}
+	}
+	return all
+}
+
+// selected adds kinds that a criterion names. Of several groups or versions, any will do.
+func (m *mutator) selected(all []policy.Selected, criterion string, kinds, groups, versions []string) []policy.Selected {
+	oneOf := func(names []string) string {
+		if len(names) == 1 {
+			return names[0]
+		}
+		return "*"
+	}
+	for _, kind := range kinds {
+		all = append(all, policy.Selected{ID: policy.ID{Policy: m.key()}, At: m.criteria[criterion], Group: oneOf(groups), Version: oneOf(versions), Kind: kind})
+	}
+	return all
+}
+
+// Existing implements policy.Program.
+func (*program) Existing() policy.Follower { return nil }

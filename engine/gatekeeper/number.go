@@ -1,0 +1,71 @@
+package gatekeeper
+
+import (
+	"math"
+
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// float is a whole number of an assign.value. Gatekeeper reads all numbers there as
+// floating-point ones, which equal no integer of an object; in the end they are integers
+// again.
+type float float64
+
+// floats returns a value with its numbers as Gatekeeper reads those of an assign.value.
+func floats(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		converted := make(map[string]any, len(value))
+		for key, item := range value {
+			converted[key] = floats(item)
+		}
+		return converted
+	case []any:
+		converted := make([]any, len(value))
+		for i := range value {
+			converted[i] = floats(value[i])
+		}
+		return converted
+	case int64:
+		return float(value)
+	case float64:
+		if value == math.Trunc(value) {
+			return float(value)
+		}
+	}
+	return value
+}
+
+// whole is the number as a server reads it from JSON.
+func (f float) whole() any {
+	if f >= -1<<63 && f < 1<<63 {
+		return int64(f)
+	}
+	return float64(f)
+}
+
+// rounds reports whether a floating-point number cannot hold an integer.
+func rounds(n int64) bool { return float(n).whole() != any(n) }
+
+// checkNumbers warns about integers in a value that are rounded when they are written.
+func (r *reader) checkNumbers(n policy.Node) {
+	switch value := n.Value.(type) {
+	case map[string]any:
+		for key := range value {
+			r.checkNumbers(n.At(key))
+		}
+	case []any:
+		for _, item := range n.Items() {
+			r.checkNumbers(item)
+		}
+	case int64:
+		if rounds(value) {
+			r.warnRounded(n, value)
+		}
+	}
+}
+
+func (r *reader) warnRounded(n policy.Node, value int64) {
+	r.warn(n, "number-rounded", "write it as a text if the field may hold one, or a number that is not as large",
+		"Gatekeeper writes %d as %d: its patches hold floating-point numbers", value, float(value).whole())
+}

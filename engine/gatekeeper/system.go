@@ -1,0 +1,158 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// denied is how an API server begins to say that Gatekeeper refuses a request.
+const denied = `admission webhook "mutation.gatekeeper.sh" denied the request`
+
+// effect is what a mutator made of the object in a round.
+type effect struct {
+	mutator *mutator
+	round   int
+	object  map[string]any
+}
+
+// idle is why a mutator did nothing.
+type idle struct {
+	at     source.Position
+	reason fmt.Stringer
+}
+
+// system is the mutators at work on one object. They run in the order of their names, each
+// on what those before it have left, again and again until nothing changes any more.
+type system struct {
+	mutators []*mutator
+	subject  subject
+	aliases  aliases
+	effects  []effect
+	// idle are why mutators did nothing, worked those that did something, if only what had
+	// been done already.
+	idle   map[*mutator]idle
+	worked map[*mutator]bool
+}
+
+// newSystem makes the system for the object of a request.
+func newSystem(mutators []*mutator, r *policy.Request) *system {
+	return &system{
+		mutators: mutators, subject: subject{request: r, object: r.Object, kind: kindOf(r.Object)},
+		idle: map[*mutator]idle{}, worked: map[*mutator]bool{},
+	}
+}
+
+// run carries out the rounds: one more than there are mutators, at most.
+func (s *system) run() *policy.Failure {
+	for round := 1; round <= len(s.mutators)+1; round++ {
+		before, effects, mutated := s.subject.object, len(s.effects), false
+		for _, m := range s.mutators {
+			did, failure := s.step(m, round)
+			if failure != nil {
+				return failure
+			}
+			mutated = mutated || did
+		}
+		if !mutated || change.Equal(before, s.subject.object) {
+			s.effects = s.effects[:effects] // those of this round make up for each other
+			s.subject.object = before
+			return nil
+		}
+	}
+	last := s.effects[len(s.effects)-1].mutator
+	return last.failure(last.end(), fmt.Errorf("mutation not converging: mutation not converging for %s", s.subject.describe()))
+}
+
+// step has one mutator do its work. It reports whether there was something to do, even if
+// that had been done already.
+func (s *system) step(m *mutator, round int) (bool, *policy.Failure) {
+	s.subject.by = m
+	if why := m.bars(s.subject.kind, s.subject.request.Operation); why != nil {
+		s.idle[m] = *why
+		return false, nil
+	}
+	reason, err := m.match.check(&s.subject)
+	if err != nil {
+		return false, m.failure(m.at("match"), fmt.Errorf("matching for mutator %s failed for %s: failed to run Match criteria: %w", m.fullName(), s.subject.describe(), err))
+	}
+	if reason != nil {
+		s.idle[m] = idle{m.criteria[reason.criterion], reason}
+		return false, nil
+	}
+	object, w, err := m.apply(&s.subject, &s.aliases)
+	if err != nil {
+		return false, m.failure(m.node(w.depth), fmt.Errorf("mutation for mutator %s failed for %s: %w", m.fullName(), s.subject.describe(), err))
+	}
+	if object == nil {
+		s.idle[m] = idle{where(w.stopped), w.stopped}
+		return false, nil
+	}
+	s.worked[m] = true
+	if !change.Equal(s.subject.object, object) {
+		s.effects = append(s.effects, effect{m, round, object})
+		s.subject.kind = kindOf(object)
+		s.warn(m, w)
+	}
+	s.subject.object = object
+	return true, nil
+}
+
+// bars says why a mutator is not for a kind and an operation, or for none at all; nil if
+// it is.
+func (m *mutator) bars(kind gvk.Kind, operation policy.Operation) *idle {
+	switch {
+	case len(m.contests) > 0:
+		return &idle{m.node(0), disabled{m}}
+	case !m.applies(kind, operation):
+		return &idle{m.criteria["applyTo"], notNamed{kind, operation}}
+	}
+	return nil
+}
+
+// notNamed says that applyTo does not have a kind and an operation.
+type notNamed struct {
+	kind      gvk.Kind
+	operation policy.Operation
+}
+
+// String implements fmt.Stringer.
+func (n notNamed) String() string {
+	return fmt.Sprintf("applyTo: none names %s %s for %s", n.kind.APIVersion(), n.kind.Kind, n.operation)
+}
+
+// warn tells of what a mutator did besides what it was to do.
+func (s *system) warn(m *mutator, w *walk) {
+	tell := func(code, advice, format string, args ...any) {
+		d := source.Warningf(m.end(), code, format, args...).With(advice)
+		d.Subject, d.Field = m.subject(), locationPath.String()
+		s.subject.request.Warn(d)
+	}
+	if set, ok := m.action.(*set); ok && set.prunes && w.made {
+		tell("empty-parents", "add a path test with MustExist for the list",
+			"%s is to take values out of a list that is not there, and makes what is missing on the way to it", m.key())
+	}
+	if w.spread {
+		tell("value-shared", "have "+s.aliases.owner.key()+" assign each field of its value by itself",
+			"%s also changes what its location does not lead to: Gatekeeper does not copy the value of %s for each of the places where it assigns it", m.key(), s.aliases.owner.key())
+	}
+}
+
+// failure is an error of the mutator, which ends the request.
+func (m *mutator) failure(at source.Position, err error) *policy.Failure {
+	return &policy.Failure{ID: policy.ID{Policy: m.key()}, At: at, Err: fmt.Errorf("%s: %w", denied, err), Abort: true}
+}
+
+// fullName is how Gatekeeper names a mutator in its messages.
+func (m *mutator) fullName() string { return m.kind + "." + group + " /" + m.name }
+
+// describe is how Gatekeeper names an object in its messages.
+func (s *subject) describe() string {
+	name := cmp.Or(textIn(s.object, "metadata", "name"), textIn(s.object, "metadata", "generateName"))
+	return strings.Join([]string{s.kind.Group, s.kind.Kind, objectNamespace(s.request), name}, " ")
+}

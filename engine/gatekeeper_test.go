@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// TestGatekeeperCases runs the cases in which Gatekeeper's own code was recorded (see the
+// README of the corpus), without the defaults of the API, as they were recorded.
+func TestGatekeeperCases(t *testing.T) {
+	agree := map[string]int{}
+	forGatekeeper(t, func(t *testing.T, dir string, c gatekeeperCase) {
+		if problem := c.asWritten(t, dir); problem != "" {
+			t.Error(problem)
+			return
+		}
+		agree[c.Suite]++
+	})
+	for _, suite := range slices.Sorted(maps.Keys(agree)) {
+		t.Logf("%-20s agree %3d", suite, agree[suite])
+	}
+}
+
+// TestGatekeeperOnServer runs the cases that a real server was asked about with the defaults
+// of the API: what a server makes of our output must be what it makes of the expectation,
+// but for where the recording says that it is not. Custom resources are left out: of these
+// the recording compares parts.
+func TestGatekeeperOnServer(t *testing.T) {
+	agree := 0
+	forGatekeeper(t, func(t *testing.T, dir string, c gatekeeperCase) {
+		manifests := readNamed(t, dir, "resource.yaml")
+		for _, d := range documentsOf(manifests) {
+			if c.Server == "" || schema.Builtin().Lookup(d.Kind()) == nil {
+				t.Skip("no server was asked, or about a custom resource")
+			}
+		}
+		if problem := c.onServer(t, dir, manifests); problem != "" {
+			t.Error(problem)
+			return
+		}
+		agree++
+	})
+	t.Logf("%d agree", agree)
+}
+
+// onServer returns how what a server makes of our output differs from what it should.
+func (c gatekeeperCase) onServer(t *testing.T, dir string, manifests []*manifest.Stream) string {
+	set, diagnostics := c.compile(t, dir, "on")
+	if set == nil {
+		return fmt.Sprintf("policies refused: %v", diagnostics)
+	}
+	outcome := set.Run(context.Background(), manifests)
+	context := readNamed(t, dir, "context.yaml")
+	want := View(readNamed(t, dir, "expected.yaml"), context, Options{})
+	_, recorded, _ := strings.Cut(c.ServerDifference, "(expected | server): ")
+	if refused := c.Error.Stage == "request" && recorded != "not denied" || want.Failed(); refused != outcome.Failed() {
+		return fmt.Sprintf("refused: want %v, got %v", refused, outcome.Diagnostics)
+	} else if refused || recorded == "not denied" {
+		return ""
+	}
+	got := View(rewritten(t, manifests), context, Options{})
+	var differences []string
+	for i, m := range want.Manifests {
+		var inDocument []string
+		for _, d := range change.Diff(m.Before, got.Manifests[i].Before, nil) {
+			inDocument = append(inDocument, fmt.Sprintf(".%s %s|%s", d.Path, manifest.JSON(d.Old), manifest.JSON(d.New)))
+		}
+		if len(inDocument) > 0 {
+			differences = append(differences, fmt.Sprintf("doc %d: %s", i, strings.Join(inDocument, "; ")))
+		}
+	}
+	if all := strings.Join(differences, "; "); all != recorded {
+		return fmt.Sprintf("got  %s\nwant %s", all, recorded)
+	}
+	return ""
+}
+
+// rewritten are streams as they were written.
+func rewritten(t *testing.T, streams []*manifest.Stream) []*manifest.Stream {
+	var again []*manifest.Stream
+	for _, stream := range streams {
+		s, diagnostics := manifest.Read(stream.Name(), stream.Bytes())
+		if len(diagnostics) > 0 {
+			t.Fatal(diagnostics)
+		}
+		again = append(again, s)
+	}
+	return again
+}
+
+// gatekeeperCase is what the tests need of a meta.json.
+type gatekeeperCase struct {
+	Suite, Mode, Expect, Operation, Server string
+	Features                               []string
+	Conflicts                              []string
+	PrunedFields                           map[string][]string
+	NotSentToWebhook                       map[string]string
+	ServerDifference                       string
+	Error                                  struct {
+		Stage, Policy, Message string
+		Document               int
+	}
+}
+
+// forGatekeeper calls test for each case, but those of a command that there is not.
+func forGatekeeper(t *testing.T, test func(t *testing.T, dir string, c gatekeeperCase)) {
+	const root = "../../shared/corpus/gatekeeper"
+	files, err := filepath.Glob(filepath.Join(root, "*", "*", "meta.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("the corpus is not there")
+	}
+	for _, file := range files {
+		var c gatekeeperCase
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(data, &c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Mode == "" {
+			dir := filepath.Dir(file)
+			t.Run(c.Suite+"/"+filepath.Base(dir), func(t *testing.T) { test(t, dir, c) })
+		}
+	}
+}
+
+func (c gatekeeperCase) compile(t *testing.T, dir, defaulting string) (*Set, []source.Diagnostic) {
+	return Compile(readNamed(t, dir, "policy.yaml"), readNamed(t, dir, "context.yaml"), Options{
+		Defaulting: defaulting, NonIdempotent: "skip", Operation: c.Operation, Old: readNamed(t, dir, "old.yaml"),
+		User: policy.User{Name: "oracle-admin"},
+	})
+}
+
+// asWritten returns how the result of a case differs from what it expects, without the
+// defaults of the API.
+func (c gatekeeperCase) asWritten(t *testing.T, dir string) string {
+	set, diagnostics := c.compile(t, dir, "off")
+	if c.Error.Stage == "policy" {
+		return c.refused(diagnostics)
+	}
+	if set == nil {
+		return fmt.Sprintf("policies refused: %v", diagnostics)
+	}
+	if problem := c.warned(set.warnings); problem != "" {
+		return problem
+	}
+	manifests := readNamed(t, dir, "resource.yaml")
+	outcome := set.Run(context.Background(), manifests)
+	if c.Error.Stage == "request" {
+		return c.denied(outcome)
+	}
+	if outcome.Failed() {
+		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
+	}
+	got, want := documentsOf(rewritten(t, manifests)), documentsOf(readNamed(t, dir, "expected.yaml"))
+	if len(got) != len(want) {
+		return fmt.Sprintf("got %d documents, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if differences := change.Diff(want[i].Object(), got[i].Object(), nil); len(differences) > 0 {
+			return fmt.Sprintf("document %d: %v", i, differences)
+		}
+	}
+	return ""
+}
+
+// refused compares the errors of policies with the one that a cluster has.
+func (c gatekeeperCase) refused(diagnostics []source.Diagnostic) string {
+	for _, d := range diagnostics {
+		subject := strings.Replace(d.Subject, " ", "/", 1)
+		if d.Severity != source.Error || !d.At.IsKnown() || subject != c.Error.Policy {
+			continue
+		}
+		if d.Message == c.Error.Message || d.Field+": "+d.Message == c.Error.Message {
+			return ""
+		}
+	}
+	return fmt.Sprintf("got  %v\nwant %s: %s", diagnostics, c.Error.Policy, c.Error.Message)
+}
+
+// denied compares the errors of a run with that of the request.
+func (c gatekeeperCase) denied(outcome *Outcome) string {
+	want := strings.ReplaceAll(c.Error.Message, "<uuid> ", "")
+	for _, cause := range []string{"value assigned to external data placeholder is not a string", "expected value at AssignImage location to be a string"} {
+		if before, _, ok := strings.Cut(want, cause); ok {
+			want = before + cause // what follows is an address in memory, or nothing
+		}
+	}
+	if strings.HasPrefix(want, "failed to resolve external data") {
+		want = "asks provider" // nobody is there to answer
+	}
+	for _, d := range outcome.Diagnostics {
+		if d.Severity == source.Error && d.Code == "denied" && d.At.IsKnown() && strings.Contains(d.Message, want) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("got  %v\nwant %s", outcome.Diagnostics, want)
+}
+
+// warned compares the warnings about policies.
+func (c gatekeeperCase) warned(diagnostics []source.Diagnostic) string {
+	var conflicts []string
+	pruned := map[string][]string{}
+	for _, d := range diagnostics {
+		subject := strings.Replace(d.Subject, " ", "/", 1)
+		switch d.Code {
+		case "mutators-conflict":
+			conflicts = append(conflicts, subject)
+		case "policy-field-unknown":
+			pruned[subject] = append(pruned[subject], d.Field)
+		}
+	}
+	slices.Sort(conflicts)
+	if !slices.Equal(conflicts, c.Conflicts) {
+		return fmt.Sprintf("conflicts: got %v, want %v", conflicts, c.Conflicts)
+	}
+	if !maps.EqualFunc(pruned, c.PrunedFields, slices.Equal) {
+		return fmt.Sprintf("pruned: got %v, want %v", pruned, c.PrunedFields)
+	}
+	return ""
+}
