@@ -170,9 +170,10 @@ func (a *passes) webhook(program policy.Program) bool {
 	if a.trace.pass == 2 && (program.Hook().Reinvocation == policy.Never || change.Equal(a.outputs[program], a.request.Object)) {
 		return true
 	}
-	before, mutated := a.request.Object, false
+	before := a.request.Object
 	plan := a.plan(program)
 	failures := plan.Failures
+	var mutating policy.Invocation // the last one that made another object
 	for _, invocation := range plan.Invocations {
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil {
@@ -182,24 +183,25 @@ func (a *passes) webhook(program policy.Program) bool {
 		for step := range invocation.Steps(a.request) {
 			failure := a.accept(step)
 			switch {
+			case failure == nil && step.Object != nil:
+				mutating = invocation
 			case failure == nil:
-				mutated = mutated || step.Object != nil
 			case failure.Abort:
 				return a.trace.reject(*failure)
 			default:
 				failures = append(failures, *failure)
 			}
 		}
-		if mutated {
-			if err := a.complete(); err != nil {
-				return a.trace.reject(invocation.Deny(err))
-			}
+	}
+	if mutating != nil {
+		if err := a.complete(); err != nil {
+			return a.trace.reject(mutating.Deny(err))
 		}
 	}
 	if !change.Equal(before, a.request.Object) {
 		a.requireInvoked()
 	}
-	goesOn := (!mutated || a.convert()) && a.trace.settle(failures)
+	goesOn := (mutating == nil || a.convert()) && a.trace.settle(failures)
 	a.outputs[program] = a.request.Object
 	return goesOn
 }

@@ -6,8 +6,10 @@ import (
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/gatekeeper"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mapolicy"
+	"github.com/preadmit/preadmit/engine/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -21,6 +23,7 @@ func languages(s settings) []policy.Language {
 		mapolicy.New(s.minor, s.authorizer),
 		gatekeeper.New(),
 		s.kyverno,
+		mutatingpolicy.New(s.values, s.context, s.Namespace),
 	}
 }
 
@@ -69,20 +72,41 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	if source.HasErrors(diagnostics) {
 		return nil, diagnostics
 	}
+	var problems []source.Diagnostic
+	settings.context, context, problems = unpack(context)
+	diagnostics = append(diagnostics, problems...)
 	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)
-	problems := s.loadSchemas() // first, as they say what is no policy
-	return s, slices.Concat(s.checkPolicies(policies), s.checkPlain(policies), problems)
+	schemaProblems := s.loadSchemas() // first, as they say what is no policy
+	return s, slices.Concat(diagnostics, settings.problems, s.checkPolicies(policies), s.checkPlain(policies), schemaProblems)
+}
+
+// unpack takes apart documents of Kyverno's kind Context: the objects in them are context
+// like any other.
+func unpack(streams []*manifest.Stream) (*given.Context, []*manifest.Stream, []source.Diagnostic) {
+	var packed []*manifest.Document
+	for _, d := range documentsOf(streams) {
+		if given.IsContext(d.Kind()) {
+			packed = append(packed, d)
+		}
+	}
+	context, diagnostics := given.ReadContext(packed)
+	for _, object := range context.Resources {
+		stream, problems := manifest.Read(object.Name, manifest.JSON(object.Value))
+		streams, diagnostics = append(streams[:len(streams):len(streams)], stream), append(diagnostics, problems...)
+	}
+	return context, streams, diagnostics
 }
 
 // take adds the documents of streams to the policies and the context of the set.
 func (s *Set) take(streams []*manifest.Stream) {
 	for _, d := range documentsOf(streams) {
-		if s.isPolicy(d.Kind()) {
+		switch {
+		case s.isPolicy(d.Kind()):
 			s.policies = append(s.policies, d)
-		} else {
+		case !given.IsContext(d.Kind()):
 			s.context = append(s.context, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/kyverno"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -80,6 +81,11 @@ type settings struct {
 	minor      int
 	authorizer celenv.Authorizer
 	kyverno    *kyverno.Language
+	// values and context are what the user says of the cluster.
+	values  *given.Values
+	context *given.Context
+	// problems are those of the values and the user info.
+	problems []source.Diagnostic
 }
 
 func (o Options) check() (settings, []source.Diagnostic) {
@@ -112,8 +118,13 @@ func (o Options) check() (settings, []source.Diagnostic) {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
 			With("expected "+KnownKubernetesVersions()))
 	}
-	s.kyverno = kyverno.New(documentsOf(o.Values), documentsOf(o.UserInfo), s.Namespace, s.minor)
-	s.User = s.kyverno.User(o.User)
+	var user given.UserInfo
+	var problems []source.Diagnostic
+	s.values, s.problems = given.ReadValues(documentsOf(o.Values))
+	user, problems = given.ReadUserInfo(documentsOf(o.UserInfo))
+	s.problems = append(s.problems, problems...)
+	s.kyverno = kyverno.New(s.values, user, s.Namespace, s.minor)
+	s.User = user.Complete(o.User)
 	return s, diagnostics
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/kyverno"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -15,7 +16,7 @@ import (
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	s := Set{languages: languages(settings{kyverno: kyverno.New(nil, nil, "", newestMinor)})}
+	s := Set{languages: languages(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", newestMinor), values: &given.Values{}, context: &given.Context{}})}
 	return s.isPolicy(kind)
 }
 
@@ -26,9 +27,9 @@ var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "polic
 // be predicted. An export of a cluster has them, so they are left alone.
 var otherKinds = map[string][]string{
 	"admissionregistration.k8s.io": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
-	"kyverno.io":                   {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "GlobalContextEntry", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
+	"kyverno.io":                   {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
 	"policies.kyverno.io": {"ValidatingPolicy", "NamespacedValidatingPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy",
-		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy", "PolicyException"},
+		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"},
 	"json.kyverno.io": {"ValidatingPolicy"},
 }
 
@@ -138,16 +139,19 @@ func (r *run) knownWebhook(name string) bool {
 	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
 }
 
-// policyKinds returns the kinds of all languages, and the group that has one with
-// the name given.
+// policyKinds returns the kinds of all languages, and the groups that have one with the
+// name given.
 func (s *Set) policyKinds(name string) (group string, known []string) {
+	var groups []string
 	for _, l := range s.languages {
 		for _, kind := range l.Kinds() {
-			known = append(known, kind.Kind)
+			if !slices.Contains(known, kind.Kind) {
+				known = append(known, kind.Kind)
+			}
 			if kind.Kind == name {
-				group = kind.Group
+				groups = append(groups, kind.Group)
 			}
 		}
 	}
-	return group, known
+	return strings.Join(groups, " or "), known
 }

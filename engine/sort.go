@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
@@ -54,7 +55,7 @@ const localConfig = "config.kubernetes.io/local-config"
 // cluster.
 func isLocal(d *manifest.Document) bool {
 	switch d.Kind().Group {
-	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev":
+	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev", given.Group:
 		return true
 	}
 	return d.TextAt("metadata", "annotations", localConfig) == "true"

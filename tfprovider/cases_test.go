@@ -107,7 +107,7 @@ func checkFunctions(t *testing.T, s *server, directory string, want map[string]a
 	if got := values(all.(map[string]any)); !reflect.DeepEqual(got, values(want)) {
 		t.Errorf("mutate_all:\n%v\nrender -o json:\n%v", got, values(want))
 	}
-	if filepath.Base(directory) == "kyverno-targets" {
+	if strings.HasSuffix(filepath.Base(directory), "-targets") {
 		return // alone, a manifest has no other one that acts on it
 	}
 	for key, part := range parts.(map[string]any) {

@@ -108,7 +108,7 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 	case "request":
 		return a.requestObject(), true
 	case "variables":
-		return a.variables, true
+		return a.variables, a.variables != nil
 	case "authorizer":
 		return library.Authorizer(a.authorize), true
 	case "authorizer.requestResource":

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
@@ -24,6 +26,19 @@ import (
 //   - what http.Client returns can be called (Kyverno: no such overload)
 //   - json.marshal takes literals within literals (Kyverno: unsupported type)
 func Kyverno(namespaced bool) *Env {
+	if namespaced {
+		return namespacedKyverno()
+	}
+	return clusterKyverno()
+}
+
+// Environments are made once.
+var (
+	clusterKyverno    = sync.OnceValue(func() *Env { return newKyverno(false) })
+	namespacedKyverno = sync.OnceValue(func() *Env { return newKyverno(true) })
+)
+
+func newKyverno(namespaced bool) *Env {
 	return newEnv(host{
 		minor:     kyvernoMinor,
 		libraries: func() []cel.EnvOption { return kyvernoLibraries(namespaced) },
@@ -169,5 +184,28 @@ func (a *Activation) Targets(p *Program) (map[string]any, error) {
 	return found, nil
 }
 
-// ReadsNamespace reports whether an expression reads namespaceObject at all.
-func (p *Program) ReadsNamespace() bool { return p.readsNamespace }
+// Variables are the programs of the variables that compile.
+func (s *Scope) Variables() []*Program {
+	var programs []*Program
+	for _, v := range s.variables {
+		if v.program != nil {
+			programs = append(programs, v.program)
+		}
+	}
+	return programs
+}
+
+// Mentions reports whether an expression has a variable of that name.
+func (p *Program) Mentions(name string) bool {
+	found := false
+	ast.PreOrderVisit(p.expr, ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.IdentKind && e.AsIdent() == name
+	}))
+	return found
+}
+
+// HideNamespace has namespaceObject be null.
+func (a *Activation) HideNamespace() { a.input.Namespace = nil }
+
+// HideVariables has expressions find no variable variables.
+func (a *Activation) HideVariables() { a.variables = nil }

@@ -60,11 +60,14 @@ func (*village) Entry(name, projection string) (any, error) {
 	return []any{name + "/" + projection}, nil
 }
 
-func (*village) Request(method, url string) (any, error) {
-	if url == "dead" {
-		return nil, errStranger
+func (*village) Request(method, url string) (any, int64, error) {
+	switch url {
+	case "dead":
+		return nil, 0, errStranger
+	case "list":
+		return []any{int64(1)}, 404, nil
 	}
-	return map[string]any{"statusCode": int64(200), "said": method + " " + url}, nil
+	return map[string]any{"said": method + " " + url}, 200, nil
 }
 
 func (*village) Image(reference string) (map[string]any, error) {
@@ -134,6 +137,7 @@ func TestKyvernoFunctions(t *testing.T) {
 		`http.post("https://x", "body", {"a": "b"}).said`:  `"POST https://x"`,
 		`http.Client("pem").Get("https://x").said`:         `"GET https://x"`,
 		`http.client("pem").post("https://x", [1]).said`:   `"POST https://x"`,
+		`http.Get("list")`:                                 `{"body": [1.0], "statusCode": 404}`,
 		`http.Get("dead")`:                                 `error: request failed: nobody knows`,
 		`http.Get(1)`:                                      `compile: ERROR: <input>:1:9: found no matching overload for 'Get' applied to 'http.Context.(int)'`,
 		// image data

@@ -42,10 +42,20 @@ func (l kyvernoLibrary) http() []cel.EnvOption {
 	request := func(method string) cel.OverloadOpt {
 		return cel.FunctionBinding(func(values ...ref.Val) ref.Val {
 			url := string(values[1].(types.String))
-			answer, failed := ask(values[0], "request failed", func(w World) (any, error) { return w.Request(method, url) })
+			var status int64
+			body, failed := ask(values[0], "request failed", func(w World) (body any, err error) {
+				body, status, err = w.Request(method, url)
+				return body, err
+			})
 			if failed != nil {
 				return failed
 			}
+			// An object is answered with the status in it.
+			answer, ok := doubles(body).(map[string]any)
+			if !ok {
+				answer = map[string]any{"body": doubles(body)}
+			}
+			answer["statusCode"] = status
 			return l.NativeToValue(answer)
 		})
 	}
@@ -79,7 +89,7 @@ func (l kyvernoLibrary) imageData() []cel.EnvOption {
 				if failed != nil {
 					return failed
 				}
-				return l.NativeToValue(data)
+				return l.NativeToValue(doubles(data))
 			}))))
 	}
 	return options

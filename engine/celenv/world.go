@@ -27,7 +27,7 @@ type World interface {
 	// Entry returns an entry of the global context, or a projection of it.
 	Entry(name, projection string) (any, error)
 	// Request answers a request to a URL; method is GET or POST.
-	Request(method, url string) (any, error)
+	Request(method, url string) (body any, status int64, err error)
 	// Image returns what a registry says of an image.
 	Image(reference string) (map[string]any, error)
 	Now() (time.Time, error)

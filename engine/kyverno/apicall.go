@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/match"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -97,7 +95,6 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	if own := e.rule.namespace; own != "" && address.within() != own {
 		return nil, fmt.Errorf("the path must lead to namespace %s, to which the policy is confined", own)
 	}
-	s.request.Snapshot.Ask()
 	kind := s.request.Schemas.LookupResource(address.Resource)
 	switch {
 	case kind == nil:
@@ -160,20 +157,12 @@ func (s *scope) object(kind *schema.Kind, a address) (any, error) {
 		}
 		return object, err
 	}
-	var object map[string]any
-	var err error
-	if s.isOwn(kind, a.namespace, a.name) {
-		object = s.request.OldObject
-	} else {
-		object, err = s.request.Snapshot.Get(kind.Kind, a.namespace, a.name)
+	object, err := s.request.Lookup(kind, a.namespace, a.name)
+	if err != nil {
+		return nil, notConverted(err)
 	}
-	if object != nil || err != nil {
-		return object, err
-	}
-	for _, other := range s.request.Schemas.Versions(kind) {
-		if object, err := s.request.Snapshot.Get(other.Kind, a.namespace, a.name); object != nil || err != nil {
-			return converted(kind, object, err)
-		}
+	if object != nil {
+		return object, nil
 	}
 	name := a.name
 	if a.namespace != "" {
@@ -182,25 +171,9 @@ func (s *scope) object(kind *schema.Kind, a address) (any, error) {
 	return nil, &absentError{fmt.Sprintf("the %s %s is not in the input", kind.Kind.Kind, name), giveObject}
 }
 
-// isOwn reports whether an object is that of the request, which the cluster does not have
-// yet, or has as it was before.
-func (s *scope) isOwn(kind *schema.Kind, namespace, name string) bool {
-	own := s.request
-	return own.Kind.Group == kind.Group && own.Kind.Kind.Kind == kind.Kind.Kind && own.Name == name && (!kind.Namespaced || own.Namespace == namespace)
-}
-
-// converted is an object in the version of a kind. Custom resources are the same in every
-// version, as far as conversion without a webhook goes.
-func converted(kind *schema.Kind, object map[string]any, err error) (map[string]any, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case !kind.Custom:
-		return nil, fmt.Errorf("the input has a %s of another version than %s, which only a cluster converts: give the value of the entry among the values", kind.Kind.Kind, kind.APIVersion())
-	}
-	object = maps.Clone(object)
-	object["apiVersion"] = kind.APIVersion()
-	return object, nil
+// notConverted says what to do about an object of another version.
+func notConverted(err error) error {
+	return fmt.Errorf("%w: give the value of the entry among the values", err)
 }
 
 // list answers the request for all objects of a resource that a query selects.
@@ -209,9 +182,9 @@ func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any,
 	if err != nil {
 		return nil, err
 	}
-	objects, given, err := s.stored(kind, a.namespace, selects)
+	objects, given, err := s.request.LookupAll(kind, a.namespace, selects.names)
 	if err != nil {
-		return nil, err
+		return nil, notConverted(err)
 	}
 	if !given {
 		what := "there is no " + kind.Kind.Kind
@@ -221,43 +194,6 @@ func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any,
 		s.assume(e, what+" in the input, so that the list is empty")
 	}
 	return s.listed(kind, objects, selects)
-}
-
-// stored are the objects of a kind in the input, without that of the request, which is
-// there as it was before. given says that there are any at all.
-func (s *scope) stored(kind *schema.Kind, namespace string, selects selection) (objects []map[string]any, given bool, err error) {
-	for _, version := range append([]*schema.Kind{kind}, s.request.Schemas.Versions(kind)...) {
-		found, err := s.request.Snapshot.Select(version.Kind, namespace, func(namespace, name string) bool {
-			given = true
-			return selects.names(namespace, name) && !s.isOwn(kind, namespace, name)
-		})
-		if err != nil {
-			return nil, given, err
-		}
-		for _, object := range found {
-			if version != kind {
-				if object, err = converted(kind, object, nil); err != nil {
-					return nil, given, err
-				}
-			}
-			objects = append(objects, object)
-		}
-	}
-	r := s.request
-	if r.OldObject != nil && s.isOwn(kind, r.Namespace, r.Name) && (namespace == "" || namespace == r.Namespace) && selects.names(r.Namespace, r.Name) {
-		objects = append(objects, r.OldObject)
-	}
-	slices.SortStableFunc(objects, func(a, b map[string]any) int {
-		return cmp.Or(cmp.Compare(textAt(a, "namespace"), textAt(b, "namespace")), cmp.Compare(textAt(a, "name"), textAt(b, "name")))
-	})
-	return objects, given, nil
-}
-
-// textAt is a text in the metadata of an object.
-func textAt(object map[string]any, key string) string {
-	value, _ := change.Keys("metadata", key).Get(object)
-	text, _ := value.(string)
-	return text
 }
 
 // listed is the list that a server makes of objects. Of the kinds of its own the items do
@@ -271,7 +207,7 @@ func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects sele
 				return nil, err
 			}
 		}
-		if !selects.labels.Matches(labelsOf(object)) {
+		if !selects.labels.Matches(policy.LabelsOf(object)) {
 			continue
 		}
 		if !kind.Custom {
@@ -282,16 +218,6 @@ func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects sele
 		items = append(items, object)
 	}
 	return map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind.Kind + "List", "metadata": map[string]any{}, "items": items}, nil
-}
-
-func labelsOf(object map[string]any) map[string]string {
-	value, _ := change.Keys("metadata", "labels").Get(object)
-	found, _ := value.(map[string]any)
-	labels := make(map[string]string, len(found))
-	for key, value := range found {
-		labels[key], _ = value.(string)
-	}
-	return labels
 }
 
 // selection is what a query selects of a list.

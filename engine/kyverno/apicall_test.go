@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -139,7 +140,7 @@ func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	compiled, diagnostics := New(nil, nil, "default", 36).Compile(stream.Documents())
+	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "default", 36).Compile(stream.Documents())
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
@@ -165,10 +166,14 @@ func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 		object := item.(map[string]any)
 		apiVersion, _ := object["apiVersion"].(string)
 		kind, _ := object["kind"].(string)
-		shot.Put(gvk.Parse(apiVersion, kind), textAt(object, "namespace"), textAt(object, "name"), func(*snapshot.Reader) (map[string]any, error) { return object, nil })
+		shot.Put(gvk.Parse(apiVersion, kind), namespaceIn(object), nameOf(object), func(*snapshot.Reader) (map[string]any, error) { return object, nil })
 	}
 	e.request.Snapshot = shot.Reader(nil)
 	s := e.newScope(e.rule, e.request.Object)
 	s.addContext(e.rule, e.rule.root.At("context"))
 	return s, &told
+}
+
+func namespaceIn(object map[string]any) string {
+	return policy.Node{Value: object}.At("metadata", "namespace").Text()
 }

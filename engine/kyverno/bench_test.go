@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -18,7 +19,7 @@ func BenchmarkSteps(b *testing.B) {
 				b.Fatal(err)
 			}
 			stream, _ := manifest.Read("policy", text)
-			compiled, diagnostics := New(nil, nil, "", 36).Compile(stream.Documents())
+			compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
 			if len(diagnostics) > 0 {
 				b.Fatal(diagnostics)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -34,7 +35,7 @@ func FuzzPolicies(f *testing.F) {
 			return
 		}
 		var documents []*manifest.Document
-		l := New(nil, nil, "", 36)
+		l := New(&given.Values{}, given.UserInfo{}, "", 36)
 		for _, d := range stream.Documents() {
 			if versions[d.Kind().Kind] != nil && d.Kind().Group == group {
 				documents = append(documents, d)

@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
@@ -29,36 +30,14 @@ type Language struct {
 	user      userInfo
 	namespace string
 	minor     int
-	// problems are those of the values and the user info.
-	problems []source.Diagnostic
 }
 
 var _ policy.Language = (*Language)(nil)
 
-// New returns the language with what the user knows of the cluster: documents of
-// Kyverno's kinds Values and UserInfo (cli.kyverno.io/v1alpha1). namespace is that of
-// Policies that name none, 1.minor the version of Kubernetes.
-func New(values, userInfo []*manifest.Document, namespace string, minor int) *Language {
-	l := &Language{namespace: namespace, minor: minor}
-	l.values, l.problems = readValues(values)
-	var problems []source.Diagnostic
-	l.user, problems = readUserInfo(userInfo)
-	l.problems = append(l.problems, problems...)
-	return l
-}
-
-// User completes the user of the requests by what the user info says.
-func (l *Language) User(u policy.User) policy.User {
-	if u.Name == "" {
-		u.Name = l.user.name
-	}
-	if u.UID == "" {
-		u.UID = l.user.uid
-	}
-	if len(u.Groups) == 0 {
-		u.Groups = l.user.groups
-	}
-	return u
+// New returns the language with what the user knows of the cluster. namespace is that of
+// Policies that name none; the cluster's version is 1.minor.
+func New(known *given.Values, user given.UserInfo, namespace string, minor int) *Language {
+	return &Language{values: (*values)(known), user: userInfo(user), namespace: namespace, minor: minor}
 }
 
 // Kinds implements policy.Language.
@@ -86,7 +65,7 @@ var _ policy.Follower = (*program)(nil)
 // Compile implements policy.Language.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	p := &program{values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
-	diagnostics := slices.Clone(l.problems)
+	var diagnostics []source.Diagnostic
 	seen := map[string]*definition{}
 	for _, d := range documents {
 		r := newReader(d)

@@ -266,7 +266,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 	user := e.user
 	// Without a user, the subjects in a match block do not count, those in an exclude
 	// block do.
-	ignoreUser := !excluding && !user.given()
+	ignoreUser := !excluding && !user.isGiven()
 	switch {
 	case b.isEmpty, ignoreUser && b.hasNoResource:
 		return "the block is empty"
@@ -286,9 +286,9 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 		return "namespaceSelector does not match"
 	case ignoreUser:
 		return ""
-	case len(b.roles) > 0 && !intersects(b.roles, user.roles):
+	case len(b.roles) > 0 && !intersects(b.roles, user.Roles):
 		return "the user has none of the roles"
-	case len(b.clusterRoles) > 0 && !intersects(b.clusterRoles, user.clusterRoles):
+	case len(b.clusterRoles) > 0 && !intersects(b.clusterRoles, user.ClusterRoles):
 		return "the user has none of the clusterRoles"
 	case len(b.subjects) > 0 && !slices.ContainsFunc(b.subjects, user.is):
 		return "the user is none of the subjects"

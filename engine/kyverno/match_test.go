@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/kyverno/given"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/snapshot"
@@ -16,7 +17,7 @@ import (
 // tier: web.
 func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
 	t.Helper()
-	l := New(nil, nil, "", 36)
+	l := New(&given.Values{}, given.UserInfo{}, "", 36)
 	p := &program{values: l.values, user: info, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
 	apiVersion, _ := object["apiVersion"].(string)
 	request := &policy.Request{
@@ -83,7 +84,7 @@ func TestMatch(t *testing.T) {
 	} {
 		info := userInfo{}
 		if c.user.Name == "jane" {
-			info.clusterRoles = []string{"edit"}
+			info.ClusterRoles = []string{"edit"}
 		}
 		e := evaluationOf(t, "Pod", object(t, pod), c.user, info)
 		got := e.matchFilter(readFilter(policy.Node{Value: value(t, c.block)}), e.candidate(e.request.Object), false)

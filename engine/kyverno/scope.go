@@ -38,7 +38,7 @@ type evaluation struct {
 func (p *program) evaluate(r *policy.Request) *evaluation {
 	e := &evaluation{program: p, request: r, operation: string(r.Operation), original: r.Object, compiled: map[string]*jmespath.Expression{}}
 	e.user = p.user
-	e.user.name, e.user.uid, e.user.groups = r.User.Name, r.User.UID, r.User.Groups
+	e.user.Name, e.user.UID, e.user.Groups = r.User.Name, r.User.UID, r.User.Groups
 	return e
 }
 
@@ -54,7 +54,7 @@ func (e *evaluation) candidate(object map[string]any) candidate {
 // namespaceLabels are the labels of a namespace: those that the values give, or those
 // of its object.
 func (e *evaluation) namespaceLabels(name string) map[string]any {
-	if labels, ok := e.values.namespaces[name]; ok {
+	if labels, ok := e.values.Namespaces[name]; ok {
 		return labels
 	}
 	e.request.Snapshot.Ask()
@@ -93,10 +93,10 @@ type scope struct {
 func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	s := &scope{evaluation: e, vars: map[string]any{}, given: map[string]bool{}}
 	s.vars["request"] = e.requestVariable(object)
-	if account, ok := strings.CutPrefix(e.user.name, "system:serviceaccount:"); ok {
+	if account, ok := strings.CutPrefix(e.user.Name, "system:serviceaccount:"); ok {
 		namespace, name, _ := strings.Cut(account, ":")
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
-	} else if e.user.given() {
+	} else if e.user.isGiven() {
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
 	}
 	if hasImages[e.request.Kind.Kind.Kind] {
@@ -126,9 +126,9 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 	if r.OldObject != nil {
 		request["oldObject"] = jmespath.Input(r.OldObject)
 	}
-	if e.user.given() {
+	if e.user.isGiven() {
 		request["userInfo"] = e.user.variable()
-		request["roles"], request["clusterRoles"] = list(e.user.roles), list(e.user.clusterRoles)
+		request["roles"], request["clusterRoles"] = list(e.user.Roles), list(e.user.ClusterRoles)
 	}
 	return request
 }

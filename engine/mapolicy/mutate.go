@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	}
 	input := i.input(r, nil)
 	// What a server tells conditions about the resource is the request's own.
-	input.Request = func() map[string]any { return i.requestVariable(r, r.Kind) }
+	input.Request = func() map[string]any { return r.Attributes(i.kind, r.Kind) }
 	activation := i.scope.Activate(r.Context, input)
 	budget := celenv.ConditionsBudget
 	var notApplied *policy.NotApplied
@@ -45,7 +44,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 				errs = append(errs, err.Error())
 			}
 		case !ok && notApplied == nil:
-			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: falseCondition{n, c.name}}
+			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: n, Name: c.name}}
 		}
 	}
 	switch {
@@ -56,17 +55,6 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	default:
 		return i.conditionsFailed(errors.New("["+strings.Join(errs, ", ")+"]"), failed)
 	}
-}
-
-// falseCondition is the reason of a matchCondition that is false.
-type falseCondition struct {
-	index int
-	name  string
-}
-
-// String implements fmt.Stringer.
-func (c falseCondition) String() string {
-	return fmt.Sprintf("matchConditions[%d] %q is false", c.index, c.name)
 }
 
 func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
@@ -129,7 +117,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	if activation.ReadNamespace() {
 		r.Snapshot.Ask()
 		if !known {
-			warnAssumed(r, r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+			r.WarnAssumed(r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
 		}
 	}
 	var refused undecodable
@@ -154,7 +142,7 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 	case err != nil:
 		deny(m.draft.explain(err))
 	case i.kind != r.Kind:
-		step.Object = inVersion(step.Object, r.Kind)
+		step.Object = policy.InVersion(step.Object, r.Kind)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
 		step.Object = nil
@@ -224,16 +212,5 @@ func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 
 // object is the object in the version in which the policy matched it.
 func (i *invocation) object(object map[string]any) map[string]any {
-	return inVersion(object, i.kind)
-}
-
-// inVersion gives a custom resource another version: they are the same in every
-// version but for their apiVersion, as far as conversion without a webhook goes.
-func inVersion(object map[string]any, kind *schema.Kind) map[string]any {
-	if object["apiVersion"] == kind.APIVersion() {
-		return object
-	}
-	object = maps.Clone(object)
-	object["apiVersion"] = kind.APIVersion()
-	return object
+	return policy.InVersion(object, i.kind)
 }

@@ -94,7 +94,7 @@ func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Reque
 	}
 	var params []map[string]any
 	for _, object := range objects {
-		if p.selector.Matches(labelsOf(object)) {
+		if p.selector.Matches(policy.LabelsOf(object)) {
 			params = append(params, shape(kind, object))
 		}
 	}

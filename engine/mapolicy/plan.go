@@ -61,8 +61,7 @@ func (p *program) Covers(r *policy.Request) bool {
 	if Hides(r.Kind) {
 		return false
 	}
-	request := matchRequest(r)
-	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return d.constraints.Covers(request) })
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return r.Covered(d.constraints) })
 }
 
 func (p *program) planDefinition(d *definition, r *policy.Request, plan *policy.Plan) {
@@ -76,7 +75,7 @@ func (p *program) planDefinition(d *definition, r *policy.Request, plan *policy.
 		return
 	case !decision.Matched:
 		plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
-			ID: policy.ID{Policy: d.name}, At: d.at, Reason: unmatched{"matchConstraints", decision.Reason},
+			ID: policy.ID{Policy: d.name}, At: d.at, Reason: policy.Unmatched{Block: "matchConstraints", Reason: decision.Reason},
 		})
 		return
 	}
@@ -105,7 +104,7 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 			fail(bound.Err)
 			return
 		case !bound.Matched:
-			skip(unmatched{"matchResources of the binding", bound.Reason})
+			skip(policy.Unmatched{Block: "matchResources of the binding", Reason: bound.Reason})
 			return
 		}
 	}
@@ -128,54 +127,9 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	}
 }
 
-// unmatched is the reason that a match block gives.
-type unmatched struct {
-	block  string
-	reason match.Reason
-}
-
-// String implements fmt.Stringer.
-func (u unmatched) String() string { return u.block + ": " + u.reason.String() }
-
 // match asks a match block of the policy, or of a binding to it, about the request.
 func (d *definition) match(resources *match.Resources, r *policy.Request) match.Decision {
-	request := matchRequest(r)
-	request.NamespaceLabels = func(name string) (map[string]string, error) {
-		r.Snapshot.Ask()
-		object, known, err := r.Snapshot.Namespace(name)
-		if err != nil {
-			return nil, err
-		}
-		if !known {
-			warnAssumed(r, name, d.at, "policy "+d.name+" selects namespaces by label")
-		}
-		return labelsOf(object), nil
-	}
-	return resources.Matches(request)
-}
-
-func matchRequest(r *policy.Request) match.Request {
-	return match.Request{
-		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
-		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas,
-	}
-}
-
-func labelsOf(object map[string]any) map[string]string {
-	value, _ := change.Keys("metadata", "labels").Get(object)
-	object, _ = value.(map[string]any)
-	labels := make(map[string]string, len(object))
-	for key, value := range object {
-		labels[key], _ = value.(string)
-	}
-	return labels
-}
-
-// warnAssumed says that a policy looked at a namespace that nobody described.
-func warnAssumed(r *policy.Request, namespace string, at source.Position, why string) {
-	r.Warn(source.Warningf(at, "namespace-assumed",
-		"%s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", why, namespace).
-		With("give the Namespace object as context"))
+	return r.Matches(resources, d.at, "policy "+d.name)
 }
 
 // failure makes the error that denies a request, in the server's words; binding is

@@ -22,10 +22,28 @@ type FieldError struct {
 	Text string
 }
 
+// Host is a system that has match blocks. They mean the same in all but this.
+type Host struct {
+	// operations are those that rules may be about; all if there are none.
+	operations []string
+	// prefixes says that names match an object without a name whose generateName begins
+	// with one of them.
+	prefixes bool
+}
+
+// The hosts: Kubernetes, and Kyverno v1.19.0 with its MutatingPolicies.
+var (
+	kubernetes = Host{operations: []string{"*", "CONNECT", "CREATE", "UPDATE"}}
+	Kyverno    = Host{prefixes: true}
+)
+
+// Parse reads a match block of Kubernetes; see Host.Parse.
+func Parse(value any) (*Resources, []FieldError) { return kubernetes.Parse(value) }
+
 // Parse reads a match block. What is not given has the server's defaults. Fields that
 // it does not know are passed over. If there are errors, which come in the server's
 // order, there are no Resources.
-func Parse(value any) (*Resources, []FieldError) {
+func (h Host) Parse(value any) (*Resources, []FieldError) {
 	r := reader{}
 	block := r.object(value, nil)
 	text := func(name, byDefault string) string { return r.text(block[name], change.Keys(name), byDefault) }
@@ -37,6 +55,11 @@ func Parse(value any) (*Resources, []FieldError) {
 		rules:    r.rules(block["resourceRules"], change.Keys("resourceRules")),
 		excluded: r.rules(block["excludeResourceRules"], change.Keys("excludeResourceRules")),
 	}
+	for _, rules := range [][]rule{m.rules, m.excluded} {
+		for i := range rules {
+			rules[i].prefixes = h.prefixes
+		}
+	}
 	if len(r.errors) > 0 {
 		return nil, r.errors
 	}
@@ -46,7 +69,9 @@ func Parse(value any) (*Resources, []FieldError) {
 	m.objects = v.selector(objects, change.Keys("objectSelector"))
 	v.rules(m.rules, change.Keys("resourceRules"))
 	v.rules(m.excluded, change.Keys("excludeResourceRules"))
-	v.mutating(m.rules)
+	if h.operations != nil {
+		v.mutating(m.rules, h.operations)
+	}
 	if len(v.errors) > 0 {
 		return nil, v.errors
 	}

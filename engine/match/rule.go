@@ -18,6 +18,8 @@ type rule struct {
 	scope string
 	// names are those of the objects that the rule covers; none means all.
 	names []string
+	// prefixes: see Host.
+	prefixes bool
 }
 
 // concerns reports whether the rule covers the group and version of a kind.
@@ -40,10 +42,19 @@ func (r *rule) check(q *Request) Code {
 		return OtherOperation
 	case r.scope == "Cluster" && isNamespaced(q), r.scope == "Namespaced" && !isNamespaced(q):
 		return OtherScope
-	case len(r.names) > 0 && !slices.Contains(r.names, q.Name):
+	case len(r.names) > 0 && !r.isNamed(q):
 		return OtherName
 	}
 	return resource
+}
+
+func (r *rule) isNamed(q *Request) bool {
+	if q.Name != "" || !r.prefixes {
+		return slices.Contains(r.names, q.Name)
+	}
+	metadata, _ := q.Object["metadata"].(map[string]any)
+	prefix, _ := metadata["generateName"].(string)
+	return slices.ContainsFunc(r.names, func(name string) bool { return strings.HasPrefix(prefix, name) })
 }
 
 // resource compares the resource: "pods" is without subresources, "*" too; "pods/*"

@@ -117,8 +117,7 @@ func (v *validator) resources(resources []string, path change.Path) {
 
 // mutating checks that rules are about requests that can be mutated. The server does
 // so after everything else, and does not say in which rule it found a problem.
-func (v *validator) mutating(rules []rule) {
-	supported := []string{"*", "CONNECT", "CREATE", "UPDATE"}
+func (v *validator) mutating(rules []rule, supported []string) {
 	for i, r := range rules {
 		for j, operation := range r.operations {
 			if !slices.Contains(supported, operation) {

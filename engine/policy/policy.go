@@ -4,7 +4,8 @@
 // Steps, each a new value of the object. Languages compute values only: the engine alone compares, attributes and
 // edits.
 //
-// The files in order: policy.go (the contract), request.go (what policies see), node.go
+// The files in order: policy.go (the contract), request.go (what policies see),
+// attributes.go (what they are told of the request), lookup.go (what they look up), node.go
 // (what their documents hold).
 package policy
 

@@ -45,6 +45,16 @@ func (e *NoSchemaError) Error() string {
 //
 // What memo, which may be nil, knows to conform to the type is not looked at again.
 func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+	return k.merge(memo, live, patch, rule, true)
+}
+
+// Apply merges as Merge does, but a patch may have atomic lists, maps and structs, which
+// are replaced as a whole: so Kyverno v1.19.0 merges with useServerSideApply.
+func (k *Kind) Apply(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+	return k.merge(memo, live, patch, rule, false)
+}
+
+func (k *Kind) merge(memo *change.Memo, live, patch map[string]any, rule KeyRule, guarded bool) (map[string]any, error) {
 	patch = maps.Clone(patch)
 	for _, name := range []string{"apiVersion", "kind"} { // those of the patch are ignored
 		delete(patch, name)
@@ -53,9 +63,9 @@ func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule
 		}
 	}
 	if k.Unknown || k.Type() == nil {
-		return k.mergeMetadata(memo, live, patch, rule)
+		return k.mergeMetadata(memo, live, patch, rule, guarded)
 	}
-	merged, err := k.shape.mergers[rule].merge(memo, k.Type(), rule, live, patch)
+	merged, err := k.shape.mergers[rule].merge(memo, k.Type(), rule, live, patch, guarded)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -63,7 +73,7 @@ func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule
 }
 
 // mergeMetadata merges what every object has.
-func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
+func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule KeyRule, guarded bool) (map[string]any, error) {
 	known := map[string]any{}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
@@ -79,7 +89,7 @@ func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule
 			known[name] = v
 		}
 	}
-	merged, err := metadataMerger[rule].merge(memo, metadataType(), rule, known, patch)
+	merged, err := metadataMerger[rule].merge(memo, metadataType(), rule, known, patch, guarded)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -117,21 +127,22 @@ func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
 
 // merge merges by hand what is plain, in a tenth of the time, and leaves the rest to
 // the library.
-func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, patch map[string]any) (map[string]any, error) {
+func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, patch map[string]any, guarded bool) (map[string]any, error) {
 	if rule == AnyKey && !change.Reference && conforms(memo, root, live) {
 		if merged, ok := mergePlain(root, live, patch); ok {
 			return merged.(map[string]any), nil
 		}
 	}
-	return l.get(root, rule).merge(live, patch)
+	return l.get(root, rule).merge(live, patch, guarded)
 }
 
-func (m *merger) merge(live, patch map[string]any) (map[string]any, error) {
+// merge merges with the library; guarded refuses atomics in the patch.
+func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any, error) {
 	patchValue, err := m.typed(patch, false)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
 	}
-	if atomic := m.atomic(nil, "", m.typ.TypeRef, patch); len(atomic) > 0 {
+	if atomic := m.atomic(nil, "", m.typ.TypeRef, patch); guarded && len(atomic) > 0 {
 		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %s", strings.Join(atomic, ", "))
 	}
 	liveValue, err := m.typed(live, m.rule == AnyKey)

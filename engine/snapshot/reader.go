@@ -1,6 +1,12 @@
 package snapshot
 
-import "github.com/preadmit/preadmit/engine/gvk"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+)
 
 // Reader looks at a snapshot for one admission, and remembers what that depends on.
 type Reader struct {
@@ -49,6 +55,16 @@ func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, n
 		objects = append(objects, object)
 	}
 	return objects, nil
+}
+
+// Kinds are the kinds of which there are objects, sorted.
+func (r *Reader) Kinds() []gvk.Kind {
+	if r.snapshot.objects == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(r.snapshot.sorted()), func(a, b gvk.Kind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+	})
 }
 
 func (r *Reader) object(k key) (map[string]any, error) {

@@ -1,0 +1,51 @@
+package given
+
+import (
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// UserInfo is who makes the request.
+type UserInfo struct {
+	Name, UID                   string
+	Groups, Roles, ClusterRoles []string
+}
+
+// IsGiven reports whether anything is known of the user.
+func (u UserInfo) IsGiven() bool {
+	return u.Name != "" || u.UID != "" || len(u.Groups)+len(u.Roles)+len(u.ClusterRoles) > 0
+}
+
+// ReadUserInfo reads documents of kind UserInfo.
+func ReadUserInfo(documents []*manifest.Document) (UserInfo, []source.Diagnostic) {
+	var u UserInfo
+	var problems []source.Diagnostic
+	for _, d := range documents {
+		r := newReader(d)
+		if r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "roles", "clusterRoles", "userInfo"}) {
+			u.Roles = append(u.Roles, r.Strings(r.Root.At("roles"))...)
+			u.ClusterRoles = append(u.ClusterRoles, r.Strings(r.Root.At("clusterRoles"))...)
+			if info := r.Root.At("userInfo"); info.Given() && r.Fields(info, []string{"username", "uid", "groups", "extra"}) {
+				u.Name, u.UID = r.String(info.At("username")), r.String(info.At("uid"))
+				u.Groups = r.Strings(info.At("groups"))
+			}
+		}
+		problems = append(problems, r.Problems...)
+	}
+	return u, problems
+}
+
+// Complete completes the user of the requests by what is known here.
+func (u UserInfo) Complete(user policy.User) policy.User {
+	if user.Name == "" {
+		user.Name = u.Name
+	}
+	if user.UID == "" {
+		user.UID = u.UID
+	}
+	if len(user.Groups) == 0 {
+		user.Groups = u.Groups
+	}
+	return user
+}

@@ -1,0 +1,54 @@
+package policydoc
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// Fields reports what a map is not, or has besides the fields that are known.
+func (r *Reader) Fields(n policy.Node, known []string) bool {
+	object, ok := n.Value.(map[string]any)
+	if !ok {
+		if n.Given() {
+			r.Invalid(n, "expected a map")
+		} else {
+			r.Invalid(n, "the field is required")
+		}
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(known, key) {
+			r.Advise(n.Path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
+		}
+	}
+	return true
+}
+
+// List reports what is not a list.
+func (r *Reader) List(n policy.Node) []policy.Node {
+	if _, ok := n.Value.([]any); n.Given() && !ok {
+		r.Invalid(n, "expected a list")
+	}
+	return n.Items()
+}
+
+// Strings reports what is not a list of strings.
+func (r *Reader) Strings(n policy.Node) []string {
+	var texts []string
+	for _, item := range r.List(n) {
+		texts = append(texts, r.String(item))
+	}
+	return texts
+}
+
+// String reports what is not a string.
+func (r *Reader) String(n policy.Node) string {
+	if _, ok := n.Value.(string); n.Given() && !ok {
+		r.Advise(n.Path, "policy-invalid", "expected a string", "quote the value")
+	}
+	return n.Text()
+}

@@ -1,0 +1,80 @@
+// Package policydoc reads the documents of policies, and files that go with them: a
+// Reader collects what is wrong with one document, each problem at its place. The texts
+// are those of the API server for a field error, where it has one.
+//
+// The files in order: policydoc.go (Reader), fields.go (what a document has), match.go and
+// expression.go (match blocks and CEL in it).
+package policydoc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Reader collects what is wrong with one document.
+type Reader struct {
+	Document *manifest.Document
+	// Subject names the document in messages.
+	Subject string
+	Root    policy.Node
+	// Problems are in the order in which they were found.
+	Problems []source.Diagnostic
+	// Values says that the document is no policy but has values: no lines of it are
+	// quoted, as they may be secret.
+	Values bool
+}
+
+// New returns a reader of a document.
+func New(d *manifest.Document) *Reader {
+	return &Reader{Document: d, Subject: strings.TrimSpace(d.Kind().Kind + " " + d.Name()), Root: policy.Node{Value: d.Object()}}
+}
+
+// Report adds a diagnostic about the field at a path.
+func (r *Reader) Report(d source.Diagnostic, path change.Path) {
+	d.Subject, d.Field = r.Subject, path.String()
+	switch {
+	case r.Values:
+		d.Code = "values-invalid"
+	case !strings.Contains(d.Message, "\n"): // CEL adds an excerpt of its own
+		d.Excerpt = r.Document.Excerpt(d.At)
+	}
+	r.Problems = append(r.Problems, d)
+}
+
+// Advise reports an error about the field at a path, and what to do about it.
+func (r *Reader) Advise(path change.Path, code, text, advice string) {
+	r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)
+}
+
+// Note adds a message that is no error about the field at n.
+func (r *Reader) Note(n policy.Node, severity source.Severity, code, text, advice string) {
+	r.Report(source.Diagnostic{At: r.Document.At(n.Path), Severity: severity, Code: code, Message: text, Advice: advice}, n.Path)
+}
+
+// Invalid reports that a value is wrong.
+func (r *Reader) Invalid(n policy.Node, format string, args ...any) {
+	r.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "")
+}
+
+// Required reports that a value is missing.
+func (r *Reader) Required(n policy.Node, detail string) {
+	if detail != "" {
+		detail = ": " + detail
+	}
+	r.Invalid(n, "Required value%s", detail)
+}
+
+// Unsupported reports a value that is none of those allowed.
+func (r *Reader) Unsupported(n policy.Node, supported ...string) {
+	quoted := make([]string, len(supported))
+	for i, s := range supported {
+		quoted[i] = strconv.Quote(s)
+	}
+	r.Invalid(n, "Unsupported value: %q: supported values: %s", n.Text(), strings.Join(quoted, ", "))
+}
