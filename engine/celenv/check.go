@@ -74,7 +74,7 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 			t.variables[x.Variable] = checked.OutputType()
 		}
 		if x.Apply {
-			problems = append(problems, t.atomicLists(i, x.Text, checked)...)
+			problems = append(problems, t.atomicLists(i, x.Text, checked.NativeRep())...)
 		}
 	}
 	return problems, nil
@@ -204,9 +204,9 @@ func (t *typed) readable(message string) string {
 
 // atomicLists finds lists in an ApplyConfiguration that can only be replaced as a whole,
 // which a server refuses.
-func (t *typed) atomicLists(index int, text string, checked *cel.Ast) []Problem {
+func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem {
 	var problems []Problem
-	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.StructKind {
 			return
 		}
@@ -225,8 +225,8 @@ func (t *typed) atomicLists(index int, text string, checked *cel.Ast) []Problem 
 }
 
 // place is where an expression stands in the text, in bytes.
-func place(text string, checked *cel.Ast, e ast.Expr) int {
-	location := checked.NativeRep().SourceInfo().GetStartLocation(e.ID())
+func place(text string, checked *ast.AST, e ast.Expr) int {
+	location := checked.SourceInfo().GetStartLocation(e.ID())
 	return offset(text, location.Line(), location.Column())
 }
 
@@ -240,13 +240,13 @@ func (s *Scope) Absences(expressions []Expression) []Absence {
 			continue
 		}
 		compiler.provider.variables = s.types
-		checked, issues := compiler.Compile(x.Text)
-		s.env.giveBack(d, compiler)
-		if issues != nil && issues.Err() != nil {
+		checked, issues, err := compiler.compile(x.Text)
+		s.env.giveBack(compiler)
+		if err != nil || issues.Err() != nil {
 			continue
 		}
 		items := map[string][]string{}
-		ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			if e.Kind() == ast.ComprehensionKind {
 				if list := fieldPath(e.AsComprehension().IterRange(), items); list != nil {
 					items[e.AsComprehension().IterVar()] = append(list, "[]")
