@@ -20,11 +20,11 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/dns", "engine/image"},
+	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/dns", "engine/image", "engine/lazyregexp"},
 	{"engine/limit"},
 	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
-	{"engine/celenv/library"},
+	{"engine/celenv/library", "engine/celenv/syntax"},
 	{"engine/celenv"},
 	{"engine/policy"},
 	{"engine/policydoc"},
@@ -44,7 +44,7 @@ var owners = []struct {
 }{
 	{"k8s.io/kubernetes", nil},
 	{"k8s.io/client-go", nil},
-	{"github.com/google/cel-go", []string{"engine/celenv", "engine/celenv/library"}},
+	{"github.com/google/cel-go", []string{"engine/celenv", "engine/celenv/library", "engine/celenv/syntax"}},
 	{"k8s.io/apiserver/pkg/cel/library", nil},
 	{"k8s.io/apiserver/pkg/cel", []string{"engine/celenv/library"}},
 	{"k8s.io/apiserver", []string{"engine/celenv"}},

@@ -2,7 +2,6 @@ package celenv
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/schema"
 )
 
@@ -74,7 +74,7 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 			t.variables[x.Variable] = checked.OutputType()
 		}
 		if x.Apply {
-			problems = append(problems, t.atomicLists(i, x.Text, checked)...)
+			problems = append(problems, t.atomicLists(i, x.Text, checked.NativeRep())...)
 		}
 	}
 	return problems, nil
@@ -182,7 +182,7 @@ func (t *typed) objectType(name string) *schema.Type {
 	return s
 }
 
-var comparison = regexp.MustCompile(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
+var comparison = lazyregexp.New(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
 
 // problemCode is the code of a message of the type checker; none if dynamic values
 // might do after all.
@@ -190,23 +190,23 @@ func problemCode(message string) string {
 	switch {
 	case strings.HasPrefix(message, "undefined field"):
 		return FieldUndefined
-	case strings.HasPrefix(message, "expected type of field"), comparison.MatchString(message):
+	case strings.HasPrefix(message, "expected type of field"), comparison().MatchString(message):
 		return TypeMismatch
 	}
 	return ""
 }
 
-var typeName = regexp.MustCompile(`kind\d+\.(\w*)`)
+var typeName = lazyregexp.New(`kind\d+\.(\w*)`)
 
 func (t *typed) readable(message string) string {
-	return typeName.ReplaceAllString(message, "$1")
+	return typeName().ReplaceAllString(message, "$1")
 }
 
 // atomicLists finds lists in an ApplyConfiguration that can only be replaced as a whole,
 // which a server refuses.
-func (t *typed) atomicLists(index int, text string, checked *cel.Ast) []Problem {
+func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem {
 	var problems []Problem
-	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.StructKind {
 			return
 		}
@@ -225,8 +225,8 @@ func (t *typed) atomicLists(index int, text string, checked *cel.Ast) []Problem 
 }
 
 // place is where an expression stands in the text, in bytes.
-func place(text string, checked *cel.Ast, e ast.Expr) int {
-	location := checked.NativeRep().SourceInfo().GetStartLocation(e.ID())
+func place(text string, checked *ast.AST, e ast.Expr) int {
+	location := checked.SourceInfo().GetStartLocation(e.ID())
 	return offset(text, location.Line(), location.Column())
 }
 
@@ -240,13 +240,13 @@ func (s *Scope) Absences(expressions []Expression) []Absence {
 			continue
 		}
 		compiler.provider.variables = s.types
-		checked, issues := compiler.Compile(x.Text)
-		s.env.giveBack(d, compiler)
-		if issues != nil && issues.Err() != nil {
+		checked, issues, err := compiler.compile(x.Text)
+		s.env.giveBack(compiler)
+		if err != nil || issues.Err() != nil {
 			continue
 		}
 		items := map[string][]string{}
-		ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			if e.Kind() == ast.ComprehensionKind {
 				if list := fieldPath(e.AsComprehension().IterRange(), items); list != nil {
 					items[e.AsComprehension().IterVar()] = append(list, "[]")

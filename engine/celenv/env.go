@@ -2,7 +2,7 @@
 // Kubernetes version: the language options, function libraries, declared variables
 // and cost limits that k8s.io/apiserver v0.36.3 gives to expressions, and values for
 // the types that only these expressions know, Object and JSONPatch; and that of the
-// CEL policies of Kyverno. It and its package library are the only importers of cel-go.
+// CEL policies of Kyverno. It, its library and its syntax are the only importers of cel-go.
 //
 // The environment of every version is one table (env.go), and what hosts differ in
 // another (host.go). An Env is made once per
@@ -12,7 +12,7 @@
 // values: map[string]any, []any, string, int64, float64, bool, nil.
 //
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
-// activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
+// compiler.go, activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
 // bound), authorizer.go, object.go and
 // patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts);
 // kyverno.go (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go
@@ -35,7 +35,12 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/preadmit/preadmit/engine/celenv/library"
+	"github.com/preadmit/preadmit/engine/celenv/syntax"
 )
+
+// crossTypeSince is the minor version since which numbers of different types can be
+// compared.
+const crossTypeSince = 28
 
 // libraries says which options came with which minor version of Kubernetes 1.x;
 // until is the first minor version without them, zero if there is none. The table
@@ -47,7 +52,6 @@ var libraries = []struct {
 	{options: func() []cel.EnvOption {
 		return []cel.EnvOption{
 			cel.HomogeneousAggregateLiterals(),
-			cel.EagerlyValidateDeclarations(true),
 			cel.DefaultUTCTimeZone(true),
 			library.URLs(),
 			library.Regex(),
@@ -56,7 +60,7 @@ var libraries = []struct {
 		}
 	}},
 	{since: 27, options: func() []cel.EnvOption { return []cel.EnvOption{library.Authz()} }},
-	{since: 28, options: func() []cel.EnvOption {
+	{since: crossTypeSince, options: func() []cel.EnvOption {
 		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), library.Quantity()}
 	}},
 	// Kubernetes does not say which version of optional types it wants and gets the
@@ -108,6 +112,10 @@ type Env struct {
 	planner func() (*planner, error)
 	full    func() (*cel.Env, error)
 
+	// syntax and declarations are what expressions are compiled with; see compiler.
+	syntax       func() *syntax.Parser
+	declarations func() (*checker.Env, error)
+
 	mu   sync.Mutex
 	idle map[dialect][]*compiler
 }
@@ -127,6 +135,8 @@ func newEnv(h host) *Env {
 	e.tree = sync.OnceValues(e.buildTree)
 	e.planner = sync.OnceValues(e.buildPlanner)
 	e.full = sync.OnceValues(e.buildFull)
+	e.syntax = sync.OnceValue(e.buildSyntax)
+	e.declarations = sync.OnceValues(e.buildDeclarations)
 	return e
 }
 
@@ -171,58 +181,6 @@ func (e *Env) buildPatch() (*cel.Env, error) {
 	return base.Extend(library.JSONPatch())
 }
 
-// dialect says what expressions may use besides what all may.
-type dialect struct{ params, variables, patches bool }
-
-// A compiler checks the expressions of a dialect, one at a time: the provider knows the
-// variables of one policy.
-type compiler struct {
-	*cel.Env
-	provider *provider
-}
-
-// borrow returns a compiler that nobody else uses until it is given back. It takes
-// longer to make one than to check most expressions.
-func (e *Env) borrow(d dialect) (*compiler, error) {
-	e.mu.Lock()
-	if idle := e.idle[d]; len(idle) > 0 {
-		c := idle[len(idle)-1]
-		e.idle[d] = idle[:len(idle)-1]
-		e.mu.Unlock()
-		return c, nil
-	}
-	e.mu.Unlock()
-	return e.newCompiler(d)
-}
-
-func (e *Env) giveBack(d dialect, c *compiler) {
-	c.provider.variables = nil
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.idle[d] = append(e.idle[d], c)
-}
-
-func (e *Env) newCompiler(d dialect) (*compiler, error) {
-	shared := e.base
-	if d.patches {
-		shared = e.patch
-	}
-	env, err := shared()
-	if err != nil {
-		return nil, err
-	}
-	c := &compiler{provider: e.newProvider(env, d.patches)}
-	options := []cel.EnvOption{cel.CustomTypeProvider(c.provider)}
-	if d.params {
-		options = append(options, cel.Variable("params", cel.DynType))
-	}
-	if d.variables {
-		options = append(options, cel.Variable("variables", e.host.variable))
-	}
-	c.Env, err = env.Extend(options...)
-	return c, err
-}
-
 // buildFull makes the environment in which every expression can be planned: planning
 // looks at functions and types, but not at what is declared.
 func (e *Env) buildFull() (*cel.Env, error) {
@@ -244,7 +202,7 @@ type planner struct {
 }
 
 func (e *Env) buildPlanner() (*planner, error) {
-	env, err := e.patch()
+	env, err := e.functions()
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +221,7 @@ func (e *Env) buildPlanner() (*planner, error) {
 // program plans a checked expression. cel-go gathers all functions of an environment
 // for every program, and the costs of those of its libraries for every evaluation, so
 // the environment has only what is called if that is possible.
-func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
+func (e *Env) program(checked *ast.AST) (cel.Program, error) {
 	plain, err := e.planner()
 	if err != nil {
 		return nil, err
@@ -276,7 +234,7 @@ func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			return full.Program(checked, e.programOptions()...)
+			return full.PlanProgram(checked, e.programOptions()...)
 		}
 		called = append(called, f)
 	}
@@ -284,13 +242,13 @@ func (e *Env) program(checked *cel.Ast) (cel.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Program(checked, e.programOptions()...)
+	return env.PlanProgram(checked, e.programOptions()...)
 }
 
 // calls returns the names of the functions that an expression calls.
-func calls(checked *cel.Ast) []string {
+func calls(checked *ast.AST) []string {
 	var names []string
-	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.CallKind && !slices.Contains(names, e.AsCall().FunctionName()) {
 			names = append(names, e.AsCall().FunctionName())
 		}

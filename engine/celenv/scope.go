@@ -3,7 +3,6 @@ package celenv
 import (
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 )
@@ -101,8 +100,11 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	// The server checks the expression without the space around it, and evaluates
 	// and quotes it as it is.
 	trimmed := strings.TrimSpace(expression)
-	checked, issues := compiler.Compile(trimmed)
-	s.env.giveBack(d, compiler)
+	checked, issues, err := compiler.compile(trimmed)
+	s.env.giveBack(compiler)
+	if err != nil {
+		return nil, internalError(err)
+	}
 	if issues != nil && issues.Err() != nil {
 		compileError := &CompileError{Text: s.env.host.words.compilation(issues.String())}
 		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
@@ -111,15 +113,16 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		}
 		return nil, compileError
 	}
-	if want != nil && !checked.OutputType().IsExactType(want) {
-		return nil, &CompileError{Text: s.env.host.words.mismatch(want, checked.OutputType())}
+	output := checked.GetType(checked.Expr().ID())
+	if want != nil && !output.IsExactType(want) {
+		return nil, &CompileError{Text: s.env.host.words.mismatch(want, output)}
 	}
 	program, err := s.env.program(checked)
 	if err != nil {
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: checked.OutputType(), expr: checked.NativeRep().Expr(), readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, output: output, expr: checked.Expr(), readsNamespace: readsNamespace(checked),
 	}, nil
 }
 
@@ -141,9 +144,9 @@ func offset(text string, line, column int) int {
 
 // readsNamespace reports whether an expression reads more of namespaceObject than
 // namespaceObject.metadata.name.
-func readsNamespace(checked *cel.Ast) bool {
+func readsNamespace(checked *ast.AST) bool {
 	reads := 0
-	ast.PreOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch {
 		case isNamespaceObject(e):
 			reads++

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
@@ -82,28 +83,18 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	readers := make([]*reader, len(documents))
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*binding, len(documents))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, d := range documents {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			readers[i] = newReader(d)
-			if l.isDraft(readers[i]) {
-				definitions[i] = l.draft(readers[i])
-				return
-			}
-			if !l.decodes(readers[i]) {
-				return
-			}
-			if d.Kind().Kind == "MutatingAdmissionPolicy" {
-				definitions[i] = l.definition(readers[i])
-			} else {
-				bindings[i] = readBinding(readers[i])
-			}
-		})
-	}
-	wait.Wait()
+	inParallel(len(documents), func(i int) {
+		readers[i] = newReader(documents[i])
+		switch {
+		case l.isDraft(readers[i]):
+			definitions[i] = l.draft(readers[i])
+		case !l.decodes(readers[i]):
+		case documents[i].Kind().Kind == "MutatingAdmissionPolicy":
+			definitions[i] = l.definition(readers[i])
+		default:
+			bindings[i] = readBinding(readers[i])
+		}
+	})
 	var diagnostics []source.Diagnostic
 	for _, r := range readers {
 		diagnostics = append(diagnostics, r.problems...)
@@ -111,6 +102,21 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	p := &program{cel: l.cel, minor: l.minor, authorizer: l.authorizer}
 	diagnostics = append(diagnostics, p.link(definitions, bindings)...)
 	return []policy.Program{p}, diagnostics
+}
+
+// inParallel does something for every index below n, on all processors. Its goroutines
+// are few, so that each grows its stack once.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // decodes checks that the server serves the document's version and that it has the

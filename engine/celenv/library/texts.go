@@ -3,18 +3,28 @@ package library
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 )
 
 // JSONPatch is the library for the paths of JSON patches.
-func JSONPatch() cel.EnvOption {
+func JSONPatch() cel.EnvOption { return newLibrary(cel.FunctionDecls(EscapeKey())) }
+
+// EscapeKey is the function of JSONPatch, which makes a key a step of a path.
+var EscapeKey = sync.OnceValue(func() *decls.FunctionDecl {
 	escaper := strings.NewReplacer("~", "~0", "/", "~1")
-	return newLibrary(of(signature{cel.StringType}, "jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", cel.StringType, text(escaper.Replace)))
-}
+	function, err := decls.NewFunction("jsonpatch.escapeKey",
+		decls.Overload("string_jsonpatch_escapeKey_string", signature{cel.StringType}, cel.StringType, text(escaper.Replace)))
+	if err != nil {
+		panic(err)
+	}
+	return function
+})
 
 // Regex is the library that finds what matches a regular expression. One that is a
 // constant is compiled with the program that has it.

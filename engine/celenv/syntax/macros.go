@@ -1,0 +1,164 @@
+package syntax
+
+import (
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// call makes a call, or what a macro makes of it.
+func (g *grammar) call(id int64, function string, target ast.Expr, args []ast.Expr) ast.Expr {
+	if expanded := g.expand(id, function, target, args); expanded != nil {
+		return expanded
+	}
+	if target == nil {
+		return g.make.NewCall(id, function, args...)
+	}
+	return g.make.NewMemberCall(id, function, target, args...)
+}
+
+// expand applies a macro; nil if there is none, or it wants the call as it is.
+func (g *grammar) expand(id int64, function string, target ast.Expr, args []ast.Expr) ast.Expr {
+	macro := g.macros[macroKey{function, len(args), target != nil}]
+	if macro == nil {
+		macro = g.macros[macroKey{function, anyNumber, target != nil}]
+	}
+	if macro == nil {
+		return nil
+	}
+	expanded, err := macro.Expander()(&expansion{g, id}, target, args)
+	g.require(err == nil)
+	if expanded == nil {
+		return nil
+	}
+	// The call is no node any more, and its number free if it is the last.
+	g.info.ClearOffsetRange(id)
+	if id == g.nextID-1 {
+		g.nextID--
+	}
+	return expanded
+}
+
+// expansion makes the nodes of a macro, at the place of its call.
+type expansion struct {
+	*grammar
+	id int64 // of the call
+}
+
+// next numbers a node of the expansion.
+func (x *expansion) next() int64 {
+	at, _ := x.info.GetOffsetRange(x.id)
+	return x.newID(int(at.Start), 0)
+}
+
+// Copy implements parser.ExprHelper.
+func (x *expansion) Copy(e ast.Expr) ast.Expr {
+	at, _ := x.info.GetOffsetRange(e.ID())
+	id := x.newID(int(at.Start), int(at.Stop-at.Start))
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return x.make.NewLiteral(id, e.AsLiteral())
+	case ast.IdentKind:
+		return x.make.NewIdent(id, e.AsIdent())
+	case ast.SelectKind:
+		s := e.AsSelect()
+		operand := x.Copy(s.Operand())
+		if s.IsTestOnly() {
+			return x.make.NewPresenceTest(id, operand, s.FieldName())
+		}
+		return x.make.NewSelect(id, operand, s.FieldName())
+	case ast.CallKind:
+		call := e.AsCall()
+		args := x.copyAll(call.Args())
+		if !call.IsMemberFunction() {
+			return x.make.NewCall(id, call.FunctionName(), args...)
+		}
+		return x.make.NewMemberCall(id, call.FunctionName(), x.Copy(call.Target()), args...)
+	case ast.ListKind:
+		return x.make.NewList(id, x.copyAll(e.AsList().Elements()), e.AsList().OptionalIndices())
+	}
+	panic(giveUp{}) // no macro that there is copies more
+}
+
+func (x *expansion) copyAll(all []ast.Expr) []ast.Expr {
+	copies := make([]ast.Expr, len(all))
+	for i, e := range all {
+		copies[i] = x.Copy(e)
+	}
+	return copies
+}
+
+// NewLiteral implements parser.ExprHelper.
+func (x *expansion) NewLiteral(value ref.Val) ast.Expr { return x.make.NewLiteral(x.next(), value) }
+
+// NewList implements parser.ExprHelper.
+func (x *expansion) NewList(elements ...ast.Expr) ast.Expr {
+	return x.make.NewList(x.next(), elements, nil)
+}
+
+// NewMap implements parser.ExprHelper.
+func (x *expansion) NewMap(entries ...ast.EntryExpr) ast.Expr {
+	return x.make.NewMap(x.next(), entries)
+}
+
+// NewMapEntry implements parser.ExprHelper.
+func (x *expansion) NewMapEntry(key, value ast.Expr, optional bool) ast.EntryExpr {
+	return x.make.NewMapEntry(x.next(), key, value, optional)
+}
+
+// NewStruct implements parser.ExprHelper.
+func (x *expansion) NewStruct(name string, fields ...ast.EntryExpr) ast.Expr {
+	return x.make.NewStruct(x.next(), name, fields)
+}
+
+// NewStructField implements parser.ExprHelper.
+func (x *expansion) NewStructField(name string, value ast.Expr, optional bool) ast.EntryExpr {
+	return x.make.NewStructField(x.next(), name, value, optional)
+}
+
+// NewComprehension implements parser.ExprHelper.
+func (x *expansion) NewComprehension(over ast.Expr, item, result string, from, condition, step, then ast.Expr) ast.Expr {
+	return x.make.NewComprehension(x.next(), over, item, result, from, condition, step, then)
+}
+
+// NewComprehensionTwoVar implements parser.ExprHelper.
+func (x *expansion) NewComprehensionTwoVar(over ast.Expr, key, item, result string, from, condition, step, then ast.Expr) ast.Expr {
+	return x.make.NewComprehensionTwoVar(x.next(), over, key, item, result, from, condition, step, then)
+}
+
+// NewIdent implements parser.ExprHelper.
+func (x *expansion) NewIdent(name string) ast.Expr { return x.make.NewIdent(x.next(), name) }
+
+// NewAccuIdent implements parser.ExprHelper.
+func (x *expansion) NewAccuIdent() ast.Expr { return x.make.NewAccuIdent(x.next()) }
+
+// AccuIdentName implements parser.ExprHelper.
+func (x *expansion) AccuIdentName() string { return x.make.AccuIdentName() }
+
+// NewCall implements parser.ExprHelper.
+func (x *expansion) NewCall(function string, args ...ast.Expr) ast.Expr {
+	return x.make.NewCall(x.next(), function, args...)
+}
+
+// NewMemberCall implements parser.ExprHelper.
+func (x *expansion) NewMemberCall(function string, target ast.Expr, args ...ast.Expr) ast.Expr {
+	return x.make.NewMemberCall(x.next(), function, target, args...)
+}
+
+// NewPresenceTest implements parser.ExprHelper.
+func (x *expansion) NewPresenceTest(operand ast.Expr, field string) ast.Expr {
+	return x.make.NewPresenceTest(x.next(), operand, field)
+}
+
+// NewSelect implements parser.ExprHelper.
+func (x *expansion) NewSelect(operand ast.Expr, field string) ast.Expr {
+	return x.make.NewSelect(x.next(), operand, field)
+}
+
+// OffsetLocation implements parser.ExprHelper.
+func (x *expansion) OffsetLocation(id int64) common.Location { return x.info.GetStartLocation(id) }
+
+// NewError implements parser.ExprHelper.
+func (x *expansion) NewError(id int64, message string) *common.Error {
+	return common.NewError(id, message, x.OffsetLocation(id))
+}
