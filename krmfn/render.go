@@ -110,7 +110,7 @@ func canonical(text []byte, read readFunc) []byte {
 	stream, _ := read("-", text)
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
-		b.Write(manifest.JSON(d.Object()))
+		b.Write(d.JSON())
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
@@ -131,7 +131,7 @@ func withoutLists(text []byte) []byte {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		b.Write(manifest.YAML(d.Object()))
+		b.Write(d.YAML())
 	}
 	return b.Bytes()
 }
