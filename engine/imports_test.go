@@ -20,7 +20,7 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit", "engine/dns", "engine/image"},
+	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit", "engine/dns", "engine/image", "engine/lazyregexp"},
 	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
 	{"engine/celenv/library", "engine/celenv/syntax"},
@@ -178,6 +178,35 @@ func TestCostly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPatterns finds no regular expression that is compiled when a program starts.
+func TestPatterns(t *testing.T) {
+	for _, p := range goPackages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, declaration := range file.Decls {
+				if variables, ok := declaration.(*ast.GenDecl); ok && compilesPattern(variables) {
+					t.Errorf("%s/%s compiles a regular expression: use lazyregexp", p.ImportPath, name)
+				}
+			}
+		}
+	}
+}
+
+// compilesPattern reports whether variables are made of regexp.MustCompile.
+func compilesPattern(variables *ast.GenDecl) (compiles bool) {
+	ast.Inspect(variables, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			name, ok := selector.X.(*ast.Ident)
+			compiles = compiles || ok && name.Name == "regexp" && selector.Sel.Name == "MustCompile"
+		}
+		return true
+	})
+	return compiles
 }
 
 // rungOf is the rung of a package, or -1.

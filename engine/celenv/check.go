@@ -2,7 +2,6 @@ package celenv
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/schema"
 )
 
@@ -182,7 +182,7 @@ func (t *typed) objectType(name string) *schema.Type {
 	return s
 }
 
-var comparison = regexp.MustCompile(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
+var comparison = lazyregexp.New(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
 
 // problemCode is the code of a message of the type checker; none if dynamic values
 // might do after all.
@@ -190,16 +190,16 @@ func problemCode(message string) string {
 	switch {
 	case strings.HasPrefix(message, "undefined field"):
 		return FieldUndefined
-	case strings.HasPrefix(message, "expected type of field"), comparison.MatchString(message):
+	case strings.HasPrefix(message, "expected type of field"), comparison().MatchString(message):
 		return TypeMismatch
 	}
 	return ""
 }
 
-var typeName = regexp.MustCompile(`kind\d+\.(\w*)`)
+var typeName = lazyregexp.New(`kind\d+\.(\w*)`)
 
 func (t *typed) readable(message string) string {
-	return typeName.ReplaceAllString(message, "$1")
+	return typeName().ReplaceAllString(message, "$1")
 }
 
 // atomicLists finds lists in an ApplyConfiguration that can only be replaced as a whole,

@@ -359,7 +359,7 @@ func apiPaths(n policy.Node) []string {
 // they decide it. ok is false if it leads to no object.
 func kindAt(text string) (kind gvk.Kind, ok bool) {
 	const unknown = "unknown-"
-	parsed, err := url.Parse(variablePattern.ReplaceAllString(text, "${1}"+unknown))
+	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))
 	if err != nil {
 		return policy.AnyKind, true
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
@@ -270,8 +270,8 @@ const (
 )
 
 var (
-	inRangePattern    = regexp.MustCompile(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
-	notInRangePattern = regexp.MustCompile(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
+	inRangePattern    = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
+	notInRangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
 )
 
 // splitOperator splits the operator off a pattern; it is empty for equality.
@@ -284,10 +284,10 @@ func splitOperator(pattern string) (operator, rest string) {
 			return operator, strings.TrimSpace(rest)
 		}
 	}
-	if notInRangePattern.MatchString(pattern) {
+	if notInRangePattern().MatchString(pattern) {
 		return notInRange, pattern
 	}
-	if inRangePattern.MatchString(pattern) {
+	if inRangePattern().MatchString(pattern) {
 		return inRange, pattern
 	}
 	return "", pattern
@@ -298,10 +298,10 @@ func matchesText(value any, pattern string) bool {
 	operator, operand := splitOperator(pattern)
 	switch operator {
 	case inRange:
-		ends := inRangePattern.FindStringSubmatch(pattern)
+		ends := inRangePattern().FindStringSubmatch(pattern)
 		return matchesOperand(value, ">=", ends[1]) && matchesOperand(value, "<=", ends[2])
 	case notInRange:
-		ends := notInRangePattern.FindStringSubmatch(pattern)
+		ends := notInRangePattern().FindStringSubmatch(pattern)
 		return matchesOperand(value, "<", ends[1]) || matchesOperand(value, ">", ends[2])
 	}
 	return matchesOperand(value, operator, operand)

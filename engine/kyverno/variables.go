@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/jmespath"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -19,16 +19,16 @@ import (
 // of braces may stand within, for the hashes of JMESPath. referencePattern finds
 // `$(…)`.
 var (
-	variablePattern         = regexp.MustCompile(`(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})`)
-	escapedVariablePattern  = regexp.MustCompile(`\\\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
-	referencePattern        = regexp.MustCompile(`(^|[^\\])(\$\([^ )]*\))`)
-	escapedReferencePattern = regexp.MustCompile(`\\\$\([^ )]*\)`)
+	variablePattern         = lazyregexp.New(`(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})`)
+	escapedVariablePattern  = lazyregexp.New(`\\\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
+	referencePattern        = lazyregexp.New(`(^|[^\\])(\$\([^ )]*\))`)
+	escapedReferencePattern = lazyregexp.New(`\\\$\([^ )]*\)`)
 )
 
 // maxRounds is how often the values of variables may hold variables.
 const maxRounds = 64
 
-func hasVariables(text string) bool { return variablePattern.MatchString(text) }
+func hasVariables(text string) bool { return variablePattern().MatchString(text) }
 
 // substitution says where a value stands that variables are replaced in.
 type substitution struct {
@@ -134,7 +134,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 		return whole, err
 	}
 	for round := 0; ; round++ {
-		found := variablePattern.FindAllStringSubmatchIndex(text, -1)
+		found := variablePattern().FindAllStringSubmatchIndex(text, -1)
 		if len(found) == 0 {
 			break
 		}
@@ -168,7 +168,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 			break
 		}
 	}
-	return escapedVariablePattern.ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
+	return escapedVariablePattern().ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
 }
 
 // explain says which expression failed. One that has been made of the values of
@@ -213,7 +213,7 @@ func (s *scope) references(text string, at substitution) (replaced string, whole
 	}
 	var out strings.Builder
 	end := 0
-	for _, m := range referencePattern.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range referencePattern().FindAllStringSubmatchIndex(text, -1) {
 		value, err := at.resolve(text[m[4]+2 : m[5]-1])
 		if err != nil {
 			return "", nil, err
@@ -226,7 +226,7 @@ func (s *scope) references(text string, at substitution) (replaced string, whole
 		end = m[5]
 	}
 	out.WriteString(text[end:])
-	text = escapedReferencePattern.ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] })
+	text = escapedReferencePattern().ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] })
 	return text, nil, nil
 }
 
@@ -305,7 +305,7 @@ func (r *reader) expressions(n policy.Node) {
 		}
 	case string:
 		outer := strings.Count(value, "{{")
-		for _, m := range variablePattern.FindAllStringSubmatchIndex(value, -1) {
+		for _, m := range variablePattern().FindAllStringSubmatchIndex(value, -1) {
 			inner := value[m[4]+2 : m[5]-2]
 			trimmed := strings.TrimLeft(inner, " \t\n")
 			offset := m[4] + 2 + len(inner) - len(trimmed)

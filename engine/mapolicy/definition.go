@@ -1,7 +1,6 @@
 package mapolicy
 
 import (
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -9,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/dns"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -217,7 +217,7 @@ func (r *reader) variables(n policy.Node, scope *celenv.Scope) {
 	}
 }
 
-var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+var identifier = lazyregexp.New(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
 // reserved are the words that CEL does not allow as identifiers.
 var reserved = strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while")
@@ -228,7 +228,7 @@ func isIdentifier(name string) bool {
 			return false
 		}
 	}
-	return identifier.MatchString(name)
+	return identifier().MatchString(name)
 }
 
 func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {

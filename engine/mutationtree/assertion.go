@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 )
 
 // An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). Other
@@ -38,8 +38,8 @@ type part struct {
 func (p part) rank() int { return min(len(p.binding), 1) }
 
 var (
-	eachSyntax    = regexp.MustCompile(`^~(\w+)?\.(.*)`)
-	bindingSyntax = regexp.MustCompile(`(.*)\s*->\s*(\w+)$`)
+	eachSyntax    = lazyregexp.New(`^~(\w+)?\.(.*)`)
+	bindingSyntax = lazyregexp.New(`(.*)\s*->\s*(\w+)$`)
 )
 
 // parseAssertion compiles the value of an assertion tree.
@@ -60,7 +60,7 @@ func (c *compiler) parseAssertion(value any, language string, at change.Path) as
 		}
 		return assertion{at: at, items: &items}
 	case string:
-		if eachSyntax.MatchString(value) || bindingSyntax.MatchString(value) {
+		if eachSyntax().MatchString(value) || bindingSyntax().MatchString(value) {
 			c.fail(at, "~ and -> belong into keys", `write \…\ for a text that is meant as it stands`)
 		}
 	}
@@ -69,15 +69,15 @@ func (c *compiler) parseAssertion(value any, language string, at change.Path) as
 
 func (c *compiler) parsePart(key string, value any, language string, at change.Path) part {
 	p := part{key: key, assertion: c.parseAssertion(value, language, at)}
-	if m := eachSyntax.FindStringSubmatch(p.key); m != nil {
+	if m := eachSyntax().FindStringSubmatch(p.key); m != nil {
 		p.each, p.eachName, p.key = true, m[1], m[2]
 	}
-	if m := bindingSyntax.FindStringSubmatch(p.key); m != nil {
+	if m := bindingSyntax().FindStringSubmatch(p.key); m != nil {
 		p.key, p.binding = m[1], m[2]
 	}
-	if m := escapeSyntax.FindStringSubmatch(p.key); m != nil {
+	if m := escapeSyntax().FindStringSubmatch(p.key); m != nil {
 		p.key = m[1]
-	} else if expressionSyntax.MatchString(p.key) {
+	} else if expressionSyntax().MatchString(p.key) {
 		p.selects = c.parseScalar(p.key, language, at)
 	}
 	return p

@@ -32,7 +32,7 @@ func (c *counting) CallFunction(name string, arguments []any) (any, error) {
 		}
 		c.Take(longest(name, arguments))
 	}
-	result, err := functionTable.CallFunction(name, arguments)
+	result, err := functionTable().CallFunction(name, arguments)
 	if len(arguments) > 1 {
 		c.Spend(result)
 	}

@@ -3,18 +3,18 @@ package mutationtree
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/preadmit/preadmit/engine/celenv"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 )
 
 // The syntax of strings in trees, as kyverno-json (pkg/core/expression, 2024-10) reads
 // it: "(jp; expression)" or "(expression)", and "\text\" for the text itself. It stands
 // on one line.
 var (
-	expressionSyntax = regexp.MustCompile(`^\((?:(\w+);)?(.+)\)$`)
-	escapeSyntax     = regexp.MustCompile(`^\\(.+)\\$`)
+	expressionSyntax = lazyregexp.New(`^\((?:(\w+);)?(.+)\)$`)
+	escapeSyntax     = lazyregexp.New(`^\\(.+)\\$`)
 )
 
 // The languages of expressions.
@@ -41,10 +41,10 @@ func (c *compiler) parseScalar(value any, language string, at change.Path) expre
 	if !ok {
 		return literal{value}
 	}
-	if m := escapeSyntax.FindStringSubmatch(text); m != nil {
+	if m := escapeSyntax().FindStringSubmatch(text); m != nil {
 		return literal{m[1]}
 	}
-	m := expressionSyntax.FindStringSubmatch(text)
+	m := expressionSyntax().FindStringSubmatch(text)
 	if m == nil {
 		return literal{text}
 	}

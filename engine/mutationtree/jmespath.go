@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jmespath-community/go-jmespath/pkg/functions"
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
@@ -56,7 +57,7 @@ func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
 
 // unknownFunction names a function in an expression that does not exist.
 func unknownFunction(node parsing.ASTNode) string {
-	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !functionNames[name] {
+	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !isFunction(name) {
 		return name
 	}
 	for _, child := range node.Children {
@@ -110,10 +111,14 @@ func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result an
 // sortedValues is the name of a function that expressions cannot write.
 const sortedValues = "sorted values"
 
+// functionEntries are the functions there are, functionTable calls them.
 var (
-	functionEntries = append(bounded(functions.GetDefaultFunctions()), ownFunctions...)
-	functionTable   = interpreter.NewFunctionCaller(functionEntries...)
-	functionNames   = namesOf(functionEntries)
+	functionEntries = sync.OnceValue(func() []functions.FunctionEntry {
+		return append(bounded(functions.GetDefaultFunctions()), ownFunctions...)
+	})
+	functionTable = sync.OnceValue(func() interpreter.FunctionCaller {
+		return interpreter.NewFunctionCaller(functionEntries()...)
+	})
 )
 
 // maxPad is how wide a text may be made.
@@ -135,12 +140,8 @@ func bounded(entries []functions.FunctionEntry) []functions.FunctionEntry {
 	return entries
 }
 
-func namesOf(entries []functions.FunctionEntry) map[string]bool {
-	names := map[string]bool{}
-	for _, e := range entries {
-		names[e.Name] = true
-	}
-	return names
+func isFunction(name string) bool {
+	return slices.ContainsFunc(functionEntries(), func(e functions.FunctionEntry) bool { return e.Name == name })
 }
 
 var (

@@ -14,7 +14,7 @@ func escape(value any) any {
 	case map[string]any:
 		escaped := make(map[string]any, len(value))
 		for key, item := range value {
-			if replaceSyntax.MatchString(key) {
+			if replaceSyntax().MatchString(key) {
 				key = `\` + key + `\`
 			} else {
 				key = escapeText(key)
@@ -35,7 +35,7 @@ func escape(value any) any {
 }
 
 func escapeText(text string) string {
-	if expressionSyntax.MatchString(text) || escapeSyntax.MatchString(text) {
+	if expressionSyntax().MatchString(text) || escapeSyntax().MatchString(text) {
 		return `\` + text + `\`
 	}
 	return text
@@ -129,7 +129,7 @@ func FuzzLaws(f *testing.F) {
 // the result, unless it was null before.
 func checkRemoved(t *testing.T, tree, result, before map[string]any) {
 	for key, value := range tree {
-		if replaceSyntax.MatchString(key) || escapeSyntax.MatchString(key) {
+		if replaceSyntax().MatchString(key) || escapeSyntax().MatchString(key) {
 			continue
 		}
 		old, given := before[key]

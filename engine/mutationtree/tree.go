@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 )
 
 // A tree is a compiled mutation tree.
@@ -28,7 +28,7 @@ type field struct {
 }
 
 // replaceSyntax is that of a key whose value is replaced.
-var replaceSyntax = regexp.MustCompile(`^\[(.+)\]$`)
+var replaceSyntax = lazyregexp.New(`^\[(.+)\]$`)
 
 // parseTree compiles the value of a tree.
 func (c *compiler) parseTree(value any, language string, at change.Path) tree {
@@ -54,11 +54,11 @@ func (c *compiler) parseFields(object map[string]any, language string, at change
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		at := at.Key(key)
 		f := field{key: key, tree: c.parseTree(object[key], language, at)}
-		if m := escapeSyntax.FindStringSubmatch(key); m != nil {
+		if m := escapeSyntax().FindStringSubmatch(key); m != nil {
 			f.key = m[1]
-		} else if m := replaceSyntax.FindStringSubmatch(key); m != nil {
+		} else if m := replaceSyntax().FindStringSubmatch(key); m != nil {
 			f.key, f.replaces = m[1], true
-		} else if expressionSyntax.MatchString(key) {
+		} else if expressionSyntax().MatchString(key) {
 			c.fail(at, "a key in parentheses is reserved", `write \`+key+`\ for a key that is meant as it stands`)
 		}
 		if other, twice := written[f.key]; twice {

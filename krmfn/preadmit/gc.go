@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 )
 
 // quietHeap is how large the heap may grow before anything is collected, largeHeap what
@@ -31,8 +30,9 @@ func delayGC() {
 
 // watchHeap looks after every collection whether what is left is large.
 func watchHeap(int) {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	if metrics.Read(live); live[0].Value.Uint64() > largeHeap {
+	var heap runtime.MemStats
+	runtime.ReadMemStats(&heap)
+	if heap.NextGC/2 > largeHeap { // the next collection is when what is left has doubled
 		debug.SetGCPercent(50)
 		return
 	}

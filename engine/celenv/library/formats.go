@@ -3,9 +3,7 @@ package library
 import (
 	"encoding/base64"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -15,6 +13,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 
 	"github.com/preadmit/preadmit/engine/dns"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 )
 
 // formats are the named formats of texts. The sizes, which checking a text is priced by,
@@ -91,12 +90,8 @@ func uriProblems(s string) []string {
 }
 
 var (
-	uuid = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[[:xdigit:]]{8}(-?[[:xdigit:]]{4}){3}-?[[:xdigit:]]{12}$`)
-	})
-	timeOfDay = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)$`)
-	})
+	uuid      = lazyregexp.New(`^[[:xdigit:]]{8}(-?[[:xdigit:]]{4}){3}-?[[:xdigit:]]{12}$`)
+	timeOfDay = lazyregexp.New(`^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)$`)
 )
 
 func isUUID(s string) bool { return uuid().MatchString(s) }
