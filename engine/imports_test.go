@@ -184,6 +184,35 @@ func TestCostly(t *testing.T) {
 	}
 }
 
+// TestPatterns finds no regular expression that is compiled when a program starts.
+func TestPatterns(t *testing.T) {
+	for _, p := range goPackages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, declaration := range file.Decls {
+				if variables, ok := declaration.(*ast.GenDecl); ok && compilesPattern(variables) {
+					t.Errorf("%s/%s compiles a regular expression: use lazyregexp", p.ImportPath, name)
+				}
+			}
+		}
+	}
+}
+
+// compilesPattern reports whether variables are made of regexp.MustCompile.
+func compilesPattern(variables *ast.GenDecl) (compiles bool) {
+	ast.Inspect(variables, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			name, ok := selector.X.(*ast.Ident)
+			compiles = compiles || ok && name.Name == "regexp" && selector.Sel.Name == "MustCompile"
+		}
+		return true
+	})
+	return compiles
+}
+
 // rungOf is the rung of a package, or -1.
 func rungOf(name string) int {
 	return slices.IndexFunc(ladder, func(rung []string) bool { return slices.Contains(rung, name) })

@@ -2,16 +2,17 @@ package match
 
 import (
 	"errors"
-	"regexp"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 )
 
 // Terms of a selector as the labelSelector of a URL has it. The comparisons of numbers, gt
 // and lt, are not known.
 var (
-	comparisonTerm = regexp.MustCompile(`^([^\s,()=!]+)[ \t\r\n]*(=|==|!=)[ \t\r\n]*([^\s,()=!<>]*)$`)
-	setTerm        = regexp.MustCompile(`^([^\s,()=!]+)[ \t\r\n]+(in|notin)[ \t\r\n]*\(([^()=!<>]*)\)$`)
-	existenceTerm  = regexp.MustCompile(`^(!?)[ \t\r\n]*([^\s,()=!<>]+)$`)
+	comparisonTerm = lazyregexp.New(`^([^\s,()=!]+)[ \t\r\n]*(=|==|!=)[ \t\r\n]*([^\s,()=!<>]*)$`)
+	setTerm        = lazyregexp.New(`^([^\s,()=!]+)[ \t\r\n]+(in|notin)[ \t\r\n]*\(([^()=!<>]*)\)$`)
+	existenceTerm  = lazyregexp.New(`^(!?)[ \t\r\n]*([^\s,()=!<>]+)$`)
 )
 
 // ParseSelectorText reads a label selector as kubectl takes it: "app=web,tier in (a,b)".
@@ -55,21 +56,21 @@ func terms(text string) []string {
 
 // parseTerm makes a match expression of a term.
 func parseTerm(term string) (map[string]any, bool) {
-	if m := comparisonTerm.FindStringSubmatch(term); m != nil {
+	if m := comparisonTerm().FindStringSubmatch(term); m != nil {
 		operator := "In"
 		if m[2] == "!=" {
 			operator = "NotIn"
 		}
 		return map[string]any{"key": m[1], "operator": operator, "values": []any{m[3]}}, true
 	}
-	if m := setTerm.FindStringSubmatch(term); m != nil {
+	if m := setTerm().FindStringSubmatch(term); m != nil {
 		values := []any{}
 		for _, value := range strings.Split(m[3], ",") {
 			values = append(values, trim(value))
 		}
 		return map[string]any{"key": m[1], "operator": map[string]string{"in": "In", "notin": "NotIn"}[m[2]], "values": values}, true
 	}
-	if m := existenceTerm.FindStringSubmatch(term); m != nil {
+	if m := existenceTerm().FindStringSubmatch(term); m != nil {
 		return map[string]any{"key": m[2], "operator": map[string]string{"": "Exists", "!": "DoesNotExist"}[m[1]]}, true
 	}
 	return nil, false
