@@ -2,9 +2,9 @@ package gatekeeper
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -44,9 +44,9 @@ func (i image) onto(text string) string {
 // What the parts may be: less than a registry allows, so that what is written is split in
 // the same way again.
 var (
-	domainSyntax = regexp.MustCompile(`^(\w[\w\-_]*\.[\w\-_.]*\w|localhost)(:\d+)?$`)
-	pathSyntax   = regexp.MustCompile(`^[a-z0-9]+(?:(?:(?:[._/]|__|[-]*)[a-z0-9]+)+)?`)
-	tagSyntax    = regexp.MustCompile(`^(:\w[\w.-]{0,127}|@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,})$`)
+	domainSyntax = lazyregexp.New(`^(\w[\w\-_]*\.[\w\-_.]*\w|localhost)(:\d+)?$`)
+	pathSyntax   = lazyregexp.New(`^[a-z0-9]+(?:(?:(?:[._/]|__|[-]*)[a-z0-9]+)+)?`)
+	tagSyntax    = lazyregexp.New(`^(:\w[\w.-]{0,127}|@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,})$`)
 )
 
 // assignImage reads the parameters of an AssignImage, and checks them as Gatekeeper does.
@@ -59,13 +59,13 @@ func (r *reader) assignImage(n policy.Node, m *mutator) action {
 	if i == (image{}) && r.sound(n) {
 		invalid(n, "", "at least one of [assignDomain, assignPath, assignTag] must be set")
 	}
-	if i.domain != "" && !domainSyntax.MatchString(i.domain) {
+	if i.domain != "" && !domainSyntax().MatchString(i.domain) {
 		invalid(domain, "expected a host with a dot in its name, or localhost, and a port if need be: registry.example.com:5000", "assignDomain %q must be a fully-qualified domain name or localhost", i.domain)
 	}
-	if i.path != "" && pathSyntax.FindString(i.path) != i.path {
+	if i.path != "" && pathSyntax().FindString(i.path) != i.path {
 		invalid(path, "expected words in lower case with slashes between them, without domain, tag or digest", "assignPath %q must be a valid docker image path", i.path)
 	}
-	if i.tag != "" && !tagSyntax.MatchString(i.tag) {
+	if i.tag != "" && !tagSyntax().MatchString(i.tag) {
 		invalid(tag, "begin a tag with a colon, and a digest with @", "assignTag %q must be a valid docker image tag or digest starting with ':' or '@'", i.tag)
 	}
 	if of, _ := splitDomain(i.path); i.domain == "" && of != "" {

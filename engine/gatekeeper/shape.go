@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -25,7 +26,7 @@ type shape struct {
 	// enum are the values that a string may have, pattern is what it must match and
 	// longest how many bytes it may have; zero values are no bounds.
 	enum    []string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	longest int
 }
 
@@ -39,7 +40,7 @@ var (
 	text     = shape{kind: "string"}
 	anything = shape{open: true}
 	// pattern is a name with a star at either end, or at both.
-	pattern = shape{kind: "string", pattern: regexp.MustCompile(`^\*?[-:a-z0-9]*\*?$`)}
+	pattern = shape{kind: "string", pattern: lazyregexp.New(`^\*?[-:a-z0-9]*\*?$`)}
 
 	selectorShape = object(map[string]shape{
 		"matchLabels": {kind: "object", open: true, item: &text},
@@ -150,8 +151,8 @@ func (r *reader) conformsText(n policy.Node, value string, s shape) {
 			quoted[i] = fmt.Sprintf("%q", s.enum[i])
 		}
 		r.invalid(n, "Unsupported value: %q: supported values: %s", value, strings.Join(quoted, ", "))
-	case s.pattern != nil && !s.pattern.MatchString(value):
-		r.invalid(n, "Invalid value: %q: %s in body should match '%s'", value, n.Path, s.pattern)
+	case s.pattern != nil && !s.pattern().MatchString(value):
+		r.invalid(n, "Invalid value: %q: %s in body should match '%s'", value, n.Path, s.pattern())
 	case s.longest > 0 && len(value) > s.longest:
 		r.invalid(n, "Too long: may not be more than %d bytes", s.longest)
 	}

@@ -3,7 +3,6 @@ package mutatingpolicy
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/lazyregexp"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/match"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -338,15 +338,15 @@ func rewriteTexts(n policy.Node, template []string, path ...string) policy.Node 
 }
 
 var (
-	specText     = regexp.MustCompile(`\b(object|oldObject|Object)\.spec`)
-	metadataText = regexp.MustCompile(`\b(object|oldObject|Object)\.metadata\.(labels|annotations)`)
+	specText     = lazyregexp.New(`\b(object|oldObject|Object)\.spec`)
+	metadataText = lazyregexp.New(`\b(object|oldObject|Object)\.metadata\.(labels|annotations)`)
 )
 
 // rewriteText rewrites an expression as Kyverno v1.19.0 does for the controllers of pods.
 func rewriteText(text string, template []string) string {
 	path := strings.Join(template, ".")
-	text = specText.ReplaceAllString(text, "${1}."+path+".spec")
-	text = metadataText.ReplaceAllString(text, "${1}."+path+".metadata.${2}")
+	text = specText().ReplaceAllString(text, "${1}."+path+".spec")
+	text = metadataText().ReplaceAllString(text, "${1}."+path+".metadata.${2}")
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "Object")
 	rest, isLiteral := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), "{")
 	end := closingBrace(rest)
