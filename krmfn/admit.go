@@ -106,7 +106,12 @@ func (p *Process) tellStats(c *config, a *admission) {
 	}
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
-	if err := os.WriteFile(p.absolute(c.statsFile), b.Bytes(), 0o666); err != nil {
+	file := realPath(p.absolute(c.statsFile))
+	err := p.ledger.claim("the counts of --stats-file", file)
+	if err == nil {
+		err = os.WriteFile(file, b.Bytes(), 0o666)
+	}
+	if err != nil {
 		a.add(unwritable(c.statsFile, err))
 	}
 }

@@ -35,6 +35,9 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	case slices.ContainsFunc(findings, func(d source.Diagnostic) bool { return d.Severity != source.Info }):
 		status = exitDiffers
 	}
+	if status != exitDone {
+		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
+	}
 	var b bytes.Buffer
 	if c.output == "" || c.output == "text" {
 		for _, d := range findings {
@@ -43,12 +46,9 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		if status == exitDone {
 			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policiesIn(a), "policy", "policies"))
 		}
-	} else {
-		writeFindings(&b, c.output, findings)
+		return p.emitText(b.Bytes(), status)
 	}
-	if status != exitDone {
-		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
-	}
+	writeFindings(&b, c.output, findings)
 	return p.emit(b.Bytes(), status)
 }
 

@@ -57,8 +57,12 @@ func (p *Process) newApplication(c *config) *application {
 	}
 	a.layout = layouts[slices.IndexFunc(layouts, func(l layout) bool {
 		return l.files == nil || slices.ContainsFunc(l.files, func(name string) bool {
-			_, err := os.Stat(filepath.Join(p.Dir, name))
-			return err == nil
+			file := filepath.Join(p.Dir, name)
+			if _, err := os.Stat(file); err != nil {
+				return false
+			}
+			p.ledger.noteRead(name, realPath(file))
+			return true
 		})
 	})]
 	return a

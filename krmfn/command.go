@@ -9,11 +9,14 @@
 //	a ResourceList that fails comes back with its items as they were, and with results
 //	every failure is in the exit status and on standard error; no success is empty,
 //	unless that is allowed
+//	no output goes into a file that was read, but for manifests that are edited in place,
+//	or out of the directory that was named for it
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
-// options), flags.go, functionconfig.go and inline.go (options from both faces),
-// files.go (paths to files), policies.go (lone policies), admit.go (the run),
-// progress.go, transcript.go, render.go and write.go, view.go and fn.go (what prints
+// options), flags.go, functionconfig.go and inline.go (options from both frontends),
+// files.go (paths to files), ledger.go (which were read and which are written),
+// policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
+// write.go and replace.go (manifests to files), view.go and fn.go (what prints
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
 // helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
 // (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
@@ -25,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -43,6 +47,8 @@ type Process struct {
 	Policies       []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// StdoutIsClosed says that nobody gets what is written to standard output.
+	StdoutIsClosed bool
 	// StdinIsTerminal and StderrIsTerminal say that a person is on the other end.
 	StdinIsTerminal, StdoutIsTerminal, StderrIsTerminal bool
 	// NoColor says that the user wants no colours, whatever the output is.
@@ -55,6 +61,8 @@ type Process struct {
 	Now func() time.Time
 	// Build describes the program; it may be nil.
 	Build *debug.BuildInfo
+
+	ledger *ledger
 }
 
 // The exit statuses.
@@ -96,7 +104,10 @@ func commands() []command {
 
 // Main runs the command that the arguments name and returns the exit status: 0 done, 1
 // a policy denied a manifest, 2 bad input.
-func Main(ctx context.Context, p *Process) int {
+func Main(ctx context.Context, process *Process) int {
+	p := new(Process)
+	*p = *process
+	p.ledger = newLedger()
 	if len(p.Args) == 0 {
 		return p.function(ctx, arguments{bare: true})
 	}
@@ -180,11 +191,39 @@ func (p *Process) write(print func(w io.Writer)) int {
 // emit writes the output of a command. The exit status is the given one if that
 // succeeds.
 func (p *Process) emit(output []byte, status int) int {
-	if _, err := p.Stdout.Write(output); err != nil {
-		fmt.Fprintf(p.Stderr, "preadmit: %s\n", source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err))
+	err := p.checkStdout(output)
+	if err == nil {
+		_, err = p.Stdout.Write(output)
+	}
+	if err != nil {
+		d := source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err)
+		var refused *refusal
+		if errors.As(err, &refused) {
+			d = d.With(refused.advice)
+		}
+		fmt.Fprintf(p.Stderr, "preadmit: %s\n", d)
 		return exitInvalid
 	}
 	return status
+}
+
+// emitText writes the output of a command whose exit status is an answer by itself: what
+// it says in words may be lost.
+func (p *Process) emitText(output []byte, status int) int {
+	heard := *p
+	heard.StdoutIsClosed = false
+	return heard.emit(output, status)
+}
+
+// checkStdout fails if the output would be lost, or lost together with the input.
+func (p *Process) checkStdout(output []byte) error {
+	switch {
+	case len(output) == 0:
+		return nil
+	case p.StdoutIsClosed:
+		return &refusal{"standard output is closed, or is " + os.DevNull + " opened for reading, too", "to have no output, redirect it with > " + os.DevNull}
+	}
+	return p.ledger.checkStream(p.Stdout)
 }
 
 // report prints diagnostics on standard error. If there are errors they come first,

@@ -93,6 +93,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		if status != exitInvalid {
 			report.Unified(&b, r.report, p.isColored())
 		}
+		return p.emitText(b.Bytes(), status)
 	}
 	return p.emit(b.Bytes(), status)
 }

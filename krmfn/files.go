@@ -22,6 +22,12 @@ type file struct {
 	// real is its path without symbolic links, and below the one from the directory that
 	// was named, or from its own; both are empty for standard input.
 	real, below string
+	mode        fs.FileMode
+	// outside says that the file was found through a link, and is not in the directory
+	// that was named.
+	outside bool
+	// err says why nothing can be written to where it came from, or is nil.
+	err error
 }
 
 // files reads what options and arguments name. Standard input is read once, however
@@ -33,6 +39,8 @@ type files struct {
 	// checking says that the run is to look for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
+	// pipes are what was read from pipes and devices, which give it once.
+	pipes map[string][]byte
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]file
 }
@@ -40,33 +48,43 @@ type files struct {
 // fileSet collects files; each is read once, however often it is named.
 type fileSet struct {
 	*files
-	read  readFunc
-	seen  map[string]bool
-	found []file
+	read readFunc
+	// lenient says that links out of a directory are passed over with a warning. They are
+	// errors otherwise: policies that are not read change the output.
+	lenient bool
+	seen    map[string]bool
+	found   []file
 }
 
 func (f *files) set() *fileSet {
 	return &fileSet{files: f, read: manifest.Read, seen: map[string]bool{}}
 }
 
+// stdinNames are names of standard input besides "-".
+var stdinNames = []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
+
 // manifestExtensions are those that files in a directory must have.
 var manifestExtensions = []string{".yaml", ".yml", ".json"}
 
 // add reads the files of a path. It reports whether there were any, read or not.
 func (s *fileSet) add(p path) bool {
-	if p.name == "-" && p.within == nil {
+	if p.within == nil && (p.name == "-" || slices.Contains(stdinNames, p.name)) {
 		s.addStdin(p)
 		return true
 	}
 	full, err := s.resolve(p)
+	var info fs.FileInfo
 	if err == nil {
-		var info fs.FileInfo
-		if info, err = os.Stat(full); err == nil && info.IsDir() {
-			return s.addDirectory(p, full)
-		}
+		info, err = os.Stat(full)
 	}
-	if err == nil {
-		err = s.addFile(p, full, filepath.Dir(full))
+	switch {
+	case err != nil:
+	case info.IsDir():
+		return s.addDirectory(p, full)
+	case info.Mode().IsRegular():
+		err = s.addFile(p, full, nil)
+	default:
+		err = s.addPipe(p, full)
 	}
 	s.fail(p, err)
 	return true
@@ -88,6 +106,7 @@ func (s *fileSet) addStdin(p path) {
 			return
 		}
 		s.stdin = &file{name: "-", data: data}
+		s.process.ledger.noteStream("standard input", s.process.Stdin)
 	}
 	if !s.seen["-"] {
 		s.seen["-"] = true
@@ -101,20 +120,76 @@ func (s *fileSet) failStdin(p path, why string) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// addFile reads a file in a directory, or below it.
-func (s *fileSet) addFile(p path, full, root string) error {
+// directory is one that was named, real its path without symbolic links.
+type directory struct{ path, real string }
+
+// addFile reads a file in a directory, or one that was named itself.
+func (s *fileSet) addFile(p path, full string, in *directory) error {
 	real, err := s.contained(p, full)
-	if err != nil || s.seen[real] {
+	if err != nil {
 		return err
 	}
+	below, outside := filepath.Base(full), false
+	if in != nil {
+		if below, err = filepath.Rel(in.path, full); err != nil {
+			return err
+		}
+		outside = !isWithin(real, in.real)
+	}
+	if s.seen[real] {
+		s.named(real, outside)
+		return nil
+	}
 	s.seen[real] = true
+	info, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
 	data, err := s.input.ReadFile(real)
 	if err != nil {
 		return err
 	}
-	below, err := filepath.Rel(root, full)
-	s.found = append(s.found, file{s.nameOf(p, full), data, real, below})
-	return err
+	s.process.ledger.noteRead(s.nameOf(p, full), real)
+	s.found = append(s.found, file{name: s.nameOf(p, full), data: data, real: real, below: below, mode: info.Mode(), outside: outside})
+	return nil
+}
+
+// named notes that a file was found again, which may be where it really is.
+func (s *fileSet) named(real string, outside bool) {
+	for i := range s.found {
+		if s.found[i].real == real {
+			s.found[i].outside = s.found[i].outside && outside
+		}
+	}
+}
+
+// errNotRegular says that something is not a file like others.
+var errNotRegular = errors.New("it is not a regular file")
+
+// addPipe reads a pipe or a device, as the shell makes them for <(command).
+func (s *fileSet) addPipe(p path, full string) error {
+	if p.within != nil {
+		if _, err := s.contained(p, full); err != nil {
+			return err
+		}
+	}
+	if s.seen[full] {
+		return nil
+	}
+	s.seen[full] = true
+	data, known := s.pipes[full]
+	if !known {
+		var err error
+		if data, err = s.input.ReadFile(full); err != nil {
+			return err
+		}
+		if s.pipes == nil {
+			s.pipes = map[string][]byte{}
+		}
+		s.pipes[full] = data
+	}
+	s.found = append(s.found, file{name: full, data: data, real: full, err: errNotRegular})
+	return nil
 }
 
 // nameOf is the name of a file for the user: relative as the option was.
@@ -129,19 +204,23 @@ func (s *fileSet) nameOf(p path, full string) string {
 }
 
 // addDirectory reads the manifests in a directory and those below it, in the order of
-// their names. What is hidden is left out. It reports false if there are none.
+// their names. What is hidden is left out, and so is what a link to a directory leads to
+// outside. It reports false if there are none.
 func (s *fileSet) addDirectory(p path, root string) (found bool) {
-	above := map[string]bool{}
+	in := &directory{root, realPath(root)}
+	visited := map[string]bool{}
 	var walk func(dir string)
 	walk = func(dir string) {
 		real, err := s.contained(p, dir)
-		if err != nil || above[real] {
-			s.fail(p, err)
+		if err == nil && !isWithin(real, in.real) {
+			err = errLinkedOut
+		}
+		if err != nil || visited[real] {
+			s.failLink(p, dir, err)
 			found = found || err != nil // what is there is not known
 			return
 		}
-		above[real] = true
-		defer delete(above, real)
+		visited[real] = true
 		entries, err := os.ReadDir(dir)
 		s.fail(p, err)
 		for _, e := range entries {
@@ -149,23 +228,48 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 			if strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			isDir := e.IsDir()
-			if e.Type()&fs.ModeSymlink != 0 {
-				info, err := os.Stat(full)
-				isDir = err == nil && info.IsDir()
+			mode := e.Type()
+			if mode&fs.ModeSymlink != 0 {
+				if info, err := os.Stat(full); err == nil {
+					mode = info.Mode()
+				} else {
+					mode = 0 // addFile says why
+				}
 			}
 			switch {
-			case isDir && p.shallow:
-			case isDir:
+			case mode.IsDir() && p.shallow:
+			case mode.IsDir():
 				walk(full)
-			case slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
+			case !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
+			case !mode.IsRegular():
 				found = true
-				s.fail(p, s.addFile(p, full, root))
+				s.fail(p, &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errNotRegular})
+			default:
+				found = true
+				s.fail(p, s.addFile(p, full, in))
 			}
 		}
 	}
 	walk(root)
 	return found
+}
+
+// errLinkedOut says that a link in a directory leads to one outside.
+var errLinkedOut = errors.New("the link leads to a directory outside")
+
+// failLink reports why a directory in another is not read, if it is not.
+func (s *fileSet) failLink(p path, dir string, err error) {
+	if !errors.Is(err, errLinkedOut) {
+		s.fail(p, err)
+		return
+	}
+	d := source.Errorf(p.at, "link-outside", "%s: the link leads to a directory outside of %s, which is not read", s.nameOf(p, dir), p.name).
+		With("name that directory, too, if what is in it counts")
+	if s.lenient {
+		d.Severity = source.Warning
+	}
+	d.Subject, d.Field = p.subject, p.label
+	s.diagnostics = append(s.diagnostics, d)
 }
 
 // errNoManifests says that a directory is of no use.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,25 +20,31 @@ func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		target, isLink := strings.CutPrefix(text, "-> ")
-		if !isLink {
-			writeFile(t, filepath.Join(dir, name), text)
-			continue
-		}
-		link := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(strings.ReplaceAll(target, "$DIR", dir), link); err != nil {
-			t.Skip("no symbolic links here:", err)
-		}
+		makeFile(t, dir, name, text)
 	}
 	return dir
 }
 
+// makeFile makes a file in a directory, or a symbolic link.
+func makeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	target, isLink := strings.CutPrefix(text, "-> ")
+	if !isLink {
+		writeFile(t, filepath.Join(dir, name), text)
+		return
+	}
+	link := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(strings.ReplaceAll(strings.TrimSpace(target), "$DIR", dir), link); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+}
+
 // readNames reads paths and returns the names of the files and the errors.
 func readNames(dir string, paths ...path) (names, problems []string) {
-	f := &files{process: &Process{Dir: dir}}
+	f := &files{process: &Process{Dir: dir, ledger: newLedger()}}
 	set := f.set()
 	set.addAll(paths)
 	for _, file := range set.found {
@@ -61,6 +68,13 @@ func TestSymbolicLinks(t *testing.T) {
 		"linked":                          "-> loop",
 		"dangling/x.yaml":                 "-> nowhere.yaml",
 		"folder.yaml/b.yml":               "a: b\n",
+		"tree/a.yaml":                     "a: b\n",
+		"tree/up":                         "-> ..",
+		"tree/root":                       "-> /",
+		"tree/absolute":                   "-> $DIR/loop",
+		"tree/within":                     "-> deep",
+		"tree/deep/b.yaml":                "a: b\n",
+		"tree/file.yaml":                  "-> ../loop/a.yaml",
 	})
 	for _, c := range []struct {
 		name                   string
@@ -71,8 +85,16 @@ func TestSymbolicLinks(t *testing.T) {
 		{"the same file twice", []string{"volume", "again"}, []string{"volume/policy.yaml"}, nil},
 		{"a directory above itself", []string{"loop"}, []string{"loop/a.yaml"}, nil},
 		{"a link to a directory", []string{"linked"}, []string{"linked/a.yaml"}, nil},
+		{"links out of a directory", []string{"tree"}, []string{"tree/a.yaml", "tree/deep/b.yaml", "tree/file.yaml"}, []string{
+			"link-outside: tree/absolute: the link leads to a directory outside of tree, which is not read",
+			"link-outside: tree/root: the link leads to a directory outside of tree, which is not read",
+			"link-outside: tree/up: the link leads to a directory outside of tree, which is not read",
+		}},
 		{"a link to nothing", []string{"dangling"}, nil, []string{"path-unreadable: $DIR/dangling/nowhere.yaml: no such file or directory"}},
-		{"a directory named like a file", []string{"."}, []string{"again/policy.yaml", "folder.yaml/b.yml", "linked/a.yaml"}, []string{"path-unreadable: $DIR/dangling/nowhere.yaml: no such file or directory"}},
+		{"a directory named like a file", []string{"."}, []string{"again/policy.yaml", "folder.yaml/b.yml", "linked/a.yaml", "tree/a.yaml", "tree/deep/b.yaml"}, []string{
+			"path-unreadable: $DIR/dangling/nowhere.yaml: no such file or directory",
+			"link-outside: tree/root: the link leads to a directory outside of ., which is not read",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var paths []path
@@ -84,6 +106,22 @@ func TestSymbolicLinks(t *testing.T) {
 				t.Errorf("got %q, %q; want %q, %q", names, problems, c.wantNames, c.wantProblem)
 			}
 		})
+	}
+}
+
+// TestManyLinks shows that directories that lead to each other are read once, and not
+// once for every way through them.
+func TestManyLinks(t *testing.T) {
+	files := map[string]string{}
+	for i := range 30 {
+		files[fmt.Sprintf("d%02d/file.yaml", i)] = "a: b\n"
+		for j := range 30 {
+			files[fmt.Sprintf("d%02d/to%02d", i, j)] = fmt.Sprintf("-> ../d%02d", j)
+		}
+	}
+	names, problems := readNames(tree(t, files), path{name: "."})
+	if len(names) != 30 || len(problems) > 0 {
+		t.Errorf("%d files, %q", len(names), problems)
 	}
 }
 
@@ -118,7 +156,7 @@ func TestConfinement(t *testing.T) {
 	} {
 		for _, work := range []string{"work", "entry"} { // the working directory may be a link itself
 			work := filepath.Join(dir, work)
-			f := &files{process: &Process{Dir: work}}
+			f := &files{process: &Process{Dir: work, ledger: newLedger()}}
 			set := f.set()
 			set.addAll([]path{{name: name, base: work, within: &bounds{dirs: []string{work}, names: "the working directory and of the package"}}})
 			var got string

@@ -106,6 +106,7 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 			full, err = set.contained(name, full)
 		}
 		set.fail(name, err)
+		p.ledger.noteRead(name.name, full)
 		add("--values", quoteCSV(full))
 	}
 	release := c.releaseName

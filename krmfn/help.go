@@ -68,15 +68,18 @@ Usage:
 
 Manifests come from the files named, from standard input for -, or if none is named. A
 directory means the *.yaml, *.yml and *.json files in it and below it, sorted, without
-hidden ones.
+hidden ones, and without what links to directories outside of it lead to. A pipe, as the
+shell makes one for <(command), does for every file.
 
 Policies, bindings and context among the manifests count, and are printed unchanged;
 those given with -p and -c are not printed.
 
 With --in-place or --output-dir nothing is printed, and the manifests go into files: all
 of them, or none if anything is wrong. A file that has its text already is not touched,
-and a symbolic link stays one. Below --output-dir files have the names that they have
-below the directory named; a file that is named itself has its own.
+and a symbolic link stays one. A file that others have changed meanwhile is left to them,
+and the run fails; runs in one directory wait for each other. Below --output-dir files
+have the names that they have below the directory named; a file that is named itself has
+its own. No output goes into a file that was read, or out of the directory named.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s

@@ -15,3 +15,14 @@ func keepOwner(file *os.File, as fs.FileInfo) {
 		_ = file.Chown(int(stat.Uid), int(stat.Gid))
 	}
 }
+
+// inode is what the system knows a file by.
+type inode struct{ device, number uint64 }
+
+// fileKey is what a file, or a directory, has in common under all its names.
+func fileKey(info fs.FileInfo, real string) any {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return inode{uint64(stat.Dev), uint64(stat.Ino)}
+	}
+	return real
+}

@@ -34,14 +34,17 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	f := &files{process: said}
 	manifests := read(f)
 	a := said.admit(ctx, c, f, manifests, nil)
+	if err := transcript.claim(p.ledger); err != nil {
+		a.add(unwritable(c.transcriptFile, err))
+	}
 	said.report(a.diagnostics, noOutput)
 	status := a.status()
 	toFiles := c.inPlace || c.outputDir != ""
 	if status == exitDone && toFiles {
-		status = said.writeFiles(c, f, manifests)
+		status = said.writeFiles(ctx, c, f, manifests)
 	}
 	if err := transcript.Close(); err != nil {
-		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, noOutput)
+		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, "what is said here is not in the file")
 		status = exitInvalid
 	}
 	if status != exitDone || toFiles {
@@ -69,7 +72,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 		operands = []string{"-"}
 	}
 	set := f.set()
-	set.read = c.reader()
+	set.read, set.lenient = c.reader(), true
 	for _, name := range operands {
 		if !set.add(path{name: name}) && !c.allowEmpty {
 			set.fail(path{name: name}, errNoManifests)

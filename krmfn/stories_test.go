@@ -26,7 +26,8 @@ var update = flag.Bool("update", false, "rewrite what the stories in testdata ex
 // command prints, and its exit status unless it is 0, are in the sections stdout,
 // stderr and status; files that it changes or makes are in sections after/NAME. The
 // files in testdata/shared are in the directory "shared" of every story. Files in "bin"
-// are scripts, which the command finds as if they were in PATH. Variables of the
+// are scripts, which the command finds as if they were in PATH. A text "-> NAME" makes a
+// symbolic link. Variables of the
 // environment stand before the command; IN is the directory in which it runs.
 type story struct {
 	text    string // up to the command
@@ -86,7 +87,7 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		t.Fatal(err)
 	}
 	for _, f := range s.files {
-		writeFile(t, filepath.Join(dir, f.name), f.text)
+		makeFile(t, dir, f.name, f.text)
 	}
 	var stdout, stderr bytes.Buffer
 	p := &Process{
@@ -230,7 +231,11 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		full := filepath.Join(dir, name)
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			return nil // a link to one
+		}
+		text, err := os.ReadFile(full)
 		texts[name] = string(text)
 		return err
 	})

@@ -37,7 +37,16 @@ type tester struct {
 	given       arguments
 	config      config // what the flags say
 	cases       []report.Case
+	rewrites    []rewrite
 	diagnostics []source.Diagnostic
+}
+
+// rewrite is what the expected file of a case is to contain, below the directory of its
+// test.
+type rewrite struct {
+	index int
+	dir   string
+	file  *replacement
 }
 
 // test runs the tests in directories.
@@ -55,6 +64,7 @@ func (p *Process) test(ctx context.Context, given arguments) int {
 		t.diagnostics = append(t.diagnostics, source.Errorf(source.Position{}, "no-tests", "there is no %s or %s in %s", testFile, kyvernoTestFile, strings.Join(operands, ", ")).
 			With("see 'preadmit test --help' for what it has"))
 	}
+	t.writeExpected()
 	return t.finish()
 }
 
@@ -91,6 +101,7 @@ func (t *tester) file(full string) error {
 	if rel, err := filepath.Rel(t.Dir, full); err == nil {
 		name = filepath.ToSlash(rel)
 	}
+	t.ledger.noteRead(name, realPath(full))
 	stream, diagnostics := manifest.Read(name, data)
 	t.diagnostics = append(t.diagnostics, diagnostics...)
 	for _, d := range stream.Documents() {
@@ -145,7 +156,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	}
 	r.manifests = set.parse()
 	r.run = t.admit(t.ctx, &r.config, read, r.manifests, nil)
-	failure := t.judge(r, filepath.Join(filepath.Dir(full), expected), expected, denied)
+	failure := t.judge(r, filepath.Dir(full), expected, denied)
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
 }
 
@@ -157,8 +168,8 @@ func (t *tester) functionConfig(d *manifest.Document, text []byte, c *config, di
 	}
 }
 
-// judge says why a test fails; nothing if it does not.
-func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
+// judge says why a test in a directory fails; nothing if it does not.
+func (t *tester) judge(r *testRun, dir, name, denied string) string {
 	mask := maskOf(&r.config, r.run)
 	var problems strings.Builder
 	for _, d := range mask.Diagnostics(r.run.diagnostics) {
@@ -181,28 +192,36 @@ func (t *tester) judge(r *testRun, expectedFile, name, denied string) string {
 	}
 	got := texts(r.manifests)
 	if t.config.update {
-		return overwrite(name, expectedFile, []byte(got))
+		t.rewrites = append(t.rewrites, rewrite{len(t.cases), dir, &replacement{name: name, data: []byte(got)}})
+		return ""
 	}
-	want, err := new(limit.Input).ReadFile(expectedFile)
+	want, err := new(limit.Input).ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read; write it with --update", name)
 	}
 	return difference(name, string(want), got, mask)
 }
 
-// overwrite writes a file unless it has the data already, and says what went wrong.
-func overwrite(name, file string, data []byte) string {
-	r := &replacement{name: name, real: realPath(file), data: data}
-	if err := r.look(); err != nil {
-		return unwritable(name, err).Message
+// writeExpected updates the expected files: none outside of the directories of their tests, and
+// none that a test reads. That is known only after all have been run.
+func (t *tester) writeExpected() {
+	texts := map[string][]byte{} // by paths
+	for _, u := range t.rewrites {
+		file := filepath.Join(u.dir, u.file.name)
+		if text, ok := texts[realPath(file)]; ok && bytes.Equal(text, u.file.data) {
+			continue // another test expects the same
+		}
+		var problems []source.Diagnostic
+		if err := t.placeBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
+			problems = u.file.note(nil, err)
+		} else {
+			texts[u.file.real] = u.file.data
+			_, problems = t.replaceAll(t.ctx, []*replacement{u.file}, nil)
+		}
+		for _, d := range problems {
+			t.cases[u.index].Failure += d.Text() + "\n"
+		}
 	}
-	if r.info != nil && bytes.Equal(r.before, data) {
-		return ""
-	}
-	if _, problems := replaceAll([]*replacement{r}); len(problems) > 0 {
-		return problems[0].Message
-	}
-	return ""
 }
 
 // difference is how a text differs from the one expected, with Secrets masked.
@@ -233,17 +252,18 @@ func (t *tester) finish() int {
 		status = exitDiffers
 	}
 	t.report(t.diagnostics, "not all tests could be run")
+	if failed > 0 {
+		fmt.Fprintf(t.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
+	}
 	var b bytes.Buffer
 	switch t.config.output {
 	case "", "text":
 		t.text(&b, failed)
+		return t.emitText(b.Bytes(), status)
 	case "junit":
 		report.JUnit(&b, t.cases)
 	default:
 		writeFindings(&b, t.config.output, t.findings())
-	}
-	if failed > 0 {
-		fmt.Fprintf(t.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
 	}
 	return t.emit(b.Bytes(), status)
 }
@@ -286,6 +306,8 @@ and every kyverno-test.yaml as far as it is about mutation. A preadmit-test.yaml
     denied: must have an owner  # a part of the message of the denial
 
 Paths are relative to the file. There may be several tests in one, separated by ---.
+--update writes no file that is not below the directory of its test, and none that a test
+reads.
 
 Usage:
   %s

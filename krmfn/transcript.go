@@ -1,49 +1,75 @@
 package krmfn
 
 import (
+	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
 // transcript is a file that gets what is said on standard error, for clients that do
-// not show it.
+// not show it. It is written at the end: only then is it known whether it was read.
 type transcript struct {
+	real string
 	file *os.File
-	err  error // the first one
+	// isNew says that there was no such file, refused that it is not written.
+	isNew, refused bool
+	said           bytes.Buffer
 }
 
 // withTranscript makes a process that says everything in a file, too.
 func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
+	t := &transcript{}
 	if name == "" {
-		return p, &transcript{}, nil
+		return p, t, nil
 	}
-	file, err := os.Create(p.absolute(name))
-	if err != nil {
+	t.real = realPath(p.absolute(name))
+	if err := t.open(); err != nil {
 		return p, nil, err
 	}
-	t := &transcript{file: file}
 	said := *p
-	said.Stderr = io.MultiWriter(p.Stderr, t)
+	said.Stderr = io.MultiWriter(p.Stderr, &t.said)
 	said.StderrIsTerminal = false // the progress of a run is not for files
 	return &said, t, nil
 }
 
-// Write implements io.Writer. It reports errors at the end, in Close: what cannot be
-// written must reach standard error still.
-func (t *transcript) Write(b []byte) (int, error) {
-	if _, err := t.file.Write(b); t.err == nil {
-		t.err = err
+// open opens the file without a change to what it has.
+func (t *transcript) open() (err error) {
+	t.file, err = os.OpenFile(t.real, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	t.isNew = err == nil
+	if errors.Is(err, fs.ErrExist) {
+		t.file, err = os.OpenFile(t.real, os.O_WRONLY, 0)
 	}
-	return len(b), nil
+	return err
 }
 
-// Close ends the file and returns the first error there was.
-func (t *transcript) Close() error {
+// claim takes the file for the transcript, unless it was read.
+func (t *transcript) claim(l *ledger) error {
 	if t.file == nil {
 		return nil
 	}
-	if err := t.file.Close(); t.err == nil {
-		t.err = err
+	err := l.claim("the messages of --report", t.real)
+	t.refused = err != nil
+	return err
+}
+
+// Close writes the file. One that must not be written is left as it was.
+func (t *transcript) Close() error {
+	switch {
+	case t.file == nil:
+		return nil
+	case t.refused && t.isNew:
+		return errors.Join(t.file.Close(), os.Remove(t.real))
+	case t.refused:
+		return t.file.Close()
 	}
-	return t.err
+	var err error
+	if regular(t.file) != nil {
+		err = t.file.Truncate(0)
+	}
+	if err == nil {
+		_, err = t.file.Write(t.said.Bytes())
+	}
+	return errors.Join(err, t.file.Close())
 }

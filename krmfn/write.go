@@ -2,12 +2,14 @@ package krmfn
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -55,26 +57,11 @@ func realPath(path string) string {
 	return filepath.Join(realPath(dir), filepath.Base(path))
 }
 
-// replacement is what a file is to contain.
-type replacement struct {
-	// name is what the user knows the file by, real its path without symbolic links.
-	name, real string
-	data       []byte
-	// before is what it contains, if there is a file.
-	before []byte
-	info   fs.FileInfo
-	// staged is the file with the new data that is to take its place.
-	staged string
-}
-
 // writeFiles writes the manifests into files, all or none. A file that has its text
 // already is not touched.
-func (p *Process) writeFiles(c *config, f *files, manifests []*manifest.Stream) int {
+func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests []*manifest.Stream) int {
 	replacements, problems := p.replacements(c, f, manifests)
-	written := 0
-	if len(problems) == 0 {
-		written, problems = replaceAll(replacements)
-	}
+	written, problems := p.replaceAll(ctx, replacements, problems)
 	total := plural(len(manifests), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
@@ -88,123 +75,105 @@ func (p *Process) writeFiles(c *config, f *files, manifests []*manifest.Stream) 
 	return exitDone
 }
 
-// replacements finds out where manifests go, and which of the files there must change.
+// replacements finds out where manifests go.
 func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream) (found []*replacement, problems []source.Diagnostic) {
-	from := map[string]string{} // what is written, by where
 	for _, s := range manifests {
 		origin := f.origins[s]
-		r := &replacement{name: origin.name, real: origin.real, data: s.Bytes()}
-		if !c.inPlace {
-			r.name = filepath.ToSlash(filepath.Join(c.outputDir, origin.below))
-			r.real = realPath(p.absolute(r.name))
-		}
-		if other, ok := from[r.real]; ok {
-			problems = append(problems, unwritable(r.name, fmt.Errorf("%s and %s would both be written there; name the directory that holds both", other, origin.name)))
-			continue
-		}
-		from[r.real] = origin.name
-		err := r.look()
-		if err == nil && c.inPlace && !bytes.Equal(r.before, origin.data) {
-			err = errors.New("the file has changed since it was read")
+		r := &replacement{name: origin.name, real: origin.real, data: s.Bytes(), origin: origin.data}
+		err := origin.err
+		switch {
+		case err != nil:
+		case c.inPlace:
+			if origin.outside && s.Text() != string(r.data) {
+				err = &refusal{"it is a link out of the directory that was named, and only what was named is written", "name " + origin.real + " itself"}
+			}
+			p.ledger.noteWritten(r.name, r.real)
+		default:
+			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.outputDir, origin.below)), nil, origin.mode
+			err = p.placeBelow(r, origin.name, p.absolute(r.name), p.absolute(c.outputDir))
 		}
 		if err != nil {
 			problems = append(problems, unwritable(r.name, err))
-		} else if r.info == nil || !bytes.Equal(r.before, r.data) {
-			found = append(found, r)
+			continue
 		}
+		found = append(found, r)
 	}
 	return found, problems
 }
 
+// placeBelow finds out where what is to go into a file below a directory is written.
+// Neither its path nor a symbolic link may lead out of that.
+func (p *Process) placeBelow(r *replacement, what, file, dir string) error {
+	r.real, r.within = realPath(file), dir
+	if !isWithin(r.real, realPath(dir)) {
+		return errEscape
+	}
+	return p.ledger.claim(what, r.real)
+}
+
 // unwritable is the diagnostic for a file that cannot be written.
 func unwritable(name string, err error) source.Diagnostic {
-	var pathError *fs.PathError
+	var pathError *os.PathError
 	var linkError *os.LinkError
+	var refused *refusal
+	advice := ""
 	switch {
 	case errors.As(err, &pathError):
 		err = pathError.Err
 	case errors.As(err, &linkError):
 		err = linkError.Err
+	case errors.As(err, &refused):
+		advice = refused.advice
+	case errors.Is(err, errEscape):
+		err, advice = errors.New("the path leads out of the directory that it is to be in"), "change the path, or the symbolic link in it"
 	}
-	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", name, err)
+	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", name, err).With(advice)
 }
 
-// look reads the file as it is.
-func (r *replacement) look() error {
-	info, err := os.Lstat(r.real)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a regular file")
-	}
-	r.info = info
-	r.before, err = os.ReadFile(r.real)
-	return err
-}
-
-// replaceAll gives files their new contents. Nothing has changed until all new contents
-// are on the disk; then the files take their places, each at once, so that whatever
-// happens a file is the old or the new one.
-func replaceAll(replacements []*replacement) (written int, problems []source.Diagnostic) {
-	defer func() {
-		for _, r := range replacements {
-			if r.staged != "" {
-				os.Remove(r.staged)
-			}
-		}
-	}()
+// replaceAll gives files their new contents: all of them, or none if anything is in the
+// way, such as problems there are already. It says how many had to be written.
+func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, problems []source.Diagnostic) (int, []source.Diagnostic) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var places places
+	defer places.close()
+	problems = append(problems, places.open(ctx, replacements, p.Stderr)...)
+	var changed []*replacement
 	for _, r := range replacements {
-		if err := r.stage(); err != nil {
-			problems = append(problems, unwritable(r.name, err))
+		if r.place == nil {
+			continue
+		}
+		problems = r.note(problems, r.look())
+		if r.info == nil || !bytes.Equal(r.before, r.data) {
+			changed = append(changed, r)
 		}
 	}
 	if len(problems) > 0 {
 		return 0, problems
 	}
-	for _, r := range replacements {
-		if err := os.Rename(r.staged, r.real); err != nil {
-			problems = append(problems, unwritable(r.name, err))
-			continue
+	defer func() {
+		for _, r := range changed {
+			r.discard()
 		}
-		r.staged = ""
-		written++
-	}
-	return written, problems
-}
-
-// stage writes the data into a new file beside the one to replace, with the mode and,
-// where that is allowed, the owner of that.
-func (r *replacement) stage() error {
-	dir := filepath.Dir(r.real)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	file, err := createBeside(dir)
-	if err != nil {
-		return err
-	}
-	r.staged = file.Name()
-	_, err = file.Write(r.data)
-	if err == nil && r.info != nil {
-		keepOwner(file, r.info)
-		err = file.Chmod(r.info.Mode().Perm())
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-// createBeside makes a hidden file, which is no manifest to anybody. Unlike those of
-// os.CreateTemp it has the mode that new files have.
-func createBeside(dir string) (*os.File, error) {
-	for i := 0; ; i++ {
-		file, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf(".preadmit-%d", i)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, fs.ErrExist) || i == 1000 {
-			return file, err
+	}()
+	// Nothing has changed until all new contents are on the disk.
+	for _, r := range changed {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = r.stage()
+		}
+		if problems = r.note(problems, err); err != nil && ctx.Err() != nil {
+			return 0, problems
 		}
 	}
+	for _, r := range changed {
+		problems = r.note(problems, r.check())
+	}
+	if len(problems) > 0 {
+		return 0, problems
+	}
+	for _, r := range changed {
+		problems = r.note(problems, r.replace())
+	}
+	return len(changed) - len(problems), problems
 }

@@ -1,13 +1,18 @@
 package krmfn
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -130,6 +135,7 @@ func TestReplaceAll(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a.yaml":      "old",
 		"file":        "no directory",
+		"dir/x":       "in the way",
 		".preadmit-0": "not ours",
 	})
 	at := func(name string) *replacement {
@@ -143,10 +149,10 @@ func TestReplaceAll(t *testing.T) {
 	}{
 		{"a directory that cannot be made", []*replacement{at("a.yaml"), at("new.yaml"), at("file/b.yaml")}, 0, "file/b.yaml: not a directory"},
 		{"all", []*replacement{at("a.yaml"), at("new.yaml")}, 2, ""},
-		{"a directory in the way", []*replacement{at("."), at("a.yaml")}, 1, ".: file exists"},
+		{"a directory in the way", []*replacement{at("dir"), at("a.yaml")}, 0, "dir: it is not a regular file"},
 	} {
 		before := filesIn(t, dir)
-		written, problems := replaceAll(c.replacements)
+		written, problems := new(Process).replaceAll(context.Background(), c.replacements, nil)
 		var messages []string
 		for _, d := range problems {
 			messages = append(messages, d.Message)
@@ -168,16 +174,194 @@ func TestReplaceAll(t *testing.T) {
 func TestInPlaceMeanwhile(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	var stderr bytes.Buffer
-	p := &Process{Dir: dir, Stderr: &stderr}
+	p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
 	c := config{inPlace: true}
 	f := &files{process: p}
 	streams := f.stream([]string{"a.yaml"}, &c)
 	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
-	if status := p.writeFiles(&c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: the file has changed since it was read") {
+	if status := p.writeFiles(context.Background(), &c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: the file has changed since it was read") {
 		t.Errorf("status %d, %s", status, &stderr)
 	}
 	if got := filesIn(t, dir)["a.yaml"]; got != "theirs\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// opened opens and locks the directory of a file, and looks at what it is to replace.
+func opened(t *testing.T, file, data string) *replacement {
+	t.Helper()
+	r := &replacement{name: filepath.Base(file), real: file, data: []byte(data)}
+	var ps places
+	t.Cleanup(ps.close)
+	if problems := ps.open(context.Background(), []*replacement{r}, io.Discard); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if err := r.look(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestReplaceMeanwhile shows that what others write until the very end stays.
+func TestReplaceMeanwhile(t *testing.T) {
+	for name, change := range map[string]func(file string) error{
+		"written":  func(file string) error { return os.WriteFile(file, []byte("new"), 0o666) }, // of the same length
+		"replaced": func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, []byte("new"), 0o666)) },
+		"removed":  os.Remove,
+	} {
+		dir := tree(t, map[string]string{"a.yaml": "old"})
+		file := filepath.Join(dir, "a.yaml")
+		r := opened(t, file, "ours")
+		if err := r.stage(); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(file); err != nil {
+			t.Fatal(err)
+		}
+		before := filesIn(t, dir)["a.yaml"]
+		if err := r.replace(); !errors.Is(err, errChanged) {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.discard()
+		if after := filesIn(t, dir); after["a.yaml"] != before || name == "removed" && len(after) > 0 {
+			t.Errorf("%s: %q", name, after)
+		}
+	}
+}
+
+// TestStagedModes shows that nobody can read a new file who cannot read the one that it
+// replaces, and that files of an --output-dir are as closed as those they are made of.
+func TestStagedModes(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "old", "out/other": ""})
+	if err := os.Chmod(filepath.Join(dir, "a.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*replacement{opened(t, filepath.Join(dir, "a.yaml"), "new"), opened(t, filepath.Join(dir, "out", "b.yaml"), "new")} {
+		if r.info == nil {
+			r.mode = 0o400
+		}
+		if err := r.stage(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := r.place.root.Stat(r.staged); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v %v", r.name, info.Mode(), err)
+		}
+	}
+}
+
+// TestRunsAtOnce shows that runs on the same files at once lose nothing: what a run says
+// it has written is there.
+func TestRunsAtOnce(t *testing.T) {
+	files := map[string]string{}
+	const runs = 8
+	for i := range runs {
+		files[fmt.Sprintf("policy%d.txt", i)] = strings.ReplaceAll(teamPolicy, `"team"`, fmt.Sprintf(`"team%d"`, i))
+		files[fmt.Sprintf("m/%d.yaml", i)] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	}
+	dir := tree(t, files)
+	var wait sync.WaitGroup
+	var done [runs]bool
+	for i := range runs {
+		wait.Go(func() {
+			var stderr bytes.Buffer
+			status := Main(context.Background(), &Process{Args: []string{"render", "--in-place", "-p", fmt.Sprintf("policy%d.txt", i), "m"}, Dir: dir, Stderr: &stderr})
+			done[i] = status == exitDone
+			if !done[i] && !strings.Contains(stderr.String(), "the file has changed since it was read") {
+				t.Errorf("%s", &stderr)
+			}
+		})
+	}
+	wait.Wait()
+	after := filesIn(t, dir)
+	for i := range runs {
+		for j := range runs {
+			if text := after[fmt.Sprintf("m/%d.yaml", j)]; strings.Contains(text, fmt.Sprintf("team%d: web", i)) != done[i] {
+				t.Errorf("run %d is done: %v, but file %d has\n%s", i, done[i], j, text)
+			}
+		}
+	}
+	if !slices.Contains(done[:], true) || len(after) != 2*runs {
+		t.Errorf("%v, %d files", done, len(after))
+	}
+}
+
+// TestRunWaits shows that a run waits for another one in the same directory, and then
+// sees what that has done.
+func TestRunWaits(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+	other := opened(t, filepath.Join(dir, "a.yaml"), "theirs\n")
+	if other.place.lock == nil {
+		t.Skip("this system has no locks")
+	}
+	said, stderr := io.Pipe()
+	status := make(chan int)
+	go func() {
+		status <- Main(context.Background(), &Process{Args: []string{"render", "--in-place", "--allow-empty", "a.yaml"}, Dir: dir, Stderr: stderr})
+		stderr.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	waiting := false
+	for !waiting && lines.Scan() {
+		waiting = lines.Text() == "preadmit: waiting for another run, which writes into ."
+	}
+	go io.Copy(io.Discard, said)
+	if err := errors.Join(other.stage(), other.replace()); err != nil {
+		t.Fatal(err)
+	}
+	other.place.lock.Close()
+	if got := <-status; !waiting || got != exitInvalid {
+		t.Errorf("waited %v, status %d", waiting, got)
+	}
+	if got := filesIn(t, dir); got["a.yaml"] != "theirs\n" || len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestManyFiles shows that any number of files in a directory is written, and that what
+// killed runs have left goes.
+func TestManyFiles(t *testing.T) {
+	const count = 1100
+	files := map[string]string{"policy.txt": teamPolicy, "m/" + stagedPrefix + "0": "left", "m/" + stagedPrefix + "1099": "left", "m/.preadmit": "not ours"}
+	for i := range count {
+		files[fmt.Sprintf("m/%d.yaml", i)] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	}
+	dir := tree(t, files)
+	if status, messages := inPlace(dir, "m"); status != exitDone || messages != "preadmit: 1100 of 1100 files written\n" {
+		t.Fatalf("status %d, %s", status, messages)
+	}
+	if got := filesIn(t, dir); len(got) != count+2 || got["m/.preadmit"] != "not ours" {
+		t.Errorf("%d files are there", len(got))
+	}
+}
+
+// TestReplaceInterrupted shows that a run that is stopped before it has replaced anything
+// replaces nothing, and leaves nothing.
+func TestReplaceInterrupted(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "old"})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r := &replacement{name: "a.yaml", real: filepath.Join(dir, "a.yaml"), data: []byte("new")}
+	written, problems := new(Process).replaceAll(ctx, []*replacement{r}, nil)
+	if written != 0 || len(problems) != 1 || problems[0].Message != "a.yaml: context canceled" {
+		t.Errorf("%d written, %v", written, problems)
+	}
+	if got := filesIn(t, dir); got["a.yaml"] != "old" || len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHardLinks shows that a file is known by all its names.
+func TestHardLinks(t *testing.T) {
+	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+	if err := os.Link(filepath.Join(dir, "policy.txt"), filepath.Join(dir, "other.txt")); err != nil {
+		t.Skip(err)
+	}
+	for _, flag := range []string{"--report", "--stats-file"} {
+		var stdout, stderr bytes.Buffer
+		status := Main(context.Background(), &Process{Args: []string{"render", "-p", "policy.txt", flag, "other.txt", "a.yaml"}, Dir: dir, Stdout: &stdout, Stderr: &stderr, Now: time.Now})
+		if status != exitInvalid || stdout.Len() > 0 || !strings.Contains(stderr.String(), "was read in this run") || filesIn(t, dir)["policy.txt"] != teamPolicy {
+			t.Errorf("%s: status %d, %s%s", flag, status, &stdout, &stderr)
+		}
 	}
 }
 

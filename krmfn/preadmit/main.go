@@ -35,6 +35,7 @@ func main() {
 		Stdout:           os.Stdout,
 		Stderr:           os.Stderr,
 		StdinIsTerminal:  isTerminal(os.Stdin),
+		StdoutIsClosed:   isClosed(os.Stdout),
 		StdoutIsTerminal: isTerminal(os.Stdout),
 		StderrIsTerminal: isTerminal(os.Stderr),
 		NoColor:          os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",

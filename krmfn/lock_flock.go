@@ -1,0 +1,20 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package krmfn
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock locks a directory against other runs until it is closed, or the process ends.
+// It reports false if another run has locked it. Where the file system knows no locks it
+// fails.
+func tryLock(dir *os.File) (bool, error) {
+	err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}

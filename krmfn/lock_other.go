@@ -1,0 +1,11 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package krmfn
+
+import (
+	"errors"
+	"os"
+)
+
+// tryLock fails where the system has no locks that end with the process.
+func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
