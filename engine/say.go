@@ -25,7 +25,12 @@ func (r *run) say() *Outcome {
 	for _, j := range r.jobs {
 		outcome.Manifests = append(outcome.Manifests, j.result)
 		outcome.Denied = outcome.Denied || j.denied
-		diagnostics = append(diagnostics, j.diagnostics...)
+		for _, d := range j.diagnostics {
+			if d.Subject == j.result.ID {
+				d.Origin = j.document.At(nil)
+			}
+			diagnostics = append(diagnostics, d)
+		}
 	}
 	diagnostics = append(diagnostics, r.tellBlocked()...)
 	for _, o := range r.observers {

@@ -252,12 +252,16 @@ func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
 
 // count says how many errors and warnings there are: "1 denied, 2 errors, 1 warning".
 func count(diagnostics []source.Diagnostic) string {
-	denied := map[string]bool{}
+	type manifest struct {
+		id string
+		at source.Position
+	}
+	denied := map[manifest]bool{}
 	errors, warnings := 0, 0
 	for _, d := range diagnostics {
 		switch {
 		case d.Code == deniedCode:
-			denied[d.Subject] = true
+			denied[manifest{d.Subject, d.Origin}] = true
 		case d.Severity == source.Error:
 			errors++
 		case d.Severity == source.Warning:

@@ -34,14 +34,13 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	return r
 }
 
-// maskOf hides the values of all Secrets that a run has seen.
-func maskOf(c *config, a *admission) *report.Mask {
+// maskOf hides the values of all Secrets that a run has seen, and of those in more
+// streams.
+func maskOf(c *config, a *admission, more ...*manifest.Stream) *report.Mask {
 	if c.showSecrets {
 		return nil
 	}
-	mask := report.NewMask(a.inputs)
-	mask.Learn(a.outcome)
-	return mask
+	return report.NewMask(a.outcome, append(a.inputs[:len(a.inputs):len(a.inputs)], more...))
 }
 
 // isColored reports whether standard output is to have colours.
@@ -91,7 +90,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		report.JUnit(&b, report.Cases(r.report))
 	default:
 		if status != exitInvalid {
-			report.Unified(&b, r.report, p.isColored())
+			report.Unified(&b, r.report, report.Style{Colored: p.isColored(), Terminal: p.StdoutIsTerminal})
 		}
 		return p.emitText(b.Bytes(), status)
 	}

@@ -160,7 +160,6 @@ func (k *kyvernoTest) result(result map[string]any, resource string) {
 		return
 	}
 	r := k.run(k.policies[i], k.resources[j])
-	mask := maskOf(&r.config, r.run)
 	status, changed := r.run.status(), r.run.outcome != nil && slices.ContainsFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Changed() })
 	want := text("result")
 	patched := text("patchedResources")
@@ -171,7 +170,7 @@ func (k *kyvernoTest) result(result map[string]any, resource string) {
 	case want == "fail" && status != exitDone:
 		k.add(name, "")
 	case status != exitDone:
-		k.add(name, problemsOf(mask.Diagnostics(r.run.diagnostics)))
+		k.add(name, problemsOf(maskOf(&r.config, r.run).Diagnostics(r.run.diagnostics)))
 	case want == "fail":
 		k.add(name, "the policy was to fail, but did not")
 	case want == "skip" && changed:
@@ -179,25 +178,25 @@ func (k *kyvernoTest) result(result map[string]any, resource string) {
 	case want == "skip" || patched == "":
 		k.add(name, "")
 	default:
-		k.compare(name, patched, about, texts(r.manifests), mask)
+		k.compare(name, patched, about, r)
 	}
 }
 
 // compare compares a mutated resource with the one of its name in a file.
-func (k *kyvernoTest) compare(name, file string, about func(d *manifest.Document) bool, got string, mask *report.Mask) {
+func (k *kyvernoTest) compare(name, file string, about func(d *manifest.Document) bool, r *testRun) {
 	documents := k.read([]any{file})
 	i := slices.IndexFunc(documents, about)
 	if i < 0 {
 		k.add(name, fmt.Sprintf("the resource is not in %s", file))
 		return
 	}
-	output, _ := manifest.Read("-", []byte(got))
+	output, _ := manifest.Read("-", []byte(texts(r.manifests)))
 	want, have := documents[i].Object(), output.Documents()[0].Object()
 	if bytes.Equal(manifest.JSON(want), manifest.JSON(have)) {
 		k.add(name, "")
 		return
 	}
-	k.add(name, difference(file, string(manifest.YAML(want)), string(manifest.YAML(have)), mask))
+	k.add(name, r.difference(file, string(manifest.YAML(want)), string(manifest.YAML(have))))
 }
 
 func problemsOf(diagnostics []source.Diagnostic) string {

@@ -19,10 +19,11 @@ type locator struct {
 	// documents are the items and the functionConfig in the order of the text.
 	documents []*manifest.Document
 	byID      map[string]*manifest.Document
+	byOrigin  map[source.Position]*manifest.Document
 }
 
 func newLocator(stream *manifest.Stream, config *functionConfig, a *admission) *locator {
-	l := &locator{config: config, documents: slices.Clone(stream.Documents()), byID: map[string]*manifest.Document{}}
+	l := &locator{config: config, documents: slices.Clone(stream.Documents()), byID: map[string]*manifest.Document{}, byOrigin: map[source.Position]*manifest.Document{}}
 	if config != nil {
 		l.documents = append(l.documents, config.document)
 		slices.SortStableFunc(l.documents, func(a, b *manifest.Document) int { return a.At(nil).Compare(b.At(nil)) })
@@ -30,6 +31,7 @@ func newLocator(stream *manifest.Stream, config *functionConfig, a *admission) *
 	if a.outcome != nil {
 		for _, m := range a.outcome.Manifests {
 			l.byID[m.ID] = m.Document
+			l.byOrigin[m.Document.At(nil)] = m.Document
 		}
 	}
 	return l
@@ -92,7 +94,10 @@ func fileOf(d *manifest.Document) (file string, index int64) {
 // own, the message does not repeat.
 func (l *locator) result(d source.Diagnostic) map[string]any {
 	result := map[string]any{"severity": d.Severity.String(), "tags": map[string]any{"code": d.Code}}
-	about, is := l.byID[d.Subject]
+	about, is := l.byOrigin[d.Origin]
+	if !is {
+		about, is = l.byID[d.Subject]
+	}
 	at := l.documentAt(d.At)
 	if !is && at != nil {
 		about, is = at, d.Subject == "" || d.Subject == l.nameOf(at)

@@ -17,12 +17,14 @@ var canaries = []string{
 	"canary-four-value", "Y2FuYXJ5LWZvdXItdmFsdWU=",
 	"first canary line", "second canary line",
 	"tiny", "dGlueQ==",
+	"old-canary", "more-canary",
 }
 
 const canaryManifests = `# canary-one-value in a comment
+# it was old-canary once
 apiVersion: v1
 kind: Secret
-metadata:
+metadata: # old-canary
   name: s
   annotations:
     kubectl.kubernetes.io/last-applied-configuration: '{"data":{"short":"dGlueQ=="}}'
@@ -34,6 +36,9 @@ stringData:
   lines: |
     first canary line
     second canary line
+  # password: old-canary
+---
+# before that more-canary
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -122,6 +127,50 @@ func TestSecrets(t *testing.T) {
 }
 
 var reportFormats = []string{"text", "json", "sarif", "junit", "github"}
+
+// TestUnreadableExpectation shows that an expected file is not shown if nobody knows what
+// in it is secret.
+func TestUnreadableExpectation(t *testing.T) {
+	for name, expected := range map[string]string{
+		"no YAML":    "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {two: tiny, a: [old-canary}\n",
+		"no kind":    "stringData: {two: tiny, three: canary-three-value}\n",
+		"one of two": canaryManifests + "---\napiVersion: v1\nkind: Secret\nstringData:\n  more: more-canary\n more: x\n",
+	} {
+		dir := t.TempDir()
+		writeFile(t, dir+"/policies.yaml", canaryPolicies)
+		writeFile(t, dir+"/manifests.yaml", canaryManifests)
+		writeFile(t, dir+"/context.yaml", canaryContext)
+		writeFile(t, dir+"/preadmit-test.yaml", canaryTest)
+		writeFile(t, dir+"/expected.yaml", expected)
+		for _, format := range reportFormats {
+			output := runIn(dir, []string{"test", "-o", format})
+			if !strings.Contains(output, "expected.yaml cannot be read, or has a document without a kind, so it is not shown") {
+				t.Errorf("%s, %s: it is not said why:\n%s", name, format, output)
+			}
+			for _, canary := range canaries {
+				if strings.Contains(output, canary) {
+					t.Errorf("%s: -o %s shows %s:\n%s", name, format, canary, output)
+				}
+			}
+		}
+	}
+}
+
+// TestSecretsOnlyExpected shows that the values of Secrets that only the expected file has
+// are hidden wherever they are.
+func TestSecretsOnlyExpected(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/policies.yaml", canaryPolicies)
+	writeFile(t, dir+"/manifests.yaml", canaryManifests)
+	writeFile(t, dir+"/context.yaml", canaryContext)
+	writeFile(t, dir+"/preadmit-test.yaml", canaryTest)
+	writeFile(t, dir+"/expected.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {a: value-of-tests}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata: {a: has value-of-tests}\n")
+	for _, format := range reportFormats {
+		if output := runIn(dir, []string{"test", "-o", format}); strings.Contains(output, "value-of-tests") || !strings.Contains(output, "is not what expected.yaml expects") {
+			t.Errorf("-o %s:\n%s", format, output)
+		}
+	}
+}
 
 // TestShowSecrets shows that the values above are seen where they are asked for, and
 // that masking hides nothing else.

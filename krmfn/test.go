@@ -170,25 +170,19 @@ func (t *tester) functionConfig(d *manifest.Document, text []byte, c *config, di
 
 // judge says why a test in a directory fails; nothing if it does not.
 func (t *tester) judge(r *testRun, dir, name, denied string) string {
-	mask := maskOf(&r.config, r.run)
-	var problems strings.Builder
-	for _, d := range mask.Diagnostics(r.run.diagnostics) {
-		if d.Severity == source.Error {
-			problems.WriteString(d.String() + "\n")
-		}
-	}
+	problems := problemsOf(maskOf(&r.config, r.run).Diagnostics(r.run.diagnostics))
 	status := r.run.status()
 	if denied != "" {
 		switch {
 		case status == exitDone:
 			return fmt.Sprintf("expected a message with %q, but the policies did not deny anything", denied)
-		case status != exitDenied || !strings.Contains(problems.String(), denied):
-			return fmt.Sprintf("expected a message with %q, but got\n%s", denied, problems.String())
+		case status != exitDenied || !strings.Contains(problems, denied):
+			return fmt.Sprintf("expected a message with %q, but got\n%s", denied, problems)
 		}
 		return ""
 	}
 	if status != exitDone {
-		return problems.String()
+		return problems
 	}
 	got := texts(r.manifests)
 	if t.config.update {
@@ -199,7 +193,7 @@ func (t *tester) judge(r *testRun, dir, name, denied string) string {
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read; write it with --update", name)
 	}
-	return difference(name, string(want), got, mask)
+	return r.difference(name, string(want), got)
 }
 
 // writeExpected updates the expected files: none outside of the directories of their tests, and
@@ -224,17 +218,35 @@ func (t *tester) writeExpected() {
 	}
 }
 
-// difference is how a text differs from the one expected, with Secrets masked.
-func difference(name, want, got string, mask *report.Mask) string {
+// hasNoKind reports whether nobody can tell what a document is.
+func hasNoKind(d *manifest.Document) bool { return d.Kind().Kind == "" }
+
+// difference is how a text differs from the one expected, with Secrets masked. One that
+// cannot be read is not shown: nobody knows what in it is secret.
+func (r *testRun) difference(name, want, got string) string {
 	if want == got {
 		return ""
 	}
-	expected, _ := manifest.Read(name, []byte(want))
+	expected, problems := manifest.Read(name, []byte(want))
 	actual, _ := manifest.Read(name, []byte(got))
-	mask.Add(expected, actual)
-	f := report.Compare(name, want, got, mask)
-	return "the output is not what " + name + " expects\n" + report.Diff(name+"\texpected", name+"\tgot", f.Before, f.After)
+	mask := maskOf(&r.config, r.run, expected, actual)
+	if mask != nil && (source.HasErrors(problems) || slices.ContainsFunc(expected.Documents(), hasNoKind)) {
+		return name + " cannot be read, or has a document without a kind, so it is not shown\n" + problemsOf(problems)
+	}
+	from, to := unixBreaks(want), unixBreaks(got)
+	headline := "the output is not what " + name + " expects\n"
+	if (from == want) != (to == got) {
+		headline = "the line breaks of the output (\\n or \\r\\n) are not those of " + name + "\n"
+	}
+	f := report.Compare(name, from, to, mask)
+	if from != to && f.Before == f.After {
+		return headline + "they differ in comments of Secrets, which are hidden; --show-secrets shows them\n"
+	}
+	return headline + report.Diff(name+"\texpected", name+"\tgot", f.Before, f.After)
 }
+
+// unixBreaks is a text with the line breaks of Unix.
+func unixBreaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // finish prints how the tests went.
 func (t *tester) finish() int {

@@ -36,13 +36,7 @@ const maxEdits = 2000
 
 // align finds a way from a to b that is made of lines kept, removed and added.
 func align(a, b []string) []line {
-	begin, end := 0, 0
-	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
-		begin++
-	}
-	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
+	begin, end := common(a, b)
 	lines := appendLines(nil, ' ', a[:begin])
 	lines = append(lines, shortest(a[begin:len(a)-end], b[begin:len(b)-end])...)
 	return appendLines(lines, ' ', a[len(a)-end:])

@@ -144,3 +144,61 @@ func TestDiffApplies(t *testing.T) {
 		}
 	}
 }
+
+// TestUnifiedApplies has git and patch carry out what Unified writes: whatever the line
+// breaks, and whatever the file is called.
+func TestUnifiedApplies(t *testing.T) {
+	for _, program := range [][]string{{"git", "apply", "-"}, {"patch", "-p1", "--batch", "--fuzz=0"}} {
+		if _, err := exec.LookPath(program[0]); err != nil {
+			t.Log(err)
+			continue
+		}
+		for name, texts := range map[string][2]string{
+			"deep/unix.yaml":     {"a: b\nc: d\n", "a: b\nc: e\nf: g\n"},
+			"deep/windows.yaml":  {"a: b\r\nc: d\r\n", "a: b\r\nc: e\r\nf: g\r\n"},
+			"mixed.yaml":         {"a: b\r\nc: d\nx: \u0085\n", "a: b\r\nc: e\nx: \u0085\n"},
+			"open end.yaml":      {"a: b\r\nc: d", "a: b\r\nc: d\r\ne: f"},
+			"tab\tand \"\\.yaml": {"a: b\n", "a: c\n"},
+			"ünicode.yaml":       {"a: b\n", "a: c\n"},
+		} {
+			directory := t.TempDir()
+			file := filepath.Join(directory, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(texts[0]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var diff strings.Builder
+			Unified(&diff, &Report{Files: []File{{Name: name, Before: texts[0], After: texts[1]}}}, Style{})
+			command := exec.Command(program[0], program[1:]...)
+			command.Dir, command.Stdin = directory, strings.NewReader(diff.String())
+			command.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(directory))
+			if output, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%v: %v: %s\n%s", program, err, output, diff.String())
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != texts[1] {
+				t.Errorf("%v: %v: got %q, want %q with\n%s", program, err, got, texts[1], diff.String())
+			}
+		}
+	}
+}
+
+// TestUnifiedOnTerminal shows that a terminal sees no control characters, and none of
+// those that only end lines.
+func TestUnifiedOnTerminal(t *testing.T) {
+	r := &Report{Files: []File{{Name: "a\x1b[2J.yaml", Before: "a: b\r\nc: \x1b[2J\r\n", After: "a: b\r\nc: d\x07\r\n"}}}
+	for _, c := range []struct {
+		style Style
+		want  string
+	}{
+		{Style{Terminal: true}, "--- \"a/a\\033[2J.yaml\"\twritten\n+++ \"b/a\\033[2J.yaml\"\tadmitted\n@@ -1,2 +1,2 @@\n a: b\n-c: \\x1b[2J\n+c: d\\x07\n"},
+		{Style{Terminal: true, Colored: true}, "\x1b[1m--- \"a/a\\033[2J.yaml\"\twritten\x1b[0m\n\x1b[1m+++ \"b/a\\033[2J.yaml\"\tadmitted\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n a: b\n\x1b[31m-c: \\x1b[2J\x1b[0m\n\x1b[32m+c: d\\x07\x1b[0m\n"},
+	} {
+		var got strings.Builder
+		Unified(&got, r, c.style)
+		if got.String() != c.want {
+			t.Errorf("got:\n%q\nwant:\n%q", got.String(), c.want)
+		}
+	}
+}

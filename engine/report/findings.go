@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"io"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -13,26 +13,42 @@ import (
 func Findings(r *Report) []source.Diagnostic {
 	findings := append([]source.Diagnostic{}, r.Diagnostics...)
 	for _, m := range r.Manifests {
-		for _, e := range m.Edits {
-			message := change1(e.Op, e.Path, e.Old, e.New, false)
-			advice := ""
-			for _, s := range e.Causes {
-				advice += fmt.Sprintf("by %s%s\n", s.by(), at(s.At))
-			}
-			findings = append(findings, source.Diagnostic{
-				At: e.At, Severity: source.Warning, Code: "mutation", Subject: m.ID, Message: message, Advice: trimEnd(advice),
-			})
-		}
+		findings = append(findings, m.findings()...)
 	}
 	source.Sort(findings)
 	return findings
 }
 
-func trimEnd(text string) string {
-	if text == "" {
-		return ""
+// findings are the edits of a manifest as warnings.
+func (m *Manifest) findings() []source.Diagnostic {
+	var findings []source.Diagnostic
+	for _, e := range m.Edits {
+		var causes []string
+		for _, s := range e.Causes {
+			causes = append(causes, "by "+s.by()+at(s.At))
+		}
+		findings = append(findings, source.Diagnostic{
+			At: e.At, Severity: source.Warning, Code: "mutation", Subject: m.ID,
+			Message: change1(e.Op, e.Path, e.Old, e.New, false), Advice: strings.Join(causes, "\n"),
+		})
 	}
-	return text[:len(text)-1]
+	return findings
+}
+
+// about lists the manifests that a diagnostic is about: the one that starts where it says,
+// or all that have its subject.
+func (r *Report) about(d source.Diagnostic) []int {
+	var found []int
+	for i, m := range r.Manifests {
+		switch {
+		case m.ID != d.Subject:
+		case m.At == d.Origin:
+			return []int{i}
+		default:
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // FindingsJSON writes findings as JSON.

@@ -11,26 +11,35 @@ import (
 // Case is one test of a JUnit report. It fails if there is a Failure.
 type Case struct{ Suite, Name, Failure string }
 
-// Cases makes a test of every manifest of a report, which fails if it has findings, and
-// of every finding that is about none of them.
+// Cases makes a test of every manifest of a report, in the suite of its file, which fails
+// if it has findings; and of every finding that is about none of them.
 func Cases(r *Report) []Case {
-	var cases []Case
-	byID := map[string][]source.Diagnostic{}
-	for _, d := range Findings(r) {
-		byID[d.Subject] = append(byID[d.Subject], d)
+	findings := make([][]source.Diagnostic, len(r.Manifests))
+	for i, m := range r.Manifests {
+		findings[i] = m.findings()
 	}
-	for _, m := range r.Manifests {
+	var others []source.Diagnostic
+	for _, d := range r.Diagnostics {
+		about := r.about(d)
+		for _, i := range about {
+			findings[i] = append(findings[i], d)
+		}
+		if len(about) == 0 {
+			others = append(others, d)
+		}
+	}
+	var cases []Case
+	for i, m := range r.Manifests {
+		source.Sort(findings[i])
 		var failures []string
-		for _, d := range byID[m.ID] {
+		for _, d := range findings[i] {
 			failures = append(failures, d.String())
 		}
 		cases = append(cases, Case{m.At.File, m.ID, strings.Join(failures, "\n")})
-		delete(byID, m.ID)
 	}
-	for _, d := range Findings(r) {
-		if _, left := byID[d.Subject]; left {
-			cases = append(cases, FindingCase(d))
-		}
+	source.Sort(others)
+	for _, d := range others {
+		cases = append(cases, FindingCase(d))
 	}
 	return cases
 }

@@ -13,32 +13,27 @@ import (
 )
 
 // Mask hides the values of Secrets in reports. The nil Mask hides nothing.
-type Mask struct{ secrets secret.Mask }
+type Mask struct{ secrets *secret.Mask }
 
-// NewMask makes a mask of the values of all Secrets in streams.
-func NewMask(streams []*manifest.Stream) *Mask {
-	m := &Mask{}
-	m.Add(streams...)
+// NewMask makes a mask of the values of all Secrets in streams, and of those that a run
+// has seen or made; the outcome may be nil. A mask learns nothing later.
+func NewMask(outcome *engine.Outcome, streams []*manifest.Stream) *Mask {
+	m := &Mask{&secret.Mask{}}
+	for _, s := range streams {
+		for _, d := range s.Documents() {
+			if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
+				m.secrets.Learn(d.Object())
+			}
+		}
+	}
+	if outcome != nil {
+		m.learn(outcome)
+	}
 	return m
 }
 
-// Add has the mask hide the values of the Secrets in streams, too.
-func (m *Mask) Add(streams ...*manifest.Stream) {
-	if m == nil {
-		return
-	}
-	for _, s := range streams {
-		for _, d := range s.Documents() {
-			m.secrets.Learn(d.Object())
-		}
-	}
-}
-
-// Learn adds the values that policies wrote into Secrets.
-func (m *Mask) Learn(outcome *engine.Outcome) {
-	if m == nil || outcome == nil {
-		return
-	}
+// learn adds the values that policies wrote into Secrets.
+func (m *Mask) learn(outcome *engine.Outcome) {
 	for _, x := range outcome.Manifests {
 		m.secrets.Learn(x.Before)
 		m.secrets.Learn(x.After)
@@ -120,7 +115,8 @@ func isData(path change.Path) bool {
 	return !secret.IsOpen(path[0].Key) || len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == secret.LastApplied
 }
 
-// text hides the values in a text of manifests; other is its other text, if any.
+// text hides the values in a text of manifests, and the comments of Secrets; other is its
+// other text, if any.
 func (m *Mask) text(name, text string, other *string, suffix string) string {
 	if m == nil {
 		return text
@@ -131,18 +127,23 @@ func (m *Mask) text(name, text string, other *string, suffix string) string {
 		counterpart, _ := manifest.Read(name, []byte(*other))
 		counterparts = counterpart.Documents()
 	}
+	secrets := false
 	for i, d := range read.Documents() {
 		object := d.Object()
 		var counterpart any
 		if len(counterparts) == len(read.Documents()) {
 			counterpart = counterparts[i].Object()
 		}
+		secrets = secrets || secret.Is(object)
 		masked := m.value(secret.Is(object), nil, object, counterpart, suffix).(map[string]any)
 		if err := d.Set(masked, nil); err != nil {
 			return secret.Masked + "\n"
 		}
 	}
-	return m.Text(string(read.Bytes()))
+	if text = m.Text(string(read.Bytes())); secrets {
+		text = hideComments(text)
+	}
+	return text
 }
 
 // manifest hides the values in what became of a manifest.
@@ -164,7 +165,7 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 		old, value := m.pair(isSecret, e.Path, e.Old, e.New)
 		edit := Edit{
 			Op: e.Op, Path: m.Text(e.Path.String()), Pointer: m.Text(e.Path.Pointer()), Old: old, New: value,
-			At: from.Document.At(e.Source), source: e.Source, result: e.Result,
+			At: from.Document.At(e.Source), source: e.Source, result: e.Result, last: m.last(e.Path),
 		}
 		if e.Op == change.Move {
 			edit.From = m.Text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
@@ -183,6 +184,16 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 		to.NotApplied = append(to.NotApplied, m.notApplied(n))
 	}
 	return to
+}
+
+// last is the last element of a path.
+func (m *Mask) last(path change.Path) change.Element {
+	if len(path) == 0 {
+		return change.Key("")
+	}
+	last := path[len(path)-1]
+	last.Key = m.Text(last.Key)
+	return last
 }
 
 func (m *Mask) pair(isSecret bool, path change.Path, old, value any) (any, any) {

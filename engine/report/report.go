@@ -69,8 +69,10 @@ type Edit struct {
 	// At is where the value stands in the manifest, or what will hold it.
 	At     source.Position
 	Causes []Step
-	// source and result are where it is in the manifest as it was, and as it is.
+	// source and result are where it is in the manifest as it was, and as it is; last is
+	// the last element of its path.
 	source, result change.Path
+	last           change.Element
 }
 
 // Step is what one rule of a policy wrote, or admission.

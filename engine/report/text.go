@@ -7,7 +7,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -43,10 +42,26 @@ func Explain(w io.Writer, r *Report, colored bool) {
 	fmt.Fprintf(w, "%s\n", paint(fmt.Sprintf("%d of %d manifests change%s", r.Changed(), r.Total, where), bold, colored))
 }
 
+// opMarks and opColors are how operations are shown.
+var (
+	opMarks  = map[change.Op]string{change.Add: "+ ", change.Remove: "- ", change.Replace: "~ ", change.Move: "~ "}
+	opColors = map[change.Op]string{change.Add: green, change.Remove: red, change.Replace: yellow, change.Move: yellow}
+)
+
+// explainEdit writes a change with its values: on its line, or below as YAML.
 func explainEdit(w io.Writer, e Edit, colored bool) {
-	fmt.Fprintf(w, "  %s%s\n", change1(e.Op, e.Path, e.Old, e.New, colored), paint(at(e.At), dim, colored))
-	if text := block(e.Op, e.Path, e.New); text != "" {
-		io.WriteString(w, paintLines(text, green, colored))
+	lines := block(e.Op, e.last, e.Old, e.New)
+	text := change1(e.Op, e.Path, e.Old, e.New, colored)
+	if lines != nil {
+		text = paint(opMarks[e.Op]+e.Path, opColors[e.Op], colored)
+	}
+	fmt.Fprintf(w, "  %s%s\n", text, paint(at(e.At), dim, colored))
+	for _, l := range lines {
+		mark := string(l.op)
+		if l.op == leftOut {
+			mark = " "
+		}
+		fmt.Fprintf(w, "      %s", paint(mark+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], colored))
 	}
 	for _, s := range e.Causes {
 		fmt.Fprintf(w, "      by %s%s", source.Printable(s.by()), paint(at(s.At), dim, colored))
@@ -90,52 +105,17 @@ func at(p source.Position) string {
 	return "  " + p.String()
 }
 
-// longestInline is how many characters of a value stand beside its path.
-const longestInline = 60
-
-// change1 writes a change on one line.
+// change1 writes a change on one line. Long values are cut.
 func change1(op change.Op, path string, old, value any, colored bool) string {
+	text := paint(opMarks[op]+path, opColors[op], colored)
 	switch op {
 	case change.Add:
-		return paint("+ "+path, green, colored) + suffix(": ", value)
+		return text + ": " + cut(inline(value), longestInline)
 	case change.Remove:
-		return paint("- "+path, red, colored) + suffix(" (was ", old) + map[bool]string{true: ")"}[suffix("", old) != ""]
+		return text + " (was " + cut(inline(old), longestInline) + ")"
 	case change.Move:
-		return paint("~ "+path, yellow, colored) + " (moved)"
+		return text + " (moved)"
 	}
-	if isBig(old) || isBig(value) {
-		return paint("~ "+path, yellow, colored)
-	}
-	return paint("~ "+path, yellow, colored) + ": " + inline(old) + " → " + inline(value)
-}
-
-func suffix(before string, value any) string {
-	if isBig(value) {
-		return ""
-	}
-	return before + inline(value)
-}
-
-func isBig(value any) bool { return len(inline(value)) > longestInline }
-
-func inline(value any) string { return string(manifest.JSON(value)) }
-
-// block is a value too big for the line of its path, as YAML.
-func block(op change.Op, path string, value any) string {
-	if op != change.Add && op != change.Replace || !isBig(value) {
-		return ""
-	}
-	key := path[strings.LastIndexAny(path, ".")+1:]
-	if object, ok := value.(map[string]any); ok {
-		return string(manifest.YAML(object))
-	}
-	return string(manifest.YAML(map[string]any{key: value}))
-}
-
-func paintLines(text, with string, colored bool) string {
-	var b strings.Builder
-	for l := range strings.Lines(text) {
-		b.WriteString("        " + paint(l, with, colored))
-	}
-	return b.String()
+	before, after := inlinePair(old, value)
+	return text + ": " + before + " → " + after
 }

@@ -75,6 +75,9 @@ type Diagnostic struct {
 	// Subject is the manifest that the message is about ("apps/Deployment/ns/name"),
 	// or empty.
 	Subject string
+	// Origin is where that manifest starts, if the message is about one of the input: several
+	// may have the same name.
+	Origin Position
 	// Field is the path of the field that the message is about, or empty.
 	Field string
 	// Excerpt is the line at At with a caret below it. It is set for policy files
