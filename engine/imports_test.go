@@ -20,7 +20,7 @@ const module = "github.com/preadmit/preadmit"
 // packages of lower rungs only, never one of its own rung: so languages do not know
 // each other, and faces do not either.
 var ladder = [][]string{
-	{"engine/gvk", "engine/source", "engine/change", "engine/wildcard", "engine/limit", "engine/dns", "engine/image"},
+	{"engine/gvk", "engine/source", "engine/number", "engine/change", "engine/wildcard", "engine/limit", "engine/dns", "engine/image"},
 	{"engine/manifest", "engine/schema", "engine/secret"},
 	{"engine/schema/generate", "engine/admission", "engine/match", "engine/snapshot", "engine/jsonpatch", "engine/strategicmerge", "engine/jmespath"},
 	{"engine/celenv/library"},

@@ -113,7 +113,7 @@ func canonical(text []byte, read readFunc) []byte {
 	stream, _ := read("-", text)
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
-		b.Write(manifest.JSON(d.Object()))
+		b.Write(d.JSON())
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
@@ -134,7 +134,7 @@ func withoutLists(text []byte) []byte {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		b.Write(manifest.YAML(d.Object()))
+		b.Write(d.YAML())
 	}
 	return b.Bytes()
 }

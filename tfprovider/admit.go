@@ -87,7 +87,7 @@ func (a *admission) collect(texts []text) {
 			found := document{
 				Document: d, text: &texts[i], manifest: manifests[d],
 				sensitive: i >= len(a.config.manifests) || secret.Is(d.Object()),
-				json:      string(manifest.JSON(results[j].Object())),
+				json:      string(results[j].JSON()),
 			}
 			if found.manifest != nil {
 				found.namespace = found.manifest.Namespace
@@ -165,7 +165,7 @@ func (a *admission) keys() []string {
 func (d *document) diff(key string) string {
 	before, after := d.Text()
 	if !strings.Contains(strings.TrimSpace(before), "\n") {
-		before, after = indented(manifest.JSON(d.Object())), indented([]byte(d.json))
+		before, after = indented(d.JSON()), indented([]byte(d.json))
 	}
 	return report.Diff(key, key, before, after)
 }

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // The annotations in which autoscaling/v1 holds what only v2 has fields for.
@@ -93,13 +94,11 @@ func (d *decoder) annotation(annotations map[string]any, name, itemType string) 
 	if !ok {
 		return nil, false
 	}
-	decoder := json.NewDecoder(strings.NewReader(written))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
+	value, err := number.Decode(written)
+	if err != nil {
 		return nil, false
 	}
-	list, ok := plainNumbers(value).([]any)
+	list, ok := value.([]any)
 	if !ok {
 		return nil, value == nil
 	}

@@ -2,10 +2,10 @@ package admission
 
 import (
 	_ "embed" // for the table
-	"encoding/json"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // constantDefaults holds what absent fields become, as the SetDefaults functions of
@@ -39,33 +39,9 @@ func readDefaults(t *goType) {
 // parseConstant reads a value of constantDefaults; every one of them is read by a
 // test.
 func parseConstant(text string) any {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
+	value, err := number.Decode(text)
+	if err != nil {
 		return nil
-	}
-	return plainNumbers(value)
-}
-
-// plainNumbers replaces the numbers that encoding/json left as text by int64, or
-// float64 where they are not whole.
-func plainNumbers(value any) any {
-	switch value := value.(type) {
-	case json.Number:
-		if n, err := value.Int64(); err == nil {
-			return n
-		}
-		f, _ := value.Float64()
-		return f
-	case map[string]any:
-		for key := range value {
-			value[key] = plainNumbers(value[key])
-		}
-	case []any:
-		for i := range value {
-			value[i] = plainNumbers(value[i])
-		}
 	}
 	return value
 }

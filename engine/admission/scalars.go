@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // scalar decodes a value that is neither a struct nor a list nor a map.
@@ -153,12 +154,7 @@ func (d *decoder) anyJSON(in any) any {
 	}
 	switch in := in.(type) {
 	case float64:
-		if in == math.Trunc(in) && math.Abs(in) < 1e21 {
-			if n, err := strconv.ParseInt(strconv.FormatFloat(in, 'f', -1, 64), 10, 64); err == nil {
-				return n
-			}
-		}
-		return in
+		return number.Whole(in)
 	case map[string]any:
 		out := make(map[string]any, len(in))
 		for key, value := range in {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/preadmit/preadmit/engine/jsonpatch"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // patchValue is the value of a JSONPatch literal.
@@ -185,9 +186,6 @@ func plainNumber(f float64) any {
 		return "Infinity"
 	case math.IsInf(f, -1):
 		return "-Infinity"
-	case f == math.Trunc(f) && math.Abs(f) < 1<<63:
-		return int64(f)
-	default:
-		return f
 	}
+	return number.Whole(f)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // bindingsType is the type of the variable bindings: its fields are dynamic.
@@ -160,10 +162,7 @@ func manifestNumber(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, fmt.Errorf("the result is %v, which no manifest can hold", f)
 	}
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f), nil
-	}
-	return f, nil
+	return number.Whole(f), nil
 }
 
 func manifestObject(value traits.Mapper) (any, error) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // exact bounds the integers that a float64 holds exactly.
@@ -80,7 +81,7 @@ func output(result any, room *int) (any, error) {
 		}
 		return result, nil
 	case float64:
-		return number(result)
+		return finite(result)
 	case nil, bool, int64:
 		return result, nil
 	}
@@ -100,14 +101,11 @@ func outputOther(result any, room *int) (any, error) {
 	return output(items, room)
 }
 
-func number(f float64) (any, error) {
-	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0):
+func finite(f float64) (any, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, errors.New("the result is not a number")
-	case f == math.Trunc(f) && math.Abs(f) < math.MaxInt64:
-		return int64(f), nil
 	}
-	return f, nil
+	return number.Whole(f), nil
 }
 
 // Text is a value as it stands within a string: a string as it is, anything else as

@@ -16,9 +16,9 @@ package jsonpatch
 
 import (
 	"errors"
-	"math"
 
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // Operation is one operation of a patch.
@@ -85,10 +85,7 @@ func normalize(value any) any {
 		}
 		return copied
 	case float64:
-		// Outside these bounds the text is no integer, or none that fits.
-		if value == math.Trunc(value) && value >= math.MinInt64 && value < math.MaxInt64 {
-			return int64(value)
-		}
+		return number.Whole(value)
 	}
 	return value
 }

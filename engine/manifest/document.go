@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/number"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -329,7 +330,7 @@ func asYAML(value any) any {
 		}
 		return copied
 	case float64:
-		return numberValue(v)
+		return number.Whole(v)
 	}
 	return value
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // A style is how a document is written.
@@ -38,9 +40,11 @@ type emitter struct {
 	strings.Builder
 	// inline says that the next entry goes on the current line.
 	inline bool
-	// t is the tape of the models, and names are the anchors that may be used.
-	t     *tape
-	names *names
+	// t is the tape of the models, fromJSON says that it is of JSON, which quotes in
+	// other ways, and names are the anchors that may be used.
+	t        *tape
+	fromJSON bool
+	names    *names
 }
 
 // noModel is the model of a value that is no copy.
@@ -184,7 +188,7 @@ func checkValue(value any) (wholeFloats bool, err error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return false, fmt.Errorf("a number that JSON cannot say")
 		}
-		_, isFloat := numberValue(v).(float64)
+		_, isFloat := number.Whole(v).(float64)
 		return !isFloat, nil
 	case string:
 		if !utf8.ValidString(v) {
@@ -322,7 +326,8 @@ func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string 
 		return e.scalar(value, like, flow)
 	}
 	n := &e.t.nodes[model]
-	if n.kind <= doubleQuoted && n.marks&(multiline|tagged) == 0 && e.t.equals(model, value) {
+	isWritten := n.kind == plain || (n.kind == singleQuoted || n.kind == doubleQuoted) && !e.fromJSON
+	if isWritten && n.marks&(multiline|tagged) == 0 && e.t.equals(model, value) {
 		text := e.t.text[n.start:n.end]
 		if s, isString := value.(string); !flow || !isString || n.kind != plain || isPlain(s, flow) {
 			return text

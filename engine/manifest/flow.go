@@ -1,5 +1,7 @@
 package manifest
 
+import "github.com/preadmit/preadmit/engine/number"
+
 // flow scans the flow collection at the current position and moves behind it.
 func (s *scanner) flow() bool {
 	if !s.descend() {
@@ -274,7 +276,7 @@ func (s *scanner) jsonValue() bool {
 	switch text := s.text[s.pos:i]; {
 	case text == "true", text == "false", text == "null":
 	case isJSONNumber(text):
-		if _, err := jsonNumber(text); err != nil && s.marks&strict != 0 {
+		if _, err := number.Parse(text); err != nil && s.marks&strict != 0 {
 			s.problems = append(s.problems, problem{s.pos, notFinite})
 		}
 	default:

@@ -102,6 +102,12 @@ func checkRead(t *testing.T, text string) {
 		if err := d.Set(object, nil); err != nil || d.Changed() {
 			t.Fatalf("setting what was read changes %q: %v", text, err)
 		}
+		for form, written := range map[string][]byte{"JSON": d.JSON(), "YAML": d.YAML()} {
+			again, _ := ReadPlain("again", written)
+			if docs := again.Documents(); len(docs) != 1 || form == "JSON" && !change.Equal(docs[0].Object(), object) || !change.Equal(asYAML(docs[0].Object()), asYAML(object)) {
+				t.Errorf("%q as %s is\n%s", text, form, written)
+			}
+		}
 		eachPath(nil, object, func(path change.Path) {
 			if p, q := d.At(path), d.In(path, 1); p.Line < 1 || p.Column < 1 || q.Line < p.Line {
 				t.Errorf("%s stands at %s, its inside at %s", path, p, q)

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // A property is what is written before a value or a key: an anchor, a tag, or both.
@@ -79,9 +81,9 @@ func (t tag) read(text string) (value any, fits bool) {
 	case floatTag:
 		switch v := resolved.(type) {
 		case int64:
-			return numberValue(float64(v)), true
+			return number.Whole(float64(v)), true
 		case float64:
-			return numberValue(v), !isNotFinite(text)
+			return number.Whole(v), !isNotFinite(text)
 		}
 		return nil, false
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // resolve says what a plain scalar reads as: nil, bool, int64, uint64 or float64,
@@ -133,31 +135,9 @@ func plainValue(text string) any {
 	case uint64:
 		return float64(v)
 	case float64:
-		return numberValue(v)
+		return number.Whole(v)
 	}
 	return value
-}
-
-// numberValue is what a floating-point number in YAML becomes: an integer if JSON
-// prints it as one.
-func numberValue(f float64) any {
-	if math.Abs(f) >= 1<<63 || f != math.Trunc(f) {
-		return f
-	}
-	// JSON prints the shortest digits that lead back to f, which need not be those
-	// of f's integer.
-	if i, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
-		return i
-	}
-	return f
-}
-
-// jsonNumber is the value of a number in a JSON document.
-func jsonNumber(text string) (any, error) {
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return i, nil
-	}
-	return strconv.ParseFloat(text, 64)
 }
 
 // keyText is the key that sigs.k8s.io/yaml v1.6.0 makes of a resolved plain scalar;

@@ -1,6 +1,9 @@
 package manifest
 
-import "github.com/preadmit/preadmit/engine/change"
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/number"
+)
 
 // A tape is the text of documents and what a scanner found in it.
 type tape struct {
@@ -72,7 +75,7 @@ func strictValue(text string) any {
 	case 'n':
 		return nil
 	}
-	v, _ := jsonNumber(text) // the scanner has refused what is out of range
+	v, _ := number.Parse(text) // the scanner has refused what is out of range
 	return v
 }
 
@@ -214,7 +217,7 @@ func (t *tape) isExact(i int) bool {
 	for j := i; j < int(t.nodes[i].next); j++ {
 		n := &t.nodes[j]
 		if text := t.text[n.start:n.end]; n.kind == plain && isJSONNumber(text) {
-			if v, _ := jsonNumber(text); !change.Equal(v, plainValue(text)) {
+			if v, _ := number.Parse(text); !change.Equal(v, plainValue(text)) {
 				return false
 			}
 		}

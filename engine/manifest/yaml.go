@@ -11,3 +11,25 @@ func YAML(object map[string]any) []byte {
 	e.entries(object, sortedKeys(object), 0, noModel)
 	return []byte(e.String())
 }
+
+// YAML is the document as it was read, without edits, as a new YAML document like that
+// of the function YAML. Keys keep their order, numbers and strings their text.
+func (d *Document) YAML() []byte {
+	object := d.Object()
+	if len(object) == 0 {
+		return []byte("{}\n")
+	}
+	e := emitter{style: style{lineBreak: "\n", step: 2, compact: true, colon: ": ", comma: ", "}, t: d.unit.tape}
+	root := e.t.real(d.root)
+	e.fromJSON = e.t.nodes[root].marks&fromJSON != 0
+	var implied []string // by the list around it; these come first
+	for _, pair := range d.implied {
+		if e.t.lookup(root, pair[0]) < 0 {
+			implied = append(implied, pair[0])
+		}
+	}
+	e.entries(object, implied, 0, noModel)
+	own := d.withoutImplied(object)
+	e.entries(own, e.keysLike(own, root), 0, root)
+	return []byte(e.String())
+}

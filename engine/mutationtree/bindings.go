@@ -16,8 +16,6 @@ type bindings struct {
 	value func() (any, error)
 }
 
-var _ binding.Bindings = (*bindings)(nil)
-
 // with adds a binding, which hides one of the same name.
 func (b *bindings) with(name string, value any) *bindings {
 	return &bindings{outer: b, name: name, value: func() (any, error) { return value, nil }}
@@ -38,11 +36,21 @@ func (b *bindings) resolve(name string) (any, error) {
 	return nil, fmt.Errorf("there is no binding %s", name)
 }
 
-// Get implements binding.Bindings of the JMESPath library, whose numbers are floats.
-func (b *bindings) Get(name string) (any, error) {
+// named are the bindings as JMESPath sees them.
+type named struct {
+	*bindings
+	numbers *numbers
+}
+
+var _ binding.Bindings = named{}
+
+// Get implements binding.Bindings of the JMESPath library.
+func (b named) Get(name string) (any, error) {
 	value, err := b.resolve(name)
-	return floats(value), err
+	return b.numbers.floats(value), err
 }
 
 // Register implements binding.Bindings, for the let of JMESPath.
-func (b *bindings) Register(name string, value any) binding.Bindings { return b.with(name, value) }
+func (b named) Register(name string, value any) binding.Bindings {
+	return named{b.with(name, value), b.numbers}
+}

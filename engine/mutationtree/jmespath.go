@@ -14,6 +14,7 @@ import (
 	"github.com/jmespath-community/go-jmespath/pkg/parsing"
 
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // jmesPath is an expression of JMESPath Community v1.1: with let, bindings, and
@@ -92,14 +93,15 @@ func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result an
 			}
 		}
 	}()
-	value = floats(value)
+	n := &numbers{}
+	value = n.floats(value)
 	c := &counting{}
 	c.Start()
-	result, err = interpreter.NewInterpreter(value, c, b).Execute(e.node, value)
+	result, err = interpreter.NewInterpreter(value, c, named{b, n}).Execute(e.node, value)
 	switch {
 	case err == nil:
 		c.Spend(result)
-		return plain(result)
+		return n.plain(result)
 	case strings.HasPrefix(err.Error(), "invalid type for: "): // the value may be a secret
 		return nil, errors.New("a function was given an argument of another type than it takes")
 	default:
@@ -204,11 +206,11 @@ func at(arguments []any) (any, error) {
 }
 
 func parseJSON(arguments []any) (any, error) {
-	value, err := decodeJSON(arguments[0].(string))
+	value, err := number.Decode(arguments[0].(string))
 	if err != nil {
 		return nil, errors.New("json_parse: the text is not JSON")
 	}
-	return value, nil
+	return (&numbers{keep: true}).floats(value), nil
 }
 
 // wildcard matches a text with a pattern in which * stands for any text and ? for one

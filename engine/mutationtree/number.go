@@ -1,53 +1,80 @@
 package mutationtree
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/preadmit/preadmit/engine/number"
 )
 
-// floats copies a value with the numbers of JMESPath, which are all floats: integers
-// beyond 2^53 lose digits.
-func floats(value any) any {
+// numbers are those of one expression. JMESPath computes with floats, in which integers
+// beyond 2^53 lose digits; what an expression only passes on gets them back.
+type numbers struct {
+	// large are such integers of the input by the floats that stand for them; nil where
+	// there are several.
+	large map[float64]any
+	// keep says that such integers stay as they are, to be passed on only.
+	keep bool
+}
+
+// exact bounds the integers that a float64 holds.
+const exact = 1 << 53
+
+// floats copies a value with the numbers of JMESPath.
+func (n *numbers) floats(value any) any {
 	switch v := value.(type) {
 	case int64:
+		if v < -exact || v > exact {
+			if n.keep {
+				return v
+			}
+			n.note(v)
+		}
 		return float64(v)
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for key, item := range v {
-			object[key] = floats(item)
+			object[key] = n.floats(item)
 		}
 		return object
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = floats(item)
+			list[i] = n.floats(item)
 		}
 		return list
 	}
 	return value
 }
 
-// plain copies the result of an expression with the numbers of manifests: a float
-// without fraction becomes an integer.
-func plain(value any) (any, error) {
+func (n *numbers) note(v int64) {
+	if n.large == nil {
+		n.large = map[float64]any{}
+	}
+	f := float64(v)
+	if other, ok := n.large[f]; ok && other != v {
+		n.large[f] = nil
+		return
+	}
+	n.large[f] = v
+}
+
+// plain copies the result of an expression with the numbers of manifests.
+func (n *numbers) plain(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string, int64:
 		return v, nil
 	case int:
 		return int64(v), nil
 	case float64:
-		switch {
-		case math.IsNaN(v) || math.IsInf(v, 0):
+		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("the result is %v, which no manifest can hold", v)
-		case v == math.Trunc(v) && math.Abs(v) < 1<<63:
-			return int64(v), nil
 		}
-		return v, nil
+		return n.whole(v)
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for key, item := range v {
-			converted, err := plain(item)
+			converted, err := n.plain(item)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +84,7 @@ func plain(value any) (any, error) {
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			converted, err := plain(item)
+			converted, err := n.plain(item)
 			if err != nil {
 				return nil, err
 			}
@@ -74,8 +101,14 @@ func plain(value any) (any, error) {
 	return nil, fmt.Errorf("the result is a %T, which no manifest can hold", value)
 }
 
-func decodeJSON(text string) (any, error) {
-	var value any
-	err := json.Unmarshal([]byte(text), &value)
-	return value, err
+// whole is the number that a float stands for.
+func (n *numbers) whole(f float64) (any, error) {
+	large, ok := n.large[f]
+	switch {
+	case !ok:
+		return number.Whole(f), nil
+	case large == nil:
+		return nil, fmt.Errorf("the result is one of several integers beyond 2^53, which JMESPath cannot tell apart")
+	}
+	return large, nil
 }

@@ -2,13 +2,13 @@ package schema
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // builtinText has a line for each kind, resource and type, sorted by bytes:
@@ -361,7 +361,7 @@ func readDefault(text string) any {
 	case "0":
 		return int64(0)
 	}
-	value, err := decodeJSON([]byte(text))
+	value, err := number.Decode(text)
 	if err != nil {
 		panic(fmt.Sprintf("schema: the embedded text has the default %s: %v", text, err))
 	}
@@ -395,35 +395,4 @@ func (r *reader) expect(c byte) {
 // damaged reports a text that the generator did not write.
 func (r *reader) damaged() {
 	panic(fmt.Sprintf("schema: the embedded text is damaged before %.40q", r.rest))
-}
-
-// decodeJSON reads one JSON value with the types of package change.
-func decodeJSON(data []byte) (any, error) {
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	return plainNumbers(value), nil
-}
-
-func plainNumbers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, v := range value {
-			value[key] = plainNumbers(v)
-		}
-	case []any:
-		for i, v := range value {
-			value[i] = plainNumbers(v)
-		}
-	case json.Number:
-		if n, err := value.Int64(); err == nil {
-			return n
-		}
-		f, _ := value.Float64() // out of range: the largest there is
-		return f
-	}
-	return value
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 func withGadget(t testing.TB) *Registry {
@@ -264,7 +265,7 @@ func FuzzAddCRD(f *testing.F) {
 	f.Add(strings.ReplaceAll(gadget, `["a","b"]`, `[{},3]`))
 	f.Add(strings.ReplaceAll(gadget, `"properties":`, `"items":`))
 	f.Fuzz(func(t *testing.T, definition string) {
-		value, err := decodeJSON([]byte(definition))
+		value, err := number.Decode(definition)
 		crd, ok := value.(map[string]any)
 		if err != nil || !ok {
 			return

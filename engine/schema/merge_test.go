@@ -11,6 +11,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"app":"web"}},
@@ -19,7 +20,7 @@ const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"nam
 
 func parse(t testing.TB, text string) map[string]any {
 	t.Helper()
-	value, err := decodeJSON([]byte(text))
+	value, err := number.Decode(text)
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/number"
 )
 
 // AddOpenAPI adds the kinds of an OpenAPI v3 document, as an API server gives it for
@@ -16,7 +17,7 @@ import (
 // resource names are those of the document's paths; a document without paths gives
 // them only to kinds that the registry knew before.
 func (r *Registry) AddOpenAPI(data []byte) error {
-	value, err := decodeJSON(data)
+	value, err := number.Decode(string(data))
 	if err != nil {
 		return fmt.Errorf("the OpenAPI document is not JSON: %w", err)
 	}
