@@ -89,6 +89,31 @@ spec:
     match: {any: [{resources: {kinds: ["*"]}}]}
     mutate: {patchStrategicMerge: {metadata: {labels: {a: "{{ parse_yaml(to_string(request.object)).nope }} {{ time_parse(to_string(request.object), to_string(request.object)) }}"}}}}
 `,
+	"gatekeeper.yaml": `apiVersion: mutations.gatekeeper.sh/v1
+kind: ModifySet
+metadata: {name: quote}
+spec:
+  applyTo: [{groups: [""], versions: [v1, v2], kinds: [Secret, secret]}]
+  location: data.a
+  parameters: {values: {fromList: [x]}}
+---
+apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: quote}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [Secret]}]
+  location: stringData.a
+  parameters: {assign: {externalData: {provider: quote}}}
+---
+apiVersion: mutations.gatekeeper.sh/v1alpha1
+kind: AssignImage
+metadata: {name: quote}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [Secret]}]
+  match: {name: x}
+  location: data.a
+  parameters: {assignTag: ":1"}
+`,
 	"tree.yaml": `apiVersion: json.preadmit.dev/v1alpha1
 kind: MutatingPolicy
 metadata: {name: quote}
@@ -150,7 +175,7 @@ func TestCanary(t *testing.T) {
 						continue // it is a tree then, not a Secret
 					case name == "no-kind" && role == "plain":
 						continue // any document has no kind
-					case role != "manifests" && role != "plain" && (policies == "kyverno.yaml" || policies == "tree.yaml"):
+					case role != "manifests" && role != "plain" && slices.Contains([]string{"kyverno.yaml", "gatekeeper.yaml", "tree.yaml"}, policies):
 						continue
 					}
 					for _, command := range canaryCommands(role) {
