@@ -38,17 +38,18 @@ type publicKey struct {
 type certificate struct {
 	Raw, RawTBSCertificate, RawSubjectPublicKeyInfo, RawSubject, RawIssuer, Signature []byte
 
-	PublicKeyAlgorithm                      x509.PublicKeyAlgorithm
-	PublicKey                               publicKey
-	SerialNumber                            int64
-	Issuer                                  pkix.Name
-	NotBefore, NotAfter                     string
-	KeyUsage                                x509.KeyUsage
-	Extensions, ExtraExtensions             []pkix.Extension
-	ExtKeyUsage                             []x509.ExtKeyUsage
-	BasicConstraintsValid, IsCA             bool
-	MaxPathLen                              int
-	MaxPathLenZero                          bool
+	PublicKeyAlgorithm          x509.PublicKeyAlgorithm
+	PublicKey                   publicKey
+	SerialNumber                int64
+	Issuer                      pkix.Name
+	NotBefore, NotAfter         string
+	KeyUsage                    x509.KeyUsage
+	Extensions, ExtraExtensions []pkix.Extension
+	ExtKeyUsage                 []x509.ExtKeyUsage
+	BasicConstraintsValid, IsCA bool
+	MaxPathLen                  int
+	MaxPathLenZero              bool
+	//lint:ignore ST1003 expressions call it by the name that Go has for it
 	AuthorityKeyId                          []byte
 	OCSPServer, IssuingCertificateURL       []string
 	DNSNames, EmailAddresses                []string

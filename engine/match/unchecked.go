@@ -26,7 +26,7 @@ func NewSelector(value any) (Selector, error) {
 		if !slices.Contains([]string{"In", "NotIn", "Exists", "DoesNotExist"}, e.operator) {
 			return Selector{}, fmt.Errorf("%q is not a valid label selector operator", e.operator)
 		}
-		s.requirements = append(s.requirements, requirement{e.key, e.operator, e.values})
+		s.requirements = append(s.requirements, requirement(e))
 		if err := s.requirements[len(s.requirements)-1].check(); err != nil {
 			return Selector{}, err
 		}

@@ -147,7 +147,7 @@ func (v *validator) selector(s selectorText, path change.Path) Selector {
 		known := len(v.errors)
 		v.expression(e, path.Key("matchExpressions").Index(i))
 		if len(v.errors) == known {
-			selector.requirements = append(selector.requirements, requirement{e.key, e.operator, e.values})
+			selector.requirements = append(selector.requirements, requirement(e))
 		}
 	}
 	return selector

@@ -142,7 +142,7 @@ func (l *Language) follow(u *unit, r *policy.Request, found []policy.Target) []p
 	}
 	var all []policy.Followed
 	for _, i := range chosen {
-		for _, step := range e.mutateTarget(&found[i]) {
+		for _, step := range mutateTarget(e, &found[i]) {
 			if step.Object != nil {
 				found[i].Object = step.Object
 			}
@@ -201,7 +201,7 @@ func (e *evaluation) chosenByExpression(found []policy.Target) ([]int, *stepErro
 
 // mutateTarget carries the policy out on one target: its steps, or one that says why there
 // are none.
-func (trigger *evaluation) mutateTarget(target *policy.Target) []policy.Step {
+func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	d := trigger.unit.policy
 	e := &evaluation{
 		language: trigger.language, unit: trigger.unit, request: trigger.request, matched: trigger.matched, original: trigger.original,

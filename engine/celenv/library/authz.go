@@ -41,6 +41,7 @@ type authorization struct {
 }
 
 func newAuthorization(typ *cel.Type, check Check) *authorization {
+	//lint:ignore SA1019 the API server makes its types so, without the traits of objects
 	return &authorization{typ: types.NewTypeValue(typ.TypeName()), check: check}
 }
 
