@@ -59,7 +59,8 @@ type Stat struct {
 	Time time.Duration
 }
 
-// Count counts what policies do, into the Stats of the Outcome. now tells the time.
+// Count counts what policies do, into the Stats of the Outcome. now tells the time; it is
+// called for several manifests at once.
 func Count(now func() time.Time) Observer {
 	tries := map[*job][]try{}
 	return Observer{

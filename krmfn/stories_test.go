@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,13 +142,10 @@ func isFile(path string) bool {
 	return err == nil
 }
 
-// fakeClock is a clock on which a millisecond passes whenever it is asked.
+// fakeClock is a clock on which a millisecond passes whenever anybody asks.
 func fakeClock() func() time.Time {
-	var now time.Time
-	return func() time.Time {
-		now = now.Add(time.Millisecond)
-		return now
-	}
+	var passed atomic.Int64
+	return func() time.Time { return time.Time{}.Add(time.Duration(passed.Add(1)) * time.Millisecond) }
 }
 
 func writeFile(t *testing.T, path, text string) {
@@ -160,6 +159,9 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 func TestStories(t *testing.T) {
+	// Manifests are admitted one after the other, as all ask the same clock.
+	processors := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 	paths, err := filepath.Glob("testdata/stories/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no stories", err)
