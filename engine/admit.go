@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/schema"
 )
 
 // server is an API server with policies. It admits objects, and keeps nothing of them.

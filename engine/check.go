@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -3,16 +3,16 @@ package engine
 import (
 	"slices"
 
-	"github.com/preadmit/preadmit/engine/celenv"
-	"github.com/preadmit/preadmit/engine/gatekeeper"
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/gatekeeper"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/mapolicy"
+	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
+	"github.com/preadmit/preadmit/engine/internal/mutationtree"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/mapolicy"
-	"github.com/preadmit/preadmit/engine/mutatingpolicy"
-	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

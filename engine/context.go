@@ -8,10 +8,10 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
-	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

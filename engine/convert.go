@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"github.com/preadmit/preadmit/engine/internal/mapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/mapolicy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
 // Explain says of every Manifest of the Outcome what became of it and why: its views,

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/schema"
 )
 
 // liveLabel is on everything that the test creates in a cluster; caseLabel is on the

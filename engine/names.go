@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
-	"github.com/preadmit/preadmit/engine/wildcard"
 )
 
 // tellNames warns of kinds and resources that policies name, that nobody knows, and that

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/secret"
-	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/celenv"
-	"github.com/preadmit/preadmit/engine/kyverno"
-	"github.com/preadmit/preadmit/engine/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"

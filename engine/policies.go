@@ -6,10 +6,10 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/kyverno"
-	"github.com/preadmit/preadmit/engine/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/mutationtree"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

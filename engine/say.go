@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/preadmit/preadmit/engine/admission"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/secret"
-	"github.com/preadmit/preadmit/engine/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 

@@ -3,8 +3,8 @@ package engine
 import (
 	ctx "context"
 
+	"github.com/preadmit/preadmit/engine/internal/mapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/mapolicy"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )

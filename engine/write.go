@@ -3,8 +3,8 @@ package engine
 import (
 	"maps"
 
-	"github.com/preadmit/preadmit/engine/admission"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
 // written is what became of an event of a trace in the manifest.

@@ -19,7 +19,7 @@ import (
 // examples first.
 var goldenFiles = []string{
 	"../testdata/cases/*/expected.err", "testdata/stories/*.txt", "../tfprovider/testdata/*.txt",
-	"../engine/manifest/testdata/*.txt", "../engine/mutationtree/testdata/cases/*.txt", "../engine/mapolicy/testdata/refused/*.txt",
+	"../engine/manifest/testdata/*.txt", "../engine/internal/mutationtree/testdata/cases/*.txt", "../engine/internal/mapolicy/testdata/refused/*.txt",
 }
 
 var (

@@ -5,9 +5,9 @@
 //
 // These are the bounds of more than one package, and their errors. Those that only one
 // has stand with it: the depth of a document and the values of its aliases in
-// engine/manifest, the length of expressions in engine/jmespath and
-// engine/mutationtree, the rounds of variables and the elements of foreach in
-// engine/kyverno, the costs of CEL in engine/celenv.
+// engine/manifest, the length of expressions in engine/internal/jmespath and
+// engine/internal/mutationtree, the rounds of variables and the elements of foreach in
+// engine/internal/kyverno, the costs of CEL in engine/internal/celenv.
 //
 // The files in order: limit.go (the bounds), input.go (reading), work.go (counting).
 package limit

@@ -8,8 +8,8 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/limit"
-	"github.com/preadmit/preadmit/engine/number"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/preadmit/preadmit/engine/number"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // A style is how a document is written.

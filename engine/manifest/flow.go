@@ -1,6 +1,6 @@
 package manifest
 
-import "github.com/preadmit/preadmit/engine/number"
+import "github.com/preadmit/preadmit/engine/internal/number"
 
 // flow scans the flow collection at the current position and moves behind it.
 func (s *scanner) flow() bool {

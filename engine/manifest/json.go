@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/number"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // JSON is the canonical JSON of a value that was read: sorted, compact, without a line

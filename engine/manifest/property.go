@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/number"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // A property is what is written before a value or a key: an anchor, a tag, or both.

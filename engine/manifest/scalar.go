@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/number"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // resolve says what a plain scalar reads as: nil, bool, int64, uint64 or float64,

@@ -2,7 +2,7 @@ package manifest
 
 import (
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/number"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // A tape is the text of documents and what a scanner found in it.

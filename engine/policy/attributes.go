@@ -5,8 +5,8 @@ import (
 	"maps"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/match"
-	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/schema"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // Lookup returns an object that the cluster holds, as far as it is in the input, in the

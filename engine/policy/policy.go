@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

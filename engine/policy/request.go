@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/schema"
-	"github.com/preadmit/preadmit/engine/snapshot"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
 )
 

@@ -1,0 +1,204 @@
+package admission
+
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// custom decodes a custom resource, as k8s.io/apiextensions-apiserver v0.36.3 does
+// (pkg/apiserver/schema: pruning, defaulting, objectmeta): undeclared fields and
+// nulls that may not be null are dropped and metadata is read and written as
+// ObjectMeta, also that of embedded objects. t is nil if there is no schema: then
+// metadata alone is.
+func (d *decoder) custom(t *schema.Type, object map[string]any) map[string]any {
+	if t == nil || d.kind.Unknown || !d.kind.Custom {
+		return d.withMetadata(object)
+	}
+	return d.pruneObject(t, object, true)
+}
+
+func (d *decoder) withMetadata(object map[string]any) map[string]any {
+	r := record{in: object, out: object}
+	if metadata, ok := object["metadata"]; ok {
+		r.set("metadata", d.metadata(metadata))
+	}
+	return r.out
+}
+
+// metadata reads and writes the metadata of an object.
+func (d *decoder) metadata(in any) any {
+	d.path = append(d.path, change.Key("metadata"))
+	out := d.item(&objectMeta, in)
+	d.path = d.path[:len(d.path)-1]
+	return out
+}
+
+var objectMeta = goValue{name: "meta/v1.ObjectMeta"}
+
+// prune returns a value of a custom resource without what its schema drops. A nil
+// type is that of a value about which the schema says nothing, inside of which
+// everything is dropped.
+func (d *decoder) prune(t *schema.Type, in any) any {
+	switch value := in.(type) {
+	case map[string]any:
+		return d.pruneObject(t, value, false)
+	case []any:
+		if t != nil && (t.Preserve && !t.IsList || d.stays(&t.Facts.Pruned, in)) {
+			return in
+		}
+		before, out := d.mark(), value
+		for i, item := range value {
+			d.looked++
+			d.path = append(d.path, change.Index(i))
+			out = withItem(value, out, i, d.prune(t.ItemType(), item))
+			d.path = d.path[:len(d.path)-1]
+		}
+		if !change.Same(in, out) {
+			return out
+		}
+		if t != nil {
+			d.note(&t.Facts.Pruned, in, before)
+		}
+	}
+	return in
+}
+
+func (d *decoder) pruneObject(t *schema.Type, in map[string]any, root bool) map[string]any {
+	remember := t != nil && !root // the root has other rules, and is never the same anyway
+	if remember && d.stays(&t.Facts.Pruned, in) {
+		return in
+	}
+	before, r := d.mark(), record{in: in, out: in}
+	for key, value := range in {
+		d.looked++
+		if (root || t != nil && t.Embedded) && isTypeMeta(key) {
+			r.set(key, d.typeMeta(key, value))
+			continue
+		}
+		of, nullable, declared := declaration(t, key)
+		switch {
+		case declared && (value != nil || nullable):
+			d.path = append(d.path, change.Key(key))
+			r.set(key, d.prune(of, value))
+			d.path = d.path[:len(d.path)-1]
+		case declared || t == nil || !t.Preserve:
+			r.remove(key)
+		}
+	}
+	if remember && !r.isOwn() {
+		d.note(&t.Facts.Pruned, in, before)
+	}
+	return r.out
+}
+
+func isTypeMeta(key string) bool {
+	return key == "apiVersion" || key == "kind" || key == "metadata"
+}
+
+// typeMeta decodes one of the fields that every object has.
+func (d *decoder) typeMeta(key string, value any) any {
+	if key == "metadata" {
+		return d.metadata(value)
+	}
+	if _, ok := value.(string); !ok {
+		d.path = append(d.path, change.Key(key))
+		d.wrongType(&goValue{code: 's'}, value)
+		d.path = d.path[:len(d.path)-1]
+	}
+	return value
+}
+
+// declaration returns the type of the value under key in an object of a custom
+// resource, and whether a null there stays: because it may be null, or because it
+// will be replaced by a default.
+func declaration(t *schema.Type, key string) (of *schema.Type, nullable, declared bool) {
+	if f := t.Declared(key); f != nil {
+		return f.Type, f.Nullable || f.Default != nil, true
+	}
+	if t == nil || !hasValues(t) {
+		return nil, false, false
+	}
+	if isAnything(t.Elem) {
+		return nil, true, true
+	}
+	return t.Elem, t.ElemNullable || t.ElemDefault != nil, true
+}
+
+// hasValues reports whether the schema speaks of undeclared fields
+// (additionalProperties). Where it does not, Elem stands in for what a merge may
+// write: in objects that prune, or as a plain untyped value in those that preserve.
+func hasValues(t *schema.Type) bool {
+	if t.IsList || t.Prunes || t.Elem == nil {
+		return false
+	}
+	return !t.Preserve || t.Elem.Scalar != schema.Untyped || t.Elem.Preserve || t.Elem.Prunes
+}
+
+// isAnything reports whether the type is that of additionalProperties: true.
+func isAnything(t *schema.Type) bool { return t.Scalar == schema.Untyped && t.Prunes }
+
+// defaultCustom returns a value with the defaults of a schema in it. A default is set
+// where nothing is, or a null that may not be.
+func (d *decoder) defaultCustom(t *schema.Type, in any) any {
+	switch value := in.(type) {
+	case map[string]any:
+		if t != nil {
+			return d.defaultObject(t, value, false)
+		}
+	case []any:
+		if t.ItemType() == nil || d.stays(&t.Facts.Defaulted, in) {
+			return in
+		}
+		before, out := d.mark(), value
+		for i, item := range value {
+			d.looked++
+			out = withItem(value, out, i, d.defaultElem(t, item))
+		}
+		if !change.Same(in, out) {
+			return out
+		}
+		d.note(&t.Facts.Defaulted, in, before)
+	}
+	return in
+}
+
+func (d *decoder) defaultObject(t *schema.Type, in map[string]any, root bool) map[string]any {
+	if !root && d.stays(&t.Facts.Defaulted, in) {
+		return in
+	}
+	before, r := d.mark(), record{in: in, out: in}
+	whole := root || t.Embedded
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if whole && isTypeMeta(f.Name) || f.Default == nil {
+			continue
+		}
+		if given, ok := in[f.Name]; !ok || given == nil && !f.Nullable {
+			r.set(f.Name, d.defaultCustom(f.Type, d.prune(f.Type, f.Default)))
+		}
+	}
+	for key, item := range in {
+		d.looked++
+		if whole && isTypeMeta(key) {
+			continue
+		}
+		switch f := t.Declared(key); {
+		case f == nil && hasValues(t):
+			r.set(key, d.defaultElem(t, item))
+		case f != nil && item != nil:
+			r.set(key, d.defaultCustom(f.Type, item))
+		}
+	}
+	if !root && !r.isOwn() {
+		d.note(&t.Facts.Defaulted, in, before)
+	}
+	return r.out
+}
+
+// defaultElem defaults an item of a list or a value of a map and what is in it.
+func (d *decoder) defaultElem(t *schema.Type, item any) any {
+	if item == nil && !t.ElemNullable && t.ElemDefault != nil {
+		item = d.prune(t.Elem, t.ElemDefault)
+	}
+	return d.defaultCustom(t.Elem, item)
+}

@@ -1,0 +1,268 @@
+package admission
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// A decoder turns an object of a built-in kind into what its Go type would be
+// written as after decoding, with the defaults that depend on types. What stays as it is
+// is shared with the object.
+type decoder struct {
+	kind *schema.Kind
+	// converting says to do what conversion to the internal version and back does.
+	converting bool
+	path       change.Path // where the decoder is
+	problems   []*FieldError
+	// memo knows the structs, lists and maps that stay as they are.
+	memo *change.Memo
+	// looked counts the values that have been looked at, and outside those whose fate
+	// depends on more than their type: about what they are in nothing can be remembered.
+	looked, outside int
+	// finer are the structs with resource lists to be rounded when all is done: the
+	// defaults of a Pod are made of exact quantities. They are copies already.
+	finer []record
+	// finished is the record that is being finished, and steps where path begins: they
+	// are here to be allocated once.
+	finished record
+	steps    [16]change.Element
+}
+
+// What a Memo knows of a value that stays as it is: whether it does so when it is decoded
+// and defaulted, or when it is converted, too.
+const (
+	whenDecoded = iota
+	always
+)
+
+// worth is how many values must be saved to remember something.
+const worth = 4
+
+// stays reports whether it is known that a value stays as it is.
+func (d *decoder) stays(fact *change.Fact, value any) bool {
+	when, known := d.memo.Recall(fact, value)
+	return known && (when == always || !d.converting)
+}
+
+// mark is where a decoder was before it looked at a value.
+type mark struct{ looked, outside, problems int }
+
+func (d *decoder) mark() mark { return mark{d.looked, d.outside, len(d.problems)} }
+
+// note remembers that a value has stayed as it is, after all of it has been looked at.
+func (d *decoder) note(fact *change.Fact, value any, before mark) {
+	if d.looked-before.looked < worth || d.outside > before.outside || len(d.problems) > before.problems {
+		return
+	}
+	when := whenDecoded
+	if d.converting || d.kind.Custom { // custom resources are not converted
+		when = always
+	}
+	d.memo.Note(fact, value, when)
+}
+
+// object decodes a struct; in may be nil.
+func (d *decoder) object(t *goType, in map[string]any) map[string]any {
+	if d.stays(&t.stays, in) {
+		return in
+	}
+	before := d.mark()
+	r := record{in: in, out: in, typ: t}
+	if in == nil {
+		r.out = make(map[string]any, t.missing(nil))
+	}
+	d.fields(t, &r)
+	d.addWritten(t, &r)
+	t.applyDefaults(&r)
+	if t.rule != nil || t.rounded != nil || t.convert != nil {
+		r.out = d.finish(t, in, r.out)
+	}
+	if !r.isOwn() {
+		d.note(&t.stays, in, before)
+	}
+	return r.out
+}
+
+// fields decodes the fields of a struct that are given.
+func (d *decoder) fields(t *goType, r *record) {
+	for key, value := range r.in {
+		d.looked++
+		f := t.byName[key]
+		if f == nil {
+			if value == nil || !d.undeclared(key) {
+				r.remove(key)
+			}
+			continue
+		}
+		if value == nil {
+			if f.zero != '!' && f.zero != '^' {
+				r.remove(key)
+			}
+			continue
+		}
+		d.path = append(d.path, change.Key(key))
+		decoded, ok := d.value(&f.value, value)
+		d.path = d.path[:len(d.path)-1]
+		switch {
+		case !ok || (f.zero == '~' || f.zero == '?') && isZero(decoded):
+			r.remove(key)
+		case !change.Same(decoded, value):
+			r.set(key, decoded)
+		}
+	}
+}
+
+// addWritten adds the fields that are written even if they are absent.
+func (d *decoder) addWritten(t *goType, r *record) {
+	for _, f := range t.written {
+		switch {
+		case r.out[f.name] != nil:
+		case f.zero == '^':
+			r.set(f.name, nil)
+		default:
+			d.path = append(d.path, change.Key(f.name))
+			r.set(f.name, d.zero(&f.value))
+			d.path = d.path[:len(d.path)-1]
+		}
+	}
+}
+
+// finish does what depends on more than one field.
+func (d *decoder) finish(t *goType, in, out map[string]any) map[string]any {
+	d.finished = record{in: in, out: out, typ: t}
+	r := &d.finished
+	if t.rule != nil {
+		t.rule(r)
+	}
+	if slices.ContainsFunc(t.rounded, func(name string) bool { return isFiner(child(r.out, name)) }) {
+		r.own()
+		d.finer = append(d.finer, *r)
+	}
+	if d.converting && t.convert != nil {
+		t.convert(d, r)
+	}
+	return r.out
+}
+
+// undeclared reports whether a field that the Go type does not have is kept: if the
+// schema has it, which is then that of a newer server.
+func (d *decoder) undeclared(key string) bool {
+	d.outside++
+	t := d.kind.Type()
+	for _, e := range d.path {
+		if e.IsIndex() {
+			t = t.ItemType()
+		} else {
+			t = t.FieldType(e.Key)
+		}
+	}
+	return t.Declared(key) != nil
+}
+
+// value decodes a value that is not null; it fails if the value is of another type.
+func (d *decoder) value(v *goValue, in any) (any, bool) {
+	switch v.code {
+	case 0:
+		if m, ok := in.(map[string]any); ok {
+			return d.object(v.object(), m), true
+		}
+		return d.wrongType(v, in)
+	case '[':
+		if list, ok := in.([]any); ok {
+			if decoded := d.list(v, list); !change.Same(list, decoded) {
+				return decoded, true
+			}
+			return in, true
+		}
+		return d.wrongType(v, in)
+	case '{':
+		if m, ok := in.(map[string]any); ok {
+			return d.mapOf(v, m), true
+		}
+		return d.wrongType(v, in)
+	}
+	return d.scalar(v, in)
+}
+
+func (d *decoder) list(v *goValue, in []any) []any {
+	if d.stays(&v.stays, in) {
+		return in
+	}
+	before, out := d.mark(), in
+	for i, item := range in {
+		d.looked++
+		d.path = append(d.path, change.Index(i))
+		decoded := d.item(v.elem, item)
+		d.path = d.path[:len(d.path)-1]
+		out = withItem(in, out, i, decoded)
+	}
+	if change.Same(in, out) {
+		d.note(&v.stays, in, before)
+	}
+	return out
+}
+
+// withItem sets an item of out, which is a copy of in once they differ.
+func withItem(in, out []any, i int, item any) []any {
+	if change.Same(in[i], item) {
+		return out
+	}
+	if change.Same(in, out) {
+		out = slices.Clone(in)
+	}
+	out[i] = item
+	return out
+}
+
+func (d *decoder) mapOf(v *goValue, in map[string]any) map[string]any {
+	if d.stays(&v.stays, in) {
+		return in
+	}
+	before, r := d.mark(), record{in: in, out: in}
+	for key, value := range in {
+		d.looked++
+		d.path = append(d.path, change.Key(key))
+		r.set(key, d.item(v.elem, value))
+		d.path = d.path[:len(d.path)-1]
+	}
+	if !r.isOwn() {
+		d.note(&v.stays, in, before)
+	}
+	return r.out
+}
+
+// item decodes an item of a list or a value of a map, which may be null.
+func (d *decoder) item(elem *goValue, in any) any {
+	if in == nil {
+		return d.zero(elem)
+	}
+	out, _ := d.value(elem, in)
+	return out
+}
+
+// zero is what the zero value of a type is written as.
+func (d *decoder) zero(v *goValue) any {
+	switch v.code {
+	case 0:
+		return d.object(v.object(), nil)
+	case 's':
+		return ""
+	case 'b':
+		return false
+	case 'i', 'l', 'x':
+		return int64(0)
+	case 'f':
+		return float64(0)
+	case 'q':
+		return "0"
+	}
+	return nil
+}
+
+// problem records what is wrong with the value at the current position.
+func (d *decoder) problem(p FieldError) {
+	p.Kind, p.Path = d.kind.Kind, slices.Clone(d.path)
+	d.problems = append(d.problems, &p)
+}

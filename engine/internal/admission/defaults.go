@@ -1,0 +1,123 @@
+package admission
+
+import (
+	_ "embed" // for the table
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
+)
+
+// constantDefaults holds what absent fields become, as the SetDefaults functions of
+// Kubernetes 1.36.3 say: "field=JSON" where the default does not depend on anything
+// else. Absent is a field without a value; for one that is not a pointer the zero
+// value too. "field:milli" is a resource list whose quantities are rounded up to
+// milli. The lines are sorted by type.
+//
+//go:embed defaults.txt
+var constantDefaults string
+
+// A constant is the default of a field.
+type constant struct {
+	field *goField
+	value any
+}
+
+// readDefaults gives a type its line of constantDefaults.
+func readDefaults(t *goType) {
+	line, _ := findLine(constantDefaults, t.name)
+	for word := range strings.FieldsSeq(line) {
+		if name, ok := strings.CutSuffix(word, ":milli"); ok {
+			t.rounded = append(t.rounded, name)
+			continue
+		}
+		name, text, _ := strings.Cut(word, "=")
+		t.defaults = append(t.defaults, constant{field: t.byName[name], value: parseConstant(text)})
+	}
+}
+
+// parseConstant reads a value of constantDefaults; every one of them is read by a
+// test.
+func parseConstant(text string) any {
+	value, err := number.Decode(text)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// applyDefaults fills in the constants of t where a struct lacks a value.
+func (t *goType) applyDefaults(r *record) {
+	for _, c := range t.defaults {
+		if value := r.out[c.field.name]; value == nil || c.field.zero == '!' && isZero(value) {
+			r.set(c.field.name, change.Clone(c.value))
+		}
+	}
+}
+
+// missing counts the fields that decoding adds to a struct.
+func (t *goType) missing(in map[string]any) (n int) {
+	for _, f := range t.written {
+		if _, ok := in[f.name]; !ok {
+			n++
+		}
+	}
+	for _, c := range t.defaults {
+		if _, ok := in[c.field.name]; !ok && c.field.zero != '!' && c.field.zero != '^' {
+			n++
+		}
+	}
+	return n
+}
+
+// A rule sets the defaults of a type that depend on other values. It is given the
+// struct decoded, with its constants and everything below it defaulted.
+type rule func(r *record)
+
+// ruleOf returns the conditional defaults of a type, nil if it has none. Each rule
+// is named after the SetDefaults function that it does the work of.
+func ruleOf(name string) rule {
+	switch name {
+	case "apiextensions.k8s.io/v1.CustomResourceDefinition":
+		return defaultCustomResourceDefinition
+	case "apps/v1.DaemonSetUpdateStrategy":
+		return defaultDaemonSetUpdateStrategy
+	case "apps/v1.DeploymentStrategy":
+		return defaultDeploymentStrategy
+	case "apps/v1.StatefulSetUpdateStrategy":
+		return defaultStatefulSetUpdateStrategy
+	case "autoscaling/v2.HorizontalPodAutoscalerSpec":
+		return defaultHorizontalPodAutoscaler
+	case "batch/v1.Job":
+		return defaultJob
+	case "networking.k8s.io/v1.NetworkPolicySpec":
+		return defaultNetworkPolicy
+	case "rbac.authorization.k8s.io/v1.Subject":
+		return defaultSubject
+	case "resource.k8s.io/v1.DeviceSubRequest", "resource.k8s.io/v1.ExactDeviceRequest", "resource.k8s.io/v1beta1.DeviceSubRequest", "resource.k8s.io/v1beta2.DeviceSubRequest", "resource.k8s.io/v1beta2.ExactDeviceRequest":
+		return defaultDeviceRequest
+	case "resource.k8s.io/v1beta1.DeviceRequest":
+		return defaultDeviceRequestV1beta1
+	case "v1.Container", "v1.EphemeralContainer":
+		return defaultContainer
+	case "v1.ImageVolumeSource":
+		return defaultImageVolumeSource
+	case "v1.LimitRangeItem":
+		return defaultLimitRangeItem
+	case "v1.Namespace":
+		return defaultNamespace
+	case "v1.NodeStatus":
+		return defaultNodeStatus
+	case "v1.PersistentVolume":
+		return defaultPersistentVolume
+	case "v1.Pod":
+		return defaultPod
+	case "v1.ReplicationController":
+		return defaultReplicationController
+	case "v1.Service":
+		return defaultService
+	case "v1.Volume":
+		return defaultVolume
+	}
+	return nil
+}

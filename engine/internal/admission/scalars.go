@@ -1,0 +1,234 @@
+package admission
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/internal/number"
+)
+
+// scalar decodes a value that is neither a struct nor a list nor a map.
+func (d *decoder) scalar(v *goValue, in any) (any, bool) {
+	switch v.code {
+	case 's':
+		if _, ok := in.(string); ok {
+			return in, true
+		}
+	case 'b':
+		if _, ok := in.(bool); ok {
+			return in, true
+		}
+	case 'i', 'l':
+		return d.integer(v, in)
+	case 'f':
+		switch n := in.(type) {
+		case float64:
+			return in, true
+		case int64:
+			return float64(n), true
+		}
+	case 'q':
+		return d.quantity(v, in)
+	case 'x':
+		if _, ok := in.(string); ok {
+			return in, true
+		}
+		return d.integer(v, in)
+	case 't':
+		return d.time(v, in, time.RFC3339)
+	case 'm':
+		return d.time(v, in, microTime)
+	case 'y':
+		return d.bytes(v, in)
+	case 'r':
+		return in, true
+	case 'j':
+		return d.anyJSON(in), true
+	case 'A', 'B', 'S':
+		return d.union(v, in)
+	}
+	return d.wrongType(v, in)
+}
+
+// integer decodes a whole number. A server that converts the outcome of an
+// ApplyConfiguration cuts off what does not fit without a word, which is reported
+// in any case.
+func (d *decoder) integer(v *goValue, in any) (any, bool) {
+	var n int64
+	switch in := in.(type) {
+	case int64:
+		n = in
+	case float64:
+		if in != math.Trunc(in) || math.Abs(in) >= 1<<63 {
+			return d.wrongType(v, in)
+		}
+		n = int64(in)
+	default:
+		return d.wrongType(v, in)
+	}
+	if v.code != 'l' && n != int64(int32(n)) {
+		d.problem(FieldError{
+			Problem: fmt.Sprintf("%d does not fit into the 32 bits of this field", n),
+			server: fmt.Sprintf("%d does not fit into an int32; kube-apiserver 1.36 wraps it around to %d without telling, which is not what anyone means",
+				n, int32(n)),
+		})
+		return nil, false
+	}
+	if _, ok := in.(int64); ok {
+		return in, true
+	}
+	return n, true
+}
+
+// quantity decodes a quantity, given as text or as a number.
+func (d *decoder) quantity(v *goValue, in any) (any, bool) {
+	var written string
+	switch in := in.(type) {
+	case string:
+		written = in
+	case int64:
+		written = strconv.FormatInt(in, 10)
+	case float64:
+		text, err := json.Marshal(in)
+		if err != nil {
+			return d.wrongType(v, in)
+		}
+		written = string(text)
+	default:
+		return d.wrongType(v, in)
+	}
+	canonical, err := canonicalQuantity(written)
+	if err != nil {
+		return d.wrongType(v, in)
+	}
+	if canonical == in {
+		return in, true
+	}
+	return canonical, true
+}
+
+// microTime is the format of times with microseconds, all six digits of them.
+const microTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// time decodes a time, which is written in UTC; the zero time is written as null.
+func (d *decoder) time(v *goValue, in any, layout string) (any, bool) {
+	s, ok := in.(string)
+	if !ok {
+		return d.wrongType(v, in)
+	}
+	t, err := time.Parse(layout, s)
+	switch {
+	case err != nil:
+		d.problem(FieldError{Problem: fmt.Sprintf("expected a time such as %s", time.Unix(0, 0).UTC().Format(layout)), server: err.Error()})
+		return nil, false
+	case t.IsZero():
+		return nil, true
+	}
+	return t.UTC().Format(layout), true
+}
+
+// bytes decodes base64, which is written again without line breaks.
+func (d *decoder) bytes(v *goValue, in any) (any, bool) {
+	s, ok := in.(string)
+	if !ok {
+		return d.wrongType(v, in)
+	}
+	if isCanonicalBase64(s) {
+		return in, true
+	}
+	data, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		d.problem(FieldError{Problem: "expected base64", server: "error decoding from json: " + err.Error()})
+		return nil, false
+	}
+	return base64.StdEncoding.EncodeToString(data), true
+}
+
+// isCanonicalBase64 reports whether a text is base64 as it is written again.
+func isCanonicalBase64(s string) bool {
+	data, padding := strings.TrimRight(s, "="), 0
+	if padding = len(s) - len(data); len(s)%4 != 0 || padding > 2 {
+		return false
+	}
+	last := byte(0)
+	for _, c := range []byte(data) {
+		if last = sextets[c]; last == noSextet {
+			return false
+		}
+	}
+	return last&(1<<(2*padding)-1) == 0 // the bits that no byte needs
+}
+
+const noSextet = 0xff
+
+// sextets are the values of the characters of base64.
+var sextets = func() (values [256]byte) {
+	for c := range values {
+		values[c] = noSextet
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		values[c] = byte(i)
+	}
+	return values
+}()
+
+// anyJSON decodes a value of any type; conversion reads numbers and writes them
+// again, so that 1.0 becomes 1.
+func (d *decoder) anyJSON(in any) any {
+	if !d.converting {
+		return in
+	}
+	switch in := in.(type) {
+	case float64:
+		return number.Whole(in)
+	case map[string]any:
+		r := record{in: in, out: in}
+		for key, value := range in {
+			r.set(key, d.anyJSON(value))
+		}
+		return r.out
+	case []any:
+		out := in
+		for i, item := range in {
+			out = withItem(in, out, i, d.anyJSON(item))
+		}
+		return out
+	}
+	return in
+}
+
+// openAPISchema is the type of the OpenAPI schemas in CustomResourceDefinitions.
+var (
+	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps"}
+	openAPISchemas = goValue{code: '[', elem: &openAPISchema}
+	fieldNames     = goValue{code: '[', elem: &goValue{code: 's'}}
+)
+
+// union decodes what is either a schema or something else: a boolean (B), a list of
+// schemas (A) or of strings (S).
+func (d *decoder) union(v *goValue, in any) (any, bool) {
+	switch in := in.(type) {
+	case map[string]any:
+		return d.value(&openAPISchema, in)
+	case bool:
+		if v.code == 'B' {
+			return in, true
+		}
+	case []any:
+		switch {
+		case v.code == 'A' && len(in) > 0:
+			return d.list(&openAPISchemas, in), true
+		case v.code == 'S' && len(in) > 0:
+			return d.list(&fieldNames, in), true
+		}
+	}
+	if v.code == 'B' {
+		return d.wrongType(v, in)
+	}
+	return nil, true
+}

@@ -1,0 +1,264 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// Unview carries what differs between two views of an object over to the object as
+// it was written. view is the View of object and mutated is the view that is wanted;
+// values that View would derive may be left out of it.
+//
+// Only what differs is touched. A quantity that did not change keeps its text; what
+// is written as null, or not at all because it is a default, is written where it
+// changed; a list that has other items in object than in view is written whole. The
+// key of a Secret that changed moves from stringData to data, where a server keeps it.
+// Fields that are ServerOwned are left as they are. None of the arguments is modified.
+//
+// Unview(k, object, v, v) is equal to object. The view of the outcome need not be
+// mutated, as a default may depend on what changed: see Pin.
+func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]any {
+	return unviewer{kind: kind, limit: math.MaxInt}.unview(object, view, mutated)
+}
+
+// Pin returns object, which is manifest with what policies wrote, with everything written
+// that it takes for its View in a namespace to be mutated, but for fields that are
+// ServerOwned; mutated must be a view. Where writing a value that differs does not do,
+// because a default or another field overrules it, the map around it is written whole,
+// and then the map around that.
+//
+// Every value that manifest does not have is in the form in which the server stores it,
+// and what makes no difference to the view is as in manifest: see Stored. None of the
+// arguments is modified.
+//
+// memo is that of View. The error names a field in which the views differ still.
+func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
+	u := unviewer{kind: kind, limit: math.MaxInt}
+	var pinned map[string]any // object, once its view is mutated
+	for range maxRounds {
+		view, err := View(memo, kind, object, namespace)
+		if err != nil {
+			return nil, err
+		}
+		path := u.difference(view, mutated)
+		switch {
+		case path == nil:
+			next := stored(kind, manifest, object, view)
+			if pinned != nil || change.Equal(next, object) {
+				return object, nil
+			}
+			pinned, object = object, next
+			continue
+		case pinned != nil:
+			return pinned, nil
+		}
+		next := u.unview(object, view, mutated)
+		for ; change.Equal(next, object); next = u.unview(object, view, mutated) {
+			if u.limit = min(u.limit, len(path)) - 1; u.limit < 0 {
+				return nil, fmt.Errorf("%s: cannot be written so that it has this value on the server", path)
+			}
+		}
+		object = next
+	}
+	return nil, fmt.Errorf("the object does not become what it is on the server in %d rounds", maxRounds)
+}
+
+// maxRounds bounds the work of Pin. Each round settles what depends on the one
+// before; more than three have not been seen.
+const maxRounds = 10
+
+type unviewer struct {
+	kind *schema.Kind
+	// limit is the length of the paths at which maps that differ are written whole.
+	limit int
+}
+
+// difference returns the path of a difference between two views that is not the
+// server's, the longest one; nil if there is none.
+func (u unviewer) difference(view, mutated map[string]any) change.Path {
+	if change.Equal(view, mutated) {
+		return nil
+	}
+	var longest change.Path
+	for _, c := range change.Diff(view, mutated, u.kind.Type()) {
+		if len(c.Path) > len(longest) && !ServerOwned(u.kind, c.Path) && !u.stored(c) {
+			longest = c.Path
+		}
+	}
+	return longest
+}
+
+// stored reports that a server stores both values of a change in the same way: a field of
+// a built-in kind that is an empty list becomes null, a null in a map of bytes "".
+func (u unviewer) stored(c change.Change) bool {
+	return c.Op == change.Replace && builtin(u.kind) != nil && (c.Old == nil || c.New == nil) && isZero(c.Old) && isZero(c.New)
+}
+
+func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {
+	if !isSecret(u.kind) {
+		return u.object(nil, object, view, mutated, u.kind.Type())
+	}
+	view, mutated = foldStringData(view), foldStringData(mutated)
+	out := u.object(nil, object, view, mutated, u.kind.Type())
+	dropStringData(object, view, mutated, out)
+	return out
+}
+
+// object returns object with the differences between from and to.
+func (u unviewer) object(path change.Path, object, from, to map[string]any, shape change.Shape) map[string]any {
+	if len(path) >= u.limit {
+		return u.whole(path, object, to)
+	}
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key := range from {
+		if _, ok := to[key]; !ok && !ServerOwned(u.kind, path.Key(key)) {
+			delete(out, key)
+		}
+	}
+	for key, wanted := range to {
+		had, ok := from[key]
+		if ok && change.Equal(had, wanted) {
+			continue
+		}
+		at := path.Key(key)
+		if ServerOwned(u.kind, at) {
+			continue
+		}
+		written := object[key]
+		value := u.value(at, written, had, wanted, shape.Field(key))
+		if written == nil && had != nil && isEmptyMap(value) {
+			continue // nothing but removals of what was not written anyhow
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// whole returns to in place of object, but for what is the server's and the
+// namespace of the request.
+func (u unviewer) whole(path change.Path, object, to map[string]any) map[string]any {
+	out := make(map[string]any, len(to))
+	for key, value := range to {
+		if at := path.Key(key); at.String() == "metadata" {
+			out[key] = u.whole(at, child(object, key), child(to, key))
+		} else if at.String() != "metadata.namespace" && !ServerOwned(u.kind, at) {
+			out[key] = change.Clone(value)
+		}
+	}
+	for key, value := range object {
+		if at := path.Key(key); at.String() == "metadata.namespace" || ServerOwned(u.kind, at) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func isEmptyMap(value any) bool {
+	m, ok := value.(map[string]any)
+	return ok && len(m) == 0
+}
+
+func (u unviewer) value(path change.Path, object, from, to any, shape change.Shape) any {
+	switch to := to.(type) {
+	case map[string]any:
+		written, isMap := object.(map[string]any)
+		had, wasMap := from.(map[string]any)
+		if isMap && (wasMap || from == nil) || object == nil && wasMap {
+			return u.object(path, written, had, to, shape)
+		}
+	case []any:
+		written, _ := object.([]any)
+		if from, ok := from.([]any); ok && len(written) == len(from) {
+			return u.list(path, written, from, to, shape)
+		}
+	}
+	return change.Clone(to)
+}
+
+func (u unviewer) list(path change.Path, object, from, to []any, shape change.Shape) []any {
+	out := make([]any, len(to))
+	for j, i := range change.Align(from, to, shape) {
+		switch {
+		case i < 0:
+			out[j] = change.Clone(to[j])
+		case change.Equal(from[i], to[j]):
+			out[j] = object[i]
+		default:
+			out[j] = u.value(path.Index(j), object[i], from[i], to[j], shape.Item())
+		}
+	}
+	return out
+}
+
+// dropStringData takes the keys out of the stringData of out whose value is not what
+// object has there any more: stringData would win over data.
+func dropStringData(object, view, mutated, out map[string]any) {
+	kept := maps.Clone(child(object, "stringData"))
+	maps.DeleteFunc(kept, func(key string, _ any) bool {
+		wanted, ok := child(mutated, "data")[key]
+		return !ok || !change.Equal(child(view, "data")[key], wanted)
+	})
+	switch {
+	case len(kept) == len(child(object, "stringData")):
+	case len(kept) == 0:
+		delete(out, "stringData")
+	default:
+		out["stringData"] = kept
+	}
+}
+
+// ServerOwned reports whether kube-apiserver 1.36.3 sets or drops a field itself, or
+// refuses to be given it, when an object is created: whatever a policy writes there
+// has no effect. The status is the server's where it is a subresource, but for
+// Nodes.
+func ServerOwned(kind *schema.Kind, path change.Path) bool {
+	var names [3]string
+	for i := range min(len(path), len(names)) {
+		names[i] = path[i].Key
+	}
+	switch names[0] {
+	case "metadata":
+		return ownsMetadata(kind, names[1], names[2])
+	case "spec":
+		return kind.Group == "certificates.k8s.io" && kind.Kind.Kind == "CertificateSigningRequest" &&
+			(names[1] == "username" || names[1] == "uid" || names[1] == "groups" || names[1] == "extra")
+	case "status":
+		return slices.Contains(kind.Subresources, "status") && kind.Resource != "nodes"
+	}
+	return false
+}
+
+func ownsMetadata(kind *schema.Kind, name, key string) bool {
+	switch name {
+	case "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "resourceVersion", "selfLink", "uid":
+		return true
+	case "generation":
+		return countsGenerations(kind)
+	case "annotations":
+		return key == "deprecated.daemonset.template.generation" && kind.Group == "apps" && kind.Kind.Kind == "DaemonSet"
+	}
+	return false
+}
+
+// countsGenerations reports whether objects of a kind start with generation 1; the
+// others keep what they are given.
+func countsGenerations(kind *schema.Kind) bool {
+	switch kind.Group {
+	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "batch", "flowcontrol.apiserver.k8s.io", "policy", "scheduling.k8s.io":
+		return kind.Kind.Kind != "ControllerRevision"
+	}
+	switch kind.Resource {
+	case "deviceclasses", "devicetaintrules", "endpointslices", "ingressclasses", "ingresses", "networkpolicies", "pods", "podtemplates",
+		"replicationcontrollers", "resourceslices":
+		return true
+	}
+	return kind.Custom
+}

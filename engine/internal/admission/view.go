@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// View returns an object as mutating admission sees it when it is created:
+// decoded, normalised, defaulted and converted as kube-apiserver 1.36.3 does, without
+// the metadata that the server sets itself. namespace is that of the request; it
+// becomes metadata.namespace of a namespaced kind that has none. object is not
+// modified.
+//
+// What memo, which may be nil, knows to stay as it is is not looked at again.
+//
+// Errors are *FieldError values, joined and sorted by field.
+func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
+	seen, problems := see(memo, kind, object, true)
+	if len(problems) > 0 {
+		return nil, join(problems)
+	}
+	view := record{in: seen, out: seen}
+	if metadata := view.child("metadata"); metadata.out != nil {
+		wipeMetadata(&metadata)
+		if !kind.Namespaced {
+			metadata.remove("namespace")
+		}
+	}
+	if kind.Namespaced && namespace != "" {
+		metadata := view.ensure("metadata")
+		metadata.setAbsent("namespace", namespace)
+	}
+	return view.out, nil
+}
+
+// Redefault returns an object that a policy has changed as the next expression sees
+// it: decoded and defaulted again, but neither converted (stringData stays, and
+// the alias serviceAccount does not follow serviceAccountName) nor robbed of
+// metadata. Fields that the kind does not have are dropped without an error. View
+// does the rest when the pass is over: the server converts then. memo is that of View.
+//
+// The error is a *ConversionError.
+func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	view, problems := see(memo, kind, object, false)
+	if len(problems) > 0 {
+		return nil, &ConversionError{Kind: kind.Kind, Fields: problems}
+	}
+	return view, nil
+}
+
+// see decodes and defaults an object; on a request it converts it too.
+func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
+	d := &decoder{kind: kind, converting: request, memo: memo}
+	d.path = d.steps[:0]
+	view := object
+	switch t := builtin(kind); {
+	case t != nil:
+		view = d.object(t, object)
+		for _, r := range d.finer {
+			r.round(r.typ.rounded...)
+		}
+	case request:
+		view = d.custom(kind.Type(), object)
+	}
+	if t := kind.Type(); kind.Custom && t != nil {
+		view = d.defaultObject(t, view, true)
+	}
+	slices.SortFunc(d.problems, func(a, b *FieldError) int { return comparePaths(a.Path, b.Path) })
+	return view, d.problems
+}
+
+// builtin returns the Go type of a kind, nil if the kind has none that is known.
+func builtin(kind *schema.Kind) *goType {
+	if kind.Custom || kind.Unknown {
+		return nil
+	}
+	return lookup(kind.APIVersion() + "." + kind.Kind.Kind)
+}
+
+func comparePaths(a, b change.Path) int { return cmp.Compare(a.String(), b.String()) }
+
+func join(problems []*FieldError) error {
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = p
+	}
+	return errors.Join(errs...)
+}
+
+// wipeMetadata drops what the server sets itself, and owner references that are
+// there twice.
+func wipeMetadata(metadata *record) {
+	for _, name := range []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"} {
+		metadata.remove(name)
+	}
+	references := items(metadata.out, "ownerReferences")
+	var kept []any
+	for _, r := range references {
+		if !slices.ContainsFunc(kept, func(k any) bool { return change.Equal(k, r) }) {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) < len(references) {
+		metadata.set("ownerReferences", kept)
+	}
+}

@@ -1,0 +1,282 @@
+package celenv
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// Expression is an expression of a policy, to be looked at without evaluating it.
+type Expression struct {
+	Text string
+	// Variable is the name that it defines, if it is a variable.
+	Variable string
+	// Patch says that it is a mutation, which knows Object and JSONPatch; Apply that it
+	// is an ApplyConfiguration.
+	Patch, Apply bool
+}
+
+// Problem is what a server accepts although it cannot work.
+type Problem struct {
+	// Expression is the index of the expression, Offset the place in it in bytes.
+	Expression, Offset int
+	Code, Text         string
+}
+
+// Absence is a condition that a field is not set: !has(object.spec.replicas).
+type Absence struct {
+	Expression, Offset int
+	// Path has the fields from object on; "[]" is any item of a list.
+	Path []string
+}
+
+// The codes of problems.
+const (
+	FieldUndefined = "field-undefined"
+	TypeMismatch   = "type-mismatch"
+	AtomicList     = "atomic-list"
+)
+
+// Check compiles the expressions of a policy with object typed as a kind has it, and
+// returns what is wrong with them, as far as it can be decided. Expressions that do not
+// compile at all are left out.
+func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
+	t := &typed{
+		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
+		root:     kind.Type(), names: map[*schema.Type]string{}, types: map[string]*schema.Type{},
+	}
+	env, err := e.typedEnv(t, hasParams)
+	if err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	for i, x := range expressions {
+		checked, issues := env.Compile(x.Text)
+		if x.Variable != "" {
+			t.variables[x.Variable] = types.DynType
+		}
+		if issues != nil && issues.Err() != nil {
+			for _, problem := range issues.Errors() {
+				if code := problemCode(problem.Message); code != "" {
+					problems = append(problems, Problem{i, offset(x.Text, problem.Location.Line(), problem.Location.Column()), code, t.readable(problem.Message)})
+				}
+			}
+			continue
+		}
+		if x.Variable != "" {
+			t.variables[x.Variable] = checked.OutputType()
+		}
+		if x.Apply {
+			problems = append(problems, t.atomicLists(i, x.Text, checked.NativeRep())...)
+		}
+	}
+	return problems, nil
+}
+
+// typedEnv is an environment in which object has a type.
+func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
+	libraries, err := e.functions()
+	if err != nil {
+		return nil, err
+	}
+	t.Provider = libraries.CELTypeProvider()
+	object := t.celType(t.root)
+	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable))
+	if hasParams {
+		options = append(options, cel.Variable("params", cel.DynType))
+	}
+	return libraries.Extend(options...)
+}
+
+// typed resolves the types of the fields of one kind.
+type typed struct {
+	*provider
+	root  *schema.Type
+	names map[*schema.Type]string
+	types map[string]*schema.Type
+}
+
+// celType is the type of the values that a schema type describes. What may hold
+// different things is dynamic.
+func (t *typed) celType(s *schema.Type) *types.Type {
+	switch {
+	case s == nil || s.Preserve || s.Embedded:
+		return types.DynType
+	case s.IsList:
+		return types.NewListType(t.celType(s.Elem))
+	case s.Fields != nil && s.Elem == nil:
+		name, ok := t.names[s]
+		if !ok {
+			short := s.Name[strings.LastIndexByte(s.Name, '.')+1:]
+			name = fmt.Sprintf("kind%d.%s", len(t.names), short)
+			t.names[s], t.types[name] = name, s
+		}
+		return types.NewObjectType(name)
+	case s.Fields == nil && s.Elem != nil:
+		return types.NewMapType(types.StringType, t.celType(s.Elem))
+	}
+	switch s.Scalar {
+	case schema.String:
+		return types.StringType
+	case schema.Integer:
+		return types.IntType
+	case schema.Boolean:
+		return types.BoolType
+	}
+	return types.DynType
+}
+
+// FindStructType implements types.Provider.
+func (t *typed) FindStructType(name string) (*types.Type, bool) {
+	if t.types[name] != nil {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
+	return t.provider.FindStructType(name)
+}
+
+// FindStructFieldType implements types.Provider.
+func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	if s := t.types[name]; s != nil {
+		declared := s.Declared(field)
+		if declared == nil {
+			return nil, false
+		}
+		return &types.FieldType{Type: t.celType(declared.Type)}, true
+	}
+	if s := t.objectType(name); s != nil && s.Fields != nil && s.Elem == nil && !s.Preserve {
+		declared := s.Declared(field)
+		if declared == nil {
+			return nil, false
+		}
+		// Lists, maps and structs may be written as Objects and as maps.
+		if declared.Type.Scalar == schema.NotScalar {
+			return &types.FieldType{Type: types.DynType}, true
+		}
+		return &types.FieldType{Type: t.celType(declared.Type)}, true
+	}
+	return t.provider.FindStructFieldType(name, field)
+}
+
+// objectType is the type that "Object.spec" names; nil if it is not known.
+func (t *typed) objectType(name string) *schema.Type {
+	if !isObject(name) {
+		return nil
+	}
+	s := t.root
+	for _, field := range strings.Split(name, ".")[1:] {
+		for s != nil && s.IsList {
+			s = s.Elem
+		}
+		s = s.FieldType(field)
+	}
+	for s != nil && s.IsList {
+		s = s.Elem
+	}
+	return s
+}
+
+var comparison = lazyregexp.New(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
+
+// problemCode is the code of a message of the type checker; none if dynamic values
+// might do after all.
+func problemCode(message string) string {
+	switch {
+	case strings.HasPrefix(message, "undefined field"):
+		return FieldUndefined
+	case strings.HasPrefix(message, "expected type of field"), comparison().MatchString(message):
+		return TypeMismatch
+	}
+	return ""
+}
+
+var typeName = lazyregexp.New(`kind\d+\.(\w*)`)
+
+func (t *typed) readable(message string) string {
+	return typeName().ReplaceAllString(message, "$1")
+}
+
+// atomicLists finds lists in an ApplyConfiguration that can only be replaced as a whole,
+// which a server refuses.
+func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem {
+	var problems []Problem
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.StructKind {
+			return
+		}
+		owner := t.objectType(e.AsStruct().TypeName())
+		for _, entry := range e.AsStruct().Fields() {
+			field := entry.AsStructField()
+			if s := owner.FieldType(field.Name()); s != nil && s.IsList && s.List == schema.Atomic {
+				problems = append(problems, Problem{
+					index, place(text, checked, field.Value()), AtomicList,
+					fmt.Sprintf("%s.%s is an atomic list, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name()),
+				})
+			}
+		}
+	}))
+	return problems
+}
+
+// place is where an expression stands in the text, in bytes.
+func place(text string, checked *ast.AST, e ast.Expr) int {
+	location := checked.SourceInfo().GetStartLocation(e.ID())
+	return offset(text, location.Line(), location.Column())
+}
+
+// Absences finds the conditions of expressions that a field of object is not set.
+func (s *Scope) Absences(expressions []Expression) []Absence {
+	var absences []Absence
+	for i, x := range expressions {
+		d := s.env.host.dialect(dialect{params: s.hasParams, variables: true, patches: x.Patch})
+		compiler, err := s.env.borrow(d)
+		if err != nil {
+			continue
+		}
+		compiler.provider.variables = s.types
+		checked, issues, err := compiler.compile(x.Text)
+		s.env.giveBack(compiler)
+		if err != nil || issues.Err() != nil {
+			continue
+		}
+		items := map[string][]string{}
+		ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if e.Kind() == ast.ComprehensionKind {
+				if list := fieldPath(e.AsComprehension().IterRange(), items); list != nil {
+					items[e.AsComprehension().IterVar()] = append(list, "[]")
+				}
+			}
+			if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalNot {
+				return
+			}
+			if test := e.AsCall().Args()[0]; test.Kind() == ast.SelectKind && test.AsSelect().IsTestOnly() {
+				if path := fieldPath(test, items); path != nil {
+					absences = append(absences, Absence{i, place(x.Text, checked, e), path})
+				}
+			}
+		}))
+	}
+	return absences
+}
+
+// fieldPath is the path of a selection from object, or from an item of one of its lists.
+func fieldPath(e ast.Expr, items map[string][]string) []string {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if e.AsIdent() == "object" {
+			return []string{}
+		}
+		return append([]string(nil), items[e.AsIdent()]...)
+	case ast.SelectKind:
+		if path := fieldPath(e.AsSelect().Operand(), items); path != nil {
+			return append(path, e.AsSelect().FieldName())
+		}
+	}
+	return nil
+}

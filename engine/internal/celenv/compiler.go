@@ -1,0 +1,214 @@
+package celenv
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/library"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
+)
+
+// dialect says what expressions may use besides what all may.
+type dialect struct{ params, variables, patches bool }
+
+// A compiler checks the expressions of a dialect, one at a time: the provider knows the
+// variables of one policy.
+//
+// An environment of cel-go would do. But its parser takes longer than all the rest, and
+// making one longer than checking most expressions. So expressions are parsed by package
+// syntax, and checked with declarations of which all compilers have a copy. What does not
+// compile that way is for an environment, which has the words of errors.
+type compiler struct {
+	env      *Env
+	dialect  dialect
+	provider *provider
+	syntax   *syntax.Parser
+	checker  *checker.Env
+	// complete is the environment; nil before it is needed.
+	complete *cel.Env
+}
+
+// borrow returns a compiler that nobody else uses until it is given back.
+func (e *Env) borrow(d dialect) (*compiler, error) {
+	e.mu.Lock()
+	if idle := e.idle[d]; len(idle) > 0 {
+		c := idle[len(idle)-1]
+		e.idle[d] = idle[:len(idle)-1]
+		e.mu.Unlock()
+		return c, nil
+	}
+	e.mu.Unlock()
+	return e.newCompiler(d)
+}
+
+func (e *Env) giveBack(c *compiler) {
+	c.provider.variables = nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.idle[c.dialect] = append(e.idle[c.dialect], c)
+}
+
+func (e *Env) newCompiler(d dialect) (*compiler, error) {
+	base, err := e.base()
+	if err != nil {
+		return nil, err
+	}
+	shared, err := e.declarations()
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{env: e, dialect: d, provider: e.newProvider(base, d.patches), syntax: e.syntax()}
+	c.checker, err = e.newChecker(base, c.provider, checker.ValidatedDeclarations(shared))
+	if err == nil && d.patches {
+		err = c.checker.AddFunctions(library.EscapeKey())
+	}
+	if err == nil && d.params {
+		err = c.checker.AddIdents(decls.NewVariable("params", types.DynType))
+	}
+	if err == nil && d.variables {
+		err = c.checker.AddIdents(decls.NewVariable("variables", e.host.variable))
+	}
+	return c, err
+}
+
+// buildDeclarations makes the declarations of base, for checkers to copy.
+func (e *Env) buildDeclarations() (*checker.Env, error) {
+	base, err := e.base()
+	if err != nil {
+		return nil, err
+	}
+	shared, err := e.newChecker(base, base.CELTypeProvider())
+	if err != nil {
+		return nil, err
+	}
+	if err := shared.AddIdents(base.Variables()...); err != nil {
+		return nil, err
+	}
+	for _, function := range base.Functions() {
+		if err := shared.AddFunctions(function); err != nil {
+			return nil, err
+		}
+	}
+	return shared, nil
+}
+
+func (e *Env) newChecker(base *cel.Env, provider types.Provider, options ...checker.Option) (*checker.Env, error) {
+	comparisons := checker.CrossTypeNumericComparisons(e.host.minor-1 >= crossTypeSince)
+	return checker.NewEnv(base.Container, provider, append(options, comparisons)...)
+}
+
+func (e *Env) buildSyntax() *syntax.Parser {
+	base, err := e.base()
+	if err != nil {
+		return syntax.New(nil, false) // nothing is compiled then
+	}
+	return syntax.New(base.Macros(), base.HasLibrary("cel.lib.optional"))
+}
+
+// compile parses and checks an expression.
+func (c *compiler) compile(text string) (*ast.AST, *cel.Issues, error) {
+	source := common.NewTextSource(text)
+	if parsed := c.syntax.Parse(source); parsed != nil {
+		checked, errs := checker.Check(parsed, source, c.checker)
+		if len(errs.GetErrors()) == 0 && c.isValid(checked, source) {
+			return checked, nil, nil
+		}
+	}
+	if c.complete == nil {
+		complete, err := c.env.complete(c.dialect, c.provider)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.complete = complete
+	}
+	checked, issues := c.complete.CompileSource(source)
+	return checked.NativeRep(), issues, nil
+}
+
+// validated are the validators that there are, and the functions whose calls they look
+// at; none for the items of lists and maps.
+var validated = map[string]string{
+	"cel.validator.duration": "duration", "cel.validator.timestamp": "timestamp", "cel.validator.matches": "matches",
+	"cel.validator.string_format": "format", "cel.validator.homogeneous_literals": "", "cel.validator.cel_block": "",
+}
+
+// interestsValidators reports whether validators look at anything in an expression. They
+// copy it for that.
+func interestsValidators(checked *ast.AST) (interests bool) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ListKind:
+			interests = interests || e.AsList().Size() > 1
+		case ast.MapKind:
+			interests = interests || e.AsMap().Size() > 1
+		case ast.CallKind:
+			for _, function := range validated {
+				interests = interests || e.AsCall().FunctionName() == function
+			}
+		}
+	}))
+	return interests
+}
+
+// isValid reports whether the validators of the environment find nothing wrong.
+func (c *compiler) isValid(checked *ast.AST, source common.Source) bool {
+	if !interestsValidators(checked) {
+		return true
+	}
+	base, err := c.env.base()
+	if err != nil {
+		return false
+	}
+	config := validatorConfig{}
+	for _, v := range base.Validators() {
+		if v, ok := v.(cel.ASTValidatorConfigurer); ok && v.Configure(config) != nil {
+			return false
+		}
+	}
+	issues := cel.NewIssuesWithSourceInfo(common.NewErrors(source), checked.SourceInfo())
+	for _, v := range base.Validators() {
+		v.Validate(base, config, checked, issues)
+	}
+	return issues.Err() == nil
+}
+
+// validatorConfig is what validators tell each other.
+type validatorConfig map[string]any
+
+// GetOrDefault implements cel.ValidatorConfig.
+func (c validatorConfig) GetOrDefault(name string, value any) any {
+	if configured, ok := c[name]; ok {
+		return configured
+	}
+	return value
+}
+
+// Set implements cel.MutableValidatorConfig.
+func (c validatorConfig) Set(name string, value any) error {
+	c[name] = value
+	return nil
+}
+
+// complete makes an environment of a dialect.
+func (e *Env) complete(d dialect, p *provider) (*cel.Env, error) {
+	shared := e.base
+	if d.patches {
+		shared = e.patch
+	}
+	env, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	options := []cel.EnvOption{cel.CustomTypeProvider(p)}
+	if d.params {
+		options = append(options, cel.Variable("params", cel.DynType))
+	}
+	if d.variables {
+		options = append(options, cel.Variable("variables", e.host.variable))
+	}
+	return env.Extend(options...)
+}

@@ -1,0 +1,279 @@
+// Package celenv is the CEL environment of the admission policies of one
+// Kubernetes version: the language options, function libraries, declared variables
+// and cost limits that k8s.io/apiserver v0.36.3 gives to expressions, and values for
+// the types that only these expressions know, Object and JSONPatch; and that of the
+// CEL policies of Kyverno. It, its library and its syntax are the only importers of cel-go.
+//
+// The environment of every version is one table (env.go), and what hosts differ in
+// another (host.go). An Env is made once per
+// version and shared; a Scope is what the expressions of one policy share, its
+// variables; a Program is a compiled expression; an Activation gives it values.
+// Expressions are checked in the API server's words, and results are plain Go
+// values: map[string]any, []any, string, int64, float64, bool, nil.
+//
+// The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
+// compiler.go, activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
+// bound), authorizer.go, object.go and
+// patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts);
+// kyverno.go (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go
+// and kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
+// kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
+package celenv
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/stdlib"
+	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/library"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
+)
+
+// crossTypeSince is the minor version since which numbers of different types can be
+// compared.
+const crossTypeSince = 28
+
+// libraries says which options came with which minor version of Kubernetes 1.x;
+// until is the first minor version without them, zero if there is none. The table
+// follows k8s.io/apiserver v0.36.3, pkg/cel/environment.
+var libraries = []struct {
+	since, until int
+	options      func() []cel.EnvOption
+}{
+	{options: func() []cel.EnvOption {
+		return []cel.EnvOption{
+			cel.HomogeneousAggregateLiterals(),
+			cel.DefaultUTCTimeZone(true),
+			library.URLs(),
+			library.Regex(),
+			library.Lists(),
+			cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
+		}
+	}},
+	{since: 27, options: func() []cel.EnvOption { return []cel.EnvOption{library.Authz()} }},
+	{since: crossTypeSince, options: func() []cel.EnvOption {
+		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), library.Quantity()}
+	}},
+	// Kubernetes does not say which version of optional types it wants and gets the
+	// newest that its cel-go has: since 1.33 that has first, last and unwrap.
+	{since: 28, until: 32, options: func() []cel.EnvOption {
+		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(1))}
+	}},
+	{since: 32, options: func() []cel.EnvOption {
+		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(2))}
+	}},
+	{since: 29, options: func() []cel.EnvOption {
+		return []cel.EnvOption{
+			cel.ASTValidators(
+				cel.ValidateDurationLiterals(),
+				cel.ValidateTimestampLiterals(),
+				cel.ValidateRegexLiterals(),
+				cel.ValidateHomogeneousAggregateLiterals(),
+			),
+			ext.Strings(ext.StringsVersion(2)),
+			ext.Sets(),
+		}
+	}},
+	{until: 29, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Strings(ext.StringsVersion(0))} }},
+	{since: 30, options: func() []cel.EnvOption { return []cel.EnvOption{library.IP(), library.CIDR()} }},
+	{since: 31, options: func() []cel.EnvOption {
+		return []cel.EnvOption{library.Format(), library.AuthzSelectors()}
+	}},
+	{since: 32, options: func() []cel.EnvOption { return []cel.EnvOption{ext.TwoVarComprehensions()} }},
+	{since: 33, options: func() []cel.EnvOption {
+		return []cel.EnvOption{library.Semver()}
+	}},
+	{since: 34, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Lists(ext.ListsVersion(3))} }},
+
+	// Functions that do the same within bounds.
+	{since: 29, options: boundedStrings},
+	{since: 29, options: boundedSets},
+	{since: 34, options: boundedLists},
+}
+
+// Env is the CEL environment of one Kubernetes version. It is safe for concurrent
+// use.
+type Env struct {
+	host host
+	// functions is what the others have in common. base is the environment of variables
+	// and matchConditions, patch that of mutations; what a policy declares comes on top
+	// of them. tree is the environment of mutation trees.
+	functions, base, patch, tree func() (*cel.Env, error)
+	// planner plans most programs, and full is the environment of the others.
+	planner func() (*planner, error)
+	full    func() (*cel.Env, error)
+
+	// syntax and declarations are what expressions are compiled with; see compiler.
+	syntax       func() *syntax.Parser
+	declarations func() (*checker.Env, error)
+
+	mu   sync.Mutex
+	idle map[dialect][]*compiler
+}
+
+// New returns the environment that Kubernetes 1.minor compiles new admission
+// policies in: a server accepts only what the version before it understood as well,
+// so that it can be rolled back. Nothing is built before the first expression.
+func New(minor int) *Env {
+	return newEnv(kubernetes(minor))
+}
+
+func newEnv(h host) *Env {
+	e := &Env{host: h, idle: map[dialect][]*compiler{}}
+	e.functions = sync.OnceValues(e.buildFunctions)
+	e.base = sync.OnceValues(e.buildBase)
+	e.patch = sync.OnceValues(e.buildPatch)
+	e.tree = sync.OnceValues(e.buildTree)
+	e.planner = sync.OnceValues(e.buildPlanner)
+	e.full = sync.OnceValues(e.buildFull)
+	e.syntax = sync.OnceValue(e.buildSyntax)
+	e.declarations = sync.OnceValues(e.buildDeclarations)
+	return e
+}
+
+// buildFunctions makes the environment with the libraries of the version and the host.
+func (e *Env) buildFunctions() (*cel.Env, error) {
+	compatible := e.host.minor - 1
+	var options []cel.EnvOption
+	for _, l := range libraries {
+		if l.since <= compatible && (l.until == 0 || compatible < l.until) {
+			options = append(options, l.options()...)
+		}
+	}
+	return cel.NewEnv(append(options, e.host.libraries()...)...)
+}
+
+// buildBase makes the environment of variables and matchConditions.
+func (e *Env) buildBase() (*cel.Env, error) {
+	env, err := e.functions()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(e.host.variables(cel.DynType)...)
+}
+
+// variablesOf declares the variables of all expressions of Kubernetes.
+func variablesOf(object *cel.Type) []cel.EnvOption {
+	return []cel.EnvOption{
+		cel.Variable("object", object),
+		cel.Variable("oldObject", object),
+		cel.Variable("namespaceObject", namespaceType),
+		cel.Variable("request", requestType),
+		cel.Variable("authorizer", library.AuthorizerType),
+		cel.Variable("authorizer.requestResource", library.ResourceCheckType),
+	}
+}
+
+func (e *Env) buildPatch() (*cel.Env, error) {
+	base, err := e.base()
+	if err != nil {
+		return nil, err
+	}
+	return base.Extend(library.JSONPatch())
+}
+
+// buildFull makes the environment in which every expression can be planned: planning
+// looks at functions and types, but not at what is declared.
+func (e *Env) buildFull() (*cel.Env, error) {
+	env, err := e.patch()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(
+		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
+		cel.CustomTypeProvider(e.newProvider(env, true)),
+	)
+}
+
+// planner plans expressions that call CEL's own functions only, without the libraries.
+// What these add to a function as overloads, they have no further part in.
+type planner struct {
+	*cel.Env  // without functions
+	functions map[string]*decls.FunctionDecl
+}
+
+func (e *Env) buildPlanner() (*planner, error) {
+	env, err := e.functions()
+	if err != nil {
+		return nil, err
+	}
+	all := env.Functions()
+	p := &planner{functions: map[string]*decls.FunctionDecl{}}
+	for _, f := range stdlib.Functions() {
+		p.functions[f.Name()] = all[f.Name()]
+	}
+	p.Env, err = cel.NewCustomEnv(
+		cel.CustomTypeAdapter(ordered{env.CELTypeAdapter()}),
+		cel.CustomTypeProvider(e.newProvider(env, true)),
+	)
+	return p, err
+}
+
+// program plans a checked expression. cel-go gathers all functions of an environment
+// for every program, and the costs of those of its libraries for every evaluation, so
+// the environment has only what is called if that is possible.
+func (e *Env) program(checked *ast.AST) (cel.Program, error) {
+	plain, err := e.planner()
+	if err != nil {
+		return nil, err
+	}
+	var called []*decls.FunctionDecl
+	for _, name := range calls(checked) {
+		f := plain.functions[name]
+		if f == nil {
+			full, err := e.full()
+			if err != nil {
+				return nil, err
+			}
+			return full.PlanProgram(checked, e.programOptions()...)
+		}
+		called = append(called, f)
+	}
+	env, err := plain.Extend(cel.FunctionDecls(called...))
+	if err != nil {
+		return nil, err
+	}
+	return env.PlanProgram(checked, e.programOptions()...)
+}
+
+// calls returns the names of the functions that an expression calls.
+func calls(checked *ast.AST) []string {
+	var names []string
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.CallKind && !slices.Contains(names, e.AsCall().FunctionName()) {
+			names = append(names, e.AsCall().FunctionName())
+		}
+	}))
+	return names
+}
+
+// programOptions are the API server's: constant folding, and cost limits at run
+// time.
+var programOptions = []cel.ProgramOption{
+	cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
+	cel.CostLimit(celconfig.PerCallLimit),
+	cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
+	cel.CostTracking(library.Costs{}),
+	cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+	cel.CustomDecorator(sized),
+}
+
+// programOptions are those of all programs of the host.
+func (e *Env) programOptions() []cel.ProgramOption {
+	return append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
+}
+
+// internalError is a fault of this package that no expression should be able to
+// cause.
+func internalError(err error) *CompileError {
+	return &CompileError{Internal: true, Text: fmt.Sprintf("unexpected error loading CEL environment: %v", err)}
+}

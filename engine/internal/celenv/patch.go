@@ -1,0 +1,191 @@
+package celenv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/number"
+)
+
+// patchValue is the value of a JSONPatch literal.
+type patchValue struct {
+	opaque
+	op, path, from string
+	value          ref.Val // nil if not given
+}
+
+func newPatchValue(fields map[string]ref.Val) ref.Val {
+	p := &patchValue{opaque: opaque{patchType}, value: fields["value"]}
+	for name, to := range map[string]*string{"op": &p.op, "path": &p.path, "from": &p.from} {
+		value, given := fields[name]
+		if !given {
+			continue
+		}
+		text, ok := value.Value().(string)
+		if !ok {
+			return types.NewErr("unexpected type %T for JSONPatchType '%s' field", value.Value(), name)
+		}
+		*to = text
+	}
+	return p
+}
+
+// Get implements traits.Indexer.
+func (p *patchValue) Get(field ref.Val) ref.Val {
+	switch field.Value() {
+	case "op":
+		return types.String(p.op)
+	case "path":
+		return types.String(p.path)
+	case "from":
+		return types.String(p.from)
+	case "value":
+		if p.value != nil {
+			return p.value
+		}
+	}
+	return types.ValOrErr(field, "no such key: %v", field)
+}
+
+// IsSet implements traits.FieldTester.
+func (p *patchValue) IsSet(field ref.Val) ref.Val {
+	switch field.Value() {
+	case "op":
+		return types.Bool(p.op != "")
+	case "path":
+		return types.Bool(p.path != "")
+	case "from":
+		return types.Bool(p.from != "")
+	default:
+		return types.Bool(p.value != nil)
+	}
+}
+
+// Equal implements ref.Val.
+func (p *patchValue) Equal(other ref.Val) ref.Val {
+	q, ok := other.(*patchValue)
+	if !ok || p.op != q.op || p.path != q.path || p.from != q.from || (p.value == nil) != (q.value == nil) {
+		return types.False
+	}
+	if p.value == nil {
+		return types.True
+	}
+	return p.value.Equal(q.value)
+}
+
+// Value implements ref.Val.
+func (p *patchValue) Value() any { return p }
+
+// JSONPatch evaluates a mutation that is a list of JSONPatch literals.
+func (a *Activation) JSONPatch(p *Program) ([]jsonpatch.Operation, error) {
+	value, err := a.eval(p, a.host.mutationBudget())
+	if err != nil {
+		return nil, err
+	}
+	list, ok := value.(traits.Lister)
+	if !ok {
+		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")
+	}
+	var operations []jsonpatch.Operation
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		item, ok := it.Next().(*patchValue)
+		if !ok {
+			return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch")
+		}
+		operation, err := a.operation(item)
+		if err != nil {
+			return nil, err
+		}
+		operations = append(operations, operation)
+	}
+	return operations, nil
+}
+
+// operation converts a literal; its value goes through the JSON form of CEL values,
+// in which all numbers are doubles and integers beyond 2^53 strings.
+func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
+	operation := jsonpatch.Operation{Op: p.op, Path: p.path, From: p.from, NoValue: p.value == nil}
+	if p.value == nil {
+		return operation, nil
+	}
+	if object, ok := p.value.(*objectValue); ok {
+		if err := object.checkTypeNames(); err != nil {
+			return operation, fmt.Errorf("type mismatch: %w", err)
+		}
+	} else if !a.nested && holdsObject(p.value) {
+		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
+	}
+	native, err := p.value.ConvertToNative(nativeJSON)
+	if err != nil {
+		return operation, fmt.Errorf("JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w", err)
+	}
+	operation.Value = plain(native.(*structpb.Value))
+	return operation, nil
+}
+
+// holdsObject reports whether an Object literal stands somewhere in a list or map.
+func holdsObject(value ref.Val) bool {
+	switch value := value.(type) {
+	case *objectValue:
+		return true
+	case traits.Mapper:
+		for it := value.Iterator(); it.HasNext() == types.True; {
+			if holdsObject(value.Get(it.Next())) {
+				return true
+			}
+		}
+	case traits.Lister:
+		for it := value.Iterator(); it.HasNext() == types.True; {
+			if holdsObject(it.Next()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plain converts a JSON value to Go. A number without a fraction is an integer, as it
+// is for a server that reads its JSON text.
+func plain(value *structpb.Value) any {
+	switch kind := value.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return kind.StringValue
+	case *structpb.Value_BoolValue:
+		return kind.BoolValue
+	case *structpb.Value_NumberValue:
+		return plainNumber(kind.NumberValue)
+	case *structpb.Value_ListValue:
+		list := make([]any, len(kind.ListValue.GetValues()))
+		for i, item := range kind.ListValue.GetValues() {
+			list[i] = plain(item)
+		}
+		return list
+	case *structpb.Value_StructValue:
+		object := make(map[string]any, len(kind.StructValue.GetFields()))
+		for name, field := range kind.StructValue.GetFields() {
+			object[name] = plain(field)
+		}
+		return object
+	default:
+		return nil
+	}
+}
+
+func plainNumber(f float64) any {
+	switch {
+	case math.IsNaN(f): // the JSON form of these is a string
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return number.Whole(f)
+}

@@ -1,0 +1,269 @@
+package gatekeeper
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// checker finds mistakes in one mutator that Gatekeeper accepts.
+type checker struct {
+	mutator *mutator
+	schemas *schema.Registry
+	found   []source.Diagnostic
+}
+
+// Check implements policy.Program: it finds mistakes that Gatekeeper accepts. Conflicts are not among them: every run
+// warns of those.
+func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
+	var found []source.Diagnostic
+	for _, m := range p.mutators {
+		c := &checker{mutator: m, schemas: schemas}
+		c.checkMatch()
+		c.checkTests()
+		c.checkLocation()
+		found = append(found, c.found...)
+	}
+	return append(found, p.checkOrders()...)
+}
+
+// warn adds a finding about a field of the spec.
+func (c *checker) warn(at source.Position, code, advice, format string, args ...any) {
+	d := source.Warningf(at, code, format, args...).With(advice)
+	d.Subject, d.Excerpt = c.mutator.subject(), c.mutator.document.Excerpt(at)
+	c.found = append(c.found, d)
+}
+
+func (c *checker) idle(at source.Position, advice, format string, args ...any) {
+	c.warn(at, "never-applies", advice, "%s never applies: %s", c.mutator.key(), fmt.Sprintf(format, args...))
+}
+
+// known are the kinds with a schema that the mutator is about.
+func (c *checker) known() []*schema.Kind {
+	var kinds []*schema.Kind
+	for _, k := range c.schemas.Kinds() {
+		if slices.ContainsFunc(c.mutator.applyTo, func(a applyTo) bool { return a.covers(k.Kind, a.effective()[0]) }) && !k.Unknown {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// checkMatch looks for criteria that no object meets.
+func (c *checker) checkMatch() {
+	if c.mutator.match.generated {
+		c.idle(c.mutator.criteria["source"], "leave source out, or set it to Original", "match.source is Generated, which only what ExpansionTemplates make is")
+	}
+	if included := c.mutator.match.namespaces; len(included) > 0 && !slices.ContainsFunc(included, func(n string) bool { return !anyWild(c.mutator.match.excluded, n) }) {
+		c.idle(c.mutator.criteria["excludedNamespaces"], "remove a namespace from one of the lists", "match.excludedNamespaces has all of match.namespaces")
+	}
+	c.checkKindsMatch()
+}
+
+// checkKindsMatch holds the kinds of applyTo against the rest of match.
+func (c *checker) checkKindsMatch() {
+	kinds := c.known()
+	if len(c.mutator.applyTo) == 0 || len(kinds) == 0 {
+		return
+	}
+	none := func(fits func(*schema.Kind) bool) bool { return !slices.ContainsFunc(kinds, fits) }
+	switch {
+	case none(func(k *schema.Kind) bool { return c.mutator.match.selects(k.Kind) }):
+		c.idle(c.mutator.criteria["kinds"], "an object must be in both", "match.kinds has none of the kinds of applyTo")
+	case c.mutator.match.scope == "Cluster" && none(func(k *schema.Kind) bool { return !k.Namespaced || isNamespace(k.Kind) }):
+		c.idle(c.mutator.criteria["scope"], "leave scope out", "match.scope is Cluster, and the objects of all kinds of applyTo are in namespaces")
+	case c.mutator.match.scope == "Namespaced" && none(func(k *schema.Kind) bool { return k.Namespaced }):
+		c.idle(c.mutator.criteria["scope"], "leave scope out", "match.scope is Namespaced, and no object of the kinds of applyTo is in a namespace")
+	}
+}
+
+// checkTests looks for path tests that never hold.
+func (c *checker) checkTests() {
+	if c.mutator.kind == assignMetadataKind {
+		return
+	}
+	forbidden := -1
+	for depth := range c.mutator.location {
+		test, ok := c.mutator.tests[depth]
+		if !ok {
+			continue
+		}
+		at := c.mutator.document.At(test.at.Path)
+		switch {
+		case test.condition == "":
+			c.idle(at, "set condition to MustExist or MustNotExist", "%s has no condition", test)
+		case test.condition == mustNotExist && c.mutator.location[depth].glob:
+			c.idle(at, "test a field of the items", "%s wants all items not to exist, but they always count as existing", test)
+		case test.condition == mustExist && forbidden >= 0:
+			c.idle(at, "remove one of the two tests", "%s wants to exist what is part of a value that %s wants not to exist", test, c.mutator.tests[forbidden])
+		case test.condition == mustNotExist:
+			forbidden = depth
+			c.checkDefault(depth, test, at)
+		}
+	}
+}
+
+// checkDefault looks for a field that is to be missing and never is, as the API sets it.
+func (c *checker) checkDefault(depth int, test pathTest, at source.Position) {
+	var path change.Path
+	for _, n := range c.mutator.location[:depth+1] {
+		if n.list {
+			path = path.Index(0)
+		} else {
+			path = path.Key(n.name)
+		}
+	}
+	kinds := c.known()
+	for _, kind := range kinds {
+		value, set := admission.Defaulted(kind, path)
+		if !set {
+			return
+		}
+		if kind == kinds[len(kinds)-1] {
+			c.warn(at, "condition-unreachable", "remove the test, or the mutator", "%s never holds: where the manifest has no %s, Gatekeeper sees the API's default, here %s",
+				test, c.mutator.location[:depth+1], manifest.JSON(value))
+		}
+	}
+}
+
+// checkLocation holds the location and what is written there against the schemas of the
+// kinds. What fits one of them may be meant for that one.
+func (c *checker) checkLocation() {
+	if c.mutator.kind == assignMetadataKind {
+		c.checkMetadata()
+		return
+	}
+	if first := c.mutator.location; len(first) > 0 && (first[0].name == "kind" || first[0].name == "apiVersion") {
+		c.warn(c.mutator.node(0), "mutator-fails", "change another field", "an API server refuses an object whose %s a webhook has changed", first[0].name)
+		return
+	}
+	var first *misfit
+	for _, kind := range c.known() {
+		problem := c.misfit(kind)
+		if problem == nil {
+			return
+		}
+		if first == nil {
+			first = problem
+		}
+	}
+	if first != nil {
+		c.warn(c.mutator.node(first.depth), first.code, first.advice, "%s", first.text)
+	}
+}
+
+// checkMetadata looks for labels that an API server does not take.
+func (c *checker) checkMetadata() {
+	key, value := c.mutator.location[2].name, "x"
+	if constant, ok := c.mutator.action.(*constant); ok && c.mutator.location[1].name == "labels" {
+		value, _ = constant.value.(string)
+	}
+	if _, err := match.NewSelector(map[string]any{"matchLabels": map[string]any{key: value}}); err != nil {
+		c.warn(c.mutator.node(2), "mutator-fails", "correct the key or the value", "an API server refuses what it makes: %v", err)
+	}
+}
+
+// misfit says where a location does not fit a kind.
+type misfit struct {
+	depth              int
+	code, advice, text string
+}
+
+// misfit finds where the location does not fit a kind, nil if it does.
+func (c *checker) misfit(kind *schema.Kind) *misfit {
+	of := kind.Type()
+	for depth, n := range c.mutator.location {
+		path := c.mutator.location[:depth+1].String()
+		if of == nil || of.Scalar == schema.Untyped {
+			return nil
+		}
+		if n.list {
+			if of = of.ItemType(); of == nil {
+				return &misfit{depth, "type-mismatch", "end the location before, or name a field", fmt.Sprintf("%s of %s is no list", c.mutator.location[:depth], named(kind))}
+			}
+			if bad := c.misfitKey(of, depth, kind); bad != nil {
+				return bad
+			}
+			continue
+		}
+		switch {
+		case of.IsList:
+			return &misfit{depth, "type-mismatch", "select its items with [key: value] or [key: *]", fmt.Sprintf("%s of %s is a list", c.mutator.location[:depth], named(kind))}
+		case of.Scalar != schema.NotScalar:
+			return &misfit{depth, "type-mismatch", "end the location before", fmt.Sprintf("%s of %s is a single value", c.mutator.location[:depth], named(kind))}
+		case of.Declared(n.name) == nil && (of.Preserve || of.Elem == nil && len(of.Fields) == 0):
+			return nil
+		}
+		next := of.FieldType(n.name)
+		if next == nil {
+			return &misfit{depth, "field-undefined", source.Suggest(n.name, fieldNames(of)), fmt.Sprintf("%s has no field %s: an API server drops it", named(kind), path)}
+		}
+		of = next
+	}
+	return c.misfitValue(of, kind)
+}
+
+func named(kind *schema.Kind) string { return kind.APIVersion() + " " + kind.Kind.Kind }
+
+func fieldNames(of *schema.Type) []string {
+	var names []string
+	for _, f := range of.Fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// misfitKey holds the key by which items are selected against their type.
+func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *misfit {
+	n := c.mutator.location[depth]
+	if item == nil || item.Scalar == schema.Untyped || item.Preserve {
+		return nil
+	}
+	key := item.FieldType(n.name)
+	list := c.mutator.location[:depth].String()
+	if key == nil {
+		return &misfit{depth, "field-undefined", source.Suggest(n.name, fieldNames(item)), fmt.Sprintf("the items of %s of %s have no field %s", list, named(kind), n.name)}
+	}
+	_, isText := n.key.(string)
+	_, isInteger := n.key.(int64)
+	if isText && key.Scalar == schema.Integer || isInteger && key.Scalar == schema.String {
+		return &misfit{depth, "type-mismatch", "write the key as the field has it: numbers without quotes, texts with letters or in quotes",
+			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, named(kind))}
+	}
+	return nil
+}
+
+// misfitValue holds what is written against the type of the field.
+func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
+	depth := len(c.mutator.location) - 1
+	if of == nil {
+		return nil
+	}
+	parameters := policy.Node{Value: c.mutator.document.Object()}.At("spec", "parameters")
+	var value any = "" // as all write that write no value of the document
+	switch c.mutator.action.(type) {
+	case *set:
+		if !of.IsList && of.Scalar != schema.Untyped {
+			return &misfit{depth, "type-mismatch", "end the location with a list of values", fmt.Sprintf("%s of %s is no list", c.mutator.location, named(kind))}
+		}
+		value = parameters.At("values", "fromList").Value
+	case *constant:
+		value = parameters.At("assign", "value").Value
+	}
+	if problems := of.Check(value); len(problems) > 0 {
+		code := "type-mismatch"
+		if strings.HasPrefix(problems[0].Text, "unknown field ") {
+			code = "field-undefined"
+		}
+		return &misfit{depth, code, "", fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
+	}
+	return nil
+}

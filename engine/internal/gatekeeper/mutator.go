@@ -1,0 +1,266 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/dns"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const (
+	assignKind         = "Assign"
+	assignImageKind    = "AssignImage"
+	assignMetadataKind = "AssignMetadata"
+	modifySetKind      = "ModifySet"
+)
+
+// served are the versions in which there are mutators, the stored one first.
+var served = map[string][]string{
+	assignKind:         {"v1", "v1beta1", "v1alpha1"},
+	assignMetadataKind: {"v1", "v1beta1", "v1alpha1"},
+	modifySetKind:      {"v1", "v1beta1", "v1alpha1"},
+	assignImageKind:    {"v1alpha1"},
+}
+
+// mutator is one compiled mutator.
+type mutator struct {
+	document   *manifest.Document
+	kind, name string
+	// applyTo is nil for an AssignMetadata, which is about all kinds.
+	applyTo  []applyTo
+	match    matcher
+	location location
+	tests    pathTests
+	action   action
+	// criteria are where applyTo and the criteria of match stand.
+	criteria map[string]source.Position
+	// contests are the schema conflicts that disable the mutator.
+	contests []*contest
+}
+
+// action is what a mutator does at the end of its location.
+type action interface {
+	// field returns what becomes of a field with a value, or without one if it is not
+	// given; keep is false if there is to be none.
+	field(c *call, value any, given bool) (result any, keep bool, err error)
+}
+
+// key tells mutators apart: "Assign/name".
+func (m *mutator) key() string { return m.kind + "/" + m.name }
+
+// compareMutators puts mutators into the order in which they run: by kind and name.
+func compareMutators(a, b *mutator) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+}
+
+// id names what the mutator does in a round.
+func (m *mutator) id(round int) policy.ID {
+	id := policy.ID{Policy: m.key(), Rule: "location " + m.location.String()}
+	if round > 1 {
+		id.Rule += fmt.Sprintf(", round %d", round)
+	}
+	return id
+}
+
+var locationPath = change.Keys("spec", "location")
+
+// node is where a node of the location stands.
+func (m *mutator) node(depth int) source.Position {
+	if depth >= 0 && depth < len(m.location) && m.location[depth].offset > 0 {
+		return m.document.In(locationPath, m.location[depth].offset)
+	}
+	return m.document.At(locationPath)
+}
+
+// at is where a field of the spec stands.
+func (m *mutator) at(keys ...string) source.Position {
+	return m.document.At(append(change.Keys("spec"), change.Keys(keys...)...))
+}
+
+// subject names the mutator in diagnostics.
+func (m *mutator) subject() string { return m.kind + " " + m.name }
+
+// applyTo is an entry of applyTo.
+type applyTo struct{ groups, versions, kinds, operations []string }
+
+// covers reports whether the entry names a kind and an operation.
+func (a applyTo) covers(kind gvk.Kind, operation policy.Operation) bool {
+	return slices.Contains(a.groups, kind.Group) && slices.Contains(a.versions, kind.Version) && slices.Contains(a.kinds, kind.Kind) &&
+		slices.Contains(a.effective(), operation)
+}
+
+// effective are the operations that the entry means.
+func (a applyTo) effective() []policy.Operation {
+	all := []policy.Operation{policy.Create, policy.Update}
+	if len(a.operations) == 0 || slices.Contains(a.operations, "*") {
+		return all
+	}
+	return slices.DeleteFunc(all, func(o policy.Operation) bool { return !slices.Contains(a.operations, string(o)) })
+}
+
+// applies reports whether the mutator is about a kind and an operation at all.
+func (m *mutator) applies(kind gvk.Kind, operation policy.Operation) bool {
+	return m.kind == assignMetadataKind || slices.ContainsFunc(m.applyTo, func(a applyTo) bool { return a.covers(kind, operation) })
+}
+
+// mutator reads a mutator. It must pass what a cluster asks of it: the schema of its kind,
+// the rules for names, and Gatekeeper's own validation.
+func (r *reader) mutator() *mutator {
+	kind := r.document.Kind()
+	if versions := served[kind.Kind]; !slices.Contains(versions, kind.Version) {
+		r.refuse("apiVersion", "policy-version-unknown", "expected apiVersion: "+group+"/"+source.Alternatives(versions),
+			"no version %s of kind %s is served", kind.Version, kind.Kind)
+		return nil
+	}
+	m := &mutator{document: r.document, kind: kind.Kind, name: r.document.Name()}
+	r.conforms(r.root, shapes[kind.Kind])
+	r.name(m.name)
+	spec := r.root.At("spec")
+	parameters := spec.At("parameters")
+	m.criteria = map[string]source.Position{"applyTo": m.at("applyTo")}
+	for criterion := range matchShape.fields {
+		m.criteria[criterion] = m.at("match", criterion)
+	}
+	m.location = r.location(spec.At("location"), m)
+	m.match = readMatcher(spec.At("match"))
+	r.checkMatch(spec.At("match"), &m.match)
+	if m.kind != assignMetadataKind {
+		m.applyTo = r.applyTo(spec.At("applyTo"), m)
+		m.tests = r.pathTests(parameters.At("pathTests"), m)
+	}
+	switch m.kind {
+	case assignKind:
+		m.action = r.assign(parameters.At("assign"), m)
+	case assignMetadataKind:
+		m.tests = pathTests{len(m.location) - 1: {condition: mustNotExist}}
+		m.action = r.assignMetadata(parameters.At("assign"), m)
+	case modifySetKind:
+		m.action = r.modifySet(parameters)
+	case assignImageKind:
+		m.action = r.assignImage(parameters, m)
+	}
+	return m
+}
+
+// name checks the name of a mutator as an API server does.
+func (r *reader) name(name string) {
+	n := r.root.At("metadata", "name")
+	if name == "" {
+		r.advise(n, 0, "give the mutator a name", "Required value: name or generateName is required")
+	} else if problems := dns.Subdomain(name); len(problems) > 0 {
+		advice := ""
+		if lower := strings.ToLower(name); len(dns.Subdomain(lower)) == 0 {
+			advice = "use lower case: " + lower
+		}
+		r.advise(n, 0, advice, "Invalid value: %q: %s", name, strings.Join(problems, "; "))
+	}
+}
+
+// locationTexts are what Gatekeeper says of a location that it cannot read: of which
+// kinds what comes first differs.
+var locationTexts = map[string]string{
+	assignKind:         "invalid location format `%[1]s` for Assign %[2]s: %[3]v",
+	modifySetKind:      "invalid location format `%[1]s` for ModifySet %[2]s: %[3]v",
+	assignImageKind:    "invalid location format `%[1]s` for assignImage %[2]s: %[3]v",
+	assignMetadataKind: "invalid location format for AssignMetadata %[2]s: %[1]s: %[3]v",
+}
+
+// location reads the location of a mutator and checks what its kind may change.
+func (r *reader) location(n policy.Node, m *mutator) location {
+	if !r.sound(n) {
+		return nil
+	}
+	l, err := parseLocation(n.Text())
+	if err != nil {
+		r.unparsed(n, err, locationTexts[m.kind], n.Text(), m.name, err)
+		return nil
+	}
+	switch {
+	case m.kind == assignMetadataKind:
+		if !isLabelOrAnnotation(l) {
+			r.advise(n, 0, "expected metadata.labels.KEY or metadata.annotations.KEY, with the key in quotes if it has a dot or a slash",
+				"invalid location for assignmetadata %s: %s", m.name, n.Text())
+		}
+	case l.inMetadata():
+		r.advise(n, 0, "an AssignMetadata adds labels and annotations; nothing changes the rest", "%s %s can't change metadata", lowerKind[m.kind], m.name)
+	case m.kind == modifySetKind && l.endsInList():
+		r.advise(n, l[len(l)-1].offset, "end the location with a field that is a list of values", "final node in a modifyset location cannot be a keyed list")
+	case m.kind == assignImageKind && l.endsInList():
+		r.advise(n, l[len(l)-1].offset, "end the location with the field that holds the image", "assignImage %s cannot mutate list-type fields", m.name)
+	case len(l) == 0 && m.kind == modifySetKind:
+		r.warn(n, "mutator-fails", "name a list of values, for instance spec.containers[name: *].args", "Gatekeeper accepts an empty location, and then refuses every request that the mutator matches")
+	case len(l) == 0:
+		r.advise(n, 0, "expected a path, for instance spec.containers[name: *].image", "empty path")
+	case m.kind != modifySetKind && changesKey(l):
+		r.advise(n, l[len(l)-1].offset, "assign the whole element: end the location with its [key: value]", "invalid path format: changing the item key is not allowed")
+	}
+	r.checkKeys(n, l)
+	return l
+}
+
+// lowerKind are the kinds as some messages have them.
+var lowerKind = map[string]string{assignKind: "assign", modifySetKind: "modifyset", assignImageKind: "assignImage"}
+
+func isLabelOrAnnotation(l location) bool {
+	return len(l) == 3 && !l[1].list && !l[2].list && l[0].name == "metadata" && (l[1].name == "labels" || l[1].name == "annotations")
+}
+
+// changesKey reports whether a location ends in the field that an item is selected by.
+func changesKey(l location) bool {
+	return len(l) > 1 && l[len(l)-2].list && l[len(l)-2].name == l[len(l)-1].name
+}
+
+// checkKeys warns about integers that are rounded when they are written.
+func (r *reader) checkKeys(n policy.Node, l location) {
+	for _, step := range l {
+		if key, ok := step.key.(int64); ok && rounds(key) {
+			r.warnRounded(n, key)
+		}
+	}
+}
+
+// unparsed reports a text that is no location, where it is not.
+func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) {
+	offset := 0
+	if failed, ok := err.(*locationError); ok {
+		offset = failed.offset
+	}
+	r.advise(n, offset, "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes", format, args...)
+}
+
+// applyTo reads and checks which kinds a mutator is about.
+func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
+	if !r.sound(n) {
+		return nil
+	}
+	var entries []applyTo
+	for i, item := range n.Items() {
+		a := applyTo{item.At("groups").Texts(), item.At("versions").Texts(), item.At("kinds").Texts(), item.At("operations").Texts()}
+		if len(a.groups) == 0 || len(a.versions) == 0 || len(a.kinds) == 0 {
+			r.advise(item, 0, `name groups ("" is that of Pods), versions and kinds`, "invalid applyTo for %s mutator %s, all of group, version and kind must be specified", m.kind, m.name)
+		}
+		if slices.Contains(slices.Concat(a.groups, a.versions, a.kinds), "*") {
+			r.warn(item, "criterion-ignored", "list the groups, versions and kinds", "in applyTo, * is a name and does not stand for others")
+		}
+		for j, operation := range a.operations {
+			if slices.Contains(a.operations[:j], operation) {
+				r.invalid(item.At("operations"), "invalid applyTo for %s mutator %s: duplicate operation %q in applyTo[%d].operations", m.kind, m.name, operation, i)
+			}
+		}
+		if slices.Contains(a.operations, "*") && len(a.operations) > 1 {
+			r.invalid(item.At("operations"), "invalid applyTo for %s mutator %s: wildcard \"*\" in applyTo[%d].operations must not be combined with other operations", m.kind, m.name, i)
+		}
+		entries = append(entries, a)
+	}
+	if len(entries) == 0 {
+		r.advise(n, 0, "name groups, versions and kinds", "applyTo required for %s mutator %s", m.kind, m.name)
+	}
+	return entries
+}

@@ -1,0 +1,190 @@
+package gatekeeper
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const (
+	// configuration is the name of the MutatingWebhookConfiguration, and of the webhook in
+	// it, by which Gatekeeper is called.
+	configuration = "gatekeeper-mutating-webhook-configuration"
+	webhookName   = "mutation.gatekeeper.sh"
+	// home is the namespace in which Gatekeeper runs.
+	home           = "gatekeeper-system"
+	serviceAccount = "system:serviceaccount:" + home + ":gatekeeper-admin"
+)
+
+var (
+	configKind        = gvk.Kind{Group: "config.gatekeeper.sh", Kind: "Config"}
+	configurationKind = gvk.Kind{Group: admissionGroup, Kind: "MutatingWebhookConfiguration"}
+)
+
+const admissionGroup = "admissionregistration.k8s.io"
+
+// hidden are the kinds of objects that an API server sends to no webhook.
+var hidden = []string{
+	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+}
+
+// ignored are the groups whose objects Gatekeeper leaves alone.
+var ignored = []string{
+	"templates.gatekeeper.sh", "constraints.gatekeeper.sh", group, "config.gatekeeper.sh", "externaldata.gatekeeper.sh",
+	"expansion.gatekeeper.sh", "status.gatekeeper.sh",
+}
+
+// webhook says which requests reach the mutators.
+type webhook struct {
+	// resources are nil if the webhook is for no request that changes an object.
+	resources *match.Resources
+	// stock says that nobody gave the configuration: it is that of Gatekeeper's manifest.
+	stock bool
+	at    source.Position
+	// reinvoked says that the reinvocationPolicy is IfNeeded.
+	reinvoked bool
+	// excluded are the patterns of the namespaces that the Config excludes.
+	excluded []string
+}
+
+// stockWebhook is the webhook of Gatekeeper's own manifest.
+func stockWebhook() *webhook {
+	all := []any{"*"}
+	resources, problems := match.Parse(map[string]any{
+		"matchPolicy": "Exact",
+		"resourceRules": []any{map[string]any{
+			"operations": []any{string(policy.Create), string(policy.Update)}, "apiGroups": all, "apiVersions": all, "resources": all,
+		}},
+		"namespaceSelector": map[string]any{"matchExpressions": []any{
+			map[string]any{"key": "admission.gatekeeper.sh/ignore", "operator": "DoesNotExist"},
+			map[string]any{"key": nameLabel, "operator": "NotIn", "values": []any{home}},
+		}},
+	})
+	if len(problems) > 0 {
+		panic(problems[0].Text)
+	}
+	return &webhook{resources: resources, stock: true}
+}
+
+// readConfig reads Gatekeeper's Config, in place of one before.
+func (w *webhook) readConfig(r *reader) {
+	w.excluded = nil
+	entries := r.root.At("spec", "match")
+	r.conforms(entries, listOf(shape{kind: "object", open: true, fields: map[string]shape{
+		"excludedNamespaces": listOf(pattern), "processes": listOf(text),
+	}}))
+	for _, item := range entries.Items() {
+		processes := item.At("processes").Texts()
+		if slices.Contains(processes, "mutation-webhook") || slices.Contains(processes, "*") {
+			w.excluded = append(w.excluded, item.At("excludedNamespaces").Texts()...)
+		}
+	}
+}
+
+// readConfiguration reads the MutatingWebhookConfiguration of Gatekeeper, in place of one
+// before.
+func (w *webhook) readConfiguration(r *reader) {
+	for _, n := range r.root.At("webhooks").Items() {
+		if n.At("name").Text() == webhookName {
+			w.readWebhook(r, n)
+			return
+		}
+	}
+	r.advise(r.root.At("webhooks"), 0, "the configuration as Gatekeeper installs it has one", "there is no webhook %s", webhookName)
+}
+
+func (w *webhook) readWebhook(r *reader, n policy.Node) {
+	w.stock, w.at = false, r.document.At(n.Path)
+	w.reinvoked = n.At("reinvocationPolicy").Text() == "IfNeeded"
+	rules := changing(n.At("rules"))
+	block := map[string]any{"resourceRules": rules}
+	for _, key := range []string{"matchPolicy", "namespaceSelector", "objectSelector"} {
+		block[key] = n.At(key).Value
+	}
+	resources, problems := match.Parse(block)
+	for _, problem := range problems {
+		path := slices.Clone(problem.Path)
+		if len(path) > 0 && path[0] == change.Key("resourceRules") {
+			path[0] = change.Key("rules")
+		}
+		r.invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
+	}
+	if conditions := n.At("matchConditions"); len(conditions.Items()) > 0 {
+		r.advise(conditions, 0, "say the same with match of the mutators, or leave the configuration out", "conditions of the webhook in CEL are not evaluated")
+	}
+	w.resources = resources
+	if len(rules) == 0 {
+		w.resources = nil
+	}
+}
+
+// changing are rules without the operations that change no object.
+func changing(n policy.Node) []any {
+	var rules []any
+	for _, item := range n.Items() {
+		rule, ok := item.Value.(map[string]any)
+		operations, listed := rule["operations"].([]any)
+		if !ok || !listed || len(operations) == 0 {
+			rules = append(rules, item.Value)
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(operations), func(o any) bool { return o == "DELETE" || o == "CONNECT" })
+		if len(kept) > 0 {
+			rule = maps.Clone(rule)
+			rule["operations"] = kept
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// hides says why mutators see no object of a kind, "" if they do.
+func hides(kind gvk.Kind) policy.Text {
+	switch {
+	case kind.Group == admissionGroup && slices.Contains(hidden, kind.Kind):
+		return "an API server sends objects of this kind to no webhook"
+	case slices.Contains(ignored, kind.Group):
+		return policy.Text("Gatekeeper leaves objects of the group " + kind.Group + " alone")
+	}
+	return ""
+}
+
+// skips says why mutators do not see the object of a request, "" if they do.
+func (w *webhook) skips(r *policy.Request) (policy.Text, error) {
+	if why := hides(r.Kind.Kind); why != "" {
+		return why, nil
+	}
+	if r.User.Name == serviceAccount {
+		return "Gatekeeper leaves its own requests alone", nil
+	}
+	if w.resources == nil {
+		return "the webhook of Gatekeeper is for no operation that changes objects", nil
+	}
+	decision := w.resources.Matches(match.Request{
+		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
+		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas,
+		NamespaceLabels: func(name string) (map[string]string, error) {
+			return namespaceLabels(r, name, !w.stock, "the webhook of Gatekeeper", w.at)
+		},
+	})
+	switch {
+	case decision.Err != nil:
+		return "", decision.Err
+	case decision.Matched && decision.Kind != r.Kind:
+		return "", fmt.Errorf("the webhook is called with objects of %s, which are not converted", decision.Kind.APIVersion())
+	case !decision.Matched:
+		return policy.Text("the webhook of Gatekeeper is not called: " + decision.Reason.String()), nil
+	case !anyWild(w.excluded, r.Namespace):
+		return "", nil
+	case r.Namespace == "":
+		return "the Config of Gatekeeper excludes all namespaces, and with them what is in none", nil
+	}
+	return policy.Text(fmt.Sprintf("the Config of Gatekeeper excludes namespace %q", r.Namespace)), nil
+}

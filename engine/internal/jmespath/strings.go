@@ -1,0 +1,147 @@
+package jmespath
+
+import (
+	"encoding/base64"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+)
+
+// stringFunctions are functions on strings. join and to_string are the library's, with
+// bounds.
+var stringFunctions = []function{
+	{"compare", "ss", func(a []any) (any, error) { return float64(strings.Compare(a[0].(string), a[1].(string))), nil }},
+	{"equal_fold", "ss", func(a []any) (any, error) { return strings.EqualFold(a[0].(string), a[1].(string)), nil }},
+	{"replace", "sssn", func(a []any) (any, error) {
+		n, err := whole(a[3])
+		if err != nil {
+			return nil, err
+		}
+		return replaceText(a[0].(string), a[1].(string), a[2].(string), n)
+	}},
+	{"replace_all", "sss", func(a []any) (any, error) {
+		return replaceText(a[0].(string), a[1].(string), a[2].(string), -1)
+	}},
+	{"to_upper", "s", func(a []any) (any, error) { return strings.ToUpper(a[0].(string)), nil }},
+	{"to_lower", "s", func(a []any) (any, error) { return strings.ToLower(a[0].(string)), nil }},
+	{"trim", "ss", func(a []any) (any, error) { return strings.Trim(a[0].(string), a[1].(string)), nil }},
+	{"trim_prefix", "ss", func(a []any) (any, error) { return strings.TrimPrefix(a[0].(string), a[1].(string)), nil }},
+	{"split", "ss", func(a []any) (any, error) {
+		list, _ := otherList(strings.Split(a[0].(string), a[1].(string)))
+		return list, nil
+	}},
+	{"join", "sa", func(a []any) (any, error) {
+		var texts []string
+		size := 0
+		for _, item := range a[1].([]any) {
+			text, ok := item.(string)
+			if !ok {
+				return nil, errors.New("argument 2 must be a list of strings")
+			}
+			if size += len(text) + len(a[0].(string)); size > maxSize {
+				return nil, errSize
+			}
+			texts = append(texts, text)
+		}
+		return strings.Join(texts, a[0].(string)), nil
+	}},
+	{"to_string", "v", func(a []any) (any, error) {
+		value, err := Output(a[0])
+		if err != nil {
+			return nil, err
+		}
+		return Text(value), nil
+	}},
+	{"truncate", "sn", func(a []any) (any, error) {
+		text, n := a[0].(string), int(max(0, min(a[1].(float64), maxSize)))
+		if utf8.RuneCountInString(text) > n {
+			text = string([]rune(text)[:n])
+		}
+		return text, nil
+	}},
+	{"path_canonicalize", "s", func(a []any) (any, error) {
+		if a[0] == "" {
+			return "", nil
+		}
+		return filepath.ToSlash(filepath.Clean(a[0].(string))), nil
+	}},
+	{"pattern_match", "st", func(a []any) (any, error) { return wildcard.Match(a[0].(string), textOf(a[1])), nil }},
+	{"regex_match", "st", func(a []any) (any, error) {
+		re, err := compileRegexp(a[0].(string))
+		if err != nil {
+			return nil, err
+		}
+		return re.MatchString(textOf(a[1])), nil
+	}},
+	{"regex_replace_all", "stt", func(a []any) (any, error) {
+		return replaceRegexp(a, func(re *regexp.Regexp, out []byte, src string, m []int) []byte {
+			return re.ExpandString(out, textOf(a[2]), src, m)
+		})
+	}},
+	{"regex_replace_all_literal", "stt", func(a []any) (any, error) {
+		return replaceRegexp(a, func(_ *regexp.Regexp, out []byte, _ string, _ []int) []byte {
+			return append(out, textOf(a[2])...)
+		})
+	}},
+	{"to_boolean", "s", func(a []any) (any, error) {
+		switch strings.ToLower(a[0].(string)) {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return nil, errors.New("the string must be 'true' or 'false'")
+	}},
+	{"base64_decode", "s", func(a []any) (any, error) {
+		text, err := base64.StdEncoding.DecodeString(a[0].(string))
+		if err != nil {
+			return nil, errors.New("the string is not base64")
+		}
+		return string(text), nil
+	}},
+	{"base64_encode", "s", func(a []any) (any, error) {
+		return base64.StdEncoding.EncodeToString([]byte(a[0].(string))), nil
+	}},
+}
+
+func replaceText(text, old, replacement string, n int) (any, error) {
+	count := strings.Count(text, old)
+	if n >= 0 {
+		count = min(count, n)
+	}
+	if len(text)+count*len(replacement) > maxSize {
+		return nil, errSize
+	}
+	return strings.Replace(text, old, replacement, n), nil
+}
+
+func compileRegexp(text string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, errors.New("the first argument is not a regular expression of RE2")
+	}
+	return re, nil
+}
+
+// replaceRegexp replaces all matches of the first argument in the second one.
+func replaceRegexp(args []any, expand func(re *regexp.Regexp, out []byte, src string, match []int) []byte) (any, error) {
+	re, err := compileRegexp(args[0].(string))
+	if err != nil {
+		return nil, err
+	}
+	src := textOf(args[1])
+	var out []byte
+	end := 0
+	for _, match := range re.FindAllStringSubmatchIndex(src, -1) {
+		out = expand(re, append(out, src[end:match[0]]...), src, match)
+		end = match[1]
+		if len(out) > maxSize {
+			return nil, errSize
+		}
+	}
+	return string(append(out, src[end:]...)), nil
+}

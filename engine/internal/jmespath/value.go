@@ -1,0 +1,122 @@
+package jmespath
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+
+	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/limit"
+)
+
+// exact bounds the integers that a float64 holds exactly.
+const exact = 1 << 53
+
+// Input makes data for Search of a value: JMESPath knows no integers. Those that a
+// float64 cannot hold stay as they are, to be passed on.
+func Input(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(value))
+		for key, member := range value {
+			copied[key] = Input(member)
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(value))
+		for i, item := range value {
+			copied[i] = Input(item)
+		}
+		return copied
+	case int64:
+		if -exact <= value && value <= exact {
+			return float64(value)
+		}
+	}
+	return value
+}
+
+// maxSize bounds the result of an expression: the bytes of its strings, and each value
+// counts as some. An object in a cluster has at most 1.5 MB.
+const maxSize = limit.TextBytes
+
+var errSize = limit.Exceeded(limit.Expression, "select less, or do not repeat it", "the result is larger than %d MiB", maxSize>>20)
+
+// Output makes a value of a result, with integers where numbers are whole.
+func Output(result any) (any, error) {
+	room := maxSize
+	return output(result, &room)
+}
+
+func output(result any, room *int) (any, error) {
+	if *room -= 8; *room < 0 {
+		return nil, errSize
+	}
+	switch result := result.(type) {
+	case map[string]any:
+		value := make(map[string]any, len(result))
+		for key, member := range result {
+			out, err := output(member, room)
+			if err != nil {
+				return nil, err
+			}
+			value[key] = out
+			*room -= len(key)
+		}
+		return value, nil
+	case []any:
+		value := make([]any, len(result))
+		for i, item := range result {
+			out, err := output(item, room)
+			if err != nil {
+				return nil, err
+			}
+			value[i] = out
+		}
+		return value, nil
+	case string:
+		if *room -= len(result); *room < 0 {
+			return nil, errSize
+		}
+		return result, nil
+	case float64:
+		return finite(result)
+	case nil, bool, int64:
+		return result, nil
+	}
+	return outputOther(result, room)
+}
+
+// outputOther takes the lists that the library makes with other types.
+func outputOther(result any, room *int) (any, error) {
+	list := reflect.ValueOf(result)
+	if list.Kind() != reflect.Slice {
+		return nil, errors.New("the result is an expression, not a value")
+	}
+	items := make([]any, list.Len())
+	for i := range items {
+		items[i] = list.Index(i).Interface()
+	}
+	return output(items, room)
+}
+
+func finite(f float64) (any, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, errors.New("the result is not a number")
+	}
+	return number.Whole(f), nil
+}
+
+// Text is a value as it stands within a string: a string as it is, anything else as
+// JSON.
+func Text(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "" // values are JSON
+	}
+	return string(text)
+}

@@ -1,0 +1,298 @@
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// errNotAnswered is the error of a call that only a cluster can answer.
+var errNotAnswered = errAsk("a call to an API")
+
+// absentError says that what a call asks for is not in the input. A cluster that does not
+// have it either uses the default.
+type absentError struct{ what, advice string }
+
+// Error implements error.
+func (e *absentError) Error() string { return e.what + "; " + e.advice }
+
+const (
+	giveObject = "give it as context, or the value of the entry among the values"
+	giveKind   = "give its CustomResourceDefinition as context, or the value of the entry among the values"
+)
+
+// apiCall answers a call to the API of the cluster from the input, as far as the path is
+// that of objects or of the version.
+func (s *scope) apiCall(e *entry) (any, error) {
+	method := e.body.At("method").Text()
+	if !e.body.At("urlPath").Given() || method != "" && method != "GET" {
+		return nil, errNotAnswered
+	}
+	text, err := s.text(e, e.body.At("urlPath"))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.get(e, text)
+	var absent *absentError
+	switch fallback := e.body.At("default"); {
+	case errors.As(err, &absent) && fallback.Given():
+		s.assume(e, absent.what+", so that the default is used")
+		return fallback.Value, nil
+	case absent != nil && s.isSecret():
+		return nil, errors.New("what it asks for is not in the input; " + absent.advice)
+	case err != nil:
+		return nil, err
+	}
+	written := e.body.At("jmesPath")
+	if !written.Given() {
+		return answer, nil
+	}
+	expression, err := s.text(e, written)
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.search(expression, answer)
+	if err != nil {
+		return nil, explain(expression, err, expression != written.Text())
+	}
+	return value, nil
+}
+
+// assume warns that the answer of a call may be another one in a cluster.
+func (s *scope) assume(e *entry, what string) {
+	if s.isSecret() {
+		what = "what it asks for is not in the input"
+	}
+	s.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", e.rule.key(), e.rule.name, e.name, what).
+		With(giveObject))
+}
+
+// get answers the request for a path, without the variables in it.
+func (s *scope) get(e *entry, text string) (any, error) {
+	parsed, err := url.Parse(text)
+	if err != nil || !strings.HasPrefix(text, "/") {
+		return nil, errors.New("the path is not that of a URL")
+	}
+	clean := path.Clean(parsed.Path)
+	if clean == "/version" {
+		return s.version(), nil
+	}
+	address, ok := parseAddress(clean)
+	if !ok {
+		return nil, errNotAnswered
+	}
+	if own := e.rule.namespace; own != "" && address.within() != own {
+		return nil, fmt.Errorf("the path must lead to namespace %s, to which the policy is confined", own)
+	}
+	kind := s.request.Schemas.LookupResource(address.Resource)
+	switch {
+	case kind == nil:
+		return nil, &absentError{fmt.Sprintf("the resource %s is not known", address.Resource), giveKind}
+	case kind.Namespaced && address.namespace == "" && address.name != "", !kind.Namespaced && address.namespace != "":
+		return nil, &absentError{fmt.Sprintf("a server has nothing at %s", clean), "correct the path"}
+	}
+	if address.name != "" {
+		return s.object(kind, address)
+	}
+	return s.list(e, kind, address, parsed.RawQuery)
+}
+
+// version is what /version says, as far as it is known.
+func (s *scope) version() map[string]any {
+	return map[string]any{"major": "1", "minor": strconv.Itoa(s.minor)}
+}
+
+// address is what a path leads to: an object, or without a name all of a resource.
+type address struct {
+	gvk.Resource
+	namespace, name string
+}
+
+// within is the namespace that a path leads to or into, "" if it leads to none.
+func (a address) within() string {
+	if a.Resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
+		return a.name
+	}
+	return a.namespace
+}
+
+// parseAddress reads the path of an object or of a list. ok is false for any other.
+func parseAddress(clean string) (a address, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(clean, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		a.Version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		a.Group, a.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return a, false
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		a.namespace, parts = parts[1], parts[2:]
+	}
+	a.Resource.Resource = parts[0]
+	if len(parts) > 1 {
+		a.name = parts[1]
+	}
+	return a, len(parts) <= 2
+}
+
+// object answers the request for one object.
+func (s *scope) object(kind *schema.Kind, a address) (any, error) {
+	if kind.Kind == namespaceKind {
+		object, known, err := s.request.Snapshot.Namespace(a.name)
+		if err == nil && !known {
+			s.warnAssumed(a.name, "asks for the namespace")
+		}
+		return object, err
+	}
+	object, err := s.request.Lookup(kind, a.namespace, a.name)
+	if err != nil {
+		return nil, notConverted(err)
+	}
+	if object != nil {
+		return object, nil
+	}
+	name := a.name
+	if a.namespace != "" {
+		name = a.namespace + "/" + name
+	}
+	return nil, &absentError{fmt.Sprintf("the %s %s is not in the input", kind.Kind.Kind, name), giveObject}
+}
+
+// notConverted says what to do about an object of another version.
+func notConverted(err error) error {
+	return fmt.Errorf("%w: give the value of the entry among the values", err)
+}
+
+// list answers the request for all objects of a resource that a query selects.
+func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any, error) {
+	selects, err := parseQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	objects, given, err := s.request.LookupAll(kind, a.namespace, selects.names)
+	if err != nil {
+		return nil, notConverted(err)
+	}
+	if !given {
+		what := "there is no " + kind.Kind.Kind
+		if a.namespace != "" {
+			what += " of namespace " + a.namespace
+		}
+		s.assume(e, what+" in the input, so that the list is empty")
+	}
+	return s.listed(kind, objects, selects)
+}
+
+// listed is the list that a server makes of objects. Of the kinds of its own the items do
+// not say what they are.
+func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects selection) (any, error) {
+	items := []any{}
+	for _, object := range objects {
+		if kind.Kind == namespaceKind {
+			var err error
+			if object, _, err = s.request.Snapshot.Namespace(nameOf(object)); err != nil {
+				return nil, err
+			}
+		}
+		if !selects.labels.Matches(policy.LabelsOf(object)) {
+			continue
+		}
+		if !kind.Custom {
+			object = maps.Clone(object)
+			delete(object, "apiVersion")
+			delete(object, "kind")
+		}
+		items = append(items, object)
+	}
+	return map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind.Kind + "List", "metadata": map[string]any{}, "items": items}, nil
+}
+
+// selection is what a query selects of a list.
+type selection struct {
+	labels match.Selector
+	// fields are the name and the namespace that are asked for, by field path.
+	fields map[string]string
+}
+
+func (s selection) names(namespace, name string) bool {
+	for field, actual := range map[string]string{"metadata.name": name, "metadata.namespace": namespace} {
+		if want, ok := s.fields[field]; ok && want != actual {
+			return false
+		}
+	}
+	return true
+}
+
+// parseQuery reads the query of a list.
+func parseQuery(query string) (selection, error) {
+	s := selection{fields: map[string]string{}}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return s, errors.New("the query of the path is not that of a URL")
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values.Get(key)
+		switch key {
+		case "labelSelector":
+			if s.labels, err = match.ParseSelectorText(value); err != nil {
+				return s, errors.New("the labelSelector of the path is not valid")
+			}
+		case "fieldSelector":
+			for _, term := range strings.Split(value, ",") {
+				field, want, ok := strings.Cut(strings.Replace(term, "==", "=", 1), "=")
+				if !ok || field != "metadata.name" && field != "metadata.namespace" {
+					return s, errors.New("only a cluster selects by other fields than metadata.name and metadata.namespace: give the value of the entry among the values")
+				}
+				s.fields[field] = want
+			}
+		default:
+			return s, errNotAnswered
+		}
+	}
+	return s, nil
+}
+
+// apiPaths are the paths that the contexts in a part of a rule ask an API for.
+func apiPaths(n policy.Node) []string {
+	var paths []string
+	for _, item := range n.At("context").Items() {
+		if path := item.At("apiCall", "urlPath").Text(); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	for _, below := range []policy.Node{n.At("mutate", "targets"), n.At("mutate", "foreach"), n.At("foreach")} {
+		for _, item := range below.Items() {
+			paths = append(paths, apiPaths(item)...)
+		}
+	}
+	return paths
+}
+
+// kindAt is the kind of what a path leads to, before its variables have values; AnyKind if
+// they decide it. ok is false if it leads to no object.
+func kindAt(text string) (kind gvk.Kind, ok bool) {
+	const unknown = "unknown-"
+	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))
+	if err != nil {
+		return policy.AnyKind, true
+	}
+	clean := path.Clean(parsed.Path)
+	address, ok := parseAddress(clean)
+	if known := schema.Builtin().LookupResource(address.Resource); known != nil {
+		return known.Kind, ok
+	}
+	return policy.AnyKind, ok || strings.Contains(clean, unknown)
+}

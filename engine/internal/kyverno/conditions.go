@@ -1,0 +1,323 @@
+package kyverno
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// operators are what conditions may compare by; spelling in upper or lower case does
+// not matter.
+var operators = map[string]func(key, value any) bool{
+	"equal":     equals,
+	"equals":    equals,
+	"notequal":  notEquals,
+	"notequals": notEquals,
+	"in":        allIn,
+	"notin":     func(k, v any) bool { return isInOperand(k, v) && !allIn(k, v) },
+	"anyin":     anyIn,
+	"allin":     allIn,
+	"anynotin":  anyNotIn,
+	"allnotin":  func(k, v any) bool { return isInOperand(k, v) && !anyIn(k, v) },
+
+	"greaterthan":         ordered(func(c int) bool { return c > 0 }),
+	"greaterthanorequals": ordered(func(c int) bool { return c >= 0 }),
+	"lessthan":            ordered(func(c int) bool { return c < 0 }),
+	"lessthanorequals":    ordered(func(c int) bool { return c <= 0 }),
+
+	"durationgreaterthan":         ordered(func(c int) bool { return c > 0 }),
+	"durationgreaterthanorequals": ordered(func(c int) bool { return c >= 0 }),
+	"durationlessthan":            ordered(func(c int) bool { return c < 0 }),
+	"durationlessthanorequals":    ordered(func(c int) bool { return c <= 0 }),
+}
+
+const operatorNames = "Equals, NotEquals, AnyIn, AllIn, AnyNotIn, AllNotIn, GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals"
+
+// conditions checks preconditions.
+func (r *reader) conditions(n policy.Node) {
+	if !n.Given() {
+		return
+	}
+	if _, isList := n.Value.([]any); isList {
+		r.conditionList(n)
+		return
+	}
+	if r.fields(n, []string{"any", "all"}) {
+		r.conditionList(n.At("any"))
+		r.conditionList(n.At("all"))
+	}
+}
+
+func (r *reader) conditionList(n policy.Node) {
+	for _, item := range r.list(n) {
+		if !r.fields(item, conditionFields) {
+			continue
+		}
+		operator := item.At("operator")
+		if operators[strings.ToLower(operator.Text())] == nil {
+			r.advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+		}
+		r.expressions(item.At("key"))
+		r.expressions(item.At("value"))
+	}
+}
+
+// check evaluates preconditions. The reason is empty if they hold.
+func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
+	if !n.Given() {
+		return "", nil
+	}
+	at := r.substitution(nil)
+	one := func(item policy.Node) (bool, error) {
+		at.path = item.At("key").Path
+		key, err := s.substitute(item.At("key").Value, at)
+		if err != nil {
+			return false, err
+		}
+		at.path = item.At("value").Path
+		value, err := s.substitute(item.At("value").Value, at)
+		if err != nil {
+			return false, err
+		}
+		return operators[strings.ToLower(item.At("operator").Text())](key, value), nil
+	}
+	all := n.At("all").Items()
+	if _, isList := n.Value.([]any); isList {
+		all = n.Items()
+	}
+	if any := n.At("any").Items(); len(any) > 0 {
+		held := false
+		for _, item := range any {
+			ok, err := one(item)
+			if err != nil {
+				return "", err
+			}
+			if held = ok; held {
+				break
+			}
+		}
+		if !held {
+			return "none of the conditions in " + below(n.At("any").Path, r) + " holds", nil
+		}
+	}
+	for _, item := range all {
+		ok, err := one(item)
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			return below(item.Path, r) + " (" + item.At("operator").Text() + ") does not hold", nil
+		}
+	}
+	return "", nil
+}
+
+// below prints a path within a rule.
+func below(path change.Path, r *rule) string { return path[min(len(r.root.Path), len(path)):].String() }
+
+func equals(key, value any) bool {
+	switch key := key.(type) {
+	case bool:
+		return key == value
+	case int64, float64:
+		return equalNumbers(key, value)
+	case string:
+		if a, b, ok := durations(key, value); ok {
+			return a == b
+		}
+		text, ok := value.(string)
+		if !ok {
+			return false
+		}
+		if a, ok := jmespath.Quantity(key); ok {
+			b, ok := jmespath.Quantity(text)
+			return ok && a.Cmp(b) == 0
+		}
+		return wildcard.Match(text, key)
+	case map[string]any, []any:
+		return change.Equal(jmespath.Input(key), jmespath.Input(value))
+	}
+	return false
+}
+
+func notEquals(key, value any) bool {
+	text, isText := key.(string)
+	if key == nil {
+		return false
+	}
+	if _, ok := jmespath.Quantity(text); isText && ok && value == "" {
+		return true
+	}
+	return !equals(key, value)
+}
+
+// equalNumbers compares a number with a number, or with the text of one.
+func equalNumbers(key, value any) bool {
+	a, _ := asFloat(key)
+	b, ok := asFloat(value)
+	return ok && a == b
+}
+
+// asFloat reads a number, or the text of one.
+func asFloat(value any) (float64, bool) {
+	switch value := value.(type) {
+	case int64:
+		return float64(value), true
+	case float64:
+		return value, true
+	case string:
+		f, err := strconv.ParseFloat(value, 64)
+		return f, err == nil && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+// durations reads both operands as durations, of which one at least must be the text
+// of one; the other may be a number of seconds.
+func durations(key, value any) (a, b time.Duration, ok bool) {
+	a, aText, aOK := asDuration(key)
+	b, bText, bOK := asDuration(value)
+	return a, b, aOK && bOK && (aText || bText)
+}
+
+func asDuration(value any) (d time.Duration, isText, ok bool) {
+	switch value := value.(type) {
+	case string:
+		d, err := time.ParseDuration(value)
+		return d, value != "0", err == nil && value != "0"
+	case int64:
+		return time.Duration(value) * time.Second, false, math.Abs(float64(value)) < math.MaxInt64/1e9
+	case float64:
+		return time.Duration(value * float64(time.Second)), false, math.Abs(value) < math.MaxInt64/1e9
+	}
+	return 0, false, false
+}
+
+// ordered makes an operator that compares durations, quantities, numbers or versions.
+func ordered(holds func(comparison int) bool) func(key, value any) bool {
+	return func(key, value any) bool {
+		if a, b, ok := durations(key, value); ok {
+			return holds(compare(float64(a), float64(b)))
+		}
+		keyText, keyIsText := key.(string)
+		valueText, valueIsText := value.(string)
+		if keyIsText && valueIsText {
+			a, aOK := jmespath.Quantity(keyText)
+			b, bOK := jmespath.Quantity(valueText)
+			if aOK && bOK {
+				return holds(a.Cmp(b))
+			}
+		}
+		a, aOK := asFloat(key)
+		b, bOK := asFloat(value)
+		if aOK && bOK {
+			return holds(compare(a, b))
+		}
+		if keyIsText && valueIsText {
+			if c, ok := jmespath.CompareVersions(keyText, valueText); ok {
+				return holds(c)
+			}
+		}
+		return false
+	}
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// sprint is a value as the operators about lists compare it.
+func sprint(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	case int64:
+		return strconv.FormatInt(value, 10)
+	case float64:
+		return strconv.FormatFloat(value, 'g', -1, 64)
+	}
+	return jmespath.Text(value)
+}
+
+// keysOf are the texts on the left of an operator about lists.
+func keysOf(key any) ([]string, bool) {
+	switch key := key.(type) {
+	case string, bool, int64, float64:
+		return []string{sprint(key)}, true
+	case []any:
+		texts := make([]string, len(key))
+		for i, item := range key {
+			texts[i] = sprint(item)
+		}
+		return texts, true
+	}
+	return nil, false
+}
+
+// contained says how to find a text on the right of an operator about lists: in a
+// list, in a range, in a list written as JSON, or in one text.
+func contained(value any) (func(text string) bool, bool) {
+	var texts []string
+	switch value := value.(type) {
+	case []any:
+		texts, _ = keysOf(value)
+	case int64, float64, bool:
+		texts = []string{sprint(value)}
+	case string:
+		if op, _ := splitOperator(value); op == inRange {
+			return func(text string) bool { return matchesScalar(text, value) }, true
+		}
+		texts = []string{value}
+		if json.Valid([]byte(value)) {
+			texts = nil
+			if json.Unmarshal([]byte(value), &texts) != nil {
+				return nil, false
+			}
+		}
+	default:
+		return nil, false
+	}
+	return func(text string) bool {
+		return slices.ContainsFunc(texts, func(other string) bool { return wildcard.Match(other, text) || wildcard.Match(text, other) })
+	}, true
+}
+
+func isInOperand(key, value any) bool {
+	_, keysOK := keysOf(key)
+	_, ok := contained(value)
+	return keysOK && ok
+}
+
+func anyIn(key, value any) bool {
+	keys, ok := keysOf(key)
+	is, known := contained(value)
+	return ok && known && slices.ContainsFunc(keys, is)
+}
+
+func allIn(key, value any) bool {
+	keys, ok := keysOf(key)
+	is, known := contained(value)
+	return ok && known && !slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
+}
+
+func anyNotIn(key, value any) bool {
+	keys, ok := keysOf(key)
+	is, known := contained(value)
+	return ok && known && slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
+}

@@ -1,0 +1,89 @@
+package kyverno
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// exception is a PolicyException.
+type exception struct {
+	document *manifest.Document
+	name     string
+	rules    []exceptedRules
+	match    filter
+	spec     policy.Node
+}
+
+// exceptedRules are rules of one policy.
+type exceptedRules struct {
+	policy string
+	names  []string
+	node   policy.Node
+}
+
+// exception reads a PolicyException.
+func (r *reader) exception() *exception {
+	x := &exception{document: r.document, name: r.document.Name(), spec: r.root.At("spec")}
+	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec"})
+	if !r.fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
+		return x
+	}
+	for _, n := range r.list(x.spec.At("exceptions")) {
+		if r.fields(n, []string{"policyName", "ruleNames"}) {
+			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.strings(n.At("ruleNames")), n})
+		}
+	}
+	r.filter(x.spec.At("match"), true)
+	r.conditions(x.spec.At("conditions"))
+	x.match = readFilter(x.spec.At("match"))
+	return x
+}
+
+// unused reports policies and rules that nobody gave, from which nothing can be excepted.
+func (x *exception) unused(definitions []*definition) []source.Diagnostic {
+	r := newReader(x.document)
+	for _, named := range x.rules {
+		found := matching(definitions, func(d *definition) bool { return d.key() == named.policy })
+		if len(found) == 0 {
+			r.unknown(named.node.At("policyName"), "exception-without-policy", "there is no policy %q, so the exception is from nothing", namesOf(definitions))
+			continue
+		}
+		for _, name := range named.node.At("ruleNames").Items() {
+			if !found[0].hasRule(name.Text()) {
+				r.unknown(name, "exception-without-policy", "policy "+named.policy+" has no rule %q, so the exception is not from it", found[0].written)
+			}
+		}
+	}
+	return r.problems
+}
+
+// concerns reports whether the exception is about a rule.
+func (x *exception) concerns(r *rule) bool {
+	for _, named := range x.rules {
+		if named.policy == r.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// excepted returns the name of an exception that keeps a rule from an object, or "".
+func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
+	for _, x := range e.exceptions {
+		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {
+			continue
+		}
+		reason, err := s.check(r, x.spec.At("conditions"))
+		if err != nil {
+			return "", err
+		}
+		if reason == "" {
+			return x.name, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,86 @@
+package kyverno
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const fuzzedPod = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web, list: '["a"]'}, annotations: {which: app}},
+ spec: {containers: [{name: a, image: "nginx:latest", env: [{name: A, value: b}], ports: [{containerPort: 80}]}, {name: b, image: "x/y@sha256:128c6e3534b842a2eec139999b8ce8aa9a2af9907e2b9269550809d18cd832a3"}], tolerations: [{key: k}], priority: 7}}`
+
+// FuzzPolicies runs whatever compiles on a pod, twice: rules do not modify the object
+// that they are given, and do the same every time.
+func FuzzPolicies(f *testing.F) {
+	files, err := filepath.Glob("../../testdata/kyverno/*/*/policy.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no cases (%v)", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		stream, diagnostics := manifest.Read("policy", []byte(text))
+		if source.HasErrors(diagnostics) || len(text) > 4000 {
+			return
+		}
+		var documents []*manifest.Document
+		l := New(&given.Values{}, given.UserInfo{}, "", 36)
+		for _, d := range stream.Documents() {
+			if versions[d.Kind().Kind] != nil && d.Kind().Group == group {
+				documents = append(documents, d)
+			}
+		}
+		compiled, diagnostics := l.Compile(documents)
+		if source.HasErrors(diagnostics) {
+			return
+		}
+		pod := object(t, fuzzedPod)
+		first, second := runOn(t, compiled[0], pod), runOn(t, compiled[0], pod)
+		if !change.Equal(pod, object(t, fuzzedPod)) {
+			t.Error("the object was modified")
+		}
+		if !change.Equal(first, second) {
+			t.Errorf("first  %v\nsecond %v", first, second)
+		}
+	})
+}
+
+// runOn returns the object after each step of the policies, and what they say.
+func runOn(t *testing.T, compiled policy.Program, pod map[string]any) []any {
+	e := evaluationOf(t, "Pod", pod, policy.User{}, userInfo{})
+	var results []any
+	for _, invocation := range compiled.Plan(e.request).Invocations {
+		for step := range invocation.Steps(e.request) {
+			switch {
+			case step.Failure != nil:
+				results = append(results, step.ID.String()+step.Failure.Err.Error())
+			case step.NotApplied != nil:
+				results = append(results, step.ID.String()+step.NotApplied.Reason.String())
+			default:
+				results = append(results, change.Clone(step.Object))
+			}
+		}
+	}
+	for followed := range compiled.(policy.Follower).Follow(e.request, []policy.Target{{Kind: e.request.Kind, Namespace: "shop", Name: "p", Object: pod}}) {
+		results = append(results, step(followed))
+	}
+	return results
+}
+
+func step(f policy.Followed) any {
+	if f.Step.Object == nil {
+		return nil
+	}
+	return change.Clone(f.Step.Object)
+}

@@ -1,0 +1,158 @@
+package kyverno
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const group = "kyverno.io"
+
+// versions are the kinds of the language and the versions in which they have the shape
+// that is read here.
+var versions = map[string][]string{
+	"ClusterPolicy":   {"v1", "v2beta1"},
+	"Policy":          {"v1", "v2beta1"},
+	"PolicyException": {"v2", "v2beta1", "v2alpha1"},
+}
+
+// Language compiles the policies of Kyverno.
+type Language struct {
+	values    *values
+	user      userInfo
+	namespace string
+	minor     int
+}
+
+var _ policy.Language = (*Language)(nil)
+
+// New returns the language with what the user knows of the cluster. namespace is that of
+// Policies that name none; the cluster's version is 1.minor.
+func New(known *given.Values, user given.UserInfo, namespace string, minor int) *Language {
+	return &Language{values: (*values)(known), user: userInfo(user), namespace: namespace, minor: minor}
+}
+
+// Kinds implements policy.Language.
+func (*Language) Kinds() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, name := range []string{"ClusterPolicy", "Policy", "PolicyException"} {
+		kinds = append(kinds, gvk.Kind{Group: group, Kind: name})
+	}
+	return kinds
+}
+
+// program is the compiled policies in the order of their documents.
+type program struct {
+	definitions []*definition
+	exceptions  []*exception
+	values      *values
+	user        userInfo
+	minor       int
+	env         *jmespath.Env
+}
+
+var _ policy.Program = (*program)(nil)
+var _ policy.Follower = (*program)(nil)
+
+// Compile implements policy.Language.
+func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+	p := &program{values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
+	var diagnostics []source.Diagnostic
+	seen := map[string]*definition{}
+	for _, d := range documents {
+		r := newReader(d)
+		if !r.checkVersion() {
+			diagnostics = append(diagnostics, r.problems...)
+			continue
+		}
+		if d.Kind().Kind == "PolicyException" {
+			p.exceptions = append(p.exceptions, r.exception())
+			diagnostics = append(diagnostics, r.problems...)
+			continue
+		}
+		definition := r.definition(l.namespace)
+		diagnostics = append(diagnostics, r.problems...)
+		if twin := seen[definition.key()]; twin == nil {
+			seen[definition.key()] = definition
+			p.definitions = append(p.definitions, definition)
+		} else if !change.Equal(d.Object(), twin.document.Object()) {
+			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
+				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, twin.document.At(change.Keys("metadata", "name"))).
+				With("a cluster keeps one of them: remove the other"))
+		}
+	}
+	if source.HasErrors(diagnostics) {
+		return []policy.Program{p}, diagnostics
+	}
+	diagnostics = append(diagnostics, l.values.unused(p.definitions)...)
+	for _, x := range p.exceptions {
+		diagnostics = append(diagnostics, x.unused(p.definitions)...)
+	}
+	return []policy.Program{p}, diagnostics
+}
+
+// checkVersion reports versions whose shape is not known here.
+func (r *reader) checkVersion() bool {
+	kind := r.document.Kind()
+	known := versions[kind.Kind]
+	if slices.Contains(known, kind.Version) {
+		return true
+	}
+	r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
+		"expected apiVersion: "+group+"/"+known[0])
+	return false
+}
+
+// Hook implements policy.Program: all rules together are one webhook.
+func (*program) Hook() policy.Hook {
+	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: 1, Reinvocation: policy.IfNeeded}
+}
+
+// Reads implements policy.Program: rules look up ConfigMaps, and what they ask an API for.
+func (p *program) Reads() []gvk.Kind {
+	kinds := []gvk.Kind{configMapKind}
+	for _, d := range p.definitions {
+		for _, r := range d.rules {
+			for _, path := range apiPaths(r.root) {
+				if kind, ok := kindAt(path); ok && !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+	}
+	return kinds
+}
+
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for _, d := range p.definitions {
+		for _, r := range d.rules {
+			for _, b := range r.match.blocks() {
+				for _, k := range b.kinds {
+					all = append(all, policy.Selected{ID: r.id(), At: r.at(r.root.At("match").Path), Group: k.group, Version: k.version, Kind: k.kind})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Check implements policy.Program.
+func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
+
+// Existing implements policy.Program: rules with mutate.targets change other objects.
+func (p *program) Existing() policy.Follower {
+	if !p.follows() {
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,370 @@
+package kyverno
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// filter is a match or exclude block.
+type filter struct {
+	// any and all are blocks of which one, or every one, must match; flat is the
+	// legacy form.
+	any, all []*block
+	flat     *block
+}
+
+// block is one set of conditions, all of which must hold.
+type block struct {
+	kinds                  []kindSelector
+	names, namespaces      []string
+	annotations            map[string]any
+	selector, nsSelector   map[string]any
+	operations             []string
+	roles, clusterRoles    []string
+	subjects               []subject
+	isEmpty, hasNoResource bool
+}
+
+type subject struct{ kind, name, namespace string }
+
+// kindSelector selects kinds; each part may have wildcards.
+type kindSelector struct{ text, group, version, kind, sub string }
+
+// isVersion reports whether a part of a selector is a version: v1, v1beta1 or *.
+func isVersion(text string) bool {
+	rest, ok := strings.CutPrefix(text, "v")
+	if text == "*" {
+		return true
+	}
+	digits := strings.TrimLeft(rest, "0123456789")
+	if !ok || len(digits) == len(rest) {
+		return false
+	}
+	for _, stability := range []string{"alpha", "beta"} {
+		if n, ok := strings.CutPrefix(digits, stability); ok {
+			return n != "" && strings.Trim(n, "0123456789") == ""
+		}
+	}
+	return digits == ""
+}
+
+// parseKind reads a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub,
+// version/Kind, group/version/Kind and group/version/Kind/sub.
+func parseKind(text string) (kindSelector, bool) {
+	parts := strings.Split(text, "/")
+	last := strings.Split(parts[len(parts)-1], ".")
+	parts = append(parts[:len(parts)-1], last...)
+	s := kindSelector{text: text, group: "*", version: "*"}
+	switch len(parts) {
+	case 1:
+		s.kind = parts[0]
+	case 2:
+		switch {
+		case parts[0] == "*" && parts[1] == "*":
+			s.kind, s.sub = "*", "*"
+		case parts[0] == "*" && parts[1] != "" && strings.ToLower(parts[1][:1]) == parts[1][:1]:
+			s.kind, s.sub = "*", parts[1]
+		case isVersion(parts[0]):
+			s.version, s.kind = parts[0], parts[1]
+		default:
+			s.kind, s.sub = parts[0], parts[1]
+		}
+	case 3:
+		if isVersion(parts[0]) {
+			s.version, s.kind, s.sub = parts[0], parts[1], parts[2]
+		} else {
+			s.group, s.version, s.kind = parts[0], parts[1], parts[2]
+		}
+	case 4:
+		s.group, s.version, s.kind, s.sub = parts[0], parts[1], parts[2], parts[3]
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// matches reports whether the selector selects a kind; requests are for objects, not
+// for their subresources.
+func (s kindSelector) matches(k gvk.Kind) bool {
+	return wildcard.Match(s.group, k.Group) && wildcard.Match(s.version, k.Version) && wildcard.Match(s.kind, k.Kind) && (s.sub == "" || s.sub == "*")
+}
+
+// filter checks a match or exclude block.
+func (r *reader) filter(n policy.Node, required bool) {
+	if !r.fields(n, matchFields) {
+		return
+	}
+	if n.At("any").Given() && n.At("all").Given() {
+		r.advise(n.Path, "policy-invalid", "any and all exclude each other", "")
+	}
+	for _, key := range []string{"any", "all"} {
+		for _, item := range r.list(n.At(key)) {
+			if r.fields(item, blockFields) {
+				r.block(item)
+			}
+		}
+	}
+	r.block(n)
+	if required && readFilter(n).isEmpty() {
+		r.advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
+	}
+}
+
+// block checks one set of conditions.
+func (r *reader) block(n policy.Node) {
+	resources := n.At("resources")
+	for _, key := range []string{"roles", "clusterRoles"} {
+		r.strings(n.At(key))
+	}
+	for _, s := range r.list(n.At("subjects")) {
+		r.fields(s, subjectFields)
+	}
+	if !resources.Given() || !r.fields(resources, resourceFields) {
+		return
+	}
+	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
+		r.strings(resources.At(key))
+	}
+	for _, operation := range resources.At("operations").Items() {
+		r.choice(operation, "CREATE", "UPDATE", "DELETE", "CONNECT")
+	}
+	for _, kind := range resources.At("kinds").Items() {
+		if _, ok := parseKind(kind.Text()); !ok {
+			r.advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
+		}
+	}
+	r.string(resources.At("name"))
+	for _, key := range []string{"selector", "namespaceSelector"} {
+		selector := resources.At(key)
+		if !selector.Given() || !r.fields(selector, selectorFields) {
+			continue
+		}
+		for _, e := range r.list(selector.At("matchExpressions")) {
+			r.fields(e, []string{"key", "operator", "values"})
+		}
+	}
+}
+
+func readFilter(n policy.Node) filter {
+	var f filter
+	for _, item := range n.At("any").Items() {
+		f.any = append(f.any, readBlock(item))
+	}
+	for _, item := range n.At("all").Items() {
+		f.all = append(f.all, readBlock(item))
+	}
+	f.flat = readBlock(n)
+	return f
+}
+
+func readBlock(n policy.Node) *block {
+	resources := n.At("resources")
+	b := &block{
+		names: resources.At("names").Texts(), namespaces: resources.At("namespaces").Texts(),
+		annotations: resources.At("annotations").Object(), operations: resources.At("operations").Texts(),
+		selector: resources.At("selector").Object(), nsSelector: resources.At("namespaceSelector").Object(),
+		roles: n.At("roles").Texts(), clusterRoles: n.At("clusterRoles").Texts(),
+	}
+	if name := resources.At("name").Text(); name != "" {
+		b.names = append(b.names, name)
+	}
+	for _, kind := range resources.At("kinds").Texts() {
+		if s, ok := parseKind(kind); ok {
+			b.kinds = append(b.kinds, s)
+		}
+	}
+	for _, s := range n.At("subjects").Items() {
+		b.subjects = append(b.subjects, subject{s.At("kind").Text(), s.At("name").Text(), s.At("namespace").Text()})
+	}
+	b.hasNoResource = len(resources.Object()) == 0
+	b.isEmpty = b.hasNoResource && len(b.roles)+len(b.clusterRoles)+len(b.subjects) == 0
+	return b
+}
+
+// blocks are all blocks of the filter.
+func (f filter) blocks() []*block {
+	switch {
+	case len(f.any) > 0:
+		return f.any
+	case len(f.all) > 0:
+		return f.all
+	}
+	return []*block{f.flat}
+}
+
+func (f filter) isEmpty() bool {
+	return !slices.ContainsFunc(f.blocks(), func(b *block) bool { return !b.isEmpty })
+}
+
+// covers reports whether the filter may match objects of a kind.
+func (f filter) covers(kind gvk.Kind) bool {
+	covered := func(b *block) bool { return b.selects(kind) }
+	if len(f.any) == 0 && len(f.all) > 0 {
+		return !slices.ContainsFunc(f.all, func(b *block) bool { return !covered(b) })
+	}
+	return slices.ContainsFunc(f.blocks(), covered)
+}
+
+func (b *block) selects(kind gvk.Kind) bool {
+	return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool { return s.matches(kind) })
+}
+
+// matchRule says why a rule does not match; the reason is empty if it does.
+func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
+	if r.namespace != "" && subjectOf.namespace != r.namespace {
+		return fmt.Sprintf("the policy is confined to namespace %q", r.namespace)
+	}
+	if reason := e.matchFilter(r.match, subjectOf, false); reason != "" {
+		return "match: " + reason
+	}
+	if !r.root.At("exclude").Given() {
+		return ""
+	}
+	if e.matchFilter(r.exclude, subjectOf, true) == "" {
+		return "excluded"
+	}
+	return ""
+}
+
+// candidate is an object that a filter is about.
+type candidate struct {
+	kind      gvk.Kind
+	namespace string
+	object    map[string]any
+}
+
+// matchFilter says why a filter does not match; the reason is empty if it does.
+func (e *evaluation) matchFilter(f filter, c candidate, excluding bool) (reason string) {
+	if len(f.any) == 0 && len(f.all) > 0 {
+		for i, b := range f.all {
+			if reason := e.matchBlock(b, c, excluding); reason != "" {
+				return fmt.Sprintf("all[%d]: %s", i, reason)
+			}
+		}
+		return ""
+	}
+	for _, b := range f.blocks() {
+		if reason = e.matchBlock(b, c, excluding); reason == "" {
+			return ""
+		}
+	}
+	if len(f.any) > 1 {
+		return "no block of any matches"
+	}
+	return reason
+}
+
+func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason string) {
+	metadata, _ := c.object["metadata"].(map[string]any)
+	user := e.user
+	// Without a user, the subjects in a match block do not count, those in an exclude
+	// block do.
+	ignoreUser := !excluding && !user.isGiven()
+	switch {
+	case b.isEmpty, ignoreUser && b.hasNoResource:
+		return "the block is empty"
+	case len(b.operations) > 0 && !slices.Contains(b.operations, e.operation):
+		return "the operation is " + e.operation
+	case !b.selects(c.kind):
+		return "kinds does not select " + c.kind.Kind
+	case len(b.names) > 0 && !anyMatches(b.names, objectName(metadata)):
+		return "names does not match"
+	case len(b.namespaces) > 0 && !anyMatches(b.namespaces, namespaceOf(c, metadata)):
+		return "namespaces does not match"
+	case !matchesAnnotations(b.annotations, metadata["annotations"]):
+		return "annotations do not match"
+	case b.selector != nil && !matchesSelector(b.selector, metadata["labels"]):
+		return "selector does not match"
+	case b.nsSelector != nil && !e.matchesNamespace(b.nsSelector, c):
+		return "namespaceSelector does not match"
+	case ignoreUser:
+		return ""
+	case len(b.roles) > 0 && !intersects(b.roles, user.Roles):
+		return "the user has none of the roles"
+	case len(b.clusterRoles) > 0 && !intersects(b.clusterRoles, user.ClusterRoles):
+		return "the user has none of the clusterRoles"
+	case len(b.subjects) > 0 && !slices.ContainsFunc(b.subjects, user.is):
+		return "the user is none of the subjects"
+	}
+	return ""
+}
+
+func objectName(metadata map[string]any) string {
+	name, _ := metadata["name"].(string)
+	if name == "" {
+		name, _ = metadata["generateName"].(string)
+	}
+	return name
+}
+
+func namespaceOf(c candidate, metadata map[string]any) string {
+	if c.kind == namespaceKind {
+		return objectName(metadata)
+	}
+	return c.namespace
+}
+
+func anyMatches(patterns []string, text string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return wildcard.Match(p, text) })
+}
+
+func intersects(a, b []string) bool {
+	return slices.ContainsFunc(a, func(text string) bool { return slices.Contains(b, text) })
+}
+
+func matchesAnnotations(expected map[string]any, actual any) bool {
+	annotations, _ := actual.(map[string]any)
+	for key, value := range expected {
+		text, _ := value.(string)
+		found := false
+		for other, otherValue := range annotations {
+			otherText, _ := otherValue.(string)
+			found = found || wildcard.Match(key, other) && wildcard.Match(text, otherText)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesSelector applies a label selector, in whose matchLabels keys and values may
+// have wildcards. An invalid selector selects nothing.
+func matchesSelector(selector map[string]any, actual any) bool {
+	labels := map[string]string{}
+	object, _ := actual.(map[string]any)
+	for key, value := range object {
+		labels[key], _ = value.(string)
+	}
+	expected, _ := selector["matchLabels"].(map[string]any)
+	for key, value := range expected {
+		text, ok := value.(string)
+		if !ok || !slices.ContainsFunc(slices.Sorted(maps.Keys(labels)), func(label string) bool {
+			return wildcard.Match(key, label) && wildcard.Match(text, labels[label])
+		}) {
+			return false
+		}
+	}
+	expressions, _ := selector["matchExpressions"].([]any)
+	if len(expressions) == 0 {
+		return true
+	}
+	parsed, problems := match.ParseSelector(map[string]any{"matchExpressions": expressions})
+	return len(problems) == 0 && parsed.Matches(labels)
+}
+
+// matchesNamespace applies a selector to the labels of the object's namespace, but for
+// Namespaces themselves.
+func (e *evaluation) matchesNamespace(selector map[string]any, c candidate) bool {
+	if c.kind == namespaceKind || c.namespace == "" {
+		return false
+	}
+	return matchesSelector(selector, e.namespaceLabels(c.namespace))
+}

@@ -1,0 +1,321 @@
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// result is an object as a rule, or an element of its foreach, leaves it.
+type result struct {
+	object  map[string]any
+	element string
+	at      change.Path
+}
+
+// patchError says which patch of a rule failed.
+type patchError struct {
+	path change.Path
+	err  error
+}
+
+// Error implements error.
+func (e *patchError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *patchError) Unwrap() error { return e.err }
+
+const changesNothing = "the patch changes nothing"
+
+// mutate carries out the patches of a rule on an object, all or none. The reason is
+// that of no results. self is the variable that @ selects from.
+func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
+	m := r.mutate()
+	if m.At("foreach").Given() {
+		f := foreach{rule: r, shape: t, self: self, object: object}
+		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
+			return nil, "", err
+		}
+		return f.results, f.reason(), nil
+	}
+	patched, reason, err := s.patch(r, m, object, t, self)
+	if err != nil || reason != "" {
+		return nil, reason, err
+	}
+	return []result{{object: patched, at: patchOf(m).Path}}, "", nil
+}
+
+// patchOf is the patch of a mutate block or an entry of foreach.
+func patchOf(n policy.Node) policy.Node {
+	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "overlay", "patches"} {
+		if patch := n.At(key); patch.Given() {
+			return patch
+		}
+	}
+	return n
+}
+
+// patch carries out one patch. The reason says why nothing changed.
+func (s *scope) patch(r *rule, n policy.Node, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
+	patch := patchOf(n)
+	at := r.substitution(patch.Path)
+	at.self, at.patch = self, len(patch.Path)
+	value, err := s.substitute(patch.Value, at)
+	if err != nil {
+		return nil, "", err
+	}
+	switch patch.Path[len(patch.Path)-1].Key {
+	case "patchStrategicMerge":
+		patched, reason, err = strategic(object, value, t)
+	case "overlay":
+		patched, reason, err = overlay(object, value, t)
+	default:
+		patched, err = patchJSON(object, value)
+	}
+	switch {
+	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
+		return nil, "", &patchError{patch.Path, errors.New("the patch, with the values of its variables, cannot be carried out")}
+	case err != nil:
+		return nil, "", &patchError{patch.Path, err}
+	case reason != "":
+		return nil, reason, nil
+	case change.Equal(patched, object):
+		return nil, changesNothing, nil
+	}
+	for _, key := range []string{"apiVersion", "kind"} {
+		if patched[key] != object[key] {
+			return nil, "", &patchError{patch.Path, fmt.Errorf("a patch must not change %s", key)}
+		}
+	}
+	return patched, "", nil
+}
+
+// strategic carries out a strategic merge patch with anchors.
+func strategic(object map[string]any, value any, t *schema.Type) (patched map[string]any, reason string, err error) {
+	pattern, ok := value.(map[string]any)
+	if !ok {
+		return nil, "", errors.New("the patch is not a map")
+	}
+	patch, failed := resolve(pattern, object)
+	if failed != nil {
+		return nil, failed.String(), nil
+	}
+	patched, err = strategicmerge.Merge(object, patch, t)
+	return patched, "", err
+}
+
+// patchJSON carries out a JSON Patch.
+func patchJSON(object map[string]any, value any) (map[string]any, error) {
+	operations, err := parseJSONPatch(value)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.Kyverno.Apply(object, operations)
+}
+
+var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
+
+// parseJSONPatch reads a JSON Patch that is a list, or the text of one.
+func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
+	if text, ok := value.(string); ok {
+		parsed, err := manifest.Value(text)
+		if err != nil {
+			return nil, fmt.Errorf("the JSON Patch is not YAML: %w", err)
+		}
+		value = parsed
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return nil, errors.New("the JSON Patch is not a list of operations")
+	}
+	operations := make([]jsonpatch.Operation, len(list))
+	for i, item := range list {
+		operation, err := parseOperation(item)
+		if err != nil {
+			return nil, fmt.Errorf("operation %d: %w", i, err)
+		}
+		operations[i] = operation
+	}
+	return operations, nil
+}
+
+func parseOperation(item any) (jsonpatch.Operation, error) {
+	var operation jsonpatch.Operation
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return operation, errors.New("expected a map")
+	}
+	for key := range fields {
+		if !slices.Contains([]string{"op", "path", "from", "value"}, key) {
+			return operation, errors.New("expected only op, path, from and value")
+		}
+	}
+	var hasPath, hasValue bool
+	operation.Op, _ = fields["op"].(string)
+	operation.Path, hasPath = fields["path"].(string)
+	operation.From, _ = fields["from"].(string)
+	operation.Value, hasValue = fields["value"]
+	operation.NoValue = !hasValue
+	switch {
+	case !slices.Contains(jsonPatchOps, operation.Op):
+		return operation, errors.New("op must be one of " + strings.Join(jsonPatchOps, ", "))
+	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
+		return operation, errors.New("path must be a JSON Pointer, which starts with /")
+	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
+		return operation, errors.New("from must be a JSON Pointer, which starts with /")
+	case (operation.Op == "add" || operation.Op == "replace") && !hasValue:
+		return operation, errors.New("the operation has no value")
+	}
+	return operation, nil
+}
+
+// jsonPatch checks a JSON Patch. What it will be is not known before variables in its
+// text have values.
+func (r *reader) jsonPatch(n policy.Node) {
+	if !n.Given() {
+		return
+	}
+	r.expressions(n)
+	if text, ok := n.Value.(string); ok && !hasVariables(text) || !ok {
+		if _, err := parseJSONPatch(n.Value); err != nil {
+			r.invalid(n, "%v", err)
+		}
+	}
+}
+
+// foreach is the state of the foreach of a rule.
+type foreach struct {
+	rule    *rule
+	shape   *schema.Type
+	self    string
+	object  map[string]any
+	results []result
+	// skipped is why the first element that changed nothing did so; count says how
+	// many elements there were.
+	skipped string
+	count   int
+	// size is that of all results.
+	size int
+}
+
+func (f *foreach) reason() string {
+	switch {
+	case len(f.results) > 0:
+		return ""
+	case f.count == 0:
+		return "foreach: the list has no elements"
+	}
+	return "foreach: " + f.skipped
+}
+
+// maxElements bounds how many elements one request may take.
+const maxElements = 20000
+
+// entries goes through the entries of a foreach. An entry sees what those before it
+// changed; its elements are those that its list had at its start.
+func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) error {
+	for i, entry := range n.Items() {
+		s := s.child()
+		switch {
+		case len(f.results) == 0:
+		case f.self == "target":
+			s.vars["target"] = jmespath.Input(f.object)
+		default:
+			s.setObject(f.object)
+		}
+		elements, err := s.query(entry.At("list").Text())
+		if err != nil {
+			return &substituteError{entry.At("list").Path, explain(entry.At("list").Text(), err, false)}
+		}
+		list, ok := elements.([]any)
+		if !ok {
+			list = []any{elements}
+		}
+		for _, index := range order(entry, len(list)) {
+			if list[index] == nil {
+				continue
+			}
+			if s.steps++; s.steps > maxElements {
+				return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
+			}
+			element := fmt.Sprintf("%sforeach[%d] element %d", label, i, index)
+			if err := f.element(s.child(), entry, element, list[index], index, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// order says in which order the elements of an entry have their turn. A strategic
+// merge puts new items first, so it begins with the last element.
+func order(entry policy.Node, n int) []int {
+	indexes := make([]int, n)
+	for i := range indexes {
+		indexes[i] = i
+	}
+	descending := entry.At("order").Text() == "Descending"
+	if !entry.At("order").Given() {
+		descending = entry.At("patchStrategicMerge").Given()
+	}
+	if descending {
+		slices.Reverse(indexes)
+	}
+	return indexes
+}
+
+// element carries out an entry for one element.
+func (f *foreach) element(s *scope, entry policy.Node, label string, value any, index, depth int) error {
+	for name, value := range map[string]any{"element": value, "elementIndex": int64(index)} {
+		s.vars[name] = jmespath.Input(value)
+		s.vars[fmt.Sprintf("%s%d", name, depth)] = s.vars[name]
+	}
+	for _, v := range s.values.foreach(f.rule, index) {
+		s.give(v.key, v.value)
+	}
+	s.addContext(f.rule, entry.At("context"))
+	f.count++
+	reason, err := s.check(f.rule, entry.At("preconditions"))
+	if err != nil {
+		return fmt.Errorf("%s: %w", label, err)
+	}
+	if reason != "" {
+		f.skip(label, reason)
+		return nil
+	}
+	if entry.At("foreach").Given() {
+		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
+	}
+	patched, reason, err := s.patch(f.rule, entry, f.object, f.shape, f.self)
+	if err != nil {
+		return fmt.Errorf("%s: %w", label, err)
+	}
+	if reason != "" {
+		f.skip(label, reason)
+		return nil
+	}
+	size, _ := limit.Size(patched, limit.ForeachBytes)
+	if f.size += size; f.size > limit.ForeachBytes {
+		return limit.Exceeded(limit.Foreach, "let fewer elements change the object, or change it in one patch",
+			"%s: the patches of foreach, times the size of the object, exceed %d MiB", label, limit.ForeachBytes>>20)
+	}
+	f.object = patched
+	f.results = append(f.results, result{patched, label, patchOf(entry).Path})
+	return nil
+}
+
+func (f *foreach) skip(label, reason string) {
+	if f.skipped == "" {
+		f.skipped = label + ": " + reason
+	}
+}

@@ -1,0 +1,127 @@
+package kyverno
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// overlay carries out an overlay, the form of patches before Kyverno 1.5, as 1.1 did:
+// all conditions are checked first, then everything else is laid over the object.
+func overlay(object map[string]any, value any, t *schema.Type) (patched map[string]any, reason string, err error) {
+	pattern, ok := value.(map[string]any)
+	if !ok {
+		return nil, "", errors.New("the overlay is not a map")
+	}
+	if failed := meets(object, pattern, nil); failed != nil {
+		return nil, failed.String(), nil
+	}
+	patched, _ = lay(object, pattern, t).(map[string]any)
+	return patched, "", nil
+}
+
+// meets checks the conditions of an overlay. Of a list, one item must fulfil those of
+// an item of the overlay.
+func meets(value, pattern any, path change.Path) *unmet {
+	switch pattern := pattern.(type) {
+	case map[string]any:
+		object, _ := value.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(pattern)) {
+			_, bare := parseAnchor(key)
+			member, present := object[bare]
+			if !isConditionKey(key) {
+				if failed := meets(member, pattern[key], path.Key(bare)); failed != nil {
+					return failed
+				}
+			} else if !present {
+				return &unmet{mismatch: mismatch{path: path.Key(bare), text: "is missing"}, anchor: key}
+			} else if m := matchPattern(member, pattern[key], path.Key(bare)); m != nil {
+				return &unmet{mismatch: *m, anchor: key}
+			}
+		}
+	case []any:
+		list, _ := value.([]any)
+		for _, item := range pattern {
+			if !hasAnchor(item, func(a anchor) bool { return a == conditionAnchor }) {
+				continue
+			}
+			if !slices.ContainsFunc(list, func(other any) bool { return meets(other, item, path) == nil }) {
+				return &unmet{mismatch: mismatch{path: path, text: "has no item that fulfils the conditions"}, anchor: "in the list"}
+			}
+		}
+	}
+	return nil
+}
+
+// lay lays an overlay whose conditions hold over a value.
+func lay(value, pattern any, t *schema.Type) any {
+	switch pattern := pattern.(type) {
+	case map[string]any:
+		object, _ := value.(map[string]any)
+		result := maps.Clone(object)
+		if result == nil {
+			result = map[string]any{}
+		}
+		for key, below := range pattern {
+			a, bare := parseAnchor(key)
+			_, present := object[bare]
+			if a == conditionAnchor || a == addAnchor && present {
+				continue
+			}
+			result[bare] = lay(object[bare], below, t.FieldType(bare))
+		}
+		return result
+	case []any:
+		list, _ := value.([]any)
+		return layList(list, pattern, t)
+	}
+	return pattern
+}
+
+// layList lays the items of an overlay over a list: an item with anchors over every
+// item that fulfils its conditions; one that consists of lists, and so says of no item
+// in particular which it is, over all; any other over the item with the same key.
+// What is not in the list yet is added at its end.
+func layList(list, pattern []any, t *schema.Type) []any {
+	result := slices.Clone(list)
+	for _, item := range pattern {
+		object, isMap := item.(map[string]any)
+		selects := func(other any) bool { return change.Equal(other, item) }
+		switch {
+		case isMap && hasAnchors(object):
+			selects = func(other any) bool { return meets(other, object, nil) == nil }
+		case isMap && consistsOfLists(object) && len(list) > 0:
+			selects = func(any) bool { return true }
+		case isMap && t != nil && t.MergeKey != "" && object[t.MergeKey] != nil:
+			selects = func(other any) bool {
+				o, _ := other.(map[string]any)
+				return change.Equal(o[t.MergeKey], object[t.MergeKey])
+			}
+		case isMap:
+			selects = func(other any) bool { return change.Equal(lay(other, object, t.ItemType()), other) }
+		}
+		found := false
+		for i, other := range result[:min(len(list), len(result))] {
+			if selects(other) {
+				found = true
+				result[i] = lay(other, item, t.ItemType())
+			}
+		}
+		if !found && !hasAnchors(item) {
+			result = append(result, lay(nil, item, t.ItemType()))
+		}
+	}
+	return result
+}
+
+func consistsOfLists(object map[string]any) bool {
+	for _, value := range object {
+		if _, ok := value.([]any); !ok {
+			return false
+		}
+	}
+	return len(object) > 0
+}

@@ -1,0 +1,383 @@
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+)
+
+// mismatch says where an object does not match a pattern. It holds no values.
+type mismatch struct {
+	path change.Path
+	text string
+	// skipped says that a condition in the pattern did not hold, so that the pattern is
+	// not about the object.
+	skipped bool
+}
+
+// String implements fmt.Stringer.
+func (m *mismatch) String() string { return m.path.String() + " " + m.text }
+
+// matchPattern compares a value with a pattern of Kyverno's validate rules, in which
+// conditions are written too. It returns nil if the value matches.
+func matchPattern(value, pattern any, path change.Path) *mismatch {
+	switch pattern := pattern.(type) {
+	case map[string]any:
+		object, ok := value.(map[string]any)
+		if !ok {
+			return &mismatch{path: path, text: "is not a map"}
+		}
+		return matchMap(object, expandMetadata(pattern, object), path)
+	case []any:
+		list, ok := value.([]any)
+		if !ok {
+			return &mismatch{path: path, text: "is not a list"}
+		}
+		return matchList(list, pattern, path)
+	}
+	items, isList := value.([]any)
+	if !isList {
+		items = []any{value}
+	}
+	for _, item := range items {
+		if !matchesScalar(item, pattern) {
+			return &mismatch{path: path, text: "does not match"}
+		}
+	}
+	return nil
+}
+
+// matchMap compares the keys with anchors first, then the others, those with anchors
+// below them before the rest.
+func matchMap(object, pattern map[string]any, path change.Path) *mismatch {
+	var anchored, nested, plain []string
+	for _, key := range slices.Sorted(maps.Keys(pattern)) {
+		switch a, _ := parseAnchor(key); {
+		case a == conditionAnchor, a == existenceAnchor, a == equalityAnchor, a == negationAnchor:
+			anchored = append(anchored, key)
+		case a == globalAnchor || hasAnchors(pattern[key]):
+			nested = append(nested, key)
+		default:
+			plain = append(plain, key)
+		}
+	}
+	// Of the anchors, a condition that does not hold makes the pattern be about
+	// something else, anything else that does not match is a mismatch.
+	var skipped *mismatch
+	for _, key := range anchored {
+		switch m := matchKey(object, key, pattern[key], path); {
+		case m == nil:
+		case m.skipped && skipped == nil:
+			skipped = m
+		case !m.skipped && skipped == nil:
+			return m
+		}
+	}
+	if skipped != nil {
+		return skipped
+	}
+	for _, key := range append(nested, plain...) {
+		if m := matchKey(object, key, pattern[key], path); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+func matchKey(object map[string]any, key string, pattern any, path change.Path) *mismatch {
+	anchor, bare := parseAnchor(key)
+	path = path.Key(bare)
+	value, present := object[bare]
+	switch anchor {
+	case conditionAnchor, globalAnchor:
+		if !present && anchor == globalAnchor {
+			return nil
+		}
+		if !present {
+			return &mismatch{path: path, text: "is missing", skipped: true}
+		}
+		if m := matchPattern(value, pattern, path); m != nil {
+			return &mismatch{path: m.path, text: m.text, skipped: true}
+		}
+	case equalityAnchor:
+		if present {
+			return matchPattern(value, pattern, path)
+		}
+	case negationAnchor:
+		if present {
+			return &mismatch{path: path, text: "must be missing"}
+		}
+	case existenceAnchor:
+		if present {
+			return matchExistence(value, pattern, path)
+		}
+	default:
+		if pattern == "*" {
+			if value == nil {
+				return &mismatch{path: path, text: "is missing"}
+			}
+			return nil
+		}
+		return matchPattern(value, pattern, path)
+	}
+	return nil
+}
+
+// matchExistence requires an item in a list for each pattern.
+func matchExistence(value, pattern any, path change.Path) *mismatch {
+	list, ok := value.([]any)
+	patterns, isList := pattern.([]any)
+	if !ok || !isList {
+		return &mismatch{path: path, text: "is not a list"}
+	}
+	for _, p := range patterns {
+		if !slices.ContainsFunc(list, func(item any) bool { return matchPattern(item, p, path) == nil }) {
+			return &mismatch{path: path, text: "has no item that matches"}
+		}
+	}
+	return nil
+}
+
+func matchList(list, pattern []any, path change.Path) *mismatch {
+	if len(pattern) == 0 {
+		return &mismatch{path: path, text: "cannot match an empty list"}
+	}
+	switch first := pattern[0].(type) {
+	case map[string]any:
+		return matchItems(len(list), path, func(i int) *mismatch { return matchPattern(list[i], first, path.Index(i)) })
+	case []any:
+		if len(list) < len(pattern) {
+			return &mismatch{path: path, text: "has too few items"}
+		}
+		return matchItems(len(pattern), path, func(i int) *mismatch { return matchPattern(list[i], pattern[i], path.Index(i)) })
+	default:
+		return matchPattern(list, first, path)
+	}
+}
+
+// matchItems requires all items to match but those that the pattern is not about; if
+// there are items, it must be about one.
+func matchItems(n int, path change.Path, match func(i int) *mismatch) *mismatch {
+	applied := 0
+	var skipped *mismatch
+	for i := range n {
+		switch m := match(i); {
+		case m == nil:
+			applied++
+		case m.skipped:
+			skipped = m
+		default:
+			return m
+		}
+	}
+	if applied == 0 && skipped != nil {
+		return &mismatch{path: path, text: "has no item that fulfils the conditions", skipped: true}
+	}
+	return nil
+}
+
+// expandMetadata replaces the keys with wildcards in the labels and annotations of a
+// pattern by those of the object that they match.
+func expandMetadata(pattern, object map[string]any) map[string]any {
+	for _, key := range slices.Sorted(maps.Keys(pattern)) {
+		if _, bare := parseAnchor(key); bare != "metadata" {
+			continue
+		}
+		metadata, _ := pattern[key].(map[string]any)
+		actual, _ := object["metadata"].(map[string]any)
+		expanded := maps.Clone(metadata)
+		for part, value := range metadata {
+			_, bare := parseAnchor(part)
+			if bare == "labels" || bare == "annotations" {
+				expanded[part] = expandKeys(value, actual[bare])
+			}
+		}
+		if metadata != nil {
+			pattern = maps.Clone(pattern)
+			pattern[key] = expanded
+		}
+	}
+	return pattern
+}
+
+func expandKeys(pattern, actual any) any {
+	keys, ok := pattern.(map[string]any)
+	object, _ := actual.(map[string]any)
+	if !ok {
+		return pattern
+	}
+	expanded := map[string]any{}
+	for key, value := range keys {
+		anchor, bare := parseAnchor(key)
+		if wildcard.Has(bare) {
+			names := slices.Sorted(maps.Keys(object))
+			if i := slices.IndexFunc(names, func(name string) bool { return wildcard.Match(bare, name) }); i >= 0 {
+				key = anchor.write(names[i])
+			}
+		}
+		expanded[key] = value
+	}
+	return expanded
+}
+
+// matchesScalar compares a value with a single value of a pattern.
+func matchesScalar(value, pattern any) bool {
+	switch pattern := pattern.(type) {
+	case bool:
+		return value == pattern
+	case int64, float64:
+		return equalNumbers(pattern, value)
+	case nil:
+		switch value {
+		case nil, "", int64(0), float64(0), false:
+			return true
+		}
+		return false
+	case string:
+		return value == pattern || matchesAlternatives(value, pattern)
+	}
+	return false
+}
+
+// matchesAlternatives compares with alternatives (a | b) of conditions (a & b).
+func matchesAlternatives(value any, pattern string) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	for _, alternative := range strings.Split(pattern, "|") {
+		conditions := strings.Split(strings.Trim(alternative, " "), "&")
+		if !slices.ContainsFunc(conditions, func(c string) bool { return !matchesText(value, strings.Trim(c, " ")) }) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	inRange    = "-"
+	notInRange = "!-"
+)
+
+var (
+	inRangePattern    = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
+	notInRangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
+)
+
+// splitOperator splits the operator off a pattern; it is empty for equality.
+func splitOperator(pattern string) (operator, rest string) {
+	if len(pattern) < 2 {
+		return "", pattern
+	}
+	for _, operator := range []string{">=", "<=", ">", "<", "!"} {
+		if rest, ok := strings.CutPrefix(pattern, operator); ok {
+			return operator, strings.TrimSpace(rest)
+		}
+	}
+	if notInRangePattern().MatchString(pattern) {
+		return notInRange, pattern
+	}
+	if inRangePattern().MatchString(pattern) {
+		return inRange, pattern
+	}
+	return "", pattern
+}
+
+// matchesText compares with one operator and its operand.
+func matchesText(value any, pattern string) bool {
+	operator, operand := splitOperator(pattern)
+	switch operator {
+	case inRange:
+		ends := inRangePattern().FindStringSubmatch(pattern)
+		return matchesOperand(value, ">=", ends[1]) && matchesOperand(value, "<=", ends[2])
+	case notInRange:
+		ends := notInRangePattern().FindStringSubmatch(pattern)
+		return matchesOperand(value, "<", ends[1]) || matchesOperand(value, ">", ends[2])
+	}
+	return matchesOperand(value, operator, operand)
+}
+
+// matchesOperand compares durations, then quantities, then texts.
+func matchesOperand(value any, operator, operand string) bool {
+	if text, err := numberText(value); err == nil {
+		a, errA := time.ParseDuration(text)
+		b, errB := time.ParseDuration(operand)
+		if errA == nil && errB == nil {
+			return holds(operator, compare(float64(a), float64(b)))
+		}
+		x, okX := jmespath.Quantity(text)
+		y, okY := jmespath.Quantity(operand)
+		if okX && okY {
+			return holds(operator, x.Cmp(y))
+		}
+	}
+	text, ok := wildcardText(value)
+	switch {
+	case !ok:
+		return false
+	case operator == "":
+		return wildcard.Match(operand, text)
+	case operator == "!":
+		return !wildcard.Match(operand, text)
+	}
+	return false
+}
+
+func holds(operator string, comparison int) bool {
+	switch operator {
+	case "":
+		return comparison == 0
+	case "!":
+		return comparison != 0
+	case ">":
+		return comparison > 0
+	case ">=":
+		return comparison >= 0
+	case "<":
+		return comparison < 0
+	}
+	return comparison <= 0
+}
+
+// numberText is a value to be read as a number; null counts as zero.
+func numberText(value any) (string, error) {
+	switch value := value.(type) {
+	case nil:
+		return "0", nil
+	case string:
+		return value, nil
+	case int64:
+		return strconv.FormatInt(value, 10), nil
+	case float64:
+		return fmt.Sprintf("%f", value), nil
+	}
+	return "", errors.New("not a number")
+}
+
+// wildcardText is a value as wildcards see it.
+func wildcardText(value any) (string, bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case bool:
+		return strconv.FormatBool(value), true
+	case int64:
+		return strconv.FormatInt(value, 10), true
+	case float64:
+		if value == math.Trunc(value) {
+			return strconv.FormatFloat(value, 'f', -1, 64), true
+		}
+		return strconv.FormatFloat(value, 'E', -1, 64), true
+	}
+	return "", false
+}

@@ -1,0 +1,198 @@
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// compile reads the match blocks of a rule that has been checked.
+func (r *rule) compile() {
+	r.match = readFilter(r.root.At("match"))
+	r.exclude = readFilter(r.root.At("exclude"))
+	r.targets = r.mutate().At("targets").Items()
+}
+
+// covers reports whether the rule may be about a request.
+func (r *rule) covers(request *policy.Request) bool {
+	return r.match.covers(request.Kind.Kind)
+}
+
+// Covers implements policy.Program.
+func (p *program) Covers(r *policy.Request) bool {
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) })
+	})
+}
+
+// Plan implements policy.Program.
+func (p *program) Plan(r *policy.Request) policy.Plan {
+	if p.Covers(r) {
+		return policy.Plan{Invocations: []policy.Invocation{webhook{p}}}
+	}
+	var plan policy.Plan
+	for _, d := range p.definitions {
+		if d.off {
+			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)
+		}
+		for _, rule := range d.rules {
+			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: rule.id(), At: rule.at(rule.root.At("match").Path),
+				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind)})
+		}
+	}
+	return plan
+}
+
+// webhook is the program as a cluster runs it: one webhook with reinvocationPolicy
+// IfNeeded. It implements policy.Invocation.
+type webhook struct{ *program }
+
+// ID implements policy.Invocation.
+func (webhook) ID() policy.ID { return policy.ID{Policy: "Kyverno"} }
+
+// Reinvocable implements policy.Invocation.
+func (webhook) Reinvocable() bool { return true }
+
+// Conditions implements policy.Invocation.
+func (webhook) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure) { return nil, nil }
+
+// Deny implements policy.Invocation.
+func (w webhook) Deny(err error) policy.Failure {
+	return policy.Failure{ID: w.ID(), Err: fmt.Errorf("the policies of Kyverno make an object that is not valid: %w", err)}
+}
+
+// Steps implements policy.Invocation: one step for each rule, or for each element of
+// its foreach that changes the object. Rules see the object as those before left it.
+func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		e := w.evaluate(r)
+		object := r.Object
+		for _, d := range w.definitions {
+			if d.off && !yield(d.notAdmitted()) {
+				return
+			}
+			applied := false
+			e.original = object
+			for _, rule := range d.rules {
+				for _, step := range e.run(rule, object, applied && d.one) {
+					if step.Object != nil {
+						object, applied = step.Object, true
+					}
+					if !yield(step) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// notAdmitted is the step of a policy that is not run at admission.
+func (d *definition) notAdmitted() policy.Step {
+	id, at := policy.ID{Policy: d.key()}, d.document.At(change.Keys("spec", "admission"))
+	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
+}
+
+// run runs one rule on the object of the request.
+func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Step {
+	if len(r.targets) > 0 {
+		return nil // when all requests are through
+	}
+	if done {
+		return []policy.Step{r.skipped(r.root.Path, "applyRules is One, and a rule before it changed the object")}
+	}
+	s, skipped := e.begin(r, object)
+	if skipped != nil {
+		return []policy.Step{*skipped}
+	}
+	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
+	return r.steps(results, reason, err, "")
+}
+
+// steps are the steps of a rule for what it made of an object; without results, the
+// reason says why. trigger is added to what names the rule.
+func (r *rule) steps(results []result, reason string, err error, trigger string) []policy.Step {
+	switch {
+	case err != nil:
+		return []policy.Step{r.failed(err)}
+	case len(results) == 0:
+		return []policy.Step{r.skipped(r.mutate().Path, reason)}
+	}
+	var steps []policy.Step
+	for _, result := range results {
+		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
+		if result.element != "" {
+			step.ID.Rule += ", " + result.element
+		}
+		step.ID.Rule += trigger
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// begin finds out whether a rule applies to an object, and makes its scope.
+func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step) {
+	skip := func(path change.Path, reason string) (*scope, *policy.Step) {
+		step := r.skipped(path, reason)
+		return nil, &step
+	}
+	e.rule = r
+	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
+	c := e.candidate(object)
+	if reason := e.matchRule(r, c); reason != "" {
+		return skip(r.root.At("match").Path, reason)
+	}
+	s := e.newScope(r, object)
+	s.addContext(r, r.root.At("context"))
+	reason, err := s.check(r, r.root.At("preconditions"))
+	if err != nil {
+		step := r.failed(err)
+		return nil, &step
+	}
+	if reason != "" {
+		return skip(r.root.At("preconditions").Path, reason)
+	}
+	name, err := e.excepted(r, s, c)
+	if err != nil {
+		step := r.failed(err)
+		return nil, &step
+	}
+	if name != "" {
+		return skip(r.root.Path, "PolicyException "+name+" excepts the object")
+	}
+	return s, nil
+}
+
+// skipped is the step of a rule that leaves the object alone.
+func (r *rule) skipped(path change.Path, reason string) policy.Step {
+	id, at := r.id(), r.at(path)
+	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text(reason)}}
+}
+
+// failed is the step of a rule that fails.
+func (r *rule) failed(err error) policy.Step {
+	path := r.mutate().Path
+	var substituting *substituteError
+	var patching *patchError
+	var merging *strategicmerge.Error
+	switch {
+	case errors.As(err, &substituting):
+		path = substituting.path
+		err = fmt.Errorf("%s: %w", below(path, r), err)
+	case errors.As(err, &patching):
+		path = patching.path
+		if errors.As(err, &merging) {
+			err = fmt.Errorf("the patch does not fit the object: %w", err)
+		}
+	}
+	var exceeded *limit.Error
+	id, at := r.id(), r.at(path)
+	failure := &policy.Failure{ID: id, At: at, Err: fmt.Errorf("policy %s, rule %s: %w", r.key(), r.name, err), Ignored: r.ignore && !errors.As(err, &exceeded)}
+	return policy.Step{ID: id, At: at, Failure: failure}
+}

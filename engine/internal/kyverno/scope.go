@@ -1,0 +1,263 @@
+package kyverno
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+var (
+	namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
+	configMapKind = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
+)
+
+// evaluation is the state of the program on one request.
+type evaluation struct {
+	*program
+	request   *policy.Request
+	operation string
+	user      userInfo
+	// original is the object as the first rule of the policy found it, whose images
+	// there is a variable for.
+	original map[string]any
+	// rule is the one that is being run.
+	rule     *rule
+	compiled map[string]*jmespath.Expression
+	// steps counts evaluations of foreach elements, which are bounded.
+	steps int
+}
+
+func (p *program) evaluate(r *policy.Request) *evaluation {
+	e := &evaluation{program: p, request: r, operation: string(r.Operation), original: r.Object, compiled: map[string]*jmespath.Expression{}}
+	e.user = p.user
+	e.user.Name, e.user.UID, e.user.Groups = r.User.Name, r.User.UID, r.User.Groups
+	return e
+}
+
+// candidate is the object of the request as filters see it.
+func (e *evaluation) candidate(object map[string]any) candidate {
+	c := candidate{kind: e.request.Kind.Kind, object: object}
+	if e.request.Kind.Namespaced {
+		c.namespace = e.request.Namespace
+	}
+	return c
+}
+
+// namespaceLabels are the labels of a namespace: those that the values give, or those
+// of its object.
+func (e *evaluation) namespaceLabels(name string) map[string]any {
+	if labels, ok := e.values.Namespaces[name]; ok {
+		return labels
+	}
+	e.request.Snapshot.Ask()
+	object, known, err := e.request.Snapshot.Namespace(name)
+	if err != nil {
+		return nil
+	}
+	if !known {
+		e.warnAssumed(name, "selects namespaces by label")
+	}
+	labels, _ := change.Keys("metadata", "labels").Get(object)
+	found, _ := labels.(map[string]any)
+	return found
+}
+
+// warnAssumed says that the rule looked at a namespace that nobody described.
+func (e *evaluation) warnAssumed(namespace, why string) {
+	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
+		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), why, namespace).
+		With("give the Namespace object as context"))
+}
+
+// scope is what expressions see: variables, and entries of a context that are loaded
+// when an expression first names them.
+type scope struct {
+	*evaluation
+	vars    map[string]any
+	pending []*entry
+	// given are the variables that the user's values define.
+	given map[string]bool
+	// loaded is the size of the entries that were loaded.
+	loaded int
+}
+
+// newScope makes the scope of a rule on an object.
+func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
+	s := &scope{evaluation: e, vars: map[string]any{}, given: map[string]bool{}}
+	s.vars["request"] = e.requestVariable(object)
+	if account, ok := strings.CutPrefix(e.user.Name, "system:serviceaccount:"); ok {
+		namespace, name, _ := strings.Cut(account, ":")
+		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
+	} else if e.user.isGiven() {
+		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
+	}
+	if hasImages[e.request.Kind.Kind.Kind] {
+		s.pending = append(s.pending, &entry{name: "images", images: e.original})
+	}
+	for _, v := range e.values.variables(r, nameOf(object)) {
+		s.give(v.key, v.value)
+	}
+	return s
+}
+
+func nameOf(object map[string]any) string {
+	name, _ := change.Keys("metadata", "name").Get(object)
+	text, _ := name.(string)
+	return text
+}
+
+// requestVariable is the variable request: the fields of an AdmissionRequest.
+func (e *evaluation) requestVariable(object map[string]any) map[string]any {
+	r := e.request
+	kind := map[string]any{"group": r.Kind.Group, "version": r.Kind.Version, "kind": r.Kind.Kind.Kind}
+	resource := map[string]any{"group": r.Kind.Group, "version": r.Kind.Version, "resource": r.Kind.Resource}
+	request := map[string]any{
+		"object": e.objectVariable(object), "operation": e.operation, "namespace": r.Namespace, "name": r.Name, "dryRun": r.DryRun,
+		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
+	}
+	if r.OldObject != nil {
+		request["oldObject"] = jmespath.Input(r.OldObject)
+	}
+	if e.user.isGiven() {
+		request["userInfo"] = e.user.variable()
+		request["roles"], request["clusterRoles"] = list(e.user.Roles), list(e.user.ClusterRoles)
+	}
+	return request
+}
+
+// objectVariable is an object as expressions see it: with its namespace, which a
+// server adds before admission.
+func (e *evaluation) objectVariable(object map[string]any) map[string]any {
+	copied, _ := jmespath.Input(object).(map[string]any)
+	if metadata, ok := copied["metadata"].(map[string]any); ok && metadata["namespace"] == nil && e.request.Kind.Namespaced {
+		metadata["namespace"] = e.request.Namespace
+	}
+	return copied
+}
+
+// setObject makes an object the one that expressions see.
+func (s *scope) setObject(object map[string]any) {
+	request, _ := s.vars["request"].(map[string]any)
+	request = maps.Clone(request)
+	request["object"] = s.objectVariable(object)
+	s.vars["request"] = request
+}
+
+// give sets the variable at a dotted path, as the values have it.
+func (s *scope) give(key string, value any) {
+	parts := strings.Split(key, ".")
+	s.given[parts[0]] = true
+	s.vars = with(s.vars, parts, jmespath.Input(value))
+}
+
+// with returns an object with the value at a path of keys replaced.
+func with(object map[string]any, path []string, value any) map[string]any {
+	copied := maps.Clone(object)
+	if copied == nil {
+		copied = map[string]any{}
+	}
+	if len(path) == 1 {
+		copied[path[0]] = value
+		return copied
+	}
+	child, _ := copied[path[0]].(map[string]any)
+	copied[path[0]] = with(child, path[1:], value)
+	return copied
+}
+
+// child returns a scope of its own with what this one has.
+func (s *scope) child() *scope {
+	copied := *s
+	copied.vars, copied.pending = maps.Clone(s.vars), slices.Clone(s.pending)
+	return &copied
+}
+
+// compile parses an expression once.
+func (e *evaluation) compile(text string) (*jmespath.Expression, error) {
+	if expression := e.compiled[text]; expression != nil {
+		return expression, nil
+	}
+	expression, err := jmespath.Compile(text)
+	if err == nil {
+		e.compiled[text] = expression
+	}
+	return expression, err
+}
+
+// query evaluates an expression, after loading the entries that it names.
+func (s *scope) query(text string) (any, error) {
+	text = strings.TrimSpace(text)
+	expression, err := s.compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.load(text); err != nil {
+		return nil, err
+	}
+	return s.env.Search(expression, s.vars)
+}
+
+// isSecret reports whether messages must hold no values.
+func (e *evaluation) isSecret() bool { return secret.IsKind(e.request.Kind.Kind.Kind) }
+
+// load loads the entries that an expression names, in the order in which they are
+// defined. While one is loaded, its name means what it did before.
+func (s *scope) load(text string) error {
+	for {
+		i := slices.IndexFunc(s.pending, func(e *entry) bool { return names(text, e.name) })
+		if i < 0 {
+			return nil
+		}
+		e := s.pending[i]
+		s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)
+		value, err := s.loadEntry(e)
+		if err != nil {
+			return err
+		}
+		size, _ := limit.Size(value, limit.Texts)
+		if s.loaded += size; s.loaded > limit.Texts {
+			return limit.Exceeded(limit.Expression, "select less in the context", "the entries of the context take more than %d MiB", limit.Texts>>20)
+		}
+		if value != nil || e.images == nil {
+			s.vars[e.name] = jmespath.Input(value)
+		}
+	}
+}
+
+// names reports whether an expression has a name in it that is not the part of
+// another one, or of a path.
+func names(text, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		before := i == 0 || !isWord(text[i-1]) && text[i-1] != '.' || text[i-1] == '_'
+		if before && (end == len(text) || !isWord(text[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
+func list(texts []string) []any {
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		items[i] = text
+	}
+	return items
+}

@@ -1,0 +1,149 @@
+package kyverno
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// follows reports whether any rule changes other objects.
+func (p *program) follows() bool {
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) > 0 })
+	})
+}
+
+// Triggers implements policy.Follower.
+func (p *program) Triggers(r *policy.Request) bool {
+	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) > 0 && rule.covers(r) })
+	})
+}
+
+// Follow implements policy.Follower: it runs the rules with mutate.targets that the
+// object of the request triggers.
+func (p *program) Follow(r *policy.Request, targets []policy.Target) iter.Seq[policy.Followed] {
+	return func(yield func(policy.Followed) bool) {
+		e := p.evaluate(r)
+		for _, d := range p.definitions {
+			for _, rule := range d.rules {
+				if len(rule.targets) == 0 {
+					continue
+				}
+				for _, followed := range e.follow(rule, targets) {
+					if !yield(followed) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// follow runs a rule on its targets. A step about no target concerns the trigger.
+func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed {
+	s, skipped := e.begin(r, e.request.Object)
+	if skipped != nil {
+		return []policy.Followed{{Target: -1, Step: *skipped}}
+	}
+	var all []policy.Followed
+	for _, n := range r.targets {
+		selector, err := s.selector(r, n)
+		if err != nil {
+			all = append(all, policy.Followed{Target: -1, Step: r.failed(err)})
+			continue
+		}
+		found := false
+		for i := range targets {
+			if !selector.selects(&targets[i], r) {
+				continue
+			}
+			found = true
+			for _, step := range s.child().mutateTarget(r, n, &targets[i]) {
+				if step.Object != nil {
+					targets[i].Object = step.Object
+				}
+				all = append(all, policy.Followed{Target: i, Step: step})
+			}
+		}
+		if !found {
+			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.Path, "the target "+describeTarget(n)+" is not in the input")})
+		}
+	}
+	return all
+}
+
+// targetSelector says which objects a target means.
+type targetSelector struct {
+	kinds                kindSelector
+	namespace, name, uid string
+	labels               map[string]any
+}
+
+// describeTarget names a target as the policy does.
+func describeTarget(n policy.Node) string {
+	text := n.At("kind").Text()
+	for _, key := range []string{"namespace", "name"} {
+		if part := n.At(key).Text(); part != "" {
+			text += " " + part
+		}
+	}
+	return text
+}
+
+// selector reads a target, in which there may be variables.
+func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
+	texts := map[string]string{}
+	for _, key := range []string{"apiVersion", "kind", "namespace", "name", "uid"} {
+		value, err := s.substitute(n.At(key).Value, r.substitution(n.At(key).Path))
+		if err != nil {
+			return targetSelector{}, err
+		}
+		if value != nil {
+			texts[key] = jmespath.Text(value)
+		}
+	}
+	t := targetSelector{namespace: texts["namespace"], name: texts["name"], uid: texts["uid"]}
+	kind, _ := parseKind(texts["kind"])
+	t.kinds = kindSelector{group: "*", version: "*", kind: kind.kind}
+	if texts["apiVersion"] != "" {
+		parsed := gvk.Parse(texts["apiVersion"], kind.kind)
+		t.kinds.group, t.kinds.version = parsed.Group, parsed.Version
+	}
+	labels, err := s.substitute(n.At("selector").Value, r.substitution(n.At("selector").Path))
+	t.labels, _ = labels.(map[string]any)
+	return t, err
+}
+
+// selects reports whether a target is meant. A namespaced policy reaches its own
+// namespace only; a target without a name means all of its kind.
+func (t targetSelector) selects(target *policy.Target, r *rule) bool {
+	namespace := cmp.Or(r.namespace, t.namespace)
+	metadata, _ := target.Object["metadata"].(map[string]any)
+	return t.kinds.matches(target.Kind.Kind) &&
+		(namespace == "" || wildcard.Match(namespace, target.Namespace)) &&
+		(t.name == "" || wildcard.Match(t.name, target.Name)) &&
+		(t.uid == "" || metadata["uid"] == t.uid) &&
+		(t.labels == nil || matchesSelector(t.labels, metadata["labels"]))
+}
+
+// mutateTarget runs the patches of a rule on one target.
+func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []policy.Step {
+	s.vars["target"] = jmespath.Input(target.Object)
+	s.addContext(r, n.At("context"))
+	reason, err := s.check(r, n.At("preconditions"))
+	if err != nil {
+		return []policy.Step{r.failed(err)}
+	}
+	if reason != "" {
+		return []policy.Step{r.skipped(n.At("preconditions").Path, reason)}
+	}
+	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
+	return r.steps(results, reason, err, fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
+}

@@ -1,0 +1,335 @@
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// variablePattern finds `{{ … }}` that is not escaped, the innermost first; one level
+// of braces may stand within, for the hashes of JMESPath. referencePattern finds
+// `$(…)`.
+var (
+	variablePattern         = lazyregexp.New(`(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})`)
+	escapedVariablePattern  = lazyregexp.New(`\\\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
+	referencePattern        = lazyregexp.New(`(^|[^\\])(\$\([^ )]*\))`)
+	escapedReferencePattern = lazyregexp.New(`\\\$\([^ )]*\)`)
+)
+
+// maxRounds is how often the values of variables may hold variables.
+const maxRounds = 64
+
+func hasVariables(text string) bool { return variablePattern().MatchString(text) }
+
+// substitution says where a value stands that variables are replaced in.
+type substitution struct {
+	// root is the rule that references are relative to.
+	root any
+	// path is where the value stands in the document; base is where its rule does, of
+	// which the path is an extension.
+	path, base change.Path
+	// self is the variable that @ selects from, empty where there is no @; patch is the
+	// number of path elements before the patch.
+	self  string
+	patch int
+}
+
+// substitution is about the value at a path of the rule.
+func (r *rule) substitution(path change.Path) substitution {
+	return substitution{root: r.root.Value, path: path, base: r.root.Path}
+}
+
+// substituteError says where a variable could not be replaced.
+type substituteError struct {
+	path change.Path
+	err  error
+}
+
+// Error implements error.
+func (e *substituteError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *substituteError) Unwrap() error { return e.err }
+
+// substitute returns a value in which references and variables have been replaced, in
+// the keys of maps as well.
+func (s *scope) substitute(value any, at substitution) (any, error) {
+	room := limit.ObjectBytes
+	return s.replace(value, at, &room)
+}
+
+// replace is substitute for a part of a value. room is how much variables may add to
+// all of it.
+func (s *scope) replace(value any, at substitution, room *int) (any, error) {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			below := at
+			below.path = at.path.Key(key)
+			newKey, err := s.substituteKey(key, below)
+			if err != nil {
+				return nil, err
+			}
+			if result[newKey], err = s.replace(value[key], below, room); err != nil {
+				return nil, err
+			}
+		}
+		return result, nil
+	case []any:
+		result := make([]any, len(value))
+		for i, item := range value {
+			below := at
+			below.path = at.path.Index(i)
+			var err error
+			if result[i], err = s.replace(item, below, room); err != nil {
+				return nil, err
+			}
+		}
+		return result, nil
+	case string:
+		result, err := s.substituteText(value, at)
+		if err == nil && strings.Contains(value, "{{") {
+			size, _ := limit.Size(result, limit.ObjectBytes)
+			if *room -= size; *room < 0 {
+				err = limit.Exceeded(limit.Expression, "use smaller values, or each of them less often", "the values of variables in one value take more than %d MiB", limit.ObjectBytes>>20)
+			}
+		}
+		var placed *substituteError
+		if err != nil && !errors.As(err, &placed) {
+			err = &substituteError{at.path, err}
+		}
+		return result, err
+	}
+	return value, nil
+}
+
+func (s *scope) substituteKey(key string, at substitution) (string, error) {
+	if !strings.Contains(key, "{{") && !strings.Contains(key, "$(") {
+		return key, nil
+	}
+	value, err := s.substituteText(key, at)
+	if err != nil {
+		return "", &substituteError{at.path, err}
+	}
+	text, ok := value.(string)
+	if !ok {
+		return "", &substituteError{at.path, errors.New("a key must become a string")}
+	}
+	return text, nil
+}
+
+func (s *scope) substituteText(text string, at substitution) (any, error) {
+	text, whole, err := s.references(text, at)
+	if err != nil || whole != nil {
+		return whole, err
+	}
+	for round := 0; ; round++ {
+		found := variablePattern().FindAllStringSubmatchIndex(text, -1)
+		if len(found) == 0 {
+			break
+		}
+		if round == maxRounds {
+			return nil, limit.Exceeded(limit.Expression, "a variable must not lead to itself", "the values of variables hold variables more than %d levels deep", maxRounds)
+		}
+		var out strings.Builder
+		end, shallow := 0, false
+		for _, m := range found {
+			expression := strings.TrimSpace(text[m[4]+2 : m[5]-2])
+			if rest, ok := strings.CutPrefix(expression, "-"); ok {
+				expression, shallow = strings.TrimSpace(rest), true
+			}
+			value, err := s.query(at.expand(expression))
+			if err != nil {
+				return nil, explain(expression, err, round > 0)
+			}
+			if m[4] == 0 && m[5] == len(text) {
+				return value, nil
+			}
+			out.WriteString(text[end:m[4]])
+			out.WriteString(jmespath.Text(value))
+			end = m[5]
+			if out.Len() > limit.TextBytes {
+				return nil, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
+			}
+		}
+		out.WriteString(text[end:])
+		text = out.String()
+		if shallow {
+			break
+		}
+	}
+	return escapedVariablePattern().ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
+}
+
+// explain says which expression failed. One that has been made of the values of
+// variables is not repeated: they may be secret.
+func explain(expression string, err error, made bool) error {
+	var missing jmespath.NotFoundError
+	var syntax *jmespath.SyntaxError
+	switch {
+	case !made:
+		return fmt.Errorf("%s: %w", expression, err)
+	case errors.As(err, &missing):
+		return errors.New("an expression with variables in it names a key that is missing")
+	case errors.As(err, &syntax):
+		return errors.New("an expression with variables in it is not JMESPath")
+	}
+	return fmt.Errorf("an expression with variables in it fails: %w", err)
+}
+
+// expand puts the place of the value in place of @.
+func (at substitution) expand(expression string) string {
+	if expression != "@" || at.self == "" {
+		return expression
+	}
+	var b strings.Builder
+	b.WriteString(at.self)
+	for _, e := range at.path[min(at.patch, len(at.path)):] {
+		if e.IsIndex() {
+			fmt.Fprintf(&b, "[%d]", e.Index)
+		} else {
+			_, key := parseAnchor(e.Key)
+			b.WriteString("." + strconv.Quote(key))
+		}
+	}
+	return b.String()
+}
+
+// references replaces references to other values of the rule. whole is the value of
+// one that is the whole text.
+func (s *scope) references(text string, at substitution) (replaced string, whole any, err error) {
+	if !strings.Contains(text, "$(") {
+		return text, nil, nil
+	}
+	var out strings.Builder
+	end := 0
+	for _, m := range referencePattern().FindAllStringSubmatchIndex(text, -1) {
+		value, err := at.resolve(text[m[4]+2 : m[5]-1])
+		if err != nil {
+			return "", nil, err
+		}
+		if _, isText := value.(string); m[4] == 0 && m[5] == len(text) && !isText {
+			return "", value, nil
+		}
+		out.WriteString(text[end:m[4]])
+		out.WriteString(jmespath.Text(value))
+		end = m[5]
+	}
+	out.WriteString(text[end:])
+	text = escapedReferencePattern().ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] })
+	return text, nil, nil
+}
+
+// resolve finds what a reference leads to: from the value itself (./../name), or from
+// the rule (/mutate/…).
+func (at substitution) resolve(reference string) (any, error) {
+	failed := fmt.Errorf("$(%s) leads nowhere in the rule; write \\$(%s) for the text itself", reference, reference)
+	var path []string
+	rest, absolute := strings.CutPrefix(reference, "/")
+	if !absolute {
+		if !strings.HasPrefix(reference, ".") {
+			return nil, failed
+		}
+		for _, e := range at.path[min(len(at.base), len(at.path)):] {
+			if e.IsIndex() {
+				path = append(path, strconv.Itoa(e.Index))
+			} else {
+				path = append(path, e.Key)
+			}
+		}
+	}
+	for _, part := range strings.Split(rest, "/") {
+		switch {
+		case part == "" || part == ".":
+		case part == ".." && len(path) > 0:
+			path = path[:len(path)-1]
+		default:
+			path = append(path, part)
+		}
+	}
+	value, ok := at.root, true
+	for _, part := range path {
+		if value, ok = member(value, part); !ok {
+			return nil, failed
+		}
+	}
+	switch value.(type) {
+	case nil, map[string]any, []any:
+		return nil, failed
+	}
+	return value, nil
+}
+
+// member selects from a map, in whose keys anchors do not count, or a list.
+func member(value any, part string) (any, bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		if found, ok := value[part]; ok {
+			return found, true
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if _, bare := parseAnchor(key); bare == part {
+				return value[key], true
+			}
+		}
+	case []any:
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(value) {
+			return value[i], true
+		}
+	}
+	return nil, false
+}
+
+// expressions checks the expressions in the variables of a value. One that holds
+// others is known only when they are.
+func (r *reader) expressions(n policy.Node) {
+	switch value := n.Value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			r.expressions(policy.Node{Value: key, Path: n.Path.Key(key)})
+			r.expressions(n.At(key))
+		}
+	case []any:
+		for _, item := range n.Items() {
+			r.expressions(item)
+		}
+	case string:
+		outer := strings.Count(value, "{{")
+		for _, m := range variablePattern().FindAllStringSubmatchIndex(value, -1) {
+			inner := value[m[4]+2 : m[5]-2]
+			trimmed := strings.TrimLeft(inner, " \t\n")
+			offset := m[4] + 2 + len(inner) - len(trimmed)
+			if rest, ok := strings.CutPrefix(trimmed, "-"); ok {
+				offset, trimmed = offset+1, rest
+			}
+			if strings.TrimSpace(trimmed) != "@" && outer > 0 {
+				r.expression(n, trimmed, offset)
+			}
+		}
+	}
+}
+
+// expression checks one expression, which stands at an offset of the string at n.
+func (r *reader) expression(n policy.Node, text string, offset int) {
+	trimmed := strings.TrimLeft(text, " \t\n")
+	offset += len(text) - len(trimmed)
+	_, err := jmespath.Compile(strings.TrimSpace(trimmed))
+	var syntax *jmespath.SyntaxError
+	if !errors.As(err, &syntax) {
+		return
+	}
+	at := r.document.In(n.Path, min(offset+syntax.Offset, max(0, len(n.Text())-1)))
+	r.advise(n.Path, "expression-invalid", syntax.Error(), "")
+	r.problems[len(r.problems)-1].At = at
+	r.problems[len(r.problems)-1].Excerpt = r.document.Excerpt(at)
+}

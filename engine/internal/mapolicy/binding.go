@@ -1,0 +1,96 @@
+package mapolicy
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/dns"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// binding is a MutatingAdmissionPolicyBinding.
+type binding struct {
+	name, policy string
+	document     *manifest.Document
+	resources    *match.Resources // nil: everything the policy matches
+	params       *paramRef        // nil: none
+}
+
+// paramRef says which objects are the params: one by name, or all that the selector
+// selects.
+type paramRef struct {
+	name, namespace string
+	selector        match.Selector
+	// allowNone says that the binding does nothing if there are none, rather than
+	// failing (parameterNotFoundAction Allow).
+	allowNone bool
+}
+
+// readBinding reads a binding, in the order in which the server checks it.
+func readBinding(r *reader) *binding {
+	spec := r.root.At("spec")
+	b := &binding{name: r.name(), document: r.document, policy: spec.At("policyName").Text()}
+	if b.policy == "" {
+		r.required(spec.At("policyName"), "")
+	} else {
+		for _, problem := range dns.Subdomain(b.policy) {
+			r.invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
+		}
+	}
+	if ref := spec.At("paramRef"); ref.Given() {
+		b.params = r.paramRef(ref)
+	}
+	if resources := spec.At("matchResources"); resources.Given() {
+		var problems []match.FieldError
+		b.resources, problems = match.Parse(resources.Value)
+		r.matched(resources, problems)
+	}
+	return b
+}
+
+func (r *reader) paramRef(n policy.Node) *paramRef {
+	name, selector, action := n.At("name"), n.At("selector"), n.At("parameterNotFoundAction")
+	ref := &paramRef{name: name.Text(), namespace: n.At("namespace").Text()}
+	both := ref.name != "" && selector.Given()
+	if ref.name != "" && strings.ContainsAny(ref.name, "/%") || ref.name == "." || ref.name == ".." {
+		r.invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
+	}
+	if both {
+		r.invalid(name, "Forbidden: name and selector are mutually exclusive")
+	}
+	if selector.Given() {
+		var problems []match.FieldError
+		ref.selector, problems = match.ParseSelector(selector.Value)
+		r.matched(selector, problems)
+	}
+	if both {
+		r.invalid(selector, "Forbidden: name and selector are mutually exclusive")
+	}
+	if ref.name == "" && !selector.Given() {
+		r.required(n, "one of name or selector must be specified")
+	}
+	switch action.Text() {
+	case "Allow":
+		ref.allowNone = true
+	case "Deny":
+	case "":
+		if r.document.Kind().Version != "v1alpha1" { // where Deny is the default
+			r.required(action, "")
+		}
+	default:
+		r.unsupported(action, "Deny", "Allow")
+	}
+	return ref
+}
+
+func pathSegmentProblem(name string) string {
+	switch {
+	case name == "." || name == "..":
+		return "may not be '" + name + "'"
+	case strings.Contains(name, "/"):
+		return "may not contain '/'"
+	default:
+		return "may not contain '%'"
+	}
+}

@@ -1,0 +1,165 @@
+package mapolicy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Convert edits a document so that it says in the form of v1 what it says in that of a
+// proposal, or of an older version. A draft that cannot be said in v1 is an error.
+// Documents that the language does not claim are left alone.
+func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
+	if kind := d.Kind(); !slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
+		return nil
+	}
+	r := newReader(d)
+	object := d.Object()
+	isDraft := l.isDraft(r)
+	if isDraft {
+		definition := l.draft(r)
+		r.problems = r.problems[1:] // what a draft is need not be said of one that is converted
+		if !source.HasErrors(r.problems) {
+			r.convert(definition, object["spec"].(map[string]any))
+		}
+	} else if d.Kind().Kind == "MutatingAdmissionPolicyBinding" && d.Kind().Version == "v1alpha1" {
+		// What is the default in v1alpha1 must be written in v1.
+		if ref, ok := change.Keys("spec", "paramRef").Get(object); ok {
+			if ref, ok := ref.(map[string]any); ok && ref["parameterNotFoundAction"] == nil {
+				ref["parameterNotFoundAction"] = "Deny"
+			}
+		}
+	}
+	object["apiVersion"] = group + "/v1"
+	if isDraft && !source.HasErrors(r.problems) {
+		l.checkConverted(r, object)
+	}
+	if source.HasErrors(r.problems) {
+		return r.problems
+	}
+	if err := d.Set(object, l.schemas.Lookup(d.Kind()).Type()); err != nil {
+		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+	}
+	return r.problems
+}
+
+// checkConverted reports what a server would refuse in the result.
+func (l *Language) checkConverted(r *reader, object map[string]any) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+		return
+	}
+	stream, problems := manifest.Read("converted", text)
+	if len(problems) == 0 {
+		converted := newReader(stream.Documents()[0])
+		if l.decodes(converted) {
+			l.definition(converted)
+		}
+		problems = converted.problems
+	}
+	for _, problem := range problems {
+		r.noForm(r.root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
+	}
+}
+
+// noForm reports that something has no form in v1.
+func (r *reader) noForm(n policy.Node, why, advice string) {
+	r.advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
+}
+
+// lost warns about a field that has no place in v1 and that is left out.
+func (r *reader) lost(n policy.Node, advice string) {
+	if !n.Given() {
+		return
+	}
+	d := source.Warningf(r.document.At(n.Path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
+	d.Subject, d.Field = r.subject, n.Path.String()
+	r.problems = append(r.problems, d)
+}
+
+// convert makes the spec of a draft one of v1.
+func (r *reader) convert(d *definition, spec map[string]any) {
+	root := r.root.At("spec")
+	if kind := root.At("paramKind"); kind.At("version").Given() {
+		spec["paramKind"] = map[string]any{"apiVersion": d.paramKind.APIVersion(), "kind": d.paramKind.Kind}
+	}
+	r.lost(root.At("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
+	delete(spec, "mutationValidationPolicy")
+	spec["reinvocationPolicy"] = "Never"
+	if d.reinvocable {
+		spec["reinvocationPolicy"] = "IfNeeded"
+	}
+	mutations, _ := spec["mutations"].([]any)
+	for i, item := range root.At("mutations").Items() {
+		m, mutation := d.mutations[i], mutations[i].(map[string]any)
+		if m.once && d.reinvocable {
+			r.noForm(item.At("reinvocationPolicy"), "all mutations of a policy are reinvoked, or none", "split the policy into two")
+		}
+		delete(mutation, "reinvocationPolicy")
+		if m.draft == nil {
+			continue
+		}
+		r.lost(item.At("message"), "the server words its own messages")
+		r.lost(item.At("reason"), "")
+		for _, name := range draftFields {
+			delete(mutation, name)
+		}
+		member := map[string]string{jsonPatch: "jsonPatch", applyConfiguration: "applyConfiguration"}[m.patchType]
+		mutation["patchType"] = m.patchType
+		mutation[member] = map[string]any{"expression": r.converted(m)}
+	}
+}
+
+// converted is the expression of v1 for a mutation of a draft.
+func (r *reader) converted(m mutation) string {
+	d := m.draft
+	text := strings.TrimSpace(d.rewritten.text)
+	mayBeNull := d.rewritten.uses("null")
+	if d.rewritten.uses(unsetKey) || strings.Contains(text, unsetKey) {
+		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
+	}
+	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
+		warning := source.Warningf(r.document.At(d.source.Path), "policy-needs-newer",
+			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
+			With("write Object literals in their place, for instance Object.spec.containers{…}")
+		warning.Subject, warning.Field = r.subject, d.source.Path.String()
+		r.problems = append(r.problems, warning)
+	}
+	empty := "[]"
+	switch shape := m.program.Shape(); {
+	case shape == celenv.AnObject:
+		empty = "Object{}"
+		if mayBeNull {
+			text = wrap("[", text, "].map(o, o == null ? Object{} : o)[0]")
+		}
+	case shape == celenv.OnePatch && mayBeNull:
+		text = wrap("[", text, "].filter(p, p != null)")
+	case shape == celenv.OnePatch:
+		text = wrap("[", text, "]")
+	case shape == celenv.NestedPatches:
+		text = wrap("(", text, ").flatten()")
+	case shape == celenv.Undecided:
+		r.noForm(d.source, "a mutation of v1 gives a patch, and neither null nor a bool", "let a ValidatingAdmissionPolicy deny requests")
+	}
+	if d.condition != nil {
+		text = wrap("(", strings.TrimSpace(d.conditionText), ")") + "\n? " + wrap("(", text, ")") + "\n: " + empty
+	}
+	return text + strings.Repeat("\n", min(strings.Count(text, "\n"), 1))
+}
+
+// wrap puts a text between others; on lines of its own if it has several, as the last
+// may be a comment.
+func wrap(before, text, after string) string {
+	if strings.Contains(text, "\n") || strings.Contains(text, "//") {
+		return before + "\n" + text + "\n" + after
+	}
+	return before + text + after
+}

@@ -1,0 +1,278 @@
+package mapolicy
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/dns"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// definition is a compiled MutatingAdmissionPolicy.
+type definition struct {
+	name     string
+	document *manifest.Document
+	at       source.Position
+
+	ignore      bool // failurePolicy Ignore
+	reinvocable bool // reinvocationPolicy IfNeeded
+	// replay is the mutationValidationPolicy of a draft, in lower case.
+	replay      string
+	paramKind   gvk.Kind
+	constraints *match.Resources
+	scope       *celenv.Scope
+	conditions  []condition
+	mutations   []mutation
+	bindings    []*binding
+}
+
+type condition struct {
+	name    string
+	program *celenv.Program
+	at      source.Position
+}
+
+type mutation struct {
+	patchType string
+	program   *celenv.Program
+	at        source.Position
+	// once says that the mutation of a draft does not run again with its policy.
+	once  bool
+	draft *draftMutation // nil if the mutation is in the form of servers
+}
+
+const maxConditions = 64
+
+// The values of patchType.
+const (
+	applyConfiguration = "ApplyConfiguration"
+	jsonPatch          = "JSONPatch"
+)
+
+// definition reads a policy, in the order in which the server checks it.
+func (l *Language) definition(r *reader) *definition {
+	spec := r.root.At("spec")
+	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
+	if kind := spec.At("paramKind"); kind.Given() {
+		d.paramKind = r.paramKind(kind)
+	}
+	d.constraints = r.constraints(spec.At("matchConstraints"))
+	d.scope = l.cel.Scope(spec.At("paramKind").Given())
+	d.conditions = r.conditions(spec.At("matchConditions"), d.scope)
+	r.variables(spec.At("variables"), d.scope)
+	d.mutations = r.mutations(spec.At("mutations"), d.scope)
+	d.reinvocable = r.reinvocationPolicy(spec.At("reinvocationPolicy"))
+	return d
+}
+
+// name reads metadata.name, and checks the rest of the metadata on the way.
+func (r *reader) name() string {
+	r.ownerReferences(r.root.At("metadata").At("ownerReferences"))
+	n := r.root.At("metadata").At("name")
+	if n.Text() == "" {
+		r.required(n, "name or generateName is required")
+		return ""
+	}
+	for _, problem := range dns.Subdomain(n.Text()) {
+		r.invalid(n, "Invalid value: %q: %s", n.Text(), problem)
+	}
+	return n.Text()
+}
+
+// ownerReferences checks what every object's metadata must have. The server's field
+// paths leave out the index.
+func (r *reader) ownerReferences(n policy.Node) {
+	for _, item := range n.Items() {
+		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
+			if field := item.At(name); field.Text() == "" {
+				r.invalid(field, "Invalid value: \"\": must not be empty")
+				r.problems[len(r.problems)-1].Field = n.Path.Key(name).String()
+			}
+		}
+	}
+}
+
+func (r *reader) failurePolicy(n policy.Node) (ignore bool) {
+	switch n.Text() {
+	case "", "Fail":
+	case "Ignore":
+		return true
+	default:
+		r.unsupported(n, "Fail", "Ignore")
+	}
+	return false
+}
+
+func (r *reader) reinvocationPolicy(n policy.Node) (ifNeeded bool) {
+	switch n.Text() {
+	case "":
+		r.required(n, "")
+	case "Never":
+	case "IfNeeded":
+		return true
+	default:
+		r.unsupported(n, "IfNeeded", "Never")
+	}
+	return false
+}
+
+func (r *reader) paramKind(n policy.Node) gvk.Kind {
+	version, kind := n.At("apiVersion"), n.At("kind")
+	parsed := gvk.Parse(version.Text(), kind.Text())
+	switch {
+	case version.Text() == "":
+		r.required(version, "")
+	case strings.Contains(parsed.Version, "/"):
+		r.invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
+	default:
+		if parsed.Group != "" {
+			r.check(version, parsed.Group, "", dns.Subdomain(parsed.Group))
+		}
+		if parsed.Version == "" {
+			r.invalid(version, "Invalid value: %q: version must be specified", version.Text())
+		} else {
+			r.check(version, parsed.Version, "", dns.Label1035(parsed.Version))
+		}
+	}
+	if kind.Text() == "" {
+		r.required(kind, "")
+	} else {
+		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", dns.Label1035(strings.ToLower(kind.Text())))
+	}
+	return parsed
+}
+
+// check reports the problems that a validation found with a value, as one error.
+func (r *reader) check(n policy.Node, value, prefix string, problems []string) {
+	if len(problems) > 0 {
+		r.invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
+	}
+}
+
+func (r *reader) constraints(n policy.Node) *match.Resources {
+	if !n.Given() {
+		r.required(n, "")
+		return nil
+	}
+	resources, problems := match.Parse(n.Value)
+	r.matched(n, problems)
+	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
+		r.required(rules, "")
+	}
+	return resources
+}
+
+func (r *reader) conditions(n policy.Node, scope *celenv.Scope) []condition {
+	items := n.Items()
+	if len(items) > maxConditions {
+		r.invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
+	}
+	seen := map[string]bool{}
+	var conditions []condition
+	for _, item := range items {
+		name, expression := item.At("name"), item.At("expression")
+		c := condition{name: name.Text(), at: r.document.At(expression.Path)}
+		if strings.TrimSpace(expression.Text()) == "" {
+			r.required(expression, "")
+		} else {
+			c.program = r.expression(expression, scope.Condition)
+		}
+		if c.name == "" {
+			r.required(name, "")
+		} else {
+			for _, problem := range content.IsLabelKey(c.name) {
+				r.invalid(name, "Invalid value: %q: %s", c.name, problem)
+			}
+			if seen[c.name] {
+				r.invalid(name, "Duplicate value: %q", c.name)
+			}
+			seen[c.name] = true
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+func (r *reader) variables(n policy.Node, scope *celenv.Scope) {
+	for _, item := range n.Items() {
+		name, expression := item.At("name"), item.At("expression")
+		if strings.TrimSpace(name.Text()) == "" {
+			r.required(name, "name is not specified")
+		} else if !isIdentifier(name.Text()) {
+			r.invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
+		}
+		if strings.TrimSpace(expression.Text()) == "" {
+			r.required(expression, "expression is not specified")
+			continue
+		}
+		r.compiled(expression, scope.Variable(name.Text(), expression.Text()))
+	}
+}
+
+var identifier = lazyregexp.New(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+
+// reserved are the words that CEL does not allow as identifiers.
+var reserved = strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while")
+
+func isIdentifier(name string) bool {
+	for _, word := range reserved {
+		if name == word {
+			return false
+		}
+	}
+	return identifier().MatchString(name)
+}
+
+func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {
+	if len(n.Items()) == 0 {
+		r.required(n, "mutations must contain at least one item")
+	}
+	var mutations []mutation
+	for _, item := range n.Items() {
+		mutations = append(mutations, r.serverMutation(item, scope))
+	}
+	return mutations
+}
+
+// serverMutation reads a mutation in the form that servers know.
+func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation {
+	patchType := item.At("patchType")
+	m := mutation{patchType: patchType.Text(), at: r.document.At(item.Path)}
+	switch m.patchType {
+	case "":
+		r.required(patchType, "")
+	case applyConfiguration:
+		m.program = r.mutation(item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
+	case jsonPatch:
+		m.program = r.mutation(item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
+	default:
+		r.unsupported(patchType, applyConfiguration, jsonPatch)
+	}
+	return m
+}
+
+// mutation reads the member of a mutation that goes with its patchType; the other
+// member must not be there.
+func (r *reader) mutation(item policy.Node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
+	var program *celenv.Program
+	switch expression := item.At(member).At("expression"); {
+	case !item.At(member).Given():
+		r.required(item.At(member), "must be specified when patchType is "+patchType)
+	case strings.TrimSpace(expression.Text()) == "":
+		r.required(expression, "")
+	default:
+		program = r.expression(expression, compile)
+	}
+	if item.At(other).Given() {
+		r.invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
+	}
+	return program
+}

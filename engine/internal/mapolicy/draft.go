@@ -1,0 +1,202 @@
+package mapolicy
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// A draft is a policy in a form that was proposed but that no server accepts:
+//
+//	KEP-3775        mutations[].expression with condition, message, reason and
+//	                reinvocationPolicy, which gives JSONPatch, null, true or false
+//	early KEP-3962  mutations[].patchType with expression beside it, paramKind with group
+//	                and version, mutationValidationPolicy
+//
+// A document is a draft if its apiVersion is v1alpha1, as in the proposals, if it has at
+// least one of these fields, and if a server would accept its fields without them. Every
+// other document is judged as servers do: one with a field that nobody knows is refused
+// in their words, whatever else is in it.
+
+// draftMutation is what only mutations of drafts have.
+type draftMutation struct {
+	// source is the expression as it is written, rewritten what was compiled.
+	source    policy.Node
+	rewritten rewriting
+	// condition says whether the mutation applies; nil if it always does.
+	condition     *celenv.Program
+	conditionText string
+	// message and reason are for a request that the mutation denies.
+	message, reason string
+}
+
+// draftFields are the fields of mutations that only drafts have.
+var draftFields = []string{"expression", "condition", "message", "reason", "reinvocationPolicy"}
+
+// isDraft reports whether the document is a draft.
+func (l *Language) isDraft(r *reader) bool {
+	kind := r.document.Kind()
+	if kind.Version != "v1alpha1" || kind.Kind != "MutatingAdmissionPolicy" {
+		return false
+	}
+	object := r.document.Object()
+	found := false
+	take := func(from map[string]any, names ...string) {
+		for _, name := range names {
+			if _, ok := from[name].(string); ok {
+				delete(from, name)
+				found = true
+			}
+		}
+	}
+	spec, _ := object["spec"].(map[string]any)
+	take(spec, "mutationValidationPolicy")
+	paramKind, _ := spec["paramKind"].(map[string]any)
+	take(paramKind, "group", "version")
+	mutations, _ := spec["mutations"].([]any)
+	for _, item := range mutations {
+		mutation, _ := item.(map[string]any)
+		take(mutation, draftFields...)
+	}
+	return found && len(l.schemas.Lookup(kind).Type().Check(object)) == 0
+}
+
+// draftAdvice says what a field may be that a server does not know.
+func draftAdvice(path change.Path) string {
+	if last := len(path) - 1; last == 3 && path[1].Key == "mutations" && path[last].Key == "expression" {
+		return "servers want it in applyConfiguration or jsonPatch; it is the form of a proposal, which preadmit takes in v1alpha1, where all else is as servers want it"
+	}
+	return ""
+}
+
+// proposal names the proposal that a draft is in the form of.
+func (r *reader) proposal() string {
+	for _, item := range r.root.At("spec").At("mutations").Items() {
+		if item.At("expression").Given() && !item.At("patchType").Given() {
+			return "KEP-3775"
+		}
+	}
+	return "an early version of KEP-3962"
+}
+
+// draft reads a draft.
+func (l *Language) draft(r *reader) *definition {
+	spec := r.root.At("spec")
+	r.problems = append(r.problems, source.Warningf(r.document.At(change.Keys("apiVersion")), "policy-draft",
+		"%s is in the form of %s, which no API server accepts", r.subject, r.proposal()).
+		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
+
+	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
+	if kind := spec.At("paramKind"); kind.Given() {
+		d.paramKind = r.draftParamKind(kind)
+	}
+	d.constraints = r.constraints(spec.At("matchConstraints"))
+	d.scope = l.cel.Scope(spec.At("paramKind").Given())
+	d.conditions = r.conditions(spec.At("matchConditions"), d.scope)
+	r.variables(spec.At("variables"), d.scope)
+	d.reinvocable = r.draftReinvocation(spec.At("reinvocationPolicy"), false)
+	d.replay = r.validationPolicy(spec.At("mutationValidationPolicy"))
+	d.mutations = r.draftMutations(spec.At("mutations"), d)
+	return d
+}
+
+// draftParamKind reads a paramKind of group, version and kind.
+func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
+	version := n.At("version")
+	if !version.Given() || n.At("apiVersion").Given() {
+		if version.Given() || n.At("group").Given() {
+			r.invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
+		}
+		return r.paramKind(n)
+	}
+	kind := gvk.Kind{Group: n.At("group").Text(), Version: version.Text(), Kind: n.At("kind").Text()}
+	r.paramKind(policy.Node{Path: n.Path, Value: map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind}})
+	return kind
+}
+
+// draftReinvocation reads a reinvocationPolicy, which is inherited where it is missing.
+func (r *reader) draftReinvocation(n policy.Node, inherited bool) bool {
+	if n.Text() == "" {
+		return inherited
+	}
+	return r.reinvocationPolicy(n)
+}
+
+// validationPolicy reads what a draft wants done if it changes its own output again.
+func (r *reader) validationPolicy(n policy.Node) string {
+	switch n.Text() {
+	case "", "Fail", "Warn", "Skip":
+		return strings.ToLower(n.Text())
+	default:
+		r.unsupported(n, "Fail", "Warn", "Skip")
+		return ""
+	}
+}
+
+func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
+	if len(n.Items()) == 0 {
+		r.required(n, "mutations must contain at least one item")
+	}
+	specWide := d.reinvocable
+	var mutations []mutation
+	for _, item := range n.Items() {
+		var m mutation
+		if item.At("expression").Given() {
+			m = r.draftMutation(item, d.scope)
+		} else {
+			m = r.serverMutation(item, d.scope)
+		}
+		m.once = !r.draftReinvocation(item.At("reinvocationPolicy"), specWide)
+		d.reinvocable = d.reinvocable || !m.once
+		mutations = append(mutations, m)
+	}
+	return mutations
+}
+
+// draftMutation reads a mutation with the expression beside its patchType.
+func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
+	draft := &draftMutation{source: item.At("expression"), message: item.At("message").Text(), reason: item.At("reason").Text()}
+	m := mutation{patchType: jsonPatch, at: r.document.At(item.Path), draft: draft}
+	compile := scope.DraftPatch
+	switch patchType := item.At("patchType"); patchType.Text() {
+	case "", jsonPatch:
+	case applyConfiguration:
+		m.patchType, compile = applyConfiguration, scope.DraftObject
+	default:
+		r.unsupported(patchType, applyConfiguration, jsonPatch)
+	}
+	for _, member := range []string{"applyConfiguration", "jsonPatch"} {
+		if item.At(member).Given() {
+			r.invalid(item.At(member), "Invalid value: must not be specified beside expression")
+		}
+	}
+	if strings.TrimSpace(draft.source.Text()) == "" {
+		r.required(draft.source, "")
+		return m
+	}
+	draft.rewritten, m.program = r.draftExpression(draft.source, compile)
+	if condition := item.At("condition"); strings.TrimSpace(condition.Text()) != "" {
+		draft.conditionText = condition.Text()
+		draft.condition = r.expression(condition, scope.Guard)
+	}
+	return m
+}
+
+// draftExpression compiles an expression in the form of servers. The positions of
+// errors are those in the expression as it is written.
+func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
+	rewritten := rewrite(n.Text())
+	program, err := compile(rewritten.text)
+	if e, ok := err.(*celenv.CompileError); ok {
+		moved := *e
+		moved.Offset = rewritten.original(e.Offset)
+		err = &moved
+	}
+	r.compiled(n, err)
+	return rewritten, program
+}

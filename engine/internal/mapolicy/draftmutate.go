@@ -1,0 +1,67 @@
+package mapolicy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// rejection is the error of a draft's mutation that is false. It denies the request,
+// whatever the failurePolicy: nothing failed.
+type rejection struct{ error }
+
+// errNotNow is what the error of a mutation wraps that does not want to change anything.
+var errNotNow = errors.New("does not apply")
+
+// draft runs a mutation in the form of a proposal.
+func (i *invocation) draft(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+	if m.draft.condition != nil {
+		budget := celenv.ConditionsBudget
+		applies, err := a.Bool(m.draft.condition, &budget)
+		if err != nil {
+			return nil, err
+		}
+		if !applies {
+			return nil, fmt.Errorf("%w: its condition is false", errNotNow)
+		}
+	}
+	result, err := a.Draft(m.program)
+	switch {
+	case err != nil:
+		return nil, err
+	case result.Refused:
+		return nil, rejection{m.draft.denial()}
+	case result.Object != nil:
+		object, patch, err := unset(i.object(r.Object), result.Object, i.kind.Type())
+		if err != nil {
+			return nil, fmt.Errorf("error applying patch: %w", err)
+		}
+		return i.merge(r, object, patch)
+	case len(result.Operations) == 0:
+		return nil, fmt.Errorf("%w: its expression gives no patch", errNotNow)
+	default:
+		return i.patchWith(result.Operations, r)
+	}
+}
+
+// denial is the error of a request that a mutation denies.
+func (d *draftMutation) denial() error {
+	text := d.message
+	if text == "" {
+		text = "failed expression: " + d.source.Text()
+	}
+	if d.reason != "" {
+		text += " (" + d.reason + ")"
+	}
+	return errors.New(text)
+}
+
+// explain puts the message of a draft's mutation before an error. d may be nil.
+func (d *draftMutation) explain(err error) error {
+	if d == nil || d.message == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", d.message, err)
+}

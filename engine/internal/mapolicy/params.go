@@ -1,0 +1,114 @@
+package mapolicy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// resolveParamKind finds the policy's paramKind; nil if it has none.
+func (d *definition) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
+	if d.paramKind == (gvk.Kind{}) {
+		return nil, nil
+	}
+	kind := r.Schemas.Lookup(d.paramKind)
+	if kind == nil {
+		return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%s'", d.paramKind)
+	}
+	return kind, nil
+}
+
+// params finds the params of a binding: one nil if there is nothing to find, none if
+// the binding is content with that.
+func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([]map[string]any, error) {
+	if kind == nil || b.params == nil {
+		return []map[string]any{nil}, nil
+	}
+	namespace := b.params.namespace
+	switch {
+	case kind.Namespaced && namespace == "" && r.Namespace == "":
+		return nil, errors.New("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+	case kind.Namespaced && namespace == "":
+		namespace = r.Namespace
+	case !kind.Namespaced && namespace != "":
+		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+	}
+	params, err := b.params.find(kind, namespace, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(params) == 0 && !b.params.allowNone {
+		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
+	}
+	return params, nil
+}
+
+// describe names what the reference is to.
+func (p *paramRef) describe(kind *schema.Kind) string {
+	what := kind.Kind.Kind
+	if p.name != "" {
+		what += " " + p.name
+	} else {
+		what += " that the selector selects"
+	}
+	if p.namespace != "" {
+		what += " in namespace " + p.namespace
+	} else if kind.Namespaced {
+		what += " in the namespace of the object"
+	}
+	return what
+}
+
+func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
+	r.Snapshot.Ask()
+	if p.name != "" {
+		object, err := r.Snapshot.Get(kind.Kind, namespace, p.name)
+		if err != nil || object == nil {
+			return nil, err
+		}
+		return []map[string]any{shape(kind, object)}, nil
+	}
+	selected, err := r.Snapshot.Once(selection{p, kind, namespace}, func() (any, error) { return p.selected(kind, namespace, r) })
+	if err != nil {
+		return nil, err
+	}
+	return selected.([]map[string]any), nil
+}
+
+// selection is what the selector of a paramRef selects in a namespace. It is the same for
+// all requests.
+type selection struct {
+	ref       *paramRef
+	kind      *schema.Kind
+	namespace string
+}
+
+func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
+	objects, err := r.Snapshot.List(kind.Kind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var params []map[string]any
+	for _, object := range objects {
+		if p.selector.Matches(policy.LabelsOf(object)) {
+			params = append(params, shape(kind, object))
+		}
+	}
+	return params, nil
+}
+
+// shape gives a param the form in which expressions see it: a server reads built-in
+// kinds with its own types, which have no apiVersion and kind.
+func shape(kind *schema.Kind, object map[string]any) map[string]any {
+	if kind.Custom {
+		return object
+	}
+	object = maps.Clone(object)
+	delete(object, "apiVersion")
+	delete(object, "kind")
+	return object
+}

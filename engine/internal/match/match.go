@@ -1,0 +1,233 @@
+// Package match decides which requests a policy is about. It reads the match blocks
+// of policies and bindings (MatchResources in the API) and answers yes, with the kind
+// under which a request matched, or no with a Reason. It follows k8s.io/apiserver
+// v0.36.3 (pkg/admission/plugin/policy/matching, plugin/webhook/predicates), and in
+// what it refuses k8s.io/kubernetes v1.36.3 (pkg/apis/admissionregistration).
+//
+// The files in order: parse.go and validate.go read a match block, text.go a selector of a
+// URL; selector.go and rule.go are the parts, match.go decides, reason.go explains.
+package match
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// Request is what rules and selectors look at.
+type Request struct {
+	Kind *schema.Kind
+	// Subresource is empty for a request about the object itself.
+	Subresource string
+	// Namespace is that of the object, or its own name if it is a Namespace. Name is
+	// empty if the server is to generate one.
+	Namespace, Name string
+	// Operation is CREATE, UPDATE or CONNECT.
+	Operation string
+	// Object and OldObject are nil where the request has none.
+	Object, OldObject map[string]any
+
+	// Schemas knows the other versions of the kind.
+	Schemas *schema.Registry
+	// NamespaceLabels returns the labels of a namespace. It is asked only if they
+	// decide whether the request matches, and not for kubernetes.io/metadata.name.
+	NamespaceLabels func(name string) (map[string]string, error)
+}
+
+// Decision is the answer to whether a request matches.
+type Decision struct {
+	Matched bool
+	// Kind is the kind under which the request matched: its own, or another version
+	// of it that a rule covers (matchPolicy Equivalent).
+	Kind *schema.Kind
+	// Reason says why the request did not match.
+	Reason Reason
+	// Err is an error of NamespaceLabels, without which the request might match.
+	Err error
+}
+
+// Resources is a match block.
+type Resources struct {
+	namespaces, objects Selector
+	rules, excluded     []rule
+	// exact is matchPolicy Exact: other versions of a kind do not count.
+	exact bool
+}
+
+// Matches decides on a request. All parts of a match block must agree, so that their
+// order shows only in which of several reasons is given. The server begins with the
+// namespace, but lets an error about it count only if everything else matches; here
+// the namespace comes last, and is not asked about for the sake of other kinds.
+func (m *Resources) Matches(r Request) Decision {
+	kind, reason := m.ruled(&r)
+	undecided := reason.Code == UnknownResource
+	if kind == nil && !undecided {
+		return Decision{Reason: reason}
+	}
+	if unmet := m.unmetByObject(&r); unmet != nil {
+		return Decision{Reason: Reason{Code: ObjectSelector, unmet: unmet}}
+	}
+	unmet, err := m.unmetByNamespace(&r)
+	switch {
+	case unmet != nil:
+		return Decision{Reason: Reason{Code: NamespaceSelector, unmet: unmet, request: r.identity()}}
+	case undecided:
+		return Decision{Reason: reason}
+	case err != nil:
+		return Decision{Err: err}
+	}
+	return Decision{Matched: true, Kind: kind}
+}
+
+// Name is a resource that a rule names.
+type Name struct {
+	// Rule is the index of the rule.
+	Rule int
+	gvk.Resource
+}
+
+// Names are the resources that the rules of the block name, without subresources. Any of
+// the three parts may be "*", but not the resource.
+func (m *Resources) Names() []Name {
+	var names []Name
+	for i, rule := range m.rules {
+		for _, resource := range rule.resources {
+			resource, _, _ = strings.Cut(resource, "/")
+			if resource == "*" {
+				continue
+			}
+			for _, group := range rule.groups {
+				for _, version := range rule.versions {
+					names = append(names, Name{i, gvk.Resource{Group: group, Version: version, Resource: resource}})
+				}
+			}
+		}
+	}
+	return names
+}
+
+// Covers reports whether the rules of the block are about the request, as far as can be
+// known, whatever its selectors say. It needs no object.
+func (m *Resources) Covers(r Request) bool {
+	kind, reason := m.ruled(&r)
+	return kind != nil || reason.Code == UnknownResource
+}
+
+// ruled returns the kind under which the rules cover the request, or why they do not.
+func (m *Resources) ruled(r *Request) (*schema.Kind, Reason) {
+	kind, reason := r.Kind, Reason{}
+	if len(m.rules) > 0 { // a binding need not have any
+		kind, reason = m.cover(m.rules, r)
+	}
+	if kind == nil && reason.Code != UnknownResource {
+		return nil, reason
+	}
+	switch excluded, exclusion := m.cover(m.excluded, r); {
+	case excluded != nil:
+		exclusion.Code = Excluded
+		return nil, exclusion
+	case exclusion.Code == UnknownResource:
+		return nil, exclusion
+	}
+	return kind, reason
+}
+
+// cover returns the kind under which the first rule covers the request: its own, or
+// else another version. The reason holds that rule, or says why there is none by the
+// one that comes nearest.
+func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
+	nearest := Reason{Code: NoRule, request: r.identity()}
+	equivalent := false
+	for i := range rules {
+		rule := &rules[i]
+		code := rule.check(r)
+		if !rule.concerns(r.Kind) {
+			equivalent = equivalent || code == covered
+			code = m.elsewhere(rule, code, r.Kind)
+		}
+		if code == covered {
+			return r.Kind, Reason{rule: rule, request: r.identity()}
+		}
+		if code > nearest.Code {
+			nearest.Code, nearest.rule = code, rule
+		}
+	}
+	if m.exact || !equivalent {
+		return nil, nearest
+	}
+	versions := r.Schemas.Versions(r.Kind)
+	for i := range rules {
+		if rules[i].check(r) != covered { // the resource has the same name in every version
+			continue
+		}
+		for _, version := range versions {
+			if rules[i].concerns(version) {
+				return version, Reason{rule: &rules[i], request: r.identity()}
+			}
+		}
+	}
+	return nil, nearest
+}
+
+// elsewhere is the code of a rule about other groups or versions: unless the kind's
+// resource is known, so that its versions are too, it may cover the kind as another
+// version.
+func (m *Resources) elsewhere(rule *rule, code Code, kind *schema.Kind) Code {
+	if kind.Resource == "" && !m.exact && includes(rule.groups, kind.Group) && (code == covered || code == UnknownResource) {
+		return UnknownResource
+	}
+	return NoRule
+}
+
+// unmetByObject returns what neither the object nor the old one meets.
+func (m *Resources) unmetByObject(r *Request) *requirement {
+	if len(m.objects.requirements) == 0 {
+		return nil
+	}
+	first := &m.objects.requirements[0] // not met by a request without an object
+	for _, object := range []map[string]any{r.OldObject, r.Object} {
+		if object == nil {
+			continue
+		}
+		if first = m.objects.unmet(labelsOf(object)); first == nil {
+			return nil
+		}
+	}
+	return first
+}
+
+// namespaceName is the label that the server gives every namespace.
+const namespaceName = "kubernetes.io/metadata.name"
+
+// unmetByNamespace returns what the request's namespace does not meet. Requests
+// without a namespace meet everything; those for a Namespace have its labels with
+// them.
+func (m *Resources) unmetByNamespace(r *Request) (*requirement, error) {
+	if len(m.namespaces.requirements) == 0 {
+		return nil, nil
+	}
+	if r.Kind.Resource == "namespaces" && r.Subresource == "" && (r.Operation == "CREATE" || r.Operation == "UPDATE") {
+		return m.namespaces.unmet(labelsOf(r.Object)), nil
+	}
+	if r.Namespace == "" && r.Kind.Resource != "namespaces" {
+		return nil, nil
+	}
+	named := labelsIn(map[string]string{namespaceName: r.Namespace})
+	var others Selector
+	for i, requirement := range m.namespaces.requirements {
+		if requirement.key != namespaceName {
+			others.requirements = append(others.requirements, requirement)
+		} else if !requirement.isMet(named) {
+			return &m.namespaces.requirements[i], nil
+		}
+	}
+	if len(others.requirements) == 0 {
+		return nil, nil
+	}
+	set, err := r.NamespaceLabels(r.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return others.unmet(labelsIn(set)), nil
+}

@@ -1,0 +1,262 @@
+package mutatingpolicy
+
+import (
+	"cmp"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// definition is a compiled policy.
+type definition struct {
+	kind, name string
+	// namespace is that to which a NamespacedMutatingPolicy is confined.
+	namespace string
+	document  *manifest.Document
+	at        source.Position
+
+	// off says why the policy does nothing; empty if it does something.
+	off          string
+	ignore       bool // failurePolicy Ignore
+	reinvocation policy.Reinvocation
+	// serverSideApply says that atomics of an ApplyConfiguration are replaced.
+	serverSideApply bool
+	constraints     *match.Resources
+	scope           *celenv.Scope
+	conditions      []condition
+	mutations       []mutation
+	annotations     []annotation
+	exceptions      []boundException
+	targets         *targets // nil: it changes what it matches only
+	// units are what the policy is for: itself, and what it is carried over to.
+	units []*unit
+	// differs says where Kyverno v1.19.0 does something else.
+	differs differences
+}
+
+// key tells policies apart: "namespace/name" or "name".
+func (d *definition) key() string {
+	if d.namespace != "" {
+		return d.namespace + "/" + d.name
+	}
+	return d.name
+}
+
+func (d *definition) id() policy.ID { return policy.ID{Policy: d.key()} }
+
+type condition struct {
+	name    string
+	program *celenv.Program
+	at      source.Position
+}
+
+type mutation struct {
+	patchType string
+	program   *celenv.Program
+	at        source.Position
+}
+
+// annotation is an audit annotation, which can make its policy fail.
+type annotation struct {
+	key     string
+	program *celenv.Program
+	at      source.Position
+}
+
+// The values of patchType.
+const (
+	applyConfiguration = "ApplyConfiguration"
+	jsonPatch          = "JSONPatch"
+)
+
+// definition reads a policy; nil if it is wrong.
+func (l *Language) definition(r *policydoc.Reader) *definition {
+	fields, _ := fieldsOf()
+	fields.check(r, r.Root)
+	if source.HasErrors(r.Problems) {
+		return nil
+	}
+	spec := r.Root.At("spec")
+	d := &definition{kind: r.Document.Kind().Kind, name: r.Document.Name(), document: r.Document}
+	d.at = r.Document.At(r.Root.At("metadata", "name").Path)
+	if d.name == "" {
+		r.Required(r.Root.At("metadata", "name"), "name or generateName is required")
+	}
+	if d.kind == namespacedKind {
+		d.namespace = cmp.Or(r.Document.Namespace(), l.namespace)
+	}
+	d.ignore = spec.At("failurePolicy").Text() == "Ignore"
+	d.serverSideApply = isTrue(spec.At("evaluation", "useServerSideApply"), false)
+	d.reinvocation = reinvocation(r, spec.At("reinvocationPolicy"))
+	d.constraints = constraints(r, spec.At("matchConstraints"))
+	d.scope = l.environment(d.kind).Scope(false)
+	d.variables(r, spec.At("variables"))
+	d.conditions = conditions(r, spec.At("matchConditions"), d.scope)
+	d.targets = readTargets(r, spec, d.scope)
+	d.annotations = annotations(r, spec.At("auditAnnotations"), d.scope)
+	d.mutations = mutations(r, spec.At("mutations"), d.scope)
+	if !source.HasErrors(r.Problems) {
+		d.off = d.disabled(r, spec)
+	}
+	if source.HasErrors(r.Problems) {
+		return nil
+	}
+	d.units = d.makeUnits(spec)
+	d.differs = l.differences(d, spec)
+	r.Problems = append(r.Problems, d.refusedByKyverno(spec)...)
+	return d
+}
+
+func isTrue(n policy.Node, byDefault bool) bool {
+	if value, ok := n.Value.(bool); ok {
+		return value
+	}
+	return byDefault
+}
+
+func reinvocation(r *policydoc.Reader, n policy.Node) policy.Reinvocation {
+	switch n.Text() {
+	case "", "Never":
+	case "IfNeeded":
+		return policy.IfNeeded
+	default:
+		r.Unsupported(n, "IfNeeded", "Never")
+	}
+	return policy.Never
+}
+
+// constraints reads a match block, which Kyverno wants to have rules.
+func constraints(r *policydoc.Reader, n policy.Node) *match.Resources {
+	if len(n.At("resourceRules").Items()) == 0 {
+		r.Required(n, "a matchConstraints with at least one resource rule is required")
+		return nil
+	}
+	return resources(r, n)
+}
+
+func resources(r *policydoc.Reader, n policy.Node) *match.Resources {
+	resources, problems := match.Kyverno.Parse(n.Value)
+	r.Matched(n, problems)
+	return resources
+}
+
+func (d *definition) variables(r *policydoc.Reader, n policy.Node) {
+	for _, item := range n.Items() {
+		expression := item.At("expression")
+		r.Compiled(expression, d.scope.Variable(item.At("name").Text(), expression.Text()))
+	}
+}
+
+func conditions(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []condition {
+	var read []condition
+	for _, item := range n.Items() {
+		expression := item.At("expression")
+		read = append(read, condition{item.At("name").Text(), r.Expression(expression, scope.Condition), r.Document.At(expression.Path)})
+	}
+	return read
+}
+
+func annotations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []annotation {
+	var read []annotation
+	for _, item := range n.Items() {
+		expression := item.At("valueExpression")
+		read = append(read, annotation{item.At("key").Text(), r.Expression(expression, scope.Annotation), r.Document.At(expression.Path)})
+	}
+	return read
+}
+
+// mutations reads mutations. Kyverno passes over those whose patchType it does not know
+// or whose member is missing.
+func mutations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []mutation {
+	var read []mutation
+	for _, item := range n.Items() {
+		m := mutation{patchType: item.At("patchType").Text(), at: r.Document.At(item.Path)}
+		switch m.patchType {
+		case applyConfiguration:
+			m.program = patch(r, item, "applyConfiguration", m.patchType, scope.ApplyConfiguration)
+		case jsonPatch:
+			m.program = patch(r, item, "jsonPatch", m.patchType, scope.JSONPatch)
+		default:
+			r.Unsupported(item.At("patchType"), applyConfiguration, jsonPatch)
+		}
+		read = append(read, m)
+	}
+	return read
+}
+
+func patch(r *policydoc.Reader, item policy.Node, member, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
+	expression := item.At(member, "expression")
+	if expression.Text() == "" {
+		r.Required(expression, "must be specified when patchType is "+patchType)
+		return nil
+	}
+	return r.Expression(expression, compile)
+}
+
+// disabled says why the policy does nothing at all, and reports it.
+func (d *definition) disabled(r *policydoc.Reader, spec policy.Node) string {
+	evaluation := spec.At("evaluation")
+	existing := isTrue(evaluation.At("mutateExisting", "enabled"), false)
+	why, at := "", evaluation.At("admission", "enabled")
+	switch {
+	case isTrue(r.Root.At("status", "generated"), false):
+		why, at = "its status says that a MutatingAdmissionPolicy has taken its place", r.Root.At("status", "generated")
+	case !isTrue(at, true) && !existing:
+		r.Advise(evaluation.Path, "policy-invalid", "Forbidden: disabling both admission and mutateExisting evaluation modes is not allowed", "")
+		return ""
+	case !isTrue(at, true):
+		why = "evaluation.admission is not enabled"
+	case spec.At("targetMatchConstraints").Given() && !existing:
+		why, at = "it has targetMatchConstraints, but evaluation.mutateExisting is not enabled", spec.At("targetMatchConstraints")
+	case len(d.mutations) == 0:
+		why, at = "it has no mutations", spec.At("mutations")
+	default:
+		return ""
+	}
+	r.Note(at, source.Warning, "policy-not-mutating", "the policy changes nothing: "+why, "")
+	return why
+}
+
+// refusedByKyverno warns about what Kyverno accepts only if it is told to.
+func (d *definition) refusedByKyverno(spec policy.Node) []source.Diagnostic {
+	if d.namespace == "" || !d.usesHTTP() {
+		return nil
+	}
+	w := source.Warningf(d.document.At(spec.Path), "policy-needs-flag", "http.* is not allowed in namespaced policies; set --allowHTTPInNamespacedPolicies to enable").
+		With("that is a flag of Kyverno's admission controller; without it Kyverno refuses the policy")
+	w.Subject, w.Field = d.kind+" "+d.key(), spec.Path.String()
+	return []source.Diagnostic{w}
+}
+
+// programs are all programs of the policy.
+func (d *definition) programs() []*celenv.Program {
+	var all []*celenv.Program
+	for _, c := range d.conditions {
+		all = append(all, c.program)
+	}
+	for _, m := range d.mutations {
+		all = append(all, m.program)
+	}
+	for _, a := range d.annotations {
+		all = append(all, a.program)
+	}
+	if d.targets != nil {
+		all = append(all, d.targets.programs()...)
+	}
+	return append(all, d.scope.Variables()...)
+}
+
+func (d *definition) mentions(name string) bool {
+	for _, p := range d.programs() {
+		if p.Mentions(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *definition) usesHTTP() bool { return d.mentions("http") }

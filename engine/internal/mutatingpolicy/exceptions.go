@@ -1,0 +1,163 @@
+package mutatingpolicy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// exception is a PolicyException.
+type exception struct {
+	name       string
+	reader     *policydoc.Reader
+	refs       []policyRef
+	conditions []policy.Node
+	// images and values are what the policy allows then; with neither, it does nothing.
+	images, values []string
+	// expires is when the exception ends, as written.
+	expires policy.Node
+}
+
+// policyRef names a policy, whatever its namespace.
+type policyRef struct{ kind, name string }
+
+// boundException is an exception from one policy: its conditions are compiled with what the
+// policy's expressions know.
+type boundException struct {
+	exception  *exception
+	conditions []condition
+	// usesVariables says that a condition has variables of the policy.
+	usesVariables bool
+}
+
+// readException reads a PolicyException; nil if it is wrong.
+func readException(r *policydoc.Reader) *exception {
+	_, fields := fieldsOf()
+	fields.check(r, r.Root)
+	spec := r.Root.At("spec")
+	refs := spec.At("policyRefs")
+	if len(refs.Items()) == 0 && !source.HasErrors(r.Problems) {
+		r.Invalid(refs, "Invalid value: null: must specify at least one policy ref")
+	}
+	x := &exception{
+		name: r.Document.Name(), reader: r, conditions: spec.At("matchConditions").Items(),
+		images: spec.At("images").Texts(), values: spec.At("allowedValues").Texts(), expires: spec.At("expiresAt"),
+	}
+	for _, ref := range refs.Items() {
+		for _, part := range []string{"name", "kind"} {
+			if ref.At(part).Given() && ref.At(part).Text() == "" {
+				r.Invalid(ref.At(part), "Invalid value: \"\": must specify policy %s", part)
+			}
+		}
+		x.refs = append(x.refs, policyRef{ref.At("kind").Text(), ref.At("name").Text()})
+	}
+	if source.HasErrors(r.Problems) {
+		return nil
+	}
+	return x
+}
+
+// isPartial reports whether the policy runs in spite of the exception.
+func (x *exception) isPartial() bool { return len(x.images)+len(x.values) > 0 }
+
+func (x *exception) at() source.Position {
+	return x.reader.Document.At(change.Keys("metadata", "name"))
+}
+
+// reason is why a policy leaves an object alone that the exception is about.
+func (x *exception) reason() policy.Text {
+	return policy.Text("PolicyException " + x.name + " excepts the object")
+}
+
+// link gives the policies the exceptions from them. Exceptions are compiled once for each.
+func link(definitions []*definition, exceptions []*exception) []source.Diagnostic {
+	var diagnostics []source.Diagnostic
+	for _, x := range exceptions {
+		before := len(x.reader.Problems)
+		for i, ref := range x.refs {
+			diagnostics = append(diagnostics, x.bind(i, ref, definitions)...)
+		}
+		diagnostics = append(diagnostics, x.reader.Problems[before:]...)
+	}
+	return diagnostics
+}
+
+// bind gives the exception to the policies that a ref names.
+func (x *exception) bind(index int, ref policyRef, definitions []*definition) []source.Diagnostic {
+	found := false
+	for _, d := range definitions {
+		if d.kind != ref.kind || d.name != ref.name {
+			continue
+		}
+		found = true
+		bound := boundException{exception: x}
+		for _, n := range x.conditions {
+			expression := n.At("expression")
+			program := x.reader.Expression(expression, d.scope.Condition)
+			bound.usesVariables = bound.usesVariables || program != nil && program.Mentions("variables")
+			bound.conditions = append(bound.conditions, condition{n.At("name").Text(), program, x.reader.Document.At(expression.Path)})
+		}
+		d.exceptions = append(d.exceptions, bound)
+	}
+	at := x.reader.Root.At("spec", "policyRefs").Items()[index]
+	switch {
+	case found || ref.kind != clusterKind && ref.kind != namespacedKind:
+		return nil
+	default:
+		w := source.Warningf(x.reader.Document.At(at.Path), "exception-without-policy", "there is no %s %q, so the exception does nothing for it", ref.kind, ref.name).
+			With("give the policy as well, or correct the name")
+		w.Subject, w.Field = x.reader.Subject, at.Path.String()
+		return []source.Diagnostic{w}
+	}
+}
+
+// excepted says which exceptions apply to the object: one that keeps the policy from it, or
+// nil and what those allow that apply in part. Conditions see the object
+// itself, also where the policy sees a controller as a pod. Before an exemption, an error
+// is the policy's.
+func (e *evaluation) excepted() (full *exception, allowed celenv.Exceptions, failed *stepError) {
+	d := e.unit.policy
+	if len(d.exceptions) == 0 {
+		return nil, allowed, nil
+	}
+	activation := d.scope.Activate(e.request.Context, e.input(e.standIn(d, nil).seen(e.object())))
+	for _, bound := range d.exceptions {
+		notMet, failed := meets(activation, bound.conditions)
+		if bound.usesVariables {
+			e.compareException(bound, notMet, failed)
+		}
+		x := bound.exception
+		if failed != nil {
+			return nil, allowed, failed
+		}
+		if notMet != nil || e.hasExpired(x) {
+			continue
+		}
+		if !x.isPartial() {
+			return x, celenv.Exceptions{}, nil
+		}
+		allowed.Images, allowed.Values = append(allowed.Images, x.images...), append(allowed.Values, x.values...)
+	}
+	return nil, allowed, nil
+}
+
+// hasExpired reports whether an exception has ended, which only the user can say: there is
+// no clock.
+func (e *evaluation) hasExpired(x *exception) bool {
+	if !x.expires.Given() {
+		return false
+	}
+	if now, err := e.world.Now(); err == nil {
+		end, _ := time.Parse(time.RFC3339, x.expires.Text())
+		return now.After(end)
+	}
+	e.request.Warn(source.Warningf(x.reader.Document.At(x.expires.Path), "exception-expires",
+		"the PolicyException %s is taken not to have expired: it does at %s", x.name, x.expires.Text()).
+		With(fmt.Sprintf("give the time in the values, as the global value %q, or leave the exception out", nowValue)))
+	return false
+}

@@ -1,0 +1,118 @@
+package mutatingpolicy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// compared carries out the mutations, and compares the result with what Kyverno v1.19.0
+// does.
+func (e *evaluation) compared() ([]policy.Step, *stepError) {
+	steps, failed := e.mutate()
+	result := e.object()
+	for _, step := range steps {
+		if step.Object != nil {
+			result = step.Object
+		}
+	}
+	e.compare(result, failed)
+	return steps, failed
+}
+
+// mutate carries out the mutations of the policy, all or none: one step for each.
+func (e *evaluation) mutate() ([]policy.Step, *stepError) {
+	d := e.unit.policy
+	object := e.object()
+	var steps []policy.Step
+	for n, m := range d.mutations {
+		before := e.activation.Evaluated()
+		e.activation.SetObject(e.seen(object))
+		patched, err := e.patch(m, object)
+		step := policy.Step{ID: e.unit.rule(fmt.Sprintf("mutations[%d]", n)), At: m.at, Variables: e.activation.Evaluated() - before}
+		switch {
+		case errors.Is(err, jsonpatch.ErrTestFailed):
+			step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
+		case err != nil:
+			return nil, &stepError{err: err, at: m.at, mutation: n}
+		default:
+			object = patched
+			step.Object = e.inRequest(object)
+		}
+		steps = append(steps, step)
+	}
+	if failed := e.annotate(object); failed != nil {
+		return nil, failed
+	}
+	return steps, e.compareNeedless()
+}
+
+// patch carries out one mutation.
+func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, error) {
+	if m.patchType == applyConfiguration {
+		return e.apply(m, object)
+	}
+	operations, err := e.activation.JSONPatch(m.program)
+	if err != nil {
+		return nil, err
+	}
+	shaped := e.shaped(object)
+	patched, err := jsonpatch.APIServer.Apply(shaped, operations)
+	switch {
+	case errors.Is(err, jsonpatch.ErrTestFailed):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("JSON Patch: %w", err)
+	}
+	for _, field := range []string{"apiVersion", "kind"} {
+		if patched[field] != shaped[field] {
+			return nil, fmt.Errorf("a patch must not change the %s of the object", field)
+		}
+	}
+	if e.unit.template == nil {
+		return patched, nil
+	}
+	return carryBack(object, shaped, patched, e.unit.template)
+}
+
+// apply merges an ApplyConfiguration. That of a pod is one of the template of pods.
+func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, error) {
+	patch, err := e.activation.ApplyConfiguration(m.program)
+	if err != nil {
+		return nil, err
+	}
+	patch = nest(patch, e.unit.template)
+	if e.unit.policy.serverSideApply {
+		return e.kind.Apply(e.request.Memo, object, patch, schema.AnyKey)
+	}
+	return e.kind.Merge(e.request.Memo, object, patch, schema.AnyKey)
+}
+
+// annotate evaluates the audit annotations. They go into reports, but can make the policy
+// fail.
+func (e *evaluation) annotate(object map[string]any) *stepError {
+	e.activation.SetObject(e.seen(object))
+	for _, a := range e.unit.policy.annotations {
+		_, isNull, err := e.activation.Annotation(a.program)
+		if err != nil {
+			return &stepError{err: fmt.Errorf("failed to evaluate auditAnnotation %q: %w", a.key, err), at: a.at, mutation: -1}
+		}
+		if isNull {
+			if failed := e.differNull(a); failed != nil {
+				return failed
+			}
+		}
+	}
+	return nil
+}
+
+// inRequest is the object in the version in which it was sent.
+func (e *evaluation) inRequest(object map[string]any) map[string]any {
+	if e.target != nil {
+		return object
+	}
+	return policy.InVersion(object, e.request.Kind)
+}

@@ -1,0 +1,162 @@
+package mutatingpolicy
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// program is the policies of one hook, sorted by name.
+type program struct {
+	language *Language
+	hook     policy.Hook
+	units    []*unit
+}
+
+var _ policy.Program = (*program)(nil)
+
+// Hook implements policy.Program.
+func (p *program) Hook() policy.Hook { return p.hook }
+
+// Reads implements policy.Program: functions may look up anything.
+func (p *program) Reads() []gvk.Kind {
+	for _, u := range p.units {
+		if u.policy.mentions("resource") || u.policy.mentions("globalContext") {
+			return []gvk.Kind{policy.AnyKind}
+		}
+	}
+	return nil
+}
+
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	add := func(u *unit, resources *match.Resources, block string) {
+		for _, name := range resources.Names() {
+			at := u.policy.document.At(change.Keys("spec", block, "resourceRules").Index(name.Rule))
+			all = append(all, policy.Selected{ID: u.policy.id(), At: at, Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+		}
+	}
+	for _, u := range p.units {
+		if u.autogen == "" {
+			add(u, u.constraints, "matchConstraints")
+		}
+		if t := u.policy.targets; u.autogen == "" && t != nil && t.isExplicit && t.rules != nil {
+			add(u, t.rules, "targetMatchConstraints")
+		}
+	}
+	return all
+}
+
+// isHidden reports whether an API server hides the objects of a kind from webhooks.
+func isHidden(kind *schema.Kind) bool {
+	return kind.Group == "admissionregistration.k8s.io" && slices.Contains([]string{
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+	}, kind.Resource)
+}
+
+// Covers implements policy.Program.
+func (p *program) Covers(r *policy.Request) bool {
+	if isHidden(r.Kind) {
+		return false
+	}
+	r = p.language.request(r)
+	return slices.ContainsFunc(p.units, func(u *unit) bool { return u.unreached(r) == nil })
+}
+
+// unreached says why a unit is not about a request, judged without its object; nil if it
+// may be.
+func (u *unit) unreached(r *policy.Request) fmt.Stringer {
+	d := u.policy
+	switch {
+	case d.off != "":
+		return policy.Text("the policy does nothing: " + d.off)
+	case d.namespace != "" && (!r.Kind.Namespaced || r.Namespace != d.namespace):
+		return policy.Text(fmt.Sprintf("the policy is confined to namespace %q", d.namespace))
+	case !r.Covered(u.constraints):
+		return policy.Unmatched{Block: "matchConstraints", Reason: r.Matches(u.constraints, d.at, d.key()).Reason}
+	case d.targets != nil && d.targets.isExplicit:
+		return policy.Text("the policy changes its targets, not what triggers it")
+	}
+	return nil
+}
+
+// Plan implements policy.Program. Which policies match shows when their turn comes: each
+// is matched on what those before it left.
+func (p *program) Plan(r *policy.Request) policy.Plan {
+	var plan policy.Plan
+	if isHidden(r.Kind) {
+		return plan
+	}
+	r = p.language.request(r)
+	for i := 0; i < len(p.units); {
+		d := p.units[i].policy
+		planned := false
+		own := p.units[i]
+		for ; i < len(p.units) && p.units[i].policy == d; i++ {
+			if u := p.units[i]; u.unreached(r) == nil {
+				plan.Invocations = append(plan.Invocations, &invocation{unit: u, language: p.language, original: r.Object})
+				planned = true
+			}
+		}
+		if !planned {
+			p.language.compareExact(d, r)
+			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: d.id(), At: d.at, Reason: own.unreached(r)})
+		}
+	}
+	return plan
+}
+
+// invocation is a policy on a request: it implements policy.Invocation.
+type invocation struct {
+	unit     *unit
+	language *Language
+	// original is the object before all policies of the hook.
+	original map[string]any
+	// evaluation is what Conditions began.
+	evaluation *evaluation
+}
+
+// ID implements policy.Invocation.
+func (i *invocation) ID() policy.ID { return i.unit.policy.id() }
+
+// Reinvocable implements policy.Invocation.
+func (i *invocation) Reinvocable() bool { return false }
+
+// Deny implements policy.Invocation.
+func (i *invocation) Deny(err error) policy.Failure {
+	d := i.unit.policy
+	return policy.Failure{ID: d.id(), At: d.at, Err: fmt.Errorf("the policies of Kyverno make an object that is not valid: %w", err)}
+}
+
+// Conditions implements policy.Invocation.
+func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
+	var notApplied *policy.NotApplied
+	var failure *policy.Failure
+	i.evaluation, notApplied, failure = i.language.begin(i.unit, r, i.original)
+	return notApplied, failure
+}
+
+// Steps implements policy.Invocation: one for each mutation, or the failure of the policy.
+func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		steps, failed := i.evaluation.compared()
+		if failed != nil {
+			failure := i.evaluation.failure(failed)
+			yield(policy.Step{ID: failure.ID, At: failure.At, Failure: &failure})
+			return
+		}
+		for _, step := range steps {
+			if !yield(step) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package mutationtree
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+)
+
+// An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). Other
+// than there, a value of another shape than the assertion does not hold and is no error,
+// and what a key binds (key->name) is known to all keys beside it.
+type assertion struct {
+	at change.Path
+	// Exactly one of these is set.
+	parts  *[]part
+	items  *[]assertion
+	scalar expression
+}
+
+// part is an entry of a map in an assertion: what its key selects must hold.
+type part struct {
+	key string
+	// selects computes what is asserted; if it is nil, that is the field key.
+	selects expression
+	// each says that every item, or every value of a map, is asserted, with its index or
+	// key bound to eachName unless that is empty.
+	each     bool
+	eachName string
+	// binding names what is selected; empty if it has no name.
+	binding   string
+	assertion assertion
+}
+
+func (p part) rank() int { return min(len(p.binding), 1) }
+
+var (
+	eachSyntax    = lazyregexp.New(`^~(\w+)?\.(.*)`)
+	bindingSyntax = lazyregexp.New(`(.*)\s*->\s*(\w+)$`)
+)
+
+// parseAssertion compiles the value of an assertion tree.
+func (c *compiler) parseAssertion(value any, language string, at change.Path) assertion {
+	switch value := value.(type) {
+	case map[string]any:
+		parts := make([]part, 0, len(value))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			parts = append(parts, c.parsePart(key, value[key], language, at.Key(key)))
+		}
+		// What defines a binding comes first, so that all others may use it.
+		slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.rank(), a.rank()) })
+		return assertion{at: at, parts: &parts}
+	case []any:
+		items := make([]assertion, len(value))
+		for i := range value {
+			items[i] = c.parseAssertion(value[i], language, at.Index(i))
+		}
+		return assertion{at: at, items: &items}
+	case string:
+		if eachSyntax().MatchString(value) || bindingSyntax().MatchString(value) {
+			c.fail(at, "~ and -> belong into keys", `write \…\ for a text that is meant as it stands`)
+		}
+	}
+	return assertion{at: at, scalar: c.parseScalar(value, language, at)}
+}
+
+func (c *compiler) parsePart(key string, value any, language string, at change.Path) part {
+	p := part{key: key, assertion: c.parseAssertion(value, language, at)}
+	if m := eachSyntax().FindStringSubmatch(p.key); m != nil {
+		p.each, p.eachName, p.key = true, m[1], m[2]
+	}
+	if m := bindingSyntax().FindStringSubmatch(p.key); m != nil {
+		p.key, p.binding = m[1], m[2]
+	}
+	if m := escapeSyntax().FindStringSubmatch(p.key); m != nil {
+		p.key = m[1]
+	} else if expressionSyntax().MatchString(p.key) {
+		p.selects = c.parseScalar(p.key, language, at)
+	}
+	return p
+}
+
+// mismatch says where an assertion does not hold, and what it wants there.
+type mismatch struct {
+	at   change.Path
+	want string
+}
+
+func (m *mismatch) String() string { return m.at.String() + ": " + m.want }
+
+// check reports whether an assertion holds for a value: the mismatch is nil if it does.
+func (e *evaluation) check(a assertion, value any) (*mismatch, error) {
+	switch {
+	case a.parts != nil:
+		return e.checkParts(a, value)
+	case a.items != nil:
+		list, ok := value.([]any)
+		if !ok || len(list) != len(*a.items) {
+			return &mismatch{a.at, fmt.Sprintf("wants a list of %d", len(*a.items))}, nil
+		}
+		for i, item := range *a.items {
+			if m, err := e.check(item, list[i]); m != nil || err != nil {
+				return m, err
+			}
+		}
+		return nil, nil
+	}
+	want, err := a.scalar.evaluate(e.ctx, value, e.bindings)
+	switch {
+	case err != nil:
+		return nil, &evaluationError{a.at, err}
+	case !includes(want, value):
+		return &mismatch{a.at, fmt.Sprintf("wants %s", describe(want))}, nil
+	}
+	return nil, nil
+}
+
+func (e *evaluation) checkParts(a assertion, value any) (*mismatch, error) {
+	if len(*a.parts) == 0 && value == nil {
+		return &mismatch{a.at, "wants a value"}, nil
+	}
+	within := *e
+	for _, p := range *a.parts {
+		selected, m, err := within.selectPart(p, value)
+		if m != nil || err != nil {
+			return m, err
+		}
+		if p.binding != "" {
+			within.bindings = within.bindings.with("$"+p.binding, selected)
+		}
+		if p.each {
+			m, err = within.checkEach(p, selected)
+		} else {
+			m, err = within.check(p.assertion, selected)
+		}
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+	return nil, nil
+}
+
+// selectPart is what the key of a part selects in a value.
+func (e *evaluation) selectPart(p part, value any) (any, *mismatch, error) {
+	if p.selects != nil {
+		selected, err := p.selects.evaluate(e.ctx, value, e.bindings)
+		if err != nil {
+			err = &evaluationError{p.assertion.at, err}
+		}
+		return selected, nil, err
+	}
+	object, _ := value.(map[string]any)
+	selected, ok := object[p.key]
+	if !ok {
+		return nil, &mismatch{p.assertion.at, "wants the field"}, nil
+	}
+	return selected, nil, nil
+}
+
+// checkEach asserts the items of a list, or the values of a map in the order of its
+// keys.
+func (e *evaluation) checkEach(p part, selected any) (*mismatch, error) {
+	check := func(name, value any) (*mismatch, error) {
+		within := *e
+		if p.eachName != "" {
+			within.bindings = within.bindings.with("$"+p.eachName, name)
+		}
+		return within.check(p.assertion, value)
+	}
+	switch selected := selected.(type) {
+	case []any:
+		for i, item := range selected {
+			if m, err := check(int64(i), item); m != nil || err != nil {
+				return m, err
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(selected)) {
+			if m, err := check(key, selected[key]); m != nil || err != nil {
+				return m, err
+			}
+		}
+	default:
+		return &mismatch{p.assertion.at, "wants a list or a map"}, nil
+	}
+	return nil, nil
+}
+
+// includes reports whether a value is what an assertion wants: a map may have more
+// entries than it wants, and numbers are compared by value.
+func includes(want, value any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := value.(map[string]any)
+		for key, item := range want {
+			actual, given := object[key]
+			ok = ok && given && includes(item, actual)
+		}
+		return ok
+	case []any:
+		list, ok := value.([]any)
+		ok = ok && len(list) == len(want)
+		for i := 0; ok && i < len(want); i++ {
+			ok = includes(want[i], list[i])
+		}
+		return ok
+	case int64:
+		if f, ok := value.(float64); ok {
+			return float64(want) == f
+		}
+	case float64:
+		if n, ok := value.(int64); ok {
+			return want == float64(n)
+		}
+	}
+	return change.Equal(want, value)
+}
+
+// describe says what an assertion wants. Strings of policies are no secrets, but what an
+// expression computes may be.
+func describe(want any) string {
+	switch want := want.(type) {
+	case nil:
+		return "null"
+	case bool, int64, float64:
+		return fmt.Sprint(want)
+	default:
+		return "another value"
+	}
+}

@@ -1,0 +1,240 @@
+package mutationtree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jmespath-community/go-jmespath/pkg/functions"
+	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
+	"github.com/jmespath-community/go-jmespath/pkg/parsing"
+
+	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/limit"
+)
+
+// jmesPath is an expression of JMESPath Community v1.1: with let, bindings, and
+// arithmetic. Beyond its functions there are those of kyverno-json that neither need
+// the clock nor the network: at, concat, json_parse and wildcard. The values of an
+// object come in the order of its keys.
+type jmesPath struct{ node parsing.ASTNode }
+
+// syntaxError is an error in an expression, Offset bytes behind its start.
+type syntaxError struct {
+	Text   string
+	Offset int
+}
+
+// maxExpression is how many bytes an expression may have, as the parser recurses.
+const maxExpression = 100_000
+
+func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
+	if len(text) > maxExpression {
+		return jmesPath{}, &syntaxError{Text: "the expression is too long"}
+	}
+	defer func() {
+		if recover() != nil { // the parser panics on some malformed literals
+			problem = &syntaxError{Text: "the expression is malformed"}
+		}
+	}()
+	node, err := parsing.NewParser().Parse(text)
+	var syntax parsing.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return jmesPath{}, &syntaxError{syntax.Error(), max(syntax.Offset, 0)}
+	case err != nil:
+		return jmesPath{}, &syntaxError{Text: err.Error()}
+	}
+	if name := unknownFunction(node); name != "" {
+		return jmesPath{}, &syntaxError{"there is no function " + name, max(strings.Index(text, name), 0)}
+	}
+	return jmesPath{counted(inOrder(node))}, nil
+}
+
+// unknownFunction names a function in an expression that does not exist.
+func unknownFunction(node parsing.ASTNode) string {
+	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !isFunction(name) {
+		return name
+	}
+	for _, child := range node.Children {
+		if name := unknownFunction(child); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// inOrder makes the wildcard of objects, which the library evaluates in the random
+// order of Go's maps, a projection of sortedValues.
+func inOrder(node parsing.ASTNode) parsing.ASTNode {
+	children := make([]parsing.ASTNode, len(node.Children))
+	for i, child := range node.Children {
+		children[i] = inOrder(child)
+	}
+	node.Children = children
+	if node.NodeType == parsing.ASTValueProjection {
+		values := parsing.ASTNode{NodeType: parsing.ASTFunctionExpression, Value: sortedValues, Children: children[:1:1]}
+		node.NodeType, node.Children = parsing.ASTProjection, append([]parsing.ASTNode{values}, children[1:]...)
+	}
+	return node
+}
+
+// evaluate implements expression. The library panics on arguments that some functions
+// do not expect.
+func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result any, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			if result, err = nil, limit.Recovered(problem); err == nil {
+				err = errors.New("a function was given an argument that it cannot take")
+			}
+		}
+	}()
+	n := &numbers{}
+	value = n.floats(value)
+	c := &counting{}
+	c.Start()
+	result, err = interpreter.NewInterpreter(value, c, named{b, n}).Execute(e.node, value)
+	switch {
+	case err == nil:
+		c.Spend(result)
+		return n.plain(result)
+	case strings.HasPrefix(err.Error(), "invalid type for: "): // the value may be a secret
+		return nil, errors.New("a function was given an argument of another type than it takes")
+	default:
+		return nil, err
+	}
+}
+
+// sortedValues is the name of a function that expressions cannot write.
+const sortedValues = "sorted values"
+
+// functionEntries are the functions there are, functionTable calls them.
+var (
+	functionEntries = sync.OnceValue(func() []functions.FunctionEntry {
+		return append(bounded(functions.GetDefaultFunctions()), ownFunctions...)
+	})
+	functionTable = sync.OnceValue(func() interpreter.FunctionCaller {
+		return interpreter.NewFunctionCaller(functionEntries()...)
+	})
+)
+
+// maxPad is how wide a text may be made.
+const maxPad = 1 << 16
+
+// bounded keeps functions from using all memory.
+func bounded(entries []functions.FunctionEntry) []functions.FunctionEntry {
+	for i, e := range entries {
+		if e.Name != "pad_left" && e.Name != "pad_right" {
+			continue
+		}
+		entries[i].Handler = func(arguments []any) (any, error) {
+			if width, ok := arguments[1].(float64); ok && width > maxPad {
+				return nil, fmt.Errorf("%s: a text must not be made wider than %d", e.Name, maxPad)
+			}
+			return e.Handler(arguments)
+		}
+	}
+	return entries
+}
+
+func isFunction(name string) bool {
+	return slices.ContainsFunc(functionEntries(), func(e functions.FunctionEntry) bool { return e.Name == name })
+}
+
+var (
+	anything = functions.ArgSpec{Types: []functions.JpType{functions.JpAny}}
+	aString  = functions.ArgSpec{Types: []functions.JpType{functions.JpString}}
+	anObject = functions.ArgSpec{Types: []functions.JpType{functions.JpObject}}
+)
+
+// ownFunctions are added to those of the library, or take their place: keys, values and
+// items come in the order of the keys here.
+var ownFunctions = []functions.FunctionEntry{
+	{Name: sortedValues, Arguments: []functions.ArgSpec{anything}, Handler: func(arguments []any) (any, error) {
+		object, ok := arguments[0].(map[string]any)
+		if !ok {
+			return nil, nil
+		}
+		return valuesOf(object), nil
+	}},
+	{Name: "values", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
+		return valuesOf(arguments[0].(map[string]any)), nil
+	}},
+	{Name: "keys", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
+		names := []any{}
+		for _, key := range slices.Sorted(maps.Keys(arguments[0].(map[string]any))) {
+			names = append(names, key)
+		}
+		return names, nil
+	}},
+	{Name: "items", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
+		object, pairs := arguments[0].(map[string]any), []any{}
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			pairs = append(pairs, []any{key, object[key]})
+		}
+		return pairs, nil
+	}},
+	{Name: "at", Arguments: []functions.ArgSpec{{Types: []functions.JpType{functions.JpArray}}, {Types: []functions.JpType{functions.JpNumber}}}, Handler: at},
+	{Name: "concat", Arguments: []functions.ArgSpec{aString, aString}, Handler: func(arguments []any) (any, error) {
+		return arguments[0].(string) + arguments[1].(string), nil
+	}},
+	{Name: "json_parse", Arguments: []functions.ArgSpec{aString}, Handler: parseJSON},
+	{Name: "wildcard", Arguments: []functions.ArgSpec{aString, aString}, Handler: func(arguments []any) (any, error) {
+		return wildcard(arguments[0].(string), arguments[1].(string)), nil
+	}},
+}
+
+func valuesOf(object map[string]any) []any {
+	values := []any{}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		values = append(values, object[key])
+	}
+	return values
+}
+
+func at(arguments []any) (any, error) {
+	list, ok := arguments[0].([]any)
+	index := arguments[1].(float64)
+	if !ok || index != math.Trunc(index) || index < 0 || index >= float64(len(list)) {
+		return nil, fmt.Errorf("at: there is no item %v", index)
+	}
+	return list[int(index)], nil
+}
+
+func parseJSON(arguments []any) (any, error) {
+	value, err := number.Decode(arguments[0].(string))
+	if err != nil {
+		return nil, errors.New("json_parse: the text is not JSON")
+	}
+	return (&numbers{keep: true}).floats(value), nil
+}
+
+// wildcard matches a text with a pattern in which * stands for any text and ? for one
+// character.
+func wildcard(pattern, text string) bool {
+	p, t := []rune(pattern), []rune(text)
+	star, mark, i, j := -1, 0, 0, 0
+	for j < len(t) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, mark = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == t[j]):
+			i, j = i+1, j+1
+		case star >= 0:
+			mark++
+			i, j = star+1, mark
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}

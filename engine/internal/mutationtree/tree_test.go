@@ -1,0 +1,172 @@
+package mutationtree
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+var update = flag.Bool("update", false, "rewrite the errors that the cases expect")
+
+// A case is a file in testdata/cases: what it shows, then the input, the mutation and
+// the result (or the error), each behind a line "-- name --".
+func readCase(t *testing.T, path string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	name := "text"
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "-- "); ok {
+			name = strings.TrimSuffix(strings.TrimSpace(rest), " --")
+			continue
+		}
+		sections[name] += line
+	}
+	return sections
+}
+
+// read reads the one object of a text.
+func read(t *testing.T, text string) map[string]any {
+	t.Helper()
+	stream, diagnostics := manifest.ReadPlain("text", []byte(text))
+	if len(diagnostics) > 0 || len(stream.Documents()) != 1 {
+		t.Fatalf("%v\n%s", diagnostics, text)
+	}
+	return stream.Documents()[0].Object()
+}
+
+// apply runs a mutation, bare trees or a policy, on an object. problem is why it cannot,
+// notes say why rules left the object alone.
+func apply(t *testing.T, mutation string, object map[string]any) (result map[string]any, problem, notes string) {
+	t.Helper()
+	stream, diagnostics := manifest.ReadTrees("mutation.yaml", []byte(mutation))
+	if len(diagnostics) > 0 {
+		return nil, diagnostics[0].String(), ""
+	}
+	var policies []*manifest.Document
+	var bare []*manifest.Stream
+	if d := stream.Documents(); d[0].Kind().Group == PolicyKind.Group {
+		policies = d
+	} else {
+		bare = []*manifest.Stream{stream}
+	}
+	programs, diagnostics := New(bare, celenv.New(36)).Compile(policies)
+	for _, d := range diagnostics {
+		problem += d.String() + "\n"
+	}
+	if problem != "" {
+		return nil, problem, ""
+	}
+	for step := range programs[0].Plan(nil).Invocations[0].Steps(&policy.Request{Context: context.Background(), Object: object}) {
+		switch {
+		case step.Failure != nil:
+			return nil, step.Failure.At.String() + ": " + step.Failure.Err.Error() + "\n", ""
+		case step.NotApplied != nil:
+			notes += step.ID.String() + ": " + step.NotApplied.Reason.String() + "\n"
+		default:
+			object = step.Object
+		}
+	}
+	return object, "", notes
+}
+
+func TestCases(t *testing.T) {
+	paths, err := filepath.Glob("testdata/cases/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			c := readCase(t, path)
+			input := read(t, c["input"])
+			before := change.CloneObject(input)
+			got, problem, notes := apply(t, c["mutation"], input)
+			if *update && problem != c["error"] && c["error"] != "" {
+				text, _ := os.ReadFile(path)
+				if err := os.WriteFile(path, []byte(strings.Replace(string(text), c["error"], problem, 1)), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if problem != c["error"] {
+				t.Fatalf("error\n%s\nwant\n%s", problem, c["error"])
+			}
+			if notes != c["notes"] {
+				t.Errorf("notes\n%s\nwant\n%s", notes, c["notes"])
+			}
+			if !change.Equal(input, before) {
+				t.Error("the input was modified")
+			}
+			if problem == "" && !change.Equal(got, read(t, c["result"])) {
+				t.Errorf("got\n%s\nwant\n%s", encode(t, got), encode(t, read(t, c["result"])))
+			}
+		})
+	}
+}
+
+func encode(t testing.TB, value any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestDeterministic runs expressions over maps many times: the order of a Go map must
+// not show.
+func TestDeterministic(t *testing.T) {
+	object := map[string]any{}
+	for _, key := range strings.Split("qwertyuiopasdfghjklzxcvbnm", "") {
+		object[key] = key
+	}
+	for _, expression := range []string{"join('', *)", "join('', @.*)", "join('', keys(@))", "join('', values(@))", "join('', items(@)[*][0])", "to_string(*)"} {
+		first := ""
+		for range 20 {
+			e, problem := compileJMESPath(expression)
+			if problem != nil {
+				t.Fatal(problem.Text)
+			}
+			result, err := e.evaluate(context.Background(), object, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", expression, err)
+			}
+			if first == "" {
+				first = result.(string)
+			}
+			if result != first {
+				t.Fatalf("%s: %s, then %s", expression, first, result)
+			}
+		}
+		if strings.Contains(expression, "join") && first != "abcdefghijklmnopqrstuvwxyz" {
+			t.Errorf("%s: %s", expression, first)
+		}
+	}
+}
+
+func TestWildcard(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"?", "", false}, {"?", "ü", true},
+		{"a*c", "abbc", true}, {"a*c", "abbd", false}, {"*b*b*", "abab", true}, {"a?c", "abc", true},
+		{"ghcr.io/*:v?", "ghcr.io/x/y:v1", true}, {"*a", "ba", true}, {"*a", "ab", false},
+	} {
+		if got := wildcard(c.pattern, c.text); got != c.want {
+			t.Errorf("wildcard(%q, %q) = %v", c.pattern, c.text, got)
+		}
+	}
+}

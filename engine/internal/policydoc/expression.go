@@ -1,0 +1,28 @@
+package policydoc
+
+import (
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Expression compiles the expression at n with one of the methods of a Scope. There is no
+// program if it does not compile.
+func (r *Reader) Expression(n policy.Node, compile func(string) (*celenv.Program, error)) *celenv.Program {
+	program, err := compile(n.Text())
+	r.Compiled(n, err)
+	return program
+}
+
+// Compiled reports why the expression at n did not compile, if it did not.
+func (r *Reader) Compiled(n policy.Node, err error) {
+	if err == nil {
+		return
+	}
+	e := err.(*celenv.CompileError)
+	class := "Invalid value: "
+	if e.Internal {
+		class = "Internal error: "
+	}
+	r.Report(source.Diagnostic{At: r.Document.In(n.Path, e.Offset), Severity: source.Error, Code: "expression-invalid", Message: class + e.Text}, n.Path)
+}

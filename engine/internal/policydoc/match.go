@@ -1,0 +1,18 @@
+package policydoc
+
+import (
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Matched takes over the problems of a match block, or of a selector, that stands at n.
+func (r *Reader) Matched(n policy.Node, problems []match.FieldError) {
+	for _, p := range problems {
+		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)
+		r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: "policy-invalid", Message: p.Text}, path)
+		if p.Field != "" {
+			r.Problems[len(r.Problems)-1].Field = n.Path.String() + "." + p.Field
+		}
+	}
+}

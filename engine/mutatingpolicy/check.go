@@ -1,9 +1,0 @@
-package mutatingpolicy
-
-import (
-	"github.com/preadmit/preadmit/engine/schema"
-	"github.com/preadmit/preadmit/engine/source"
-)
-
-// Check implements policy.Program.
-func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
