@@ -88,8 +88,13 @@ func checkIdentity(d *manifest.Document, raw map[string]any) []source.Diagnostic
 		return nil
 	}
 	if given && name != nil && name != "" {
-		return []source.Diagnostic{source.Errorf(d.At(change.Keys("metadata", "name")), "manifest-invalid",
-			"metadata.name is %s, not a string", change.Describe(name)).With("put it in quotes: kubectl reads y, n, on, off, yes, no and numbers as other values")}
+		wrong := source.Errorf(d.At(change.Keys("metadata", "name")), "manifest-invalid", "metadata.name is %s, not a string", change.Describe(name))
+		switch name.(type) {
+		case map[string]any, []any:
+		default:
+			wrong = wrong.With("put it in quotes: kubectl reads y, n, on, off, yes, no and numbers as other values")
+		}
+		return []source.Diagnostic{wrong}
 	}
 	if _, ok := change.Keys("metadata", "generateName").Get(raw); !ok {
 		missing("metadata.name")
