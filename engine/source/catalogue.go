@@ -292,7 +292,7 @@ var running = []Entry{
 		Advice: "Correct that one; the error about it says what is wrong."},
 	{Code: "context-ambiguous", Severities: errors, Title: "What policies look up is defined twice",
 		Cause:  "Policies look up an object that is defined more than once, differently. A cluster has only one of them.",
-		Advice: "Leave out the one that is not meant, or run each directory by itself."},
+		Advice: "Leave out the one that is not meant, or evaluate each directory by itself with the option per-directory."},
 	{Code: "context-overridden", Severities: warnings, Title: "An object is given twice",
 		Cause:  "Policies look up an object that is among the manifests and, differently, in the context. They see that of the manifests, which the cluster is about to hold.",
 		Advice: "Leave out the one that is not meant."},
