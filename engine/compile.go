@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -59,7 +60,9 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	diagnostics = append(diagnostics, problems...)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
-		return nil, diagnostics
+		secrets := &secret.Mask{}
+		learn(secrets, slices.Concat(s.context, s.old))
+		return nil, masked(diagnostics, secrets)
 	}
 	s.warnings = diagnostics
 	return s, nil

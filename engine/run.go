@@ -302,8 +302,8 @@ func (r *run) conclude(j *job) {
 	if !j.failed() {
 		r.commit(j)
 	}
-	if secret.Is(j.raw) && j.trace != nil {
-		r.learn(j.trace)
+	if secret.Is(j.raw) {
+		r.learn(j)
 	}
 	j.release()
 	if !r.isRead(j) {
@@ -311,15 +311,20 @@ func (r *run) conclude(j *job) {
 	}
 }
 
-// learn has the mask hide what policies wrote into a Secret.
-func (r *run) learn(t *trace) {
+// learn has the mask hide what was written into a Secret.
+func (r *run) learn(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.input.secrets.Learn(t.before)
-	for _, e := range t.events {
+	events := slices.Concat(j.tree, j.rewritten)
+	if j.trace != nil {
+		r.input.secrets.Learn(j.trace.before)
+		r.input.secrets.Learn(j.trace.after)
+		events = append(events, j.trace.events...)
+	}
+	for _, e := range events {
 		r.input.secrets.Learn(e.written)
 	}
-	r.input.secrets.Learn(t.after)
+	r.input.secrets.Learn(j.edited)
 }
 
 // changePlain lets mutation trees change a document that is no Kubernetes object.

@@ -82,7 +82,9 @@ func escalate(diagnostics []source.Diagnostic) {
 func masked(diagnostics []source.Diagnostic, secrets *secret.Mask) []source.Diagnostic {
 	for i := range diagnostics {
 		d := &diagnostics[i]
-		d.Message, d.Advice = secrets.Text(d.Message), secrets.Text(d.Advice)
+		for _, text := range []*string{&d.Message, &d.Advice, &d.Subject, &d.Field, &d.Excerpt} {
+			*text = secrets.Text(*text)
+		}
 	}
 	return diagnostics
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -35,6 +36,15 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 	a.diagnostics = append(a.diagnostics, diagnostics...)
 }
 
+// secrets hides the values of the Secrets of a run that has begun; nil if they are to be
+// shown.
+func (a *admission) secrets(c *config) *secret.Mask {
+	if c.showSecrets {
+		return nil
+	}
+	return a.outcome.Secrets
+}
+
 // admit reads what the options name and runs the policies on manifests, which are
 // edited if all went well. lone is a policy that was given by itself, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
@@ -53,7 +63,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	c.engine.UserInfo = append(f.set().manifests(c.userInfo.paths), c.userInfo.inline...)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
 	a.policies = policies
-	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings, c.engine.Old} {
+	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {
 		a.inputs = append(a.inputs, streams...)
 	}
 	a.add(f.diagnostics...)

@@ -23,8 +23,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	}
 	c.observers = append(c.observers, engine.Explain())
 	a := p.admit(ctx, &c, f, manifests, nil)
-	findings := maskOf(&c, a).Diagnostics(a.diagnostics)
-	findings = slices.DeleteFunc(findings, func(d source.Diagnostic) bool {
+	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
 		return d.Severity == source.Info && (d.Code != "value-not-stored" || c.output == "junit") // which has failures only
 	})
 	source.Sort(findings)

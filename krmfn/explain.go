@@ -17,7 +17,6 @@ type reported struct {
 	config config
 	run    *admission
 	report *report.Report
-	mask   *report.Mask
 }
 
 // reportOn runs the policies and makes the report.
@@ -28,19 +27,12 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	manifests := f.stream(given.operands, &r.config)
 	r.config.observers = append(r.config.observers, engine.Explain())
 	r.run = p.admit(ctx, &r.config, f, manifests, nil)
-	r.mask = maskOf(&r.config, r.run)
-	r.report = report.New(r.run.outcome, manifests, r.run.policies, r.mask)
-	r.report.Diagnostics = r.mask.Diagnostics(r.run.diagnostics)
-	return r
-}
-
-// maskOf hides the values of all Secrets that a run has seen, and of those in more
-// streams.
-func maskOf(c *config, a *admission, more ...*manifest.Stream) *report.Mask {
-	if c.showSecrets {
-		return nil
+	r.report = &report.Report{}
+	if r.run.outcome != nil {
+		r.report = report.New(r.run.outcome, manifests, r.run.policies, r.run.secrets(&r.config))
 	}
-	return report.NewMask(a.outcome, append(a.inputs[:len(a.inputs):len(a.inputs)], more...))
+	r.report.Diagnostics = r.run.diagnostics
+	return r
 }
 
 // isColored reports whether standard output is to have colours.

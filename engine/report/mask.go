@@ -2,78 +2,30 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
-	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Mask hides the values of Secrets in reports. The nil Mask hides nothing.
-type Mask struct{ secrets *secret.Mask }
+// mask hides the values of Secrets in reports; all of their data, whatever it is. One
+// without secrets hides nothing.
+type mask struct{ secrets *secret.Mask }
 
-// NewMask makes a mask of the values of all Secrets in streams, and of those that a run
-// has seen or made; the outcome may be nil. A mask learns nothing later.
-func NewMask(outcome *engine.Outcome, streams []*manifest.Stream) *Mask {
-	m := &Mask{&secret.Mask{}}
-	for _, s := range streams {
-		for _, d := range s.Documents() {
-			if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
-				m.secrets.Learn(d.Object())
-			}
-		}
-	}
-	if outcome != nil {
-		m.learn(outcome)
-	}
-	return m
-}
-
-// learn adds the values that policies wrote into Secrets.
-func (m *Mask) learn(outcome *engine.Outcome) {
-	for _, x := range outcome.Manifests {
-		m.secrets.Learn(x.Before)
-		m.secrets.Learn(x.After)
-		if secret.Is(x.Document.Object()) {
-			for _, c := range x.All() {
-				m.secrets.Learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": collect(c.Path, c.Old), "stringData": collect(c.Path, c.New)})
-			}
-		}
-	}
-}
-
-// collect is the data of a Secret as far as a change tells it: nothing if it is about
-// something else.
-func collect(path change.Path, value any) any {
-	switch {
-	case len(path) == 0 || path[0].Key != "data" && path[0].Key != "stringData":
-		return nil
-	case len(path) == 1:
-		return value
-	}
-	return map[string]any{path[1].Key: value}
-}
-
-// Text hides the values in a text.
-func (m *Mask) Text(text string) string {
-	if m == nil {
+// text hides the values in a text.
+func (m mask) text(text string) string {
+	if m.secrets == nil {
 		return text
 	}
 	return m.secrets.Text(text)
 }
 
-// holds reports whether a scalar contains a value.
-func (m *Mask) holds(scalar any) bool {
-	return m.secrets.Holds(fmt.Sprint(scalar))
-}
-
 // value hides the values in the value at a path of an object, wholly if it is data of a
 // Secret. Where other, its counterpart, differs, the mask has a suffix.
-func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix string) any {
-	if m == nil {
+func (m mask) value(isSecret bool, path change.Path, value, other any, suffix string) any {
+	if m.secrets == nil {
 		return value
 	}
 	switch v := value.(type) {
@@ -83,7 +35,7 @@ func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix s
 		masked := make(map[string]any, len(v))
 		otherMap, _ := other.(map[string]any)
 		for key, item := range v {
-			masked[m.Text(key)] = m.value(isSecret, path.Key(key), item, otherMap[key], suffix)
+			masked[m.text(key)] = m.value(isSecret, path.Key(key), item, otherMap[key], suffix)
 		}
 		return masked
 	case []any:
@@ -98,7 +50,7 @@ func (m *Mask) value(isSecret bool, path change.Path, value, other any, suffix s
 		}
 		return masked
 	}
-	if isSecret && isData(path) || m.holds(value) {
+	if isSecret && isData(path) || m.secrets.Holds(fmt.Sprint(value)) {
 		if suffix != "" && other != nil && !change.Equal(value, other) {
 			return secret.Masked + suffix
 		}
@@ -115,10 +67,10 @@ func isData(path change.Path) bool {
 	return !secret.IsOpen(path[0].Key) || len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == secret.LastApplied
 }
 
-// text hides the values in a text of manifests, and the comments of Secrets; other is its
-// other text, if any.
-func (m *Mask) text(name, text string, other *string, suffix string) string {
-	if m == nil {
+// manifests hides the values in a text of manifests, and the comments of Secrets; other is
+// its other text, if any.
+func (m mask) manifests(name, text string, other *string, suffix string) string {
+	if m.secrets == nil {
 		return text
 	}
 	read, _ := manifest.Read(name, []byte(text))
@@ -140,35 +92,35 @@ func (m *Mask) text(name, text string, other *string, suffix string) string {
 			return secret.Masked + "\n"
 		}
 	}
-	if text = m.Text(string(read.Bytes())); secrets {
+	if text = m.text(string(read.Bytes())); secrets {
 		text = hideComments(text)
 	}
 	return text
 }
 
 // manifest hides the values in what became of a manifest.
-func (m *Mask) manifest(from *engine.Manifest) Manifest {
+func (m mask) manifest(from *engine.Manifest) Manifest {
 	isSecret := secret.Is(from.Document.Object())
-	to := Manifest{ID: m.Text(from.ID), At: from.Document.At(nil)}
+	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
 	if to.ID == "" { // a plain document
 		to.ID = to.At.String()
 	}
 	step := func(c engine.Change) Step {
 		old, value := m.pair(isSecret, c.Path, c.Old, c.New)
 		return Step{
-			Fate: c.Fate, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.Text(c.By.Param), Rule: c.By.Rule, At: c.At, Pass: c.Pass,
-			Op: c.Op, Path: m.Text(c.Path.String()), Old: old, New: value,
+			Fate: c.Fate, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Rule, At: c.At, Pass: c.Pass,
+			Op: c.Op, Path: m.text(c.Path.String()), Old: old, New: value,
 		}
 	}
 	all := from.All()
 	for _, e := range from.Edits {
 		old, value := m.pair(isSecret, e.Path, e.Old, e.New)
 		edit := Edit{
-			Op: e.Op, Path: m.Text(e.Path.String()), Pointer: m.Text(e.Path.Pointer()), Old: old, New: value,
+			Op: e.Op, Path: m.text(e.Path.String()), Pointer: m.text(e.Path.Pointer()), Old: old, New: value,
 			At: from.Document.At(e.Source), source: e.Source, result: e.Result, last: m.last(e.Path),
 		}
 		if e.Op == change.Move {
-			edit.From = m.Text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
+			edit.From = m.text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
 		}
 		for _, i := range e.Causes {
 			edit.Causes = append(edit.Causes, step(all[i]))
@@ -187,31 +139,19 @@ func (m *Mask) manifest(from *engine.Manifest) Manifest {
 }
 
 // last is the last element of a path.
-func (m *Mask) last(path change.Path) change.Element {
+func (m mask) last(path change.Path) change.Element {
 	if len(path) == 0 {
 		return change.Key("")
 	}
 	last := path[len(path)-1]
-	last.Key = m.Text(last.Key)
+	last.Key = m.text(last.Key)
 	return last
 }
 
-func (m *Mask) pair(isSecret bool, path change.Path, old, value any) (any, any) {
+func (m mask) pair(isSecret bool, path change.Path, old, value any) (any, any) {
 	return m.value(isSecret, path, old, value, " (before)"), m.value(isSecret, path, value, old, " (after)")
 }
 
-func (m *Mask) notApplied(n policy.NotApplied) NotApplied {
-	return NotApplied{Policy: n.ID.Policy, Binding: n.ID.Binding, Param: m.Text(n.ID.Param), Rule: n.ID.Rule, At: n.At, Reason: m.Text(n.Reason.String())}
-}
-
-// Diagnostics hides the values in messages.
-func (m *Mask) Diagnostics(diagnostics []source.Diagnostic) []source.Diagnostic {
-	masked := slices.Clone(diagnostics)
-	for i := range masked {
-		d := &masked[i]
-		for _, text := range []*string{&d.Message, &d.Advice, &d.Subject, &d.Field, &d.Excerpt} {
-			*text = m.Text(*text)
-		}
-	}
-	return masked
+func (m mask) notApplied(n policy.NotApplied) NotApplied {
+	return NotApplied{Policy: n.ID.Policy, Binding: n.ID.Binding, Param: m.text(n.ID.Param), Rule: n.ID.Rule, At: n.At, Reason: m.text(n.Reason.String())}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -129,37 +130,37 @@ func related(a, b string) bool {
 }
 
 // New makes the report of a run. The streams are the manifests of the run, the policy
-// streams those that policies were read from.
-func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, mask *Mask) *Report {
-	r := &Report{}
+// streams those that policies were read from. secrets hides values, those of the outcome;
+// nil hides none.
+func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *secret.Mask) *Report {
+	r, mask := &Report{}, mask{secrets}
 	index := map[*manifest.Document]int{}
-	if outcome != nil {
-		for i, m := range outcome.Manifests {
-			index[m.Document] = i
-			r.Manifests = append(r.Manifests, mask.manifest(m))
-		}
+	for i, m := range outcome.Manifests {
+		index[m.Document] = i
+		r.Manifests = append(r.Manifests, mask.manifest(m))
 	}
 	r.Total = len(r.Manifests)
 	for _, s := range streams {
-		r.Files = append(r.Files, r.fileOf(s, index, mask))
+		r.Files = append(r.Files, r.fileOf(s, index, secrets))
 	}
 	for _, s := range policies {
 		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
-			r.Policies = append(r.Policies, Text{s.Name(), mask.text(s.Name(), s.Text(), nil, "")})
+			r.Policies = append(r.Policies, Text{s.Name(), mask.manifests(s.Name(), s.Text(), nil, "")})
 		}
 	}
 	return r
 }
 
-// Compare makes a File of two texts of manifests.
-func Compare(name, before, after string, mask *Mask) File {
-	return File{Name: name, Before: mask.text(name, before, &after, " (before)"), After: mask.text(name, after, &before, " (after)")}
+// Compare makes a File of two texts of manifests. secrets hides values; nil hides none.
+func Compare(name, before, after string, secrets *secret.Mask) File {
+	mask := mask{secrets}
+	return File{Name: name, Before: mask.manifests(name, before, &after, " (before)"), After: mask.manifests(name, after, &before, " (after)")}
 }
 
 // fileOf compares a stream with what became of it.
-func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, mask *Mask) File {
+func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, secrets *secret.Mask) File {
 	before, after := s.Text(), string(s.Bytes())
-	f := Compare(s.Name(), before, after, mask)
+	f := Compare(s.Name(), before, after, secrets)
 	read, _ := manifest.Read(s.Name(), []byte(f.Before))
 	written, _ := manifest.Read(s.Name(), []byte(f.After))
 	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {

@@ -78,6 +78,15 @@ func (m *Mask) Add(other *Mask) {
 	maps.Copy(m.values, other.values)
 }
 
+// With is a mask that hides the values of further objects, too.
+func (m *Mask) With(objects []map[string]any) *Mask {
+	all := &Mask{values: maps.Clone(m.values)}
+	for _, object := range objects {
+		all.Learn(object)
+	}
+	return all
+}
+
 // scalars are the values in the fields of a Secret that are not open, but for booleans
 // and null, each with its field.
 func scalars(object map[string]any) iter.Seq2[any, string] {
