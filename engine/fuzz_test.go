@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/archive"
 )
 
 // idlePolicies change nothing: one is about no kind that there is; the others look at
@@ -63,7 +64,8 @@ spec:
 // FuzzIdentity holds the engine to its law that manifests which no policy changes keep
 // their bytes.
 func FuzzIdentity(f *testing.F) {
-	for _, pattern := range []string{"../testdata/cases/*/manifests/*", "testdata/recorded/*/manifests/*.yaml", "testdata/kyverno/*/*/resource*.yaml"} {
+	behaviour := archive.Unpack(f, "testdata/behaviour", 118)
+	for _, pattern := range []string{"../testdata/cases/*/manifests/*", "testdata/recorded/*/manifests/*.yaml", behaviour + "/*/manifests/*.yaml", "testdata/kyverno/*/*/resource*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			f.Fatalf("%s: no files (%v)", pattern, err)

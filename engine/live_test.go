@@ -45,18 +45,12 @@ func TestLive(t *testing.T) {
 	t.Logf("if this is interrupted: kubectl delete mutatingadmissionpolicybindings,mutatingadmissionpolicies,namespaces -l %s=%s", liveLabel, c.id)
 	var cases []*liveCase
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
-	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
-		dirs, err := filepath.Glob(filepath.Join(root, "*", "server"))
-		if err != nil {
-			t.Fatal(err)
+	for _, dir := range recordedCases(t) {
+		l := newLiveCase(t, c, dir, len(cases))
+		if reason, excepted := exceptions[l.name]; excepted {
+			l.skip("%s", reason)
 		}
-		for _, dir := range dirs {
-			l := newLiveCase(t, c, filepath.Dir(dir), len(cases))
-			if reason, excepted := exceptions[l.name]; excepted {
-				l.skip("%s", reason)
-			}
-			cases = append(cases, l)
-		}
+		cases = append(cases, l)
 	}
 	for batch := range slices.Chunk(cases, liveBatch) {
 		t.Run("batch", func(t *testing.T) { runLiveBatch(t, c, batch) })

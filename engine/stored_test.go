@@ -22,28 +22,21 @@ import (
 // normalized is in what the server returned without policies.
 func TestStored(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
-	for _, root := range []string{"testdata/recorded", "../../shared/corpus/map/behaviour", "../../shared/corpus/map/realworld"} {
-		summaries, err := filepath.Glob(filepath.Join(root, "*", "server", "summary.json"))
-		if err != nil {
-			t.Fatal(err)
+	for _, dir := range recordedCases(t) {
+		if exceptions[filepath.Base(dir)] != "" {
+			continue
 		}
-		for _, summary := range summaries {
-			dir := filepath.Dir(filepath.Dir(summary))
-			if exceptions[filepath.Base(dir)] != "" {
-				continue
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			var want recorded
+			data, err := os.ReadFile(filepath.Join(dir, "server", "summary.json"))
+			if err == nil {
+				err = json.Unmarshal(data, &want)
 			}
-			t.Run(filepath.Base(root)+"/"+filepath.Base(dir), func(t *testing.T) {
-				var want recorded
-				data, err := os.ReadFile(summary)
-				if err == nil {
-					err = json.Unmarshal(data, &want)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkStored(t, dir, want)
-			})
-		}
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkStored(t, dir, want)
+		})
 	}
 }
 

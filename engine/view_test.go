@@ -14,9 +14,13 @@ import (
 // TestViewIsWhatRunShows runs the recorded cases: what View shows of a manifest is what
 // the policies of Run see.
 func TestViewIsWhatRunShows(t *testing.T) {
-	files, err := filepath.Glob("testdata/recorded/*/manifests/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded cases (%v)", err)
+	var files []string
+	for _, dir := range recordedCases(t) {
+		manifests, err := filepath.Glob(filepath.Join(dir, "manifests", "*.yaml"))
+		if err != nil || len(manifests) == 0 {
+			t.Fatalf("%s: no manifests (%v)", dir, err)
+		}
+		files = append(files, manifests...)
 	}
 	compared := 0
 	for _, file := range files {

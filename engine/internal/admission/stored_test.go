@@ -2,8 +2,6 @@ package admission_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -146,11 +144,7 @@ func TestNormalizeCorpus(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		t.Run(c.Case, func(t *testing.T) {
 			object, response := c.read(t, "manifest.yaml"), c.read(t, "response.json")
-			var definitions []map[string]any
-			if _, err := os.Stat(filepath.Join(corpus, c.Case, "crd.yaml")); err == nil {
-				definitions = append(definitions, c.read(t, "crd.yaml"))
-			}
-			kind := kindOf(t, object, definitions...)
+			kind := kindOf(t, object, c.definitions(t)...)
 			normal := normalize(t, kind, object)
 			problems := missing("", normal, response)
 			if reason, ok := notStored[c.Case]; ok != (len(problems) > 0) {

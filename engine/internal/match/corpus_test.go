@@ -10,10 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/archive"
 )
-
-// The recordings of kube-apiserver 1.36.3, which are not part of the module.
-const corpus = "../../../../shared/corpus/map"
 
 // recorded is one case: what the server said to each policy document, and what it
 // did to each manifest.
@@ -31,9 +29,17 @@ type recorded struct {
 // Of the recorded policies Parse refuses the match blocks that the server refuses, in
 // the same words; and where the server changed a manifest, some policy matches.
 func TestCorpus(t *testing.T) {
-	cases, err := filepath.Glob(filepath.Join(corpus, "*", "*", "server", "summary.json"))
-	if err != nil || len(cases) == 0 {
-		t.Skip("the corpus is not here")
+	var cases []string
+	for _, root := range []string{
+		archive.Unpack(t, "../../testdata/behaviour", 118),
+		"../../testdata/recorded",
+		"../../../../shared/corpus/map/realworld", // not part of this repository
+	} {
+		found, err := filepath.Glob(filepath.Join(root, "*", "server", "summary.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, found...)
 	}
 	changed := 0
 	for _, summary := range cases {
