@@ -186,7 +186,7 @@ func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(policies) {
 		if s.settings.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
-			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "a %s is about Kubernetes objects, not about plain documents", d.Kind().Kind).
+			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s are about Kubernetes objects, not about plain documents", d.Kind().Kind).
 				With("leave it out, or leave out the option plain"))
 		}
 	}

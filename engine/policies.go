@@ -124,7 +124,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 			With("preadmit runs policies; what else a webhook does is seen in a cluster only")
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "a %s does not change manifests, so it is left alone", kind.Kind)
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so this one is left alone", kind.Kind)
 	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group) && source.Misspelt(kind.Kind, known) != "":
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s, so it is left alone", kind.Kind, kind.APIVersion()).
 			With(source.Suggest(kind.Kind, known))
