@@ -30,6 +30,7 @@
 //	observe.go                 who wants to know more: explain.go and attribute.go, replay.go
 //	                           (the policies on their own output), check.go (mistakes,
 //	                           fights, orders)
+//	pods.go                    what controllers make of the manifests, down to the Pods
 //	say.go, outcome.go         all that leaves, without the values of Secrets
 //
 // Besides: view.go (View: what policies see, and no more) and convert.go (policies in

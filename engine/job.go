@@ -54,6 +54,12 @@ type job struct {
 	edits  []written
 	pinned []change.Change
 
+	// makePods
+	// made is how a controller made the object; nil if somebody wrote it. stored is what the
+	// server holds of it, if controllers are about it.
+	made   *made
+	stored map[string]any
+
 	// say
 	diagnostics []source.Diagnostic
 	denied      bool

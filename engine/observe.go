@@ -23,6 +23,8 @@ type Observer struct {
 	conclude func(*run, *job)
 	// progress is told how many jobs are done.
 	progress func(done, total int)
+	// finish is told when no manifest will change any more.
+	finish func(*run)
 	// ended adds to the outcome.
 	ended func(*run, *Outcome) []source.Diagnostic
 }

@@ -11,7 +11,8 @@ import (
 // Outcome is the result of a run.
 type Outcome struct {
 	// Manifests are the objects that policies were run on, in the order of the
-	// input. Their documents are edited only if there is no error at all.
+	// input, what controllers make of one after it. Their documents are edited only if
+	// there is no error at all.
 	Manifests []*Manifest
 	// Diagnostics are sorted by position.
 	Diagnostics []source.Diagnostic
@@ -28,11 +29,24 @@ type Outcome struct {
 // Failed reports whether there is no output.
 func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
 
+// Made are the streams of what controllers make of the manifests, one for each object.
+func (o *Outcome) Made() []*manifest.Stream {
+	var streams []*manifest.Stream
+	for _, m := range o.Manifests {
+		if m.Maker != nil {
+			streams = append(streams, m.Document.Stream())
+		}
+	}
+	return streams
+}
+
 // Manifest is what became of one object.
 type Manifest struct {
 	Document *manifest.Document
 	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
 	ID string
+	// Maker is what a controller made the object of; nil if somebody wrote it. See Pods.
+	Maker *Manifest
 	// Tree are the changes of mutation trees, which come first of all and are made to
 	// the manifest as it is written, and then those of the options Normalize and
 	// WriteNamespace. Their Pass is 0.

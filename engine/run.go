@@ -47,6 +47,11 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 		r.follow()
 		each(r.jobs, r.conclude)
 	}
+	for _, o := range r.observers {
+		if o.finish != nil {
+			o.finish(r)
+		}
+	}
 	return r.say()
 }
 
@@ -274,6 +279,9 @@ func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	}
 	if j.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
 		request.Namespace = j.name
+	}
+	if j.made != nil {
+		request.Operation, request.DryRun, request.User = policy.Create, false, j.made.user()
 	}
 	if request.Operation == policy.Update {
 		request.OldObject = r.oldObject(j)

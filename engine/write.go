@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/workload"
 )
 
 // written is what became of an event of a trace in the manifest.
@@ -87,7 +88,11 @@ func (r *run) commit(j *job) {
 	if len(j.tree)+len(j.rewritten) == 0 && change.Equal(j.edited, j.raw) {
 		return
 	}
-	if err := j.document.Set(withAnnotations(j.edited, j.hidden), j.kind.Type()); err != nil {
+	object := withAnnotations(j.edited, j.hidden)
+	if j.made != nil {
+		object = workload.Stored(j.kind.Kind, object, r.set.settings.minor)
+	}
+	if err := j.document.Set(object, j.kind.Type()); err != nil {
 		j.internal("the result cannot be written into the manifest: %v", err)
 	}
 	for _, d := range j.document.Warnings() {

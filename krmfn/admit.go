@@ -32,6 +32,14 @@ func (a *admission) status() int {
 	return exitDone
 }
 
+// streams are those of manifests, and of what controllers made of them.
+func (a *admission) streams(manifests []*manifest.Stream) []*manifest.Stream {
+	if a.outcome == nil {
+		return manifests
+	}
+	return append(manifests[:len(manifests):len(manifests)], a.outcome.Made()...)
+}
+
 func (a *admission) add(diagnostics ...source.Diagnostic) {
 	a.diagnostics = append(a.diagnostics, diagnostics...)
 }
@@ -80,6 +88,9 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	observers := c.observers
 	if c.stats || c.statsFile != "" {
 		observers = append(observers, engine.Count(p.Now))
+	}
+	if c.pods {
+		observers = append(observers, engine.Pods())
 	}
 	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)

@@ -16,7 +16,7 @@
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
 // files.go (paths to files), ledger.go (which were read and which are written),
 // policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
-// write.go and replace.go (manifests to files), view.go and fn.go (what prints
+// write.go and replace.go (manifests to files), view.go, pods.go and fn.go (what prints
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
 // helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
 // (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
@@ -94,6 +94,7 @@ func commands() []command {
 		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", ranFlags("diff"), (*Process).diff, diffHelp},
 		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that get in each other's way", ranFlags("check"), (*Process).check, checkHelp},
 		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
+		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*option).isRenderFlag, (*Process).pods, podsHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
 		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
 		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},

@@ -29,7 +29,7 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r.run = p.admit(ctx, &r.config, f, manifests, nil)
 	r.report = &report.Report{}
 	if r.run.outcome != nil {
-		r.report = report.New(r.run.outcome, manifests, r.run.policies, r.run.secrets(&r.config))
+		r.report = report.New(r.run.outcome, r.run.streams(manifests), r.run.policies, r.run.secrets(&r.config))
 	}
 	r.report.Diagnostics = r.run.diagnostics
 	return r

@@ -26,8 +26,10 @@ type config struct {
 	statsFile, transcriptFile string
 	showSecrets, update       bool
 	stats                     bool
-	inPlace                   bool
-	outputDir                 string
+	// pods says that what controllers make of the manifests is admitted, too.
+	pods      bool
+	inPlace   bool
+	outputDir string
 	// loose says that lists are printed as the objects that they hold.
 	loose bool
 	// What an application of Argo CD says besides.
@@ -210,6 +212,9 @@ var reportOptions = []option{
 	{flag: "field", arg: "PATH", commands: []string{"explain"},
 		help:   "tell of this field only, as in spec.template.spec.containers[0].image, and of what is in it",
 		target: func(c *config) any { return &c.field }},
+	{flag: "pods", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check"},
+		help:   "tell of what Kubernetes' controllers make of the manifests, too, down to the Pods",
+		target: func(c *config) any { return &c.pods }},
 	{flag: "show-secrets", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check", "test"},
 		help:   "show the values of Secrets, which are masked otherwise",
 		target: func(c *config) any { return &c.showSecrets }},

@@ -115,6 +115,9 @@ func (d *Document) Object() map[string]any {
 // without text; its deepest ancestor that exists, if there is no such value. The
 // empty path is the start of the document's first key.
 func (d *Document) At(path change.Path) source.Position {
+	if origin := d.unit.stream.origin; origin != nil {
+		return origin(path)
+	}
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.position(append(d.at[:len(d.at):len(d.at)], path...))
 	}

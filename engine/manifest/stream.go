@@ -47,6 +47,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -60,6 +61,8 @@ type Stream struct {
 	docs  []*Document
 	list  *ResourceList
 	lines func() []int32
+	// origin is where values of a stream come from that was not read; see Made.
+	origin func(change.Path) source.Position
 }
 
 // A unit is what stands between two document separators of a stream: a document

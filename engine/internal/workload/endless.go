@@ -1,0 +1,121 @@
+package workload
+
+import (
+	"maps"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/podspec"
+)
+
+var labelsPath = change.Keys("metadata", "labels")
+
+// endlessReplicaSet: a Deployment finds its ReplicaSet by its selector, and then by its
+// template, which must be its own.
+func endlessReplicaSet(owner, made map[string]any) (change.Path, string) {
+	if path, why := unselected(owner, made, "the Deployment releases it and makes another ReplicaSet"); why != "" {
+		return path, why
+	}
+	wanted := withoutHash(object(owner, "spec", "template"))
+	got := withoutHash(object(made, "spec", "template"))
+	if differences := change.Diff(wanted, got, nil); len(differences) > 0 {
+		return append(change.Keys("spec", "template"), differences[0].Path...),
+			"its template is not that of the Deployment, which takes it for that of another revision and makes another ReplicaSet"
+	}
+	return nil, ""
+}
+
+// withoutHash is a template without the label of its hash.
+func withoutHash(template map[string]any) map[string]any {
+	if labels := podspec.Map(template, "metadata", "labels"); labels != nil {
+		labels = maps.Clone(labels)
+		delete(labels, hashLabel)
+		podspec.Map(template, "metadata")["labels"] = labels
+	}
+	return template
+}
+
+// unselected says that the selector of an owner does not select what was made.
+func unselected(owner, made map[string]any, why string) (change.Path, string) {
+	selector := podspec.Map(owner, "spec", "selector")
+	if kindOf(owner) == ReplicationControllerKind {
+		selector = map[string]any{"matchLabels": selector}
+	}
+	s, err := match.NewSelector(selector)
+	if err != nil {
+		return nil, ""
+	}
+	labels := map[string]string{}
+	for key, value := range podspec.Map(made, "metadata", "labels") {
+		labels[key], _ = value.(string)
+	}
+	if s.Matches(labels) {
+		return nil, ""
+	}
+	return labelsPath, "the selector of its owner does not select it: " + why
+}
+
+// endlessReplica: a ReplicaSet counts the Pods that it selects.
+func endlessReplica(owner, made map[string]any) (change.Path, string) {
+	return unselected(owner, made, "the controller releases it and makes another Pod")
+}
+
+// endlessStateful: a StatefulSet deletes a Pod that is not of its revision.
+func endlessStateful(owner, made map[string]any) (change.Path, string) {
+	if path, why := unselected(owner, made, "the controller does not see it, and tries to make it again"); why != "" {
+		return path, why
+	}
+	if podspec.Text(owner, "spec", "updateStrategy", "type") == "RollingUpdate" {
+		return revised(made, revision(owner))
+	}
+	return nil, ""
+}
+
+// revised says that a Pod has not the label of a revision.
+func revised(made map[string]any, revision string) (change.Path, string) {
+	if podspec.Text(made, "metadata", "labels", revisionLabel) == revision {
+		return nil, ""
+	}
+	return labelsPath.Key(revisionLabel), "it seems to be of another revision: the controller deletes it and makes it again"
+}
+
+// endlessDaemon: a DaemonSet finds its Pods by selector and node, and deletes those that are
+// not of its template.
+func endlessDaemon(owner, made map[string]any) (change.Path, string) {
+	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
+		return path, why
+	}
+	if podspec.Text(made, "spec", "nodeName") == "" && !isForNode(made) {
+		return change.Keys("spec", "affinity", "nodeAffinity"), "it does not say for which node it is: the controller takes the node to have none, and makes another Pod"
+	}
+	labels := podspec.Map(made, "metadata", "labels")
+	if podspec.Text(owner, "spec", "updateStrategy", "type") != "RollingUpdate" || labels[generationLabel] == podspec.Text(owner, "metadata", "annotations", generationAnnotation) {
+		return nil, ""
+	}
+	return revised(made, TemplateHash(podspec.Map(owner, "spec", "template")))
+}
+
+// isForNode reports whether the affinity of a Pod names a node.
+func isForNode(pod map[string]any) bool {
+	terms := podspec.Maps(podspec.Map(pod, "spec", "affinity", "nodeAffinity", required), "nodeSelectorTerms")
+	for _, term := range terms {
+		for _, field := range podspec.Maps(term, "matchFields") {
+			if values, _ := field["values"].([]any); podspec.Text(field, "key") == "metadata.name" && podspec.Text(field, "operator") == "In" && len(values) == 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endlessJobPod: a Job counts the Pods that it selects, and of an indexed one those with an
+// index.
+func endlessJobPod(owner, made map[string]any) (change.Path, string) {
+	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
+		return path, why
+	}
+	if podspec.Text(owner, "spec", "completionMode") == "Indexed" && podspec.Text(made, "metadata", "annotations", indexKey) == "" {
+		return change.Keys("metadata", "annotations", indexKey), "it has no index: the controller deletes it and makes another Pod"
+	}
+	return nil, ""
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/workload"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Pods has Kubernetes' controllers make what they make of the manifests, down to the Pods,
+// and admits that as well, each object as a request of its controller's service account.
+// The Manifests of the Outcome hold all of it.
+func Pods() Observer {
+	return Observer{
+		conclude: func(r *run, j *job) {
+			if j.failed() || j.made == nil && !workload.Controls(j.kind.Kind) {
+				return
+			}
+			if r.hold(j); j.made != nil {
+				r.tellEndless(j)
+			}
+		},
+		finish: (*run).makePods,
+	}
+}
+
+// made is how an object was made.
+type made struct {
+	workload.Made
+	owner *job
+}
+
+// user is the service account of the controller, as a request of it shows it.
+func (m *made) user() policy.User {
+	return policy.User{
+		Name: "system:serviceaccount:kube-system:" + m.Account, UID: workload.UID,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+		Extra:  map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=" + workload.UID}},
+	}
+}
+
+// at is where the value at a path of the object comes from: from the manifest that all
+// began with.
+func (m *made) at(path change.Path) source.Position {
+	return m.owner.document.At(append(m.From[:len(m.From):len(m.From)], path...))
+}
+
+// hold finds out what the server holds of a job that will not change any more.
+func (r *run) hold(j *job) {
+	view, err := r.defaulting.view(nil, j.place, j.edited)
+	if err != nil {
+		j.internal("what the server holds of it is not valid: %v", err)
+		return
+	}
+	j.stored = workload.Stored(j.kind.Kind, view, r.set.settings.minor)
+}
+
+// makePods carries out the controllers, generation by generation. What each makes comes
+// after its owner.
+func (r *run) makePods() {
+	if r.invalid() {
+		return
+	}
+	roots, children := r.jobs, map[*job][]*job{}
+	for generation := roots; len(generation) > 0; {
+		var next []*job
+		for _, j := range generation {
+			children[j] = r.control(j)
+			next = append(next, children[j]...)
+		}
+		r.jobs = append(r.jobs[:len(r.jobs):len(r.jobs)], next...)
+		each(next, r.carryOut)
+		if len(r.followers) > 0 {
+			each(next, r.conclude)
+		}
+		generation = next
+	}
+	var all []*job
+	var add func(jobs []*job)
+	add = func(jobs []*job) {
+		for _, j := range jobs {
+			all = append(all, j)
+			add(children[j])
+		}
+	}
+	add(roots)
+	r.jobs = all
+}
+
+// control has a controller make what it makes of one job.
+func (r *run) control(j *job) []*job {
+	if j.failed() || j.stored == nil || !workload.Controls(j.kind.Kind) {
+		return nil
+	}
+	if path, err := workload.Invalid(j.kind.Kind, j.stored); err != nil {
+		j.deny(policy.Failure{At: j.document.At(path), Err: err})
+		return nil
+	}
+	var jobs []*job
+	for _, m := range workload.Make(j.kind.Kind, j.stored) {
+		if made := r.jobFor(&made{m, j}); made != nil {
+			jobs = append(jobs, made)
+		}
+	}
+	return jobs
+}
+
+// jobFor is the job of an object that a controller has made. Its document is complete: there
+// are no comments or order in it that anybody would want to keep.
+func (r *run) jobFor(m *made) *job {
+	owner := m.owner
+	p := r.set.placeAs(m.Kind, textAt(m.Object, "metadata", "namespace"), textAt(m.Object, "metadata", "name"), r.currentSchemas())
+	view, err := r.defaulting.view(nil, p, m.Object)
+	if err != nil {
+		owner.refuse("manifest-invalid", fmt.Sprintf("the %s that is made of it: ", m.Kind.Kind), err)
+		return nil
+	}
+	named := p
+	named.name = workload.Name(view)
+	file := owner.document.At(nil).File
+	d := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, workload.Stored(m.Kind, view, r.set.settings.minor), m.at).Documents()[0]
+	return &job{
+		document: d, result: &Manifest{Document: d, ID: named.id(), Namespace: p.namespace, Maker: owner.result}, done: make(chan struct{}),
+		place: p, made: m, raw: view, written: view,
+	}
+}
+
+// tellEndless warns if policies have changed what a controller made so that it makes it again
+// for ever.
+func (r *run) tellEndless(j *job) {
+	owner := j.made.owner
+	path, why := workload.Endless(owner.kind.Kind, owner.stored, j.kind.Kind, j.stored)
+	if why == "" || j.trace == nil {
+		return
+	}
+	for _, e := range j.trace.events {
+		if isAmong(change.Diff(e.before, e.written, j.kind.Type()), path) {
+			d := source.Warningf(e.at, "controller-endless", "%s changes what the controller of %s made: %s", e.by, owner.result.ID, why).
+				With("a cluster makes such objects without end: change " + owner.kind.Kind.Kind + "s instead, or leave the field alone")
+			d.Field = path.String()
+			j.tell(d)
+			return
+		}
+	}
+}

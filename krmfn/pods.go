@@ -1,0 +1,80 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// pods prints what the cluster will run: what controllers make of manifests, as policies
+// change it.
+func (p *Process) pods(ctx context.Context, given arguments) int {
+	var c config
+	given.apply(&c)
+	c.pods = true
+	f := &files{process: p}
+	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
+	var running []*manifest.Stream
+	if a.status() == exitDone {
+		if running = runningOf(a.outcome); len(running) == 0 && !c.allowEmpty {
+			a.add(source.Errorf(source.Position{}, "empty-stream", "there are no controllers and no Pods in the input").
+				With("a controller is a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or ReplicationController; allow it with --allow-empty"))
+		}
+	}
+	p.report(a.diagnostics, noOutput)
+	if a.status() != exitDone {
+		return a.status()
+	}
+	return p.emit(c.print(running), exitDone)
+}
+
+// runningOf are the objects that controllers have made, and the Pods that were given.
+func runningOf(outcome *engine.Outcome) []*manifest.Stream {
+	var running []*manifest.Stream
+	for _, m := range outcome.Manifests {
+		switch kind := m.Document.Kind(); {
+		case m.Maker != nil:
+			running = append(running, m.Document.Stream())
+		case kind.Group == "" && kind.Kind == "Pod":
+			_, text := m.Document.Text()
+			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // it was just written
+			running = append(running, pod)
+		}
+	}
+	return running
+}
+
+const podsText = `Print what the cluster will run: for every controller among the manifests (Deployment,
+ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, ReplicationController) what Kubernetes'
+controllers make of it, down to the Pods, each admitted with the policies as a request of
+its controller. Pods that are given are printed, too.
+
+Usage:
+  %s
+
+Of every template there is one Pod, the first one, whatever replicas, suspend and paused
+say. Objects are complete: they have the defaults of the API. What a cluster makes up has
+a form that no cluster has: random suffixes of names are 00000, uids are zeros, times the
+beginning of 1970, and the node of a DaemonSet's Pod is node-00000. Hashes are those of
+the cluster. Not printed are the ControllerRevisions, which hold the history.
+
+A policy that changes what a controller made so that it makes another one, and so on for
+ever, is named: as one that changes the template of ReplicaSets.
+
+Examples:
+  preadmit pods -p policies/ deployment.yaml
+  kustomize build . | preadmit pods -p policies/ -o json - | jq .spec.containers
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s
+%s`
+
+func podsHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, podsText, c.usage, flagsHelp(c), environmentText, statusText)
+}
