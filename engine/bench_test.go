@@ -135,8 +135,8 @@ func benchSet(b *testing.B, options Options) *Set {
 
 // BenchmarkRun runs ten policies on a hundred manifests, all of which change.
 func BenchmarkRun(b *testing.B) {
-	for _, replay := range []string{"warn", "skip"} {
-		b.Run("non-idempotent="+replay, func(b *testing.B) {
+	for _, replay := range []NonIdempotent{NonIdempotentWarn, NonIdempotentSkip} {
+		b.Run("non-idempotent="+string(replay), func(b *testing.B) {
 			set := benchSet(b, Options{NonIdempotent: replay})
 			text := benchManifests(100)
 			b.ReportAllocs()

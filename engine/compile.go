@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
@@ -28,8 +29,8 @@ func languages(s settings) []policy.Language {
 	}
 }
 
-// Set is a compiled set of policies with their context. It is safe for concurrent
-// use.
+// Set is a compiled set of policies with their context. It is safe for concurrent use. A
+// nil Set and the zero Set have no policies.
 type Set struct {
 	settings  settings
 	languages []policy.Language
@@ -66,6 +67,20 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	}
 	s.warnings = diagnostics
 	return s, nil
+}
+
+// emptySet has no policies.
+var emptySet = sync.OnceValue(func() *Set {
+	s, _ := Compile(nil, nil, Options{})
+	return s
+})
+
+// orEmpty is the set, or one without policies in place of a set that Compile has not made.
+func (s *Set) orEmpty() *Set {
+	if s == nil || s.schemas == nil {
+		return emptySet()
+	}
+	return s
 }
 
 // newSet makes a set whose policies are not compiled yet. There is none if the options

@@ -149,7 +149,7 @@ func essence(object map[string]any) map[string]any {
 // manifests, have no counterpart. Documents that define the same one differently are an
 // error.
 func (r *run) findOld() {
-	updating := policy.Operation(r.set.settings.Operation) == policy.Update
+	updating := r.set.settings.Operation == policy.Update
 	if len(r.set.old) > 0 && !updating {
 		r.tell(source.Warningf(r.set.old[0].At(nil), "old-unused", "the objects before an update are given, but the operation is CREATE").
 			With("give the option operation: UPDATE, or leave them out"))

@@ -1,8 +1,9 @@
 // Package engine runs mutating policies on manifests. Compile turns policies into a
 // Set; Set.Run takes manifests to an Outcome: the same manifests, changed as an API
-// server with these policies would change them, and for every change who made it. It
-// is the only door for the frontends, and has no state besides what it is given: no
-// cluster, no network, no clock.
+// server with these policies would change them, and for every change who made it.
+// Set.Admit does the same for one object that is not in a file. The package is the only
+// door for the frontends, and has no state besides what it is given: no cluster, no
+// network, no clock.
 //
 // Laws, for a manifest M and policies P:
 //
@@ -33,6 +34,6 @@
 //	pods.go                    what controllers make of the manifests, down to the Pods
 //	say.go, outcome.go         all that leaves, without the values of Secrets
 //
-// Besides: view.go (View: what policies see, and no more) and convert.go (policies in
-// other forms).
+// Besides: object.go (Set.Admit: one object that is not in a file), view.go (View: what
+// policies see, and no more) and convert.go (policies in other forms).
 package engine

@@ -145,9 +145,9 @@ func forGatekeeper(t *testing.T, test func(t *testing.T, dir string, c gatekeepe
 	}
 }
 
-func (c gatekeeperCase) compile(t *testing.T, dir, defaulting string) (*Set, []source.Diagnostic) {
+func (c gatekeeperCase) compile(t *testing.T, dir string, defaulting Defaulting) (*Set, []source.Diagnostic) {
 	return Compile(readNamed(t, dir, "policy.yaml"), readNamed(t, dir, "context.yaml"), Options{
-		Defaulting: defaulting, NonIdempotent: "skip", Operation: c.Operation, Old: readNamed(t, dir, "old.yaml"),
+		Defaulting: defaulting, NonIdempotent: "skip", Operation: policy.Operation(c.Operation), Old: readNamed(t, dir, "old.yaml"),
 		User: policy.User{Name: "oracle-admin"},
 	})
 }

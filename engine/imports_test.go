@@ -34,8 +34,8 @@ var ladder = [][]string{
 	{"engine/internal/mapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine"},
 	{"engine/report"},
-	{"krmfn", "tfprovider"},
-	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit"},
+	{"krmfn", "tfprovider", "engine/enginetest"},
+	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }
 
 // owners says through which packages a third-party library enters the module; a

@@ -27,6 +27,8 @@ type Observer struct {
 	finish func(*run)
 	// ended adds to the outcome.
 	ended func(*run, *Outcome) []source.Diagnostic
+	// warn is told of diagnostics that are not errors.
+	warn func(source.Diagnostic)
 }
 
 func (o Observer) admitted(r *run, j *job, reader *snapshot.Reader) {
@@ -40,6 +42,17 @@ func (o Observer) concluded(r *run, j *job) {
 		o.conclude(r, j)
 	}
 }
+
+func (o Observer) warned(diagnostics []source.Diagnostic) {
+	for _, d := range diagnostics {
+		if o.warn != nil && d.Severity != source.Error {
+			o.warn(d)
+		}
+	}
+}
+
+// Warn tells, at the end of a run, of every diagnostic of the Outcome that is not an error.
+func Warn(tell func(source.Diagnostic)) Observer { return Observer{warn: tell} }
 
 // Progress tells after every manifest how many are done.
 func Progress(observe func(done, total int)) Observer { return Observer{progress: observe} }

@@ -24,8 +24,8 @@ type Options struct {
 	OpenAPI []OpenAPIDocument
 	// Namespace is the namespace of manifests that name none; default "default".
 	Namespace string
-	// Operation is CREATE (the default) or UPDATE.
-	Operation string
+	// Operation is policy.Create (the default) or policy.Update.
+	Operation policy.Operation
 	// Trees are mutation trees, read with manifest.ReadTrees: every document is one, for
 	// all manifests.
 	Trees []*manifest.Stream
@@ -38,15 +38,15 @@ type Options struct {
 	DryRun bool
 	// User is what request.userInfo says.
 	User policy.User
-	// Authorizer is "allow" or "deny"; by default an expression that asks the
-	// authorizer fails.
-	Authorizer string
-	// Defaulting is "on" (the default) or "off": whether policies see the object
-	// with the defaults of the API, as on a server.
-	Defaulting string
-	// NonIdempotent is "fail", "warn" (the default) or "skip": what to do about
-	// policies that would change their own output again.
-	NonIdempotent string
+	// Authorizer is what expressions hear from the authorizer. By default an expression
+	// that asks it fails.
+	Authorizer Authorizer
+	// Defaulting says whether policies see the object with the defaults of the API, as on
+	// a server; default DefaultingOn.
+	Defaulting Defaulting
+	// NonIdempotent says what to do about policies that would change their own output
+	// again; default NonIdempotentWarn.
+	NonIdempotent NonIdempotent
 	// Strict makes errors of warnings that mean that preadmit could not tell what a cluster
 	// would do; the catalogue of package source says which.
 	Strict bool
@@ -62,6 +62,34 @@ type Options struct {
 	// UserInfo; what they say of the user counts where User says nothing.
 	Values, UserInfo []*manifest.Stream
 }
+
+// Authorizer is the answer to every question that an expression asks the authorizer.
+type Authorizer string
+
+// The answers of the authorizer.
+const (
+	AuthorizerAllow Authorizer = "allow"
+	AuthorizerDeny  Authorizer = "deny"
+)
+
+// Defaulting says whether policies see the defaults of the API.
+type Defaulting string
+
+// The choices of Defaulting.
+const (
+	DefaultingOn  Defaulting = "on"
+	DefaultingOff Defaulting = "off"
+)
+
+// NonIdempotent says what to do about policies that would change their own output again.
+type NonIdempotent string
+
+// The choices of NonIdempotent: an error, a warning, or no replay to find out.
+const (
+	NonIdempotentFail NonIdempotent = "fail"
+	NonIdempotentWarn NonIdempotent = "warn"
+	NonIdempotentSkip NonIdempotent = "skip"
+)
 
 // OpenAPIDocument is an OpenAPI document and the name of its file.
 type OpenAPIDocument struct {
@@ -90,22 +118,13 @@ type settings struct {
 
 func (o Options) check() (settings, []source.Diagnostic) {
 	s := settings{Options: o}
-	var diagnostics []source.Diagnostic
-	choose := func(option string, value *string, allowed ...string) {
-		if *value == "" {
-			*value = allowed[0]
-		}
-		if !slices.Contains(allowed, *value) {
-			diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option %s: %q is not a value", option, *value).
-				With("expected "+strings.Join(allowed, ", ")))
-		}
-	}
-	choose("operation", &s.Operation, string(policy.Create), string(policy.Update))
-	choose("defaulting", &s.Defaulting, "on", "off")
-	choose("non-idempotent", &s.NonIdempotent, "warn", "fail", "skip")
+	diagnostics := slices.Concat(
+		choose("operation", &s.Operation, policy.Create, policy.Update),
+		choose("defaulting", &s.Defaulting, DefaultingOn, DefaultingOff),
+		choose("non-idempotent", &s.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip))
 	if s.Authorizer != "" {
-		choose("authorizer", &s.Authorizer, "allow", "deny")
-		s.authorizer = map[string]celenv.Authorizer{"allow": celenv.AllowAll, "deny": celenv.DenyAll}[s.Authorizer]
+		diagnostics = append(diagnostics, choose("authorizer", &s.Authorizer, AuthorizerAllow, AuthorizerDeny)...)
+		s.authorizer = map[Authorizer]celenv.Authorizer{AuthorizerAllow: celenv.AllowAll, AuthorizerDeny: celenv.DenyAll}[s.Authorizer]
 	}
 	if s.Namespace == "" {
 		s.Namespace = "default"
@@ -128,10 +147,29 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	return s, diagnostics
 }
 
+// choose gives an option its default, the first of the values allowed, and reports any
+// other value.
+func choose[T ~string](option string, value *T, allowed ...T) []source.Diagnostic {
+	if *value == "" {
+		*value = allowed[0]
+	}
+	if slices.Contains(allowed, *value) {
+		return nil
+	}
+	var expected []string
+	for _, v := range allowed {
+		expected = append(expected, string(v))
+	}
+	return []source.Diagnostic{source.Errorf(source.Position{}, "option-value", "option %s: %q is not a value", option, *value).
+		With("expected " + strings.Join(expected, ", "))}
+}
+
 func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 	var documents []*manifest.Document
 	for _, stream := range streams {
-		documents = append(documents, stream.Documents()...)
+		if stream != nil {
+			documents = append(documents, stream.Documents()...)
+		}
 	}
 	return documents
 }
@@ -159,7 +197,7 @@ func minorVersion(version string) (int, bool) {
 
 // defaulting is what the option of that name chooses.
 func (s *settings) defaulting() defaulting {
-	if s.Defaulting == "off" {
+	if s.Defaulting == DefaultingOff {
 		return asWritten
 	}
 	return completing

@@ -17,7 +17,10 @@ type place struct {
 
 // NamespaceOf returns the namespace in which a cluster would keep the object of a
 // document: that of the options if it names none; empty if it is not in a namespace.
-func (s *Set) NamespaceOf(d *manifest.Document) string { return s.placeOf(d, s.schemas).namespace }
+func (s *Set) NamespaceOf(d *manifest.Document) string {
+	s = s.orEmpty()
+	return s.placeOf(d, s.schemas).namespace
+}
 
 // placeOf finds the place of a document. A kind that nobody defined is taken to be
 // namespaced if the document names a namespace.

@@ -59,7 +59,7 @@ func (r *run) again(j *job, reader *snapshot.Reader, view map[string]any) *trace
 func (r *run) notIdempotent(j *job, d source.Diagnostic, action string) {
 	d.Severity, d.Code = source.Warning, "not-idempotent"
 	d.Advice = cmp.Or(d.Advice, "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already")
-	if cmp.Or(action, r.set.settings.NonIdempotent) == "fail" {
+	if cmp.Or(NonIdempotent(action), r.set.settings.NonIdempotent) == NonIdempotentFail {
 		d.Severity = source.Error
 	}
 	j.tell(d)

@@ -20,6 +20,7 @@ import (
 // documents are edited in place if the Outcome did not fail. Observers learn more of the
 // run than its result.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
+	s = s.orEmpty()
 	if !s.settings.PerDirectory {
 		return s.run(ctx, manifests, observers)
 	}
@@ -140,7 +141,7 @@ func (r *run) compile() {
 			r.followers = append(r.followers, follower)
 		}
 	}
-	if s.settings.NonIdempotent != "skip" {
+	if s.settings.NonIdempotent != NonIdempotentSkip {
 		r.observers = append(r.observers, replays)
 	}
 }
@@ -274,7 +275,7 @@ func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	settings := &r.set.settings
 	request := &policy.Request{
 		Context: r.ctx, Kind: j.kind, Name: j.name, Namespace: j.namespace,
-		Operation: policy.Operation(settings.Operation), DryRun: settings.DryRun, User: settings.User,
+		Operation: settings.Operation, DryRun: settings.DryRun, User: settings.User,
 		Memo: j.memo, Object: j.raw, Schemas: r.currentSchemas(), Snapshot: reader, Warn: j.warn,
 	}
 	if j.kind.Kind == namespaceKind { // a request for a namespace is in that namespace

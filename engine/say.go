@@ -43,6 +43,9 @@ func (r *run) say() *Outcome {
 		escalate(outcome.Diagnostics)
 	}
 	outcome.Invalid = invalidates(outcome.Diagnostics)
+	for _, o := range r.observers {
+		o.warned(outcome.Diagnostics)
+	}
 	if outcome.Failed() {
 		for _, j := range r.jobs {
 			j.document.Reset()

@@ -11,9 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// TestViewIsWhatRunShows runs the recorded cases: what View shows of a manifest is what
-// the policies of Run see.
-func TestViewIsWhatRunShows(t *testing.T) {
+// recordedManifests are the files with manifests of the recorded cases.
+func recordedManifests(t *testing.T) []string {
+	t.Helper()
 	var files []string
 	for _, dir := range recordedCases(t) {
 		manifests, err := filepath.Glob(filepath.Join(dir, "manifests", "*.yaml"))
@@ -22,17 +22,30 @@ func TestViewIsWhatRunShows(t *testing.T) {
 		}
 		files = append(files, manifests...)
 	}
+	return files
+}
+
+// policiesBeside reads the policies of the case that a manifest is in.
+func policiesBeside(t *testing.T, file string) []*manifest.Stream {
+	t.Helper()
+	var policies []*manifest.Stream
+	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "../policies/*.yaml"))
+	for _, path := range paths {
+		policies = append(policies, readFile(t, path))
+	}
+	return policies
+}
+
+// TestViewIsWhatRunShows runs the recorded cases: what View shows of a manifest is what
+// the policies of Run see.
+func TestViewIsWhatRunShows(t *testing.T) {
 	compared := 0
-	for _, file := range files {
+	for _, file := range recordedManifests(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var policies []*manifest.Stream
-		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "../policies/*.yaml"))
-		for _, path := range paths {
-			policies = append(policies, readFile(t, path))
-		}
+		policies := policiesBeside(t, file)
 		set, _ := Compile(policies, nil, recordedRequest)
 		if set == nil {
 			continue // a case of refused policies

@@ -36,7 +36,8 @@
 // aliases stand for), editmap.go, editmerge.go, editlist.go, editflow.go and arrange.go
 // (values to splices), emit.go and quote.go (values to text), splice.go (splices to
 // text), diagnose.go (reasons to refuse). Beside them are text.go (the text of one
-// document), json.go and yaml.go (new documents) and annotations.go (those of clients).
+// document), object.go (streams of objects that are not in a file), json.go and yaml.go
+// (new documents) and annotations.go (those of clients).
 package manifest
 
 import (

@@ -3,8 +3,11 @@
 //
 // A Position is a place in a file; a Diagnostic is a message at a place. All
 // diagnostics of a run are collected, sorted and printed together; nothing stops at
-// the first. catalogue.go explains the codes of diagnostics, suggest.go has advice about
-// names that nobody knows, and printable.go keeps terminals from what is in the input.
+// the first.
+//
+// The files in order: source.go (Position, Diagnostic), errors.go (diagnostics as Go
+// errors), catalogue.go (what each code means), codes.go (their names), suggest.go (advice
+// about names that nobody knows), printable.go (what terminals must not obey).
 package source
 
 import (

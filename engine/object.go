@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Admit runs the policies of the set on one object, as Run does on manifests. It returns
+// the object as a client would have to send it to a server without the policies, and the
+// changes in the order in which the policies made them, with paths of the admission view.
+//
+// The object may be the content of an Unstructured, or any map that encoding/json can
+// encode. It is not modified, and the result shares nothing with it. Numbers of the result
+// are int64 or float64, as a server reads them. A policy is returned as it is.
+//
+// The error is of type source.Errors, and there is no result then: a policy denied the
+// object (source.CodeDenied), or the object is not valid. Warnings go to the observer Warn,
+// if it is given; the option Strict makes errors of those that matter most.
+func (s *Set) Admit(ctx context.Context, object map[string]any, observers ...Observer) (map[string]any, []Change, error) {
+	stream, diagnostics := manifest.FromObjects("", object)
+	if source.HasErrors(diagnostics) {
+		return nil, nil, source.Join(diagnostics)
+	}
+	return s.orEmpty().admitObject(ctx, stream, observers)
+}
+
+// AdmitUpdate is Admit for an object that replaces another: the request is an UPDATE.
+func (s *Set) AdmitUpdate(ctx context.Context, object, old map[string]any, observers ...Observer) (map[string]any, []Change, error) {
+	stream, diagnostics := manifest.FromObjects("", object)
+	before, problems := manifest.FromObjects("", old)
+	if diagnostics = append(diagnostics, problems...); source.HasErrors(diagnostics) {
+		return nil, nil, source.Join(diagnostics)
+	}
+	update := *s.orEmpty()
+	update.settings.Operation, update.old = policy.Update, before.Documents()
+	return update.admitObject(ctx, stream, observers)
+}
+
+// admitObject runs the policies on the only document of a stream.
+func (s *Set) admitObject(ctx context.Context, stream *manifest.Stream, observers []Observer) (map[string]any, []Change, error) {
+	if len(stream.Documents()) != 1 {
+		return nil, nil, source.Join([]source.Diagnostic{source.Errorf(source.Position{}, "manifest-invalid", "a list is not one object").
+			With("admit its items one by one")})
+	}
+	outcome := s.run(ctx, []*manifest.Stream{stream}, append([]Observer{Explain()}, observers...))
+	if outcome.Failed() {
+		return nil, nil, source.Join(outcome.Diagnostics)
+	}
+	result, diagnostics := manifest.Read("", stream.Bytes())
+	if source.HasErrors(diagnostics) {
+		return nil, nil, source.Join(diagnostics)
+	}
+	var changes []Change
+	for _, m := range outcome.Manifests {
+		changes = append(changes, m.All()...)
+	}
+	return result.Documents()[0].Object(), changes, nil
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// TestAdmitIsRun runs the recorded cases by Admit: the result is the object that Run
+// writes, and the object given stays as it is.
+func TestAdmitIsRun(t *testing.T) {
+	admitted := 0
+	for _, file := range recordedManifests(t) {
+		set, _ := Compile(policiesBeside(t, file), nil, recordedRequest)
+		if set == nil {
+			continue // a case of refused policies
+		}
+		stream := readFile(t, file)
+		for _, d := range stream.Documents() {
+			if d.Stream().ResourceList() != nil {
+				continue
+			}
+			object := d.Object()
+			given := change.CloneObject(object)
+			single, _ := manifest.FromObjects(file, object)
+			want := set.Run(t.Context(), []*manifest.Stream{single}, Explain())
+			got, changes, err := set.Admit(t.Context(), object)
+			if (err != nil) != want.Failed() {
+				t.Errorf("%s: Admit fails with %v, Run with %v", file, err, want.Diagnostics)
+				continue
+			}
+			if !reflect.DeepEqual(object, given) {
+				t.Errorf("%s: Admit has changed the object given", file)
+			}
+			if err != nil {
+				continue
+			}
+			admitted++
+			again, _ := manifest.Read("", single.Bytes())
+			if !change.Equal(got, again.Documents()[0].Object()) {
+				t.Errorf("%s: Admit and Run differ", file)
+			}
+			if len(want.Manifests) == 1 && len(changes) != len(want.Manifests[0].All()) {
+				t.Errorf("%s: %d changes, Run has %d", file, len(changes), len(want.Manifests[0].All()))
+			}
+		}
+	}
+	if admitted < 200 {
+		t.Errorf("only %d objects were admitted", admitted)
+	}
+}
+
+func TestAdmitRefuses(t *testing.T) {
+	set := new(Set)
+	for name, test := range map[string]struct {
+		object map[string]any
+		want   string
+	}{
+		"nil":                 {nil, "manifest-invalid"},
+		"empty":               {map[string]any{}, "manifest-invalid"},
+		"no name of a kind":   {map[string]any{"apiVersion": "v1"}, "manifest-invalid"},
+		"a list":              {map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{}}, "manifest-invalid"},
+		"what is not a value": {map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": func() {}}, "manifest-invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, changes, err := set.Admit(t.Context(), test.object)
+			if !source.HasCode(err, test.want) || result != nil || changes != nil {
+				t.Errorf("got %v, %v and %v", result, changes, err)
+			}
+		})
+	}
+}
+
+// TestZeroValues shows that what is nil or zero is taken for nothing.
+func TestZeroValues(t *testing.T) {
+	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]string{"n": "1"}}
+	for name, set := range map[string]*Set{"nil": nil, "zero": new(Set)} {
+		var warnings []string
+		result, changes, err := set.Admit(t.Context(), object, Observer{}, Warn(func(d source.Diagnostic) { warnings = append(warnings, d.Code) }))
+		if err != nil || len(changes) > 0 || result["data"].(map[string]any)["n"] != "1" {
+			t.Errorf("%s: got %v, %v, %v", name, result, changes, err)
+		}
+		if strings.Join(warnings, " ") != source.CodeNoPolicies {
+			t.Errorf("%s: the warnings are %v", name, warnings)
+		}
+		if outcome := set.Run(t.Context(), []*manifest.Stream{nil}); outcome.Failed() {
+			t.Errorf("%s: %v", name, outcome.Diagnostics)
+		}
+	}
+	if set, diagnostics := Compile([]*manifest.Stream{nil}, []*manifest.Stream{nil}, Options{}); set == nil {
+		t.Error(diagnostics)
+	}
+}
+
+// TestAdmitUpdate shows what an update is to policies: they see the old object.
+func TestAdmitUpdate(t *testing.T) {
+	policies := readText(t, "policies.yaml", `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [configmaps]}]
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{data: {"was": oldObject.data.n}}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: p}
+spec: {policyName: p}
+`)
+	set, diagnostics := Compile([]*manifest.Stream{policies}, nil, Options{})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"n": "2"}}
+	old := maps.Clone(object)
+	old["data"] = map[string]any{"n": "1"}
+	result, _, err := set.AdmitUpdate(t.Context(), object, old)
+	if err != nil || result["data"].(map[string]any)["was"] != "1" {
+		t.Errorf("update: got %v, %v", result, err)
+	}
+	if result, _, err = set.Admit(t.Context(), object); err != nil || result["data"].(map[string]any)["was"] != nil {
+		t.Errorf("create: got %v, %v", result, err)
+	}
+	if _, _, err := set.AdmitUpdate(t.Context(), object, nil); !source.HasCode(err, source.CodeDenied) {
+		t.Errorf("no old object, which the policy reads: got %v", err)
+	}
+}
