@@ -20,7 +20,7 @@
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
 // helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
 // (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
-// results.go, help.go, completion.go.
+// results.go, version.go, help.go, completion.go.
 package krmfn
 
 import (
@@ -97,7 +97,7 @@ func commands() []command {
 		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*option).isRenderFlag, (*Process).pods, podsHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
 		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
-		{"version", "preadmit version", "print the version", none, (*Process).version, plainHelp},
+		{"version", "preadmit version [flags]", "print the version", none, (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
 	}
@@ -286,21 +286,4 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// version prints what the program was built from.
-func (p *Process) version(_ context.Context, given arguments) int {
-	if len(given.operands) > 0 {
-		return p.misused(misusef("argument-invalid", "unexpected argument %q", given.operands[0]), "preadmit --help")
-	}
-	details := []string{"preadmit (unknown version)"}
-	if p.Build != nil {
-		details = []string{"preadmit " + p.Build.Main.Version, p.Build.GoVersion}
-		for _, s := range p.Build.Settings {
-			if s.Key == "vcs.revision" {
-				details = append(details, "commit "+s.Value)
-			}
-		}
-	}
-	return p.write(func(w io.Writer) { fmt.Fprintln(w, strings.Join(details, ", ")) })
 }

@@ -60,6 +60,16 @@ func plainHelp(c *command, w io.Writer) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", sentence(c.summary), c.usage)
 }
 
+const versionText = `Print the version, and what the program was built from.
+
+Usage:
+  %s
+
+Flags:
+%s`
+
+func versionHelp(c *command, w io.Writer) { fmt.Fprintf(w, versionText, c.usage, flagsHelp(c)) }
+
 const renderText = `Print manifests as the policies change them, and nothing else. What no policy
 changes is printed as it was, byte by byte. If anything is wrong nothing is printed.
 

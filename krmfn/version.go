@@ -1,0 +1,84 @@
+package krmfn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/preadmit/preadmit/engine"
+)
+
+// build is what the program was built from, as version prints it in JSON.
+type build struct {
+	Version string `json:"version"`
+	// Commit and Date are those of the commit, if the build knows it; Modified says that
+	// files had changed since.
+	Commit   string `json:"commit,omitempty"`
+	Date     string `json:"date,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os,omitempty"`
+	Arch     string `json:"arch,omitempty"`
+	// Kubernetes are the versions of clusters that are known.
+	Kubernetes struct {
+		Default string `json:"default"`
+		Known   string `json:"known"`
+	} `json:"kubernetes"`
+}
+
+// version prints what the program was built from.
+func (p *Process) version(_ context.Context, given arguments) int {
+	if len(given.operands) > 0 {
+		return p.misused(misusef("argument-invalid", "unexpected argument %q", given.operands[0]), "preadmit version --help")
+	}
+	var c config
+	given.apply(&c)
+	b := p.build()
+	return p.write(func(w io.Writer) {
+		if c.output == "json" {
+			encoder := json.NewEncoder(w)
+			encoder.SetIndent("", "  ")
+			encoder.Encode(b)
+			return
+		}
+		fmt.Fprintln(w, b)
+	})
+}
+
+// build describes the program.
+func (p *Process) build() build {
+	b := build{Version: "(unknown version)"}
+	b.Kubernetes.Default, b.Kubernetes.Known = engine.DefaultKubernetesVersion, engine.KnownKubernetesVersions()
+	if p.Build == nil {
+		return b
+	}
+	b.Version, b.Go = p.Build.Main.Version, p.Build.GoVersion
+	for _, s := range p.Build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "GOOS":
+			b.OS = s.Value
+		case "GOARCH":
+			b.Arch = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String is what version prints for people.
+func (b build) String() string {
+	text := "preadmit " + b.Version
+	if b.Go != "" {
+		text += ", " + b.Go
+	}
+	if b.Commit != "" {
+		text += ", commit " + b.Commit
+	}
+	return text
+}
