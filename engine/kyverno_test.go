@@ -121,6 +121,9 @@ func runKyverno(t *testing.T, dir string) string {
 			got = append(got, d.Object())
 		}
 	}
+	if problem := c.deviates(t, dir, got, outcome.Diagnostics); problem != "" {
+		return problem
+	}
 	for _, stream := range readNamed(t, dir, "expected.yaml") {
 		for _, d := range stream.Documents() {
 			if problem := compareKyverno(got, d.Object(), c.Match == "chainsaw-subset"); problem != "" {
@@ -137,6 +140,28 @@ func runKyverno(t *testing.T, dir string) string {
 				return "the reference prints another object\n" + problem + notAppliedText(outcome)
 			}
 		}
+	}
+	return ""
+}
+
+// deviates compares the warnings that Kyverno does something else with what Kyverno did:
+// a case of the suite "defects" is one in which it does.
+func (c kyvernoCase) deviates(t *testing.T, dir string, got []map[string]any, diagnostics []source.Diagnostic) string {
+	suite := filepath.Base(filepath.Dir(dir))
+	reference := readNamed(t, dir, "reference.yaml")
+	legacy := slices.ContainsFunc(c.Features, func(f string) bool { return strings.HasPrefix(f, "legacy-") })
+	if suite != "defects" && (len(reference) == 0 || legacy || strings.Contains(dir, "kyverno-mpol")) {
+		return "" // it is not known
+	}
+	differs := suite == "defects"
+	for _, stream := range reference {
+		for _, d := range stream.Documents() {
+			differs = differs || compareKyverno(got, d.Object(), false) != ""
+		}
+	}
+	warned := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "kyverno-differs" })
+	if differs != warned {
+		return fmt.Sprintf("does Kyverno something else: %v, warnings: %v", differs, diagnostics)
 	}
 	return ""
 }

@@ -49,14 +49,18 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	}
 	var generated []*rule
 	for _, r := range written {
-		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() || r.mutate().At("targets").Given() {
+		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() {
 			continue
 		}
+		into := &generated
+		if r.mutate().At("targets").Given() {
+			into = &d.shadows
+		}
 		if len(selectors) > 0 {
-			generated = append(generated, r.generate(autogenPrefix, selectors, "spec", "template"))
+			*into = append(*into, r.generate(autogenPrefix, selectors, "spec", "template"))
 		}
 		if slices.Contains(controllers, cronJob) {
-			generated = append(generated, r.generate(cronJobPrefix, []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
+			*into = append(*into, r.generate(cronJobPrefix, []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
 		}
 	}
 	if len(generated) == 0 {
@@ -148,6 +152,7 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		}
 	}
 	if m, ok := root["mutate"].(map[string]any); ok {
+		delete(m, "targets")
 		wrapPatches(m, template)
 	}
 	path := "request.object." + strings.Join(template, ".")
@@ -157,7 +162,7 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		"request.oldObject.spec", old+".spec", "request.oldObject.metadata", old+".metadata",
 	)
 	value := replaceTexts(root, replacer)
-	return &rule{definition: r.definition, name: name, root: policy.Node{Value: value, Path: r.root.Path}}
+	return &rule{definition: r.definition, name: name, generated: true, root: policy.Node{Value: value, Path: r.root.Path}}
 }
 
 // generatedName is the name of the rule that is generated for one.

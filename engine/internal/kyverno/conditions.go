@@ -64,10 +64,25 @@ func (r *reader) conditionList(n policy.Node) {
 		operator := item.At("operator")
 		if operators[strings.ToLower(operator.Text())] == nil {
 			r.advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+		} else if isMisspelt(operator.Text()) {
+			r.noteDeviation(operator, otherSpelling)
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))
 	}
+}
+
+// ordering are the operators that Kyverno v1.19.0 accepts in any spelling, and carries out
+// in this one.
+var ordering = []string{
+	"GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
+	"DurationGreaterThan", "DurationGreaterThanOrEquals", "DurationLessThan", "DurationLessThanOrEquals",
+}
+
+// isMisspelt reports whether an operator is one of those in another spelling.
+func isMisspelt(operator string) bool {
+	return !slices.Contains(ordering, operator) &&
+		slices.ContainsFunc(ordering, func(known string) bool { return strings.EqualFold(known, operator) })
 }
 
 // check evaluates preconditions. The reason is empty if they hold.

@@ -19,6 +19,8 @@ type definition struct {
 	// ClusterPolicy.
 	namespace string
 	rules     []*rule
+	// shadows are rules that Kyverno v1.19.0 generates and we do not: see differs.go.
+	shadows []*rule
 	// written are the names of all rules that the user wrote, also of those that do not
 	// mutate.
 	written []string
@@ -43,7 +45,9 @@ type rule struct {
 	name string
 	// root is the rule as written; that of a generated rule has the path of the rule
 	// it was generated from.
-	root           policy.Node
+	root policy.Node
+	// generated says that the rule is carried over from pods to their controllers.
+	generated      bool
 	match, exclude filter
 	targets        []policy.Node
 }
@@ -85,7 +89,7 @@ func (r *reader) definition(namespace string) *definition {
 		return d
 	}
 	d.rules = autogen(d, spec, written)
-	for _, compiled := range d.rules {
+	for _, compiled := range slices.Concat(d.rules, d.shadows) {
 		compiled.compile()
 	}
 	return d
@@ -217,6 +221,9 @@ func (r *reader) patches(n policy.Node) {
 	}
 	for _, key := range []string{"patchesJson6902", "patches"} {
 		r.jsonPatch(n.At(key))
+	}
+	if patch := n.At("patchesJson6902"); len(patch.Items()) > 0 {
+		r.noteDeviation(patch, listOfOperations)
 	}
 }
 

@@ -37,6 +37,10 @@
 //   - comparisons do not depend on the order of Go's maps or on Go's number types, and
 //     operators on their spelling in upper or lower case
 //
+// Each time one of them takes effect on an object there is a warning (kyverno-differs),
+// but for comparisons, where what Kyverno answers is not the same each time. For strategic
+// merge patches, what Kyverno does is carried out as well, and the results are compared.
+//
 // The overlay of policies before 1.6 works as in Kyverno 1.1, but for an item without
 // anchors that consists of lists only: it is laid over every item of the object's list.
 //
@@ -49,5 +53,5 @@
 // a request), match.go, scope.go (variables), context.go and images.go (where they come
 // from), variables.go (replacing them), conditions.go (preconditions); mutate.go
 // (patches and foreach), anchors.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go.
+// targets.go; differs.go and preprocess.go (what Kyverno v1.19.0 does in another way).
 package kyverno

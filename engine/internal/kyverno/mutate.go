@@ -42,10 +42,11 @@ const changesNothing = "the patch changes nothing"
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
 	m := r.mutate()
 	if m.At("foreach").Given() {
-		f := foreach{rule: r, shape: t, self: self, object: object}
+		f := foreach{rule: r, shape: t, self: self, object: object, order: writtenOrder}
 		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
 			return nil, "", err
 		}
+		s.compareOrder(&f, m.At("foreach"), object)
 		return f.results, f.reason(), nil
 	}
 	patched, reason, err := s.patch(r, m, object, t, self)
@@ -76,11 +77,13 @@ func (s *scope) patch(r *rule, n policy.Node, object map[string]any, t *schema.T
 	}
 	switch patch.Path[len(patch.Path)-1].Key {
 	case "patchStrategicMerge":
-		patched, reason, err = strategic(object, value, t)
+		if patched, reason, err = strategic(object, value, t); err == nil {
+			s.compareStrategic(r, patch, value, object, patched, t)
+		}
 	case "overlay":
 		patched, reason, err = overlay(object, value, t)
 	default:
-		patched, err = patchJSON(object, value)
+		patched, err = patchJSON(s.jsonPatches(r, patch), object, value)
 	}
 	switch {
 	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
@@ -108,19 +111,19 @@ func strategic(object map[string]any, value any, t *schema.Type) (patched map[st
 	}
 	patch, failed := resolve(pattern, object)
 	if failed != nil {
-		return nil, failed.String(), nil
+		return object, failed.String(), nil
 	}
 	patched, err = strategicmerge.Merge(object, patch, t)
 	return patched, "", err
 }
 
 // patchJSON carries out a JSON Patch.
-func patchJSON(object map[string]any, value any) (map[string]any, error) {
+func patchJSON(dialect jsonpatch.Dialect, object map[string]any, value any) (map[string]any, error) {
 	operations, err := parseJSONPatch(value)
 	if err != nil {
 		return nil, err
 	}
-	return jsonpatch.Kyverno.Apply(object, operations)
+	return dialect.Apply(object, operations)
 }
 
 var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
@@ -200,6 +203,8 @@ type foreach struct {
 	self    string
 	object  map[string]any
 	results []result
+	// order says in which order the elements of an entry have their turn.
+	order func(entry policy.Node, n int) []int
 	// skipped is why the first element that changed nothing did so; count says how
 	// many elements there were.
 	skipped string
@@ -241,7 +246,7 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 		if !ok {
 			list = []any{elements}
 		}
-		for _, index := range order(entry, len(list)) {
+		for _, index := range f.order(entry, len(list)) {
 			if list[index] == nil {
 				continue
 			}
@@ -257,21 +262,29 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 	return nil
 }
 
-// order says in which order the elements of an entry have their turn. A strategic
-// merge puts new items first, so it begins with the last element.
-func order(entry policy.Node, n int) []int {
-	indexes := make([]int, n)
-	for i := range indexes {
-		indexes[i] = i
-	}
-	descending := entry.At("order").Text() == "Descending"
+// writtenOrder is the order that an entry gives, or else the default.
+func writtenOrder(entry policy.Node, n int) []int {
 	if !entry.At("order").Given() {
-		descending = entry.At("patchStrategicMerge").Given()
+		return defaultOrder(entry, n)
+	}
+	return indexes(n, entry.At("order").Text() == "Descending")
+}
+
+// defaultOrder is the order of an entry that gives none. A strategic merge puts new items
+// first, so it begins with the last element.
+func defaultOrder(entry policy.Node, n int) []int {
+	return indexes(n, entry.At("patchStrategicMerge").Given())
+}
+
+func indexes(n int, descending bool) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
 	}
 	if descending {
-		slices.Reverse(indexes)
+		slices.Reverse(all)
 	}
-	return indexes
+	return all
 }
 
 // element carries out an entry for one element.
@@ -294,6 +307,9 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		return nil
 	}
 	if entry.At("foreach").Given() {
+		if f.rule.generated {
+			s.differ(f.rule, entry.At("foreach").Path, nestedForeach, "")
+		}
 		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
 	}
 	patched, reason, err := s.patch(f.rule, entry, f.object, f.shape, f.self)

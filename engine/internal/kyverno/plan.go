@@ -27,7 +27,8 @@ func (r *rule) covers(request *policy.Request) bool {
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
 	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
-		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) })
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) }) ||
+			slices.ContainsFunc(d.shadows, func(rule *rule) bool { return rule.covers(r) })
 	})
 }
 
@@ -79,10 +80,12 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 			}
 			applied := false
 			e.original = object
+			e.compareTargets(d, object)
 			for _, rule := range d.rules {
 				for _, step := range e.run(rule, object, applied && d.one) {
 					if step.Object != nil {
 						object, applied = step.Object, true
+						e.compareFailed()
 					}
 					if !yield(step) {
 						return
@@ -112,6 +115,9 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 		return []policy.Step{*skipped}
 	}
 	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
+	if err != nil && r.ignore && e.failed == nil {
+		e.failed = r
+	}
 	return r.steps(results, reason, err, "")
 }
 

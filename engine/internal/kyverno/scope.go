@@ -31,6 +31,8 @@ type evaluation struct {
 	// rule is the one that is being run.
 	rule     *rule
 	compiled map[string]*jmespath.Expression
+	// failed is the first rule whose patch failed, and was ignored.
+	failed *rule
 	// steps counts evaluations of foreach elements, which are bounded.
 	steps int
 }

@@ -1,0 +1,272 @@
+package kyverno
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// A deviation is a place where Kyverno v1.19.0 does not do what its documentation says.
+type deviation struct {
+	// does is what the documentation says, instead what Kyverno does, and advice how to
+	// write a rule with which both do the same.
+	does, instead, advice string
+}
+
+var (
+	additionInItem = &deviation{"+( ) in an item of a list is decided for each item of the object",
+		"lets the first item of the object decide for all", "write a foreach over the items"}
+	severalItems = &deviation{"all items with anchors in the list count",
+		"loses some of them, and items of the object", "write a rule for each item"}
+	nameInItem = &deviation{"a plain name in an item with anchors selects items",
+		"ignores it", "write it as a condition: (name)"}
+	belowCondition = &deviation{"what is below a condition is only compared",
+		"also writes parts of it into the object", "write the condition with anchors down to single values, or as a precondition"}
+	emptyMap = &deviation{"empty maps of the patch are written", "leaves them out", "write them with patchesJson6902"}
+	inPlace  = &deviation{"items of the object that meet the conditions are changed where they are",
+		"changes items with a name only, and replaces lists that do not merge by name", "write a foreach with patchesJson6902"}
+	replaceMissing = &deviation{"replace adds what is missing", "fails", "use add"}
+	nestedForeach  = &deviation{"the nested foreach is carried over to the controllers of pods",
+		"deletes their pod template", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none"}
+	orderDropped = &deviation{"the order of the foreach is carried over to the controllers of pods",
+		"takes the default order for them", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none"}
+	targetsDropped = &deviation{"a rule with targets is not carried over to the controllers of pods",
+		"carries it over without its targets, and patches the controllers", "set the annotation " + autogenAnnotation + " to none"}
+	afterFailure = &deviation{"the rules after one that failed go on with the object as it was",
+		"gives them an empty object", "correct the rule that fails"}
+	listOfOperations = &deviation{"a list of operations is a JSON Patch", "refuses the policy: its CustomResourceDefinition wants a text", "write it as a text: patchesJson6902: |-"}
+	otherSpelling    = &deviation{"operators may be written in lower or upper case", "takes this one, written like that, as never true", "write it as the documentation does"}
+)
+
+// String implements fmt.Stringer.
+func (d *deviation) String() string { return d.does + "; Kyverno 1.19.0 " + d.instead }
+
+// mark is a deviation that a part of a patch may lead to.
+type mark struct {
+	path change.Path
+	*deviation
+}
+
+// marks finds what in a strategic merge patch Kyverno v1.19.0 may treat in another way.
+func marks(n policy.Node) []mark {
+	switch value := n.Value.(type) {
+	case map[string]any:
+		return marksOfMap(n, value)
+	case []any:
+		return marksOfList(n)
+	}
+	return nil
+}
+
+func marksOfMap(n policy.Node, object map[string]any) (found []mark) {
+	if len(object) == 0 {
+		return []mark{{n.Path, emptyMap}}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		member := n.At(key)
+		switch {
+		case !isConditionKey(key):
+			found = append(found, marks(member)...)
+		case leavesText(member.Value):
+			found = append(found, mark{member.Path, belowCondition})
+		}
+	}
+	return found
+}
+
+// leavesText reports whether something is left of a condition when the anchors below it
+// are deleted.
+func leavesText(condition any) bool {
+	object, ok := condition.(map[string]any)
+	if !ok {
+		list, _ := condition.([]any)
+		return slices.ContainsFunc(list, func(item any) bool { return !hasAnchors(item) })
+	}
+	for key, member := range object {
+		if a, _ := parseAnchor(key); a == noAnchor || leavesText(member) {
+			return true
+		}
+	}
+	return false
+}
+
+func marksOfList(n policy.Node) (found []mark) {
+	anchored := 0
+	for _, item := range n.Items() {
+		found = append(found, marks(item)...)
+		if item.Object() == nil || !hasAnchors(item.Value) {
+			continue
+		}
+		if anchored++; anchored == 2 {
+			found = append(found, mark{n.Path, severalItems})
+		}
+		if hasAnchor(item.Value, func(a anchor) bool { return a == addAnchor }) {
+			found = append(found, mark{item.Path, additionInItem})
+		}
+		if item.At("name").Given() {
+			found = append(found, mark{item.At("name").Path, nameInItem})
+		}
+		found = append(found, mark{item.Path, inPlace})
+	}
+	return found
+}
+
+// isSafe reports whether Kyverno v1.19.0 does the same with a mark for objects of a type:
+// an item with anchors is one that it can handle if the list merges by name.
+func (m mark) isSafe(t *schema.Type, patch change.Path) bool {
+	if m.deviation != inPlace {
+		return false
+	}
+	var list *schema.Type
+	for _, step := range m.path[len(patch):] {
+		if list = t; step.IsIndex() {
+			t = t.ItemType()
+		} else {
+			t = t.FieldType(step.Key)
+		}
+	}
+	return list != nil && list.MergeKey == "name"
+}
+
+// differ warns that Kyverno v1.19.0 does something else with the object of the request.
+func (e *evaluation) differ(r *rule, path change.Path, d *deviation, effect string) {
+	e.request.Warn(source.Warningf(r.at(path), "kyverno-differs", "policy %s, rule %s: %s%s", r.key(), r.name, d, effect).With(d.advice))
+}
+
+// compareStrategic compares what a strategic merge patch made of an object with what
+// Kyverno v1.19.0 makes of it. value is the patch n with the values of its variables.
+func (s *scope) compareStrategic(r *rule, n policy.Node, value any, object, patched map[string]any, t *schema.Type) {
+	pattern, ok := value.(map[string]any)
+	found := slices.DeleteFunc(marks(policy.Node{Value: value, Path: n.Path}), func(m mark) bool { return m.isSafe(t, n.Path) })
+	if !ok || len(found) == 0 {
+		return
+	}
+	cause := found[0]
+	for _, m := range found {
+		if cause.deviation == emptyMap || cause.deviation == inPlace {
+			cause = m
+		}
+	}
+	theirs, err := asInKyverno(pattern, object, t)
+	switch {
+	case err != nil:
+		s.differ(r, cause.path, cause.deviation, ", and fails: "+err.Error())
+	case change.Equal(theirs, patched), !s.request.Kind.Custom && sameForServer(theirs, patched):
+	default:
+		s.differ(r, cause.path, cause.deviation, ": "+describe(change.Diff(patched, theirs, t)))
+	}
+}
+
+// describe names the places of changes.
+func describe(changes []change.Change) string {
+	const shown = 3
+	var paths []string
+	for _, c := range changes[:min(shown, len(changes))] {
+		paths = append(paths, c.Path.String())
+	}
+	text := strings.Join(paths, ", ")
+	if len(changes) > shown {
+		text += fmt.Sprintf(" and %d more", len(changes)-shown)
+	}
+	if len(changes) == 1 {
+		return text + " is not the same"
+	}
+	return text + " are not the same"
+}
+
+// jsonPatches is the dialect of JSON Patches, which warns of operations on which Kyverno
+// v1.19.0 fails.
+func (s *scope) jsonPatches(r *rule, n policy.Node) jsonpatch.Dialect {
+	return jsonpatch.KyvernoTelling(func(op jsonpatch.Operation) {
+		s.differ(r, n.Path, replaceMissing, fmt.Sprintf(": there is no %s", op.Path))
+	})
+}
+
+// compareOrder carries out a generated foreach in the order that Kyverno v1.19.0 takes.
+func (s *scope) compareOrder(f *foreach, n policy.Node, object map[string]any) {
+	entry, found := entryWithOrder(n)
+	if !f.rule.generated || !found {
+		return
+	}
+	theirs := foreach{rule: f.rule, shape: f.shape, self: f.self, object: object, order: defaultOrder}
+	if err := theirs.entries(s, n, 0, ""); err != nil {
+		s.differ(f.rule, entry.At("order").Path, orderDropped, ", and fails: "+err.Error())
+	} else if !change.Equal(theirs.object, f.object) {
+		s.differ(f.rule, entry.At("order").Path, orderDropped, ": "+describe(change.Diff(f.object, theirs.object, f.shape)))
+	}
+}
+
+// entryWithOrder is the first entry of a foreach, or of one nested in it, that has an order.
+func entryWithOrder(n policy.Node) (policy.Node, bool) {
+	for _, entry := range n.Items() {
+		if entry.At("order").Given() {
+			return entry, true
+		}
+		if nested, found := entryWithOrder(entry.At("foreach")); found {
+			return nested, true
+		}
+	}
+	return policy.Node{}, false
+}
+
+// compareTargets carries out what Kyverno v1.19.0 generates for the controllers of pods of
+// a rule with targets.
+func (e *evaluation) compareTargets(d *definition, object map[string]any) {
+	for _, r := range d.shadows {
+		s, skipped := e.begin(r, object)
+		if skipped != nil {
+			continue
+		}
+		results, _, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
+		if err == nil && len(results) > 0 {
+			e.differ(r, r.root.At("mutate", "targets").Path, targetsDropped,
+				": "+describe(change.Diff(object, results[len(results)-1].object, e.request.Kind.Type())))
+		}
+	}
+}
+
+// compareFailed is for a rule that changes the object after another one failed.
+func (e *evaluation) compareFailed() {
+	if e.failed != nil {
+		e.differ(e.failed, e.failed.mutate().Path, afterFailure, "")
+		e.failed = nil
+	}
+}
+
+// noteDeviation reports what Kyverno v1.19.0 does in another way whatever the object is.
+func (r *reader) noteDeviation(n policy.Node, d *deviation) {
+	r.note(n, source.Warning, "kyverno-differs", d.String())
+	r.problems[len(r.problems)-1].Advice = d.advice
+}
+
+// check finds what Kyverno v1.19.0 may do in another way, without an object.
+func (r *rule) check() (found []source.Diagnostic) {
+	seen := map[string]bool{}
+	report := func(path change.Path, d *deviation) {
+		if key := path.String() + d.does; !seen[key] {
+			seen[key] = true
+			found = append(found, source.Diagnostic{At: r.at(path), Severity: source.Warning, Code: "kyverno-differs", Subject: "policy " + r.key() + ", rule " + r.name,
+				Field: path.String(), Message: d.String(), Advice: d.advice, Excerpt: r.document.Excerpt(r.at(path))})
+		}
+	}
+	var visit func(n policy.Node)
+	visit = func(n policy.Node) {
+		for _, m := range marks(n.At("patchStrategicMerge")) {
+			if m.deviation != inPlace && m.deviation != emptyMap { // these depend on the object and its type
+				report(m.path, m.deviation)
+			}
+		}
+		for _, entry := range n.At("foreach").Items() {
+			visit(entry)
+		}
+	}
+	visit(r.mutate())
+	return found
+}
