@@ -28,8 +28,9 @@ func byDirectory(streams []*manifest.Stream) [][]*manifest.Stream {
 	return groups
 }
 
-// merge makes one outcome of several. If any has failed, no document is edited.
-func merge(outcomes []*Outcome) *Outcome {
+// merge makes one outcome of several. If any has failed, no document is edited, unless part
+// of them is wanted.
+func merge(outcomes []*Outcome, partial bool) *Outcome {
 	all := &Outcome{Secrets: &secret.Mask{}}
 	var stats []Stat
 	for _, o := range outcomes {
@@ -41,7 +42,7 @@ func merge(outcomes []*Outcome) *Outcome {
 	}
 	all.Diagnostics = masked(unique(all.Diagnostics), all.Secrets)
 	all.Stats = sum(stats)
-	if all.Failed() {
+	if all.Failed() && !partial {
 		for _, m := range all.Manifests {
 			m.Document.Reset()
 		}

@@ -63,6 +63,7 @@ var owners = []struct {
 	{"gopkg.in/inf.v0", []string{"engine/internal/jmespath"}},
 	{"k8s.io/apimachinery", []string{"engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/mapolicy", "engine/internal/mutatingpolicy", "engine/internal/workload"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
+	{"github.com/bmatcuk/doublestar", []string{"krmfn"}},
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
 

@@ -29,6 +29,18 @@ type Observer struct {
 	ended func(*run, *Outcome) []source.Diagnostic
 	// warn is told of diagnostics that are not errors.
 	warn func(source.Diagnostic)
+	// partial says that manifests that went well stay edited although others failed.
+	partial bool
+}
+
+// Partial has the manifests that went well edited although others failed, also if policies
+// among the manifests are wrong, which then do not run. It is for reports: what such a run
+// makes is no output.
+func Partial() Observer { return Observer{partial: true} }
+
+// isPartial reports whether an observer wants what went well although not all did.
+func isPartial(observers []Observer) bool {
+	return slices.ContainsFunc(observers, func(o Observer) bool { return o.partial })
 }
 
 func (o Observer) admitted(r *run, j *job, reader *snapshot.Reader) {

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -19,6 +20,9 @@ func IsPolicy(kind gvk.Kind) bool {
 	s := Set{languages: languages(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", newestMinor), values: &given.Values{}, context: &given.Context{}})}
 	return s.isPolicy(kind)
 }
+
+// IsBuiltin reports whether a kind is one of Kubernetes itself.
+func IsBuiltin(kind gvk.Kind) bool { return schema.Builtin().Lookup(kind) != nil }
 
 // policyGroups hold the policies of systems that change manifests, ours or not.
 var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", mutationtree.PolicyKind.Group, "mutations.gatekeeper.sh"}

@@ -28,7 +28,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers .
 	for _, directory := range byDirectory(manifests) {
 		outcomes = append(outcomes, s.run(ctx, directory, observers))
 	}
-	return merge(outcomes)
+	return merge(outcomes, isPartial(observers))
 }
 
 // run takes manifests that belong together through all stages.
@@ -44,8 +44,10 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 	definitions, others := r.schedule()
 	each(definitions, r.carryOut)
 	each(others, r.carryOut)
-	if len(r.followers) > 0 && !r.failed() {
-		r.follow()
+	if len(r.followers) > 0 {
+		if !r.failed() {
+			r.follow()
+		}
 		each(r.jobs, r.conclude)
 	}
 	for _, o := range r.observers {
@@ -86,8 +88,8 @@ type run struct {
 // context into the snapshot.
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
+	r.observers = slices.Clone(observers)
 	r.compile()
-	r.observers = append(r.observers, observers...)
 	for _, o := range r.observers {
 		if o.decorate != nil {
 			r.server.programs = o.decorate(r.server.programs)
@@ -121,7 +123,9 @@ func (r *run) compile() {
 	added := slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests))
 	if len(added) > 0 {
 		programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
-		r.programs = programs
+		if !source.HasErrors(diagnostics) || !isPartial(r.observers) {
+			r.programs = programs
+		}
 		r.tell(diagnostics...)
 	} else {
 		r.tell(s.warnings...)
@@ -175,6 +179,9 @@ func (r *run) locate(j *job) {
 
 // invalid reports whether anything is wrong that keeps all manifests from being admitted.
 func (r *run) invalid() bool {
+	if isPartial(r.observers) {
+		return false
+	}
 	return source.HasErrors(r.diagnostics) || slices.ContainsFunc(r.jobs, func(j *job) bool { return source.HasErrors(j.diagnostics) })
 }
 

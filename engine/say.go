@@ -46,7 +46,7 @@ func (r *run) say() *Outcome {
 	for _, o := range r.observers {
 		o.warned(outcome.Diagnostics)
 	}
-	if outcome.Failed() {
+	if outcome.Failed() && !isPartial(r.observers) {
 		for _, j := range r.jobs {
 			j.document.Reset()
 		}

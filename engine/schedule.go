@@ -67,7 +67,7 @@ func (r *run) carryOut(j *job) {
 
 // take carries out a job that is the caller's.
 func (r *run) take(j *job) {
-	if r.ctx.Err() == nil {
+	if r.ctx.Err() == nil && !j.failed() {
 		r.admitJob(j)
 	}
 	r.lock.Lock()

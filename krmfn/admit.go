@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -62,6 +63,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 			c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
 		}
 	}
+	broken := len(f.diagnostics)
 	given := f.set()
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
@@ -74,8 +76,13 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {
 		a.inputs = append(a.inputs, streams...)
 	}
-	a.add(f.diagnostics...)
-	if source.HasErrors(a.diagnostics) {
+	a.add(f.told(c)...)
+	if c.partial && slices.ContainsFunc(manifests, holdsManifests) {
+		c.observers = append(c.observers, engine.Partial())
+	} else {
+		broken = 0
+	}
+	if source.HasErrors(f.diagnostics[broken:]) {
 		return a
 	}
 	if lone != nil {
@@ -101,6 +108,8 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	p.tellStats(c, a)
 	return a
 }
+
+func holdsManifests(s *manifest.Stream) bool { return len(s.Documents()) > 0 }
 
 // run runs a compiled set.
 func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifest.Stream, a *admission, checking bool, observers []engine.Observer) {

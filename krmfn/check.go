@@ -16,7 +16,8 @@ import (
 func (p *Process) check(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
-	f := &files{process: p, checking: true}
+	f := p.files(&c)
+	f.checking, c.partial = true, true
 	var manifests []*manifest.Stream
 	if len(given.operands) > 0 {
 		manifests = f.stream(given.operands, &c)

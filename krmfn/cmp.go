@@ -31,9 +31,14 @@ const (
 	plainManifests = "plain manifests"
 )
 
+// The files that tell what a directory is.
+var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+const chartName = "Chart.yaml"
+
 var layouts = []layout{
-	{kustomization, []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, (*application).kustomize},
-	{chart, []string{"Chart.yaml"}, (*application).helm},
+	{kustomization, kustomizationFiles, (*application).kustomize},
+	{chart, []string{chartName}, (*application).helm},
 	{plainManifests, nil, (*application).plain},
 }
 
@@ -138,7 +143,7 @@ const skipMark = "+argocd:skip-file-rendering"
 // asked to.
 func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
-	set.read = a.config.reader()
+	set.read, set.whole = a.config.reader(), a.config.engine.Plain
 	dir := a.path(".", "")
 	dir.shallow = !a.config.recurse
 	set.add(dir)

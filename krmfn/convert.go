@@ -25,10 +25,10 @@ func convertHelp(c *command, w io.Writer) { fmt.Fprintf(w, convertText, c.usage)
 
 // convert prints policies in the form that API servers accept.
 func (p *Process) convert(_ context.Context, given arguments) int {
-	f := &files{process: p}
+	f := p.files(&config{})
 	streams := f.stream(given.operands, &config{})
 	a := &admission{}
-	a.add(f.diagnostics...)
+	a.add(f.told(&config{})...)
 	if !source.HasErrors(a.diagnostics) {
 		a.add(engine.Convert(streams)...)
 	}

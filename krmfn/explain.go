@@ -23,7 +23,8 @@ type reported struct {
 func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r := &reported{}
 	given.apply(&r.config)
-	f := &files{process: p}
+	f := p.files(&r.config)
+	r.config.partial = true
 	manifests := f.stream(given.operands, &r.config)
 	r.config.observers = append(r.config.observers, engine.Explain())
 	r.run = p.admit(ctx, &r.config, f, manifests, nil)
@@ -35,14 +36,22 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	return r
 }
 
+// consequence is what errors of the run mean for the report.
+func (r *reported) consequence() string {
+	if r.run.outcome == nil {
+		return "no report"
+	}
+	return "the report is without what failed"
+}
+
 // isColored reports whether standard output is to have colours.
 func (p *Process) isColored() bool { return p.StdoutIsTerminal && !p.NoColor }
 
 // explain says what changes in the manifests, who does it, and why others do not.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
-	p.report(r.report.Diagnostics, noOutput)
-	if r.run.status() != exitDone {
+	p.report(r.report.Diagnostics, r.consequence())
+	if r.run.outcome == nil {
 		return r.run.status()
 	}
 	if r.config.field != "" {
@@ -59,7 +68,7 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 	default:
 		report.Explain(&b, r.report, p.isColored())
 	}
-	return p.emit(b.Bytes(), exitDone)
+	return p.emit(b.Bytes(), r.run.status())
 }
 
 // diff shows how the policies change the text of manifests.
@@ -71,7 +80,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	} else if r.report.Changed() > 0 {
 		status = exitDiffers
 	}
-	p.report(r.report.Diagnostics, "no comparison")
+	p.report(r.report.Diagnostics, r.consequence())
 	var b bytes.Buffer
 	switch r.config.output {
 	case "json":
@@ -81,9 +90,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	case "junit":
 		report.JUnit(&b, report.Cases(r.report))
 	default:
-		if status != exitInvalid {
-			report.Unified(&b, r.report, report.Style{Colored: p.isColored(), Terminal: p.StdoutIsTerminal})
-		}
+		report.Unified(&b, r.report, report.Style{Colored: p.isColored(), Terminal: p.StdoutIsTerminal})
 		return p.emitText(b.Bytes(), status)
 	}
 	return p.emit(b.Bytes(), status)

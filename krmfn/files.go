@@ -26,6 +26,8 @@ type file struct {
 	// outside says that the file was found through a link, and is not in the directory
 	// that was named.
 	outside bool
+	// found is its path if it was found in a directory; empty if it was named itself.
+	found string
 	// err says why nothing can be written to where it came from, or is nil.
 	err error
 }
@@ -37,12 +39,18 @@ type files struct {
 	stdin   *file
 	input   limit.Input
 	// checking says that the run is to look for mistakes in policies.
-	checking    bool
+	checking bool
+	// ignore are the rules of the option for what is not read in directories.
+	ignore      []string
 	diagnostics []source.Diagnostic
 	// pipes are what was read from pipes and devices, which give it once.
 	pipes map[string][]byte
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]file
+	// foreign are the files in directories that hold no manifests; unrendered is what
+	// would have to be rendered to give manifests.
+	foreign    []passedOver
+	unrendered site
 }
 
 // fileSet collects files; each is read once, however often it is named.
@@ -52,8 +60,19 @@ type fileSet struct {
 	// lenient says that links out of a directory are passed over with a warning. They are
 	// errors otherwise: policies that are not read change the output.
 	lenient bool
-	seen    map[string]bool
-	found   []file
+	// whole says that every file counts, whatever it holds.
+	whole bool
+	site  site
+	seen  map[string]bool
+	found []file
+}
+
+// files reads what a config names.
+func (p *Process) files(c *config) *files { return &files{process: p, ignore: c.ignore} }
+
+// told is what there is to say about the files that were read.
+func (f *files) told(c *config) []source.Diagnostic {
+	return slices.Concat(f.diagnostics, f.tellForeign(c.verbose), f.tellUnrendered())
 }
 
 func (f *files) set() *fileSet {
@@ -129,15 +148,16 @@ func (s *fileSet) addFile(p path, full string, in *directory) error {
 	if err != nil {
 		return err
 	}
-	below, outside := filepath.Base(full), false
+	below, outside, found := filepath.Base(full), false, ""
 	if in != nil {
+		found = full
 		if below, err = filepath.Rel(in.path, full); err != nil {
 			return err
 		}
 		outside = !isWithin(real, in.real)
 	}
 	if s.seen[real] {
-		s.named(real, outside)
+		s.named(real, outside, found)
 		return nil
 	}
 	s.seen[real] = true
@@ -150,14 +170,17 @@ func (s *fileSet) addFile(p path, full string, in *directory) error {
 		return err
 	}
 	s.process.ledger.noteRead(s.nameOf(p, full), real)
-	s.found = append(s.found, file{name: s.nameOf(p, full), data: data, real: real, below: below, mode: info.Mode(), outside: outside})
+	s.found = append(s.found, file{name: s.nameOf(p, full), data: data, real: real, below: below, mode: info.Mode(), outside: outside, found: found})
 	return nil
 }
 
 // named notes that a file was found again, which may be where it really is.
-func (s *fileSet) named(real string, outside bool) {
+func (s *fileSet) named(real string, outside bool, found string) {
 	for i := range s.found {
 		if s.found[i].real == real {
+			if found == "" {
+				s.found[i].found = ""
+			}
 			s.found[i].outside = s.found[i].outside && outside
 		}
 	}
@@ -204,54 +227,86 @@ func (s *fileSet) nameOf(p path, full string) string {
 }
 
 // addDirectory reads the manifests in a directory and those below it, in the order of
-// their names. What is hidden is left out, and so is what a link to a directory leads to
-// outside. It reports false if there are none.
+// their names. What is hidden or ignored is left out, and so is what a link to a directory
+// leads to outside. It reports false if there are none.
 func (s *fileSet) addDirectory(p path, root string) (found bool) {
-	in := &directory{root, realPath(root)}
-	visited := map[string]bool{}
-	var walk func(dir string)
-	walk = func(dir string) {
-		real, err := s.contained(p, dir)
-		if err == nil && !isWithin(real, in.real) {
-			err = errLinkedOut
-		}
-		if err != nil || visited[real] {
-			s.failLink(p, dir, err)
-			found = found || err != nil // what is there is not known
-			return
-		}
-		visited[real] = true
-		entries, err := os.ReadDir(dir)
+	w := &walker{set: s, path: p, in: &directory{root, realPath(root)}, visited: map[string]bool{}}
+	lists, err := s.ignoreLists(root)
+	if err == nil {
+		w.flags, err = newIgnoreList(s.ignoreBase(root), s.ignore)
+	}
+	if err != nil {
 		s.fail(p, err)
-		for _, e := range entries {
-			full := filepath.Join(dir, e.Name())
-			if strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			mode := e.Type()
-			if mode&fs.ModeSymlink != 0 {
-				if info, err := os.Stat(full); err == nil {
-					mode = info.Mode()
-				} else {
-					mode = 0 // addFile says why
-				}
-			}
-			switch {
-			case mode.IsDir() && p.shallow:
-			case mode.IsDir():
-				walk(full)
-			case !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
-			case !mode.IsRegular():
-				found = true
-				s.fail(p, &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errNotRegular})
-			default:
-				found = true
-				s.fail(p, s.addFile(p, full, in))
-			}
+		return true
+	}
+	w.walk(root, lists)
+	return w.found
+}
+
+// walker reads what is in a directory.
+type walker struct {
+	set  *fileSet
+	path path
+	in   *directory
+	// flags are the rules of the option ignore.
+	flags   *ignoreList
+	visited map[string]bool
+	found   bool
+}
+
+// walk reads what is in a directory, but for what rules ignore.
+func (w *walker) walk(dir string, lists []*ignoreList) {
+	s, p := w.set, w.path
+	real, err := s.contained(p, dir)
+	if err == nil && !isWithin(real, w.in.real) {
+		err = errLinkedOut
+	}
+	if err != nil || w.visited[real] {
+		s.failLink(p, dir, err)
+		w.found = w.found || err != nil // what is there is not known
+		return
+	}
+	w.visited[real] = true
+	own, err := readIgnoreList(dir)
+	s.fail(p, err)
+	lists = append(lists[:len(lists):len(lists)], own)
+	entries, err := os.ReadDir(dir)
+	s.fail(p, err)
+	if !s.whole {
+		s.survey(dir, entries)
+	}
+	for _, e := range entries {
+		full := filepath.Join(dir, e.Name())
+		mode := modeOf(full, e)
+		if strings.HasPrefix(e.Name(), ".") || ignores(append(lists, w.flags), full, mode.IsDir()) {
+			continue
+		}
+		switch {
+		case mode.IsDir() && p.shallow:
+		case mode.IsDir():
+			w.walk(full, lists)
+		case !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
+		case !mode.IsRegular():
+			w.found = true
+			s.fail(p, &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errNotRegular})
+		default:
+			w.found = true
+			s.fail(p, s.addFile(p, full, w.in))
 		}
 	}
-	walk(root)
-	return found
+}
+
+// modeOf is the mode of an entry of a directory, or of what a link leads to; nothing if that
+// is not there, which addFile tells of.
+func modeOf(full string, e fs.DirEntry) fs.FileMode {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Type()
+	}
+	info, err := os.Stat(full)
+	if err != nil {
+		return 0
+	}
+	return info.Mode()
 }
 
 // errLinkedOut says that a link in a directory leads to one outside.
@@ -368,15 +423,27 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 
 // trees reads the mutation trees in the files that paths name.
 func (s *fileSet) trees(paths []path) []*manifest.Stream {
-	s.read = manifest.ReadTrees
+	s.read, s.whole = manifest.ReadTrees, true
 	return s.manifests(paths)
 }
 
 // parse reads the documents in the files found since the last call.
 func (s *fileSet) parse() []*manifest.Stream {
 	var streams []*manifest.Stream
+	if s.lenient {
+		s.unrendered = s.site
+	}
 	for _, f := range s.found {
+		what, known := s.site.sift(f)
+		if known {
+			s.foreign = append(s.foreign, passedOver{f.name, what})
+			continue
+		}
 		stream, diagnostics := s.read(f.name, f.data)
+		if f.found != "" && !s.whole && !holdsObjects(stream, diagnostics) {
+			s.foreign = append(s.foreign, passedOver{f.name, otherFile})
+			continue
+		}
 		s.diagnostics = append(s.diagnostics, diagnostics...)
 		streams = append(streams, stream)
 		if s.origins == nil {

@@ -14,7 +14,10 @@ import (
 type config struct {
 	engine engine.Options
 	// observers learn more of the run than its result.
-	observers              []engine.Observer
+	observers []engine.Observer
+	// partial says that manifests that can be read and admitted count although others
+	// cannot.
+	partial                bool
 	policies, context, old inputs
 	trees                  []path
 	values, userInfo       inputs
@@ -25,7 +28,8 @@ type config struct {
 	field                     string
 	statsFile, transcriptFile string
 	showSecrets, update       bool
-	stats                     bool
+	stats, verbose            bool
+	ignore                    []string
 	// pods says that what controllers make of the manifests is admitted, too.
 	pods      bool
 	inPlace   bool
@@ -176,6 +180,12 @@ var options = []option{
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},
+	{flag: "ignore", arg: "GLOB", stream: true,
+		help:   "what not to read in directories, as in a .gitignore; so do lines of a file " + ignoreFile + " there",
+		target: func(c *config) any { return &c.ignore }, view: true},
+	{flag: "verbose", short: "v", values: []string{"true", "false"}, stream: true,
+		help:   "list the files in directories that hold no manifests",
+		target: func(c *config) any { return &c.verbose }, view: true},
 	{flag: "stats", values: []string{"true", "false"}, stream: true,
 		help:   "count on standard error what policies, bindings and rules did, reinvocations included, and how long it took; evaluated are the applied, the skipped and the errors",
 		target: func(c *config) any { return &c.stats }},

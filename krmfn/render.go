@@ -31,7 +31,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, noOutput)
 		return exitInvalid
 	}
-	f := &files{process: said}
+	f := said.files(c)
 	manifests := read(f)
 	a := said.admit(ctx, c, f, manifests, nil)
 	if err := transcript.claim(p.ledger); err != nil {
@@ -72,7 +72,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 		operands = []string{"-"}
 	}
 	set := f.set()
-	set.read, set.lenient = c.reader(), true
+	set.read, set.lenient, set.whole = c.reader(), true, c.engine.Plain
 	for _, name := range operands {
 		if !set.add(path{name: name}) && !c.allowEmpty {
 			set.fail(path{name: name}, errNoManifests)

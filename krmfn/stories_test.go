@@ -205,7 +205,7 @@ func TestStories(t *testing.T) {
 			if status != 0 {
 				got["status"] = fmt.Sprintf("%d\n", status)
 			}
-			if len(p.Args) == 0 || !slices.Contains([]string{"diff", "check", "test"}, p.Args[0]) { // whose status is an answer
+			if len(p.Args) == 0 || !slices.Contains([]string{"explain", "diff", "check", "test"}, p.Args[0]) { // whose status is an answer
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
 			}
 			if *update {

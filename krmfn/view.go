@@ -13,11 +13,11 @@ import (
 func (p *Process) view(_ context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
-	f := &files{process: p}
+	f := p.files(&c)
 	manifests := f.stream(given.operands, &c)
 	surroundings := f.set().manifests(c.context.paths)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
-	a := &admission{diagnostics: f.diagnostics}
+	a := &admission{diagnostics: f.told(&c)}
 	if !source.HasErrors(a.diagnostics) {
 		a.outcome = engine.View(manifests, surroundings, c.engine)
 		a.add(a.outcome.Diagnostics...)

@@ -31,6 +31,7 @@ const (
 	badEscape
 	badBlockHeader
 	malformed
+	template
 
 	// What follows is refused although it is well formed.
 	tooDeep
@@ -85,10 +86,11 @@ var explanations = [...]struct{ code, message, advice string }{
 	itemNotAllowed:    {"malformed-yaml", "a list must not start on the line of its key", "start the list on the next line"},
 	reservedCharacter: {"malformed-yaml", "this character cannot start a value", "quote the value"},
 	openQuote:         {"malformed-yaml", "the quote that starts here is never closed", "add the closing quote"},
-	openFlow:          {"malformed-yaml", "a bracket is never closed", "add the closing bracket"},
+	openFlow:          {"malformed-yaml", "the bracket that opens here is never closed", "add the closing bracket"},
 	badEscape:         {"malformed-yaml", "unknown escape in a double-quoted string", "write \\\\ for a backslash, or use single quotes"},
 	badBlockHeader:    {"malformed-yaml", "the header of this block scalar is malformed", "write |, |- or |+, with a digit from 1 to 9 if the indentation must be given"},
 	malformed:         {"malformed-yaml", "the document is not valid YAML", "correct the document near this line"},
+	template:          {"template", "this is a template of Helm or another program, not a manifest", "render it first, and give what comes out, as in: preadmit exec -- helm template CHART"},
 
 	tooDeep:          {"too-deep", "maps and lists nest more than 200 levels deep", "flatten the object; Kubernetes has none this deep"},
 	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},

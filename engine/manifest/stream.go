@@ -35,9 +35,9 @@
 // (documents with anchors for each other), position.go, edit.go with names.go (what
 // aliases stand for), editmap.go, editmerge.go, editlist.go, editflow.go and arrange.go
 // (values to splices), emit.go and quote.go (values to text), splice.go (splices to
-// text), diagnose.go (reasons to refuse). Beside them are text.go (the text of one
-// document), object.go (streams of objects that are not in a file), json.go and yaml.go
-// (new documents) and annotations.go (those of clients).
+// text), diagnose.go (reasons to refuse) and mistake.go (what led to them). Beside them are
+// text.go (the text of one document), object.go (streams of objects that are not in a
+// file), json.go and yaml.go (new documents) and annotations.go (those of clients).
 package manifest
 
 import (
@@ -395,7 +395,9 @@ func (r *reader) unit(start, end int, exact bool) {
 		return
 	case text[first] == '{' && r.jsonUnit(u, first, exact):
 	default:
+		known := len(r.found)
 		r.yamlUnit(u)
+		r.explain(u, known)
 	}
 	r.stream.units = append(r.stream.units, u)
 }

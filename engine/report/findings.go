@@ -51,6 +51,20 @@ func (r *Report) about(d source.Diagnostic) []int {
 	return found
 }
 
+// failed are the indexes of the manifests that were not admitted: there are errors about
+// them.
+func (r *Report) failed() map[int]bool {
+	failed := map[int]bool{}
+	for _, d := range r.Diagnostics {
+		if d.Severity == source.Error {
+			for _, i := range r.about(d) {
+				failed[i] = true
+			}
+		}
+	}
+	return failed
+}
+
 // FindingsJSON writes findings as JSON.
 func FindingsJSON(w io.Writer, findings []source.Diagnostic) {
 	out := []jsonDiagnostic{}

@@ -13,12 +13,16 @@ import (
 // Explain writes for people what changes in every manifest, who did it, and why other
 // policies did nothing.
 func Explain(w io.Writer, r *Report, colored bool) {
+	failed := r.failed()
 	for i, m := range r.Manifests {
 		if i > 0 {
 			io.WriteString(w, "\n")
 		}
 		fmt.Fprintf(w, "%s%s\n", paint(m.ID, bold, colored), paint(at(m.At), dim, colored))
-		if len(m.Edits) == 0 {
+		switch {
+		case failed[i]:
+			fmt.Fprintf(w, "  %s\n", paint("not admitted: there is an error about it", red, colored))
+		case len(m.Edits) == 0:
 			io.WriteString(w, "  nothing changes\n")
 		}
 		for _, e := range m.Edits {

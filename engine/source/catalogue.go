@@ -63,6 +63,9 @@ var reading = []Entry{
 	{Code: "malformed-yaml", Severities: errors, Title: "The text is not valid YAML or JSON",
 		Cause:  "The text cannot be read as YAML or JSON; the message names the mistake.",
 		Advice: "Correct the text at the position, or just before it."},
+	{Code: "template", Severities: errors, Title: "A template is no manifest",
+		Cause:  "The document cannot be read, and has actions of a Go template, as Helm's charts have: `{{ … }}` where a line, an item or a value begins.",
+		Advice: "Render it first, and give what comes out: `preadmit exec -- helm template CHART`."},
 	{Code: "tab-indentation", Severities: errors, Title: "A tab is used as indentation",
 		Cause:  "YAML does not allow tabs in indentation.",
 		Advice: "Indent with spaces."},
@@ -347,6 +350,12 @@ var checking = []Entry{
 }
 
 var streams = []Entry{
+	{Code: "no-manifest", Severities: infos, Title: "A file in a directory holds no manifest",
+		Cause:  "A directory holds files without Kubernetes objects: templates and values of charts, kustomizations and their patches, configuration of other programs. They are passed over. A file that looks like an object is not; nor is one that is named itself.",
+		Advice: "List them with `-v`. Charts and kustomizations are rendered with `--build`, or by `preadmit exec`."},
+	{Code: "not-rendered", Severities: infos, Title: "Charts and kustomizations are not rendered",
+		Cause:  "A directory holds charts or kustomizations. What they would make is not known without their programs, which are started only when asked for; the manifests there count as they are written.",
+		Advice: "Have them rendered with `--build`, or one of them by `preadmit exec`."},
 	{Code: "path-unreadable", Severities: errors, Title: "A file cannot be read",
 		Cause:  "A file or directory does not exist, cannot be read, or holds no manifests.",
 		Advice: "Correct the path; the message says what it is relative to."},

@@ -1,0 +1,117 @@
+package manifest
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// explain says of a document that is refused for what diagnostics from an index on say what
+// the mistake is, where these name what follows from it only.
+func (r *reader) explain(u *unit, from int) {
+	if !source.HasErrors(r.found[from:]) {
+		return
+	}
+	if at := r.firstLine(u, actionIn); at >= 0 {
+		r.found = r.found[:from]
+		r.refuse(at, template)
+		return
+	}
+	if r.found[from].Code != explanations[malformed].code {
+		return
+	}
+	b := &brackets{}
+	if r.firstLine(u, b.line); len(b.stack) > 0 {
+		r.found = r.found[:from]
+		r.refuse(b.stack[0], openFlow)
+	}
+}
+
+// firstLine finds the first place that look finds in a line of a unit; -1 if there is none.
+// look is given where the line starts and the line, but none of a block scalar.
+func (r *reader) firstLine(u *unit, look func(start int, line string) int) int {
+	text, block := r.stream.text[:u.end], -1 // how far the line is indented that a block scalar belongs to
+	for at := u.start; at < u.end; {
+		stop := lineEnd(text, at)
+		line := text[at:stop]
+		content := strings.TrimLeft(line, " ")
+		switch indent := len(line) - len(content); {
+		case content == "", content[0] == '#', block >= 0 && indent > block:
+		default:
+			if i := look(at, line); i >= 0 {
+				return i
+			}
+			if block = -1; opensBlock(content) {
+				block = indent
+			}
+		}
+		at = stop + 1
+	}
+	return -1
+}
+
+// brackets follows brackets from line to line.
+type brackets struct {
+	// stack are the places of those that are open; indent is how far the line of the
+	// first of them is indented.
+	stack  []int
+	indent int
+}
+
+// line looks at a line. It finds the place where a bracket must have been closed before.
+func (b *brackets) line(start int, line string) int {
+	content := strings.TrimLeft(line, " ")
+	indent := len(line) - len(content)
+	if len(b.stack) > 0 && indent <= b.indent && !strings.ContainsAny(content[:1], "]}") {
+		return start
+	}
+	if len(b.stack) == 0 {
+		b.indent = indent
+	}
+	var quote byte
+	for i := indent; i < len(line); i++ {
+		c := line[i]
+		begins := i == indent || strings.ContainsRune(" [{,", rune(line[i-1]))
+		switch {
+		case quote != 0:
+			if c == '\\' && quote == '"' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '#' && i > 0 && line[i-1] == ' ':
+			return -1
+		case !begins && len(b.stack) == 0:
+		case begins && (c == '"' || c == '\''):
+			quote = c
+		case c == '[' || c == '{':
+			b.stack = append(b.stack, start+i)
+		case (c == ']' || c == '}') && len(b.stack) > 0:
+			b.stack = b.stack[:len(b.stack)-1]
+		}
+	}
+	return -1
+}
+
+// actionIn finds {{ of a Go template in a line: where YAML has a line, an item or a value
+// begin.
+func actionIn(start int, line string) int {
+	for i := 0; ; {
+		n := strings.Index(line[i:], "{{")
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if before := strings.TrimRight(line[:i], " "); before == "" || before == "-" || strings.HasSuffix(before, ":") && len(before) < i {
+			return start + i
+		}
+		i += 2
+	}
+}
+
+// opensBlock reports whether a line ends with the header of a block scalar.
+func opensBlock(line string) bool {
+	line, _, _ = strings.Cut(line, " #")
+	line = strings.TrimRight(strings.TrimRight(line, " \r"), "+-123456789")
+	return strings.HasSuffix(line, "|") || strings.HasSuffix(line, ">")
+}
