@@ -146,7 +146,7 @@ func (r *run) compile() {
 		}
 	}
 	if s.settings.NonIdempotent != NonIdempotentSkip {
-		r.observers = append(r.observers, replays)
+		r.observers = append([]Observer{replays}, r.observers...)
 	}
 }
 

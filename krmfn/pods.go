@@ -17,7 +17,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	c.pods = true
-	f := &files{process: p}
+	f := p.files(&c)
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
 	var running []*manifest.Stream
 	if a.status() == exitDone {
