@@ -8,7 +8,7 @@
 # The sidecar of Argo CD's repo-server, with kustomize and Helm (see examples/argocd):
 #
 #     docker buildx build --target cmp -t preadmit-cmp .
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev

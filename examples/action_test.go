@@ -1,0 +1,133 @@
+package examples
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// fakeGH is a gh that has the comments in the file comments, and writes what it is asked.
+const fakeGH = `#!/bin/sh
+echo "gh $*" | sed 's| -F body=.*| -F body|' >> "$GH_LOG"
+case "$*" in
+*--paginate*) cat "$GH_COMMENTS" ;;
+*body=@*) cat "${*##*body=@}" > "$GH_BODY" ;;
+esac
+`
+
+// TestAction runs the script of the GitHub Action, with the inputs as action.yml hands them
+// over: what it prints, its status, and what becomes of the comment.
+func TestAction(t *testing.T) {
+	for _, test := range []struct {
+		name, manifests, comments string
+		status                    int
+		asked                     []string
+		body                      string
+	}{
+		{"admitted", "deploy", "", 0, []string{list}, ""},
+		{"admitted at last", "deploy", "7\n", 0, []string{list, edit}, "change nothing"},
+		{"not admitted", "apps", "", 1, []string{list, create}, "+        image: mirror.example.com"},
+		{"not admitted again", "apps", "7\n", 1, []string{list, edit}, "+        image: mirror.example.com"},
+		{"nothing there", "missing", "", 2, []string{list, create}, "could not tell"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			directory := copied(t, "ci")
+			script, err := filepath.Abs("../.github/action/run")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{"bin/gh": fakeGH, "comments": test.comments, "log": "", "body": ""} {
+				path := filepath.Join(directory, ".test", name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			environment := `PATH="$PWD/.test/bin:$PATH" GH_LOG=.test/log GH_COMMENTS=.test/comments GH_BODY=.test/body GITHUB_OUTPUT=.test/output GITHUB_REPOSITORY=o/r PULL_REQUEST=3 COMMENT=true `
+			inputs := fmt.Sprintf("COMMAND=diff POLICIES=$'policies\\n' CONTEXT= ARGS=--kubernetes-version=1.36 MANIFESTS=%s ", test.manifests)
+			r := command(t, directory, "", "bash", "-c", environment+inputs+"bash "+script)
+			if r.status != test.status {
+				t.Errorf("exit status %d, want %d\n%s%s", r.status, test.status, r.stdout, r.stderr)
+			}
+			if got := strings.TrimSpace(read(t, filepath.Join(directory, ".test/log"))); got != strings.Join(test.asked, "\n") {
+				t.Errorf("gh was asked:\n%s\nwant:\n%s", got, strings.Join(test.asked, "\n"))
+			}
+			if got := read(t, filepath.Join(directory, ".test/body")); !strings.Contains(got, test.body) {
+				t.Errorf("the comment has no %q:\n%s", test.body, got)
+			}
+			if got, want := read(t, filepath.Join(directory, ".test/output")), fmt.Sprintf("status=%d\n", test.status); got != want {
+				t.Errorf("the output is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What gh is asked.
+const (
+	list   = `gh api --paginate repos/o/r/issues/3/comments --jq .[] | select(.body | startswith("<!-- preadmit diff -->")) | .id`
+	create = "gh api repos/o/r/issues/3/comments -F body"
+	edit   = "gh api -X PATCH repos/o/r/issues/comments/7 -F body"
+)
+
+// TestActionInputs compares the variables that the script reads with those that action.yml
+// sets.
+func TestActionInputs(t *testing.T) {
+	var action struct {
+		Inputs map[string]struct{ Description string }
+		Runs   struct {
+			Steps []struct {
+				Run string
+				Env map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, step := range action.Runs.Steps {
+		script := read(t, "../"+regexp.MustCompile(`\.github/action/\w+`).FindString(step.Run))
+		for name, value := range step.Env {
+			all += value
+			if name != "GH_TOKEN" && !strings.Contains(script, name) {
+				t.Errorf("%s does not read %s", step.Run, name)
+			}
+		}
+	}
+	for name := range action.Inputs {
+		if !strings.Contains(all, "inputs."+name+" ") && name != "version" {
+			t.Errorf("the input %s is not used", name)
+		}
+	}
+}
+
+// TestGitLabComponent runs the script of the component for GitLab.
+func TestGitLabComponent(t *testing.T) {
+	_, text, _ := strings.Cut(read(t, "../templates/preadmit.yml"), "\n---\n")
+	for name, value := range map[string]string{"job-name": "preadmit", "command": "diff", "args": "--strict", "policies": "policies", "manifests": "MANIFESTS"} {
+		text = strings.ReplaceAll(text, "$[[ inputs."+name+" ]]", value)
+	}
+	var jobs map[string]struct{ Script []string }
+	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	for manifests, want := range map[string]int{"deploy": 0, "apps": 1, "missing": 2} {
+		directory := copied(t, "ci")
+		// GitLab runs the lines of a script in one shell that ends when one fails.
+		lines := strings.ReplaceAll(strings.Join(jobs["preadmit"].Script, "\n"), "MANIFESTS", manifests)
+		if r := command(t, directory, "", "sh", "-e", "-c", lines); r.status != want {
+			t.Errorf("%s: exit status %d, want %d\n%s%s", manifests, r.status, want, r.stdout, r.stderr)
+		}
+		if want < 2 && !strings.Contains(read(t, filepath.Join(directory, "preadmit.xml")), "<testsuites") {
+			t.Errorf("%s: there is no report", manifests)
+		}
+	}
+}
