@@ -92,19 +92,25 @@ func (s server) admit(p place, request *policy.Request, written map[string]any) 
 	}
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation = a.trace.pass == 2
-		for _, program := range s.programs {
-			run := a.inServer
-			if program.Hook().Point == policy.Webhook {
-				run = a.webhook
-			}
-			if !run(program) {
-				a.trace.after = a.placed(a.trace.before)
-				return a.trace
-			}
+		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
+			a.trace.after = a.placed(a.trace.before)
+			return a.trace
 		}
 	}
+	a.run(policy.Validating, a.validate)
 	a.trace.after = a.placed(a.trace.before)
 	return a.trace
+}
+
+// run carries out the programs of one point in one pass. It reports whether the request goes
+// on.
+func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
+	for _, program := range a.programs {
+		if program.Hook().Point == point && !run(program) {
+			return false
+		}
+	}
+	return true
 }
 
 // placed is the object of the request with the namespace that one before it had. A policy
@@ -128,6 +134,39 @@ func inNamespace(object map[string]any, namespace string) map[string]any {
 	object = maps.Clone(object)
 	object["metadata"] = metadata
 	return object
+}
+
+// builtIn carries out one pass of the plug-ins that are part of the server. It reports
+// whether the request goes on.
+func (a *passes) builtIn(program policy.Program) bool {
+	before := a.request.Object
+	for _, invocation := range program.Plan(a.request).Invocations {
+		for step := range invocation.Steps(a.request) {
+			if step.Failure != nil {
+				return a.trace.reject(*step.Failure)
+			}
+			if !change.Same(a.request.Object, step.Object) {
+				a.trace.built(step, a.request.Object)
+				a.request.Object = step.Object
+			}
+		}
+	}
+	if a.trace.pass == 2 && !change.Equal(before, a.request.Object) {
+		a.requireInvoked()
+	}
+	return true
+}
+
+// validate has the plug-ins that are part of the server refuse the object, or not.
+func (a *passes) validate(program policy.Program) bool {
+	for _, invocation := range program.Plan(a.request).Invocations {
+		for step := range invocation.Steps(a.request) {
+			if step.Failure != nil {
+				return a.trace.reject(*step.Failure)
+			}
+		}
+	}
+	return true
 }
 
 // inServer carries out one pass of the policies inside the server. It reports whether the

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/builtin"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/gatekeeper"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
@@ -181,7 +182,7 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 			byLanguage[i] = append(byLanguage[i], d)
 		}
 	}
-	var programs []policy.Program
+	programs := builtin.Programs(s.settings.plugins, s.settings.minor)
 	var diagnostics []source.Diagnostic
 	for i, documents := range byLanguage {
 		if len(documents) == 0 && (i > 0 || len(s.settings.Trees) == 0) {

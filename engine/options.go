@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/internal/builtin"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
@@ -57,6 +58,10 @@ type Options struct {
 	// server stores them, too: see admission.Normalize. WriteNamespace says that manifests
 	// which belong in a namespace, and name none, come out with it.
 	Normalize, WriteNamespace bool
+	// AdmissionPlugins are the names of the admission plug-ins that the server runs, of
+	// those that are part of it: "default" stands for those of a stock server, "none" for
+	// none, as there are by default.
+	AdmissionPlugins []string
 	// Values are what Kyverno's rules cannot know without a cluster: documents of kind
 	// Values, as for Kyverno's own command. UserInfo are documents of its kind
 	// UserInfo; what they say of the user counts where User says nothing.
@@ -112,6 +117,8 @@ type settings struct {
 	// values and context are what the user says of the cluster.
 	values  *given.Values
 	context *given.Context
+	// plugins are the names of the plug-ins that the server runs.
+	plugins []string
 	// problems are those of the values and the user info.
 	problems []source.Diagnostic
 }
@@ -137,6 +144,9 @@ func (o Options) check() (settings, []source.Diagnostic) {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
 			With("expected "+KnownKubernetesVersions()))
 	}
+	plugins, unknown := pluginNames(s.AdmissionPlugins, s.minor)
+	s.plugins = plugins
+	diagnostics = append(diagnostics, unknown...)
 	var user given.UserInfo
 	var problems []source.Diagnostic
 	s.values, s.problems = given.ReadValues(documentsOf(o.Values))
@@ -162,6 +172,23 @@ func choose[T ~string](option string, value *T, allowed ...T) []source.Diagnosti
 	}
 	return []source.Diagnostic{source.Errorf(source.Position{}, "option-value", "option %s: %q is not a value", option, *value).
 		With("expected " + strings.Join(expected, ", "))}
+}
+
+// pluginNames resolves the names of admission plug-ins.
+func pluginNames(given []string, minor int) (names []string, diagnostics []source.Diagnostic) {
+	for _, name := range given {
+		switch {
+		case name == "none":
+		case name == "default":
+			names = append(names, builtin.Default(minor)...)
+		case slices.Contains(builtin.Names(), name):
+			names = append(names, name)
+		default:
+			diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option admission-plugins: %q is not an admission plug-in that is known", name).
+				With("expected none, default, or any of "+strings.Join(builtin.Names(), ", ")))
+		}
+	}
+	return names, diagnostics
 }
 
 func documentsOf(streams []*manifest.Stream) []*manifest.Document {

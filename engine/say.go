@@ -143,7 +143,10 @@ func (j *job) deny(f policy.Failure) {
 	if j.discreet(text) != text {
 		text = f.ID.String() + " denied it; " + leftOut
 	}
-	d := source.Errorf(f.At, denied, "%s", text)
+	d := source.Errorf(f.At, denied, "%s", text).With(f.Advice)
+	if !f.At.IsKnown() {
+		d.At = j.document.At(nil)
+	}
 	d.Subject = j.result.ID
 	j.diagnostics = append(j.diagnostics, d)
 	j.denied = true

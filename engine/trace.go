@@ -135,6 +135,11 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any) {
 	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace)})
 }
 
+// built traces what a plug-in of the server made of an object.
+func (t *trace) built(step policy.Step, before map[string]any) {
+	t.events = append(t.events, event{by: step.ID, pass: t.pass, before: before, written: step.Object, next: step.Object})
+}
+
 // dropped traces what the server made of an object.
 func (t *trace) dropped(before, after map[string]any) {
 	t.events = append(t.events, event{before: before, written: after, next: after, drops: true})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -86,6 +87,8 @@ type option struct {
 	// stream says that the option is about streams, and not for functions; view that
 	// the admission view depends on it.
 	stream, view bool
+	// separated says that a value may be several, separated by commas.
+	separated bool
 	// commands are the only commands that have the flag; all that have flags if empty.
 	commands []string
 }
@@ -147,6 +150,9 @@ var options = []option{
 	{flag: "defaulting", arg: "on|off", field: "defaulting", key: "defaulting", values: []string{"on", "off"},
 		help:   "whether policies see the defaults of the API, as on a server (default on)",
 		target: func(c *config) any { return (*string)(&c.engine.Defaulting) }},
+	{flag: "admission-plugins", arg: "NAME,...", field: "admissionPlugins", key: "admissionPlugins", separated: true,
+		help:   "admission plug-ins that are part of the server and act as well: none, default (those of a stock server), or names, such as LimitRanger (default none)",
+		target: func(c *config) any { return &c.engine.AdmissionPlugins }},
 	{flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
 		help:   "what to do about policies that would change their own output again: fail, warn (default), or skip the check",
 		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) }},
@@ -294,7 +300,11 @@ func (o *option) set(c *config, text string, from path) error {
 	case *bool:
 		*target = text == "true"
 	case *[]string:
-		*target = append(*target, text)
+		if values := strings.Split(text, ","); o.separated {
+			*target = append(*target, values...)
+		} else {
+			*target = append(*target, text)
+		}
 	case *[]path:
 		from.name = text
 		*target = append(*target, from)

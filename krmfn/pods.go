@@ -17,6 +17,9 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	c.pods = true
+	if len(c.engine.AdmissionPlugins) == 0 {
+		c.engine.AdmissionPlugins = []string{"default"}
+	}
 	f := p.files(&c)
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
 	var running []*manifest.Stream
@@ -62,6 +65,11 @@ say. Objects are complete: they have the defaults of the API. What a cluster mak
 a form that no cluster has: random suffixes of names are 00000, uids are zeros, times the
 beginning of 1970, and the node of a DaemonSet's Pod is node-00000. Hashes are those of
 the cluster. Not printed are the ControllerRevisions, which hold the history.
+
+The admission plug-ins of a stock server act, too, unless --admission-plugins says
+otherwise. What they look up (ServiceAccounts, LimitRanges, PriorityClasses, RuntimeClasses,
+StorageClasses) must be among the manifests or given with --context; what is not given does
+not exist, but for the ServiceAccounts named default and the PriorityClasses of the system.
 
 A policy that changes what a controller made so that it makes another one, and so on for
 ever, is named: as one that changes the template of ReplicaSets.

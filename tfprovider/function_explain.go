@@ -124,6 +124,9 @@ func (a *admission) explain(d *document) explanation {
 }
 
 func (a *admission) rule(id policy.ID, at source.Position) rule {
+	if id.Plugin != "" {
+		id.Rule = id.String()
+	}
 	return rule{id.Policy, id.Binding, id.Param, id.Rule, a.where(at)}
 }
 

@@ -32,10 +32,16 @@ type ID struct {
 	// Rule is the part of the policy, for instance "mutations[0]"; empty for the
 	// whole policy.
 	Rule string
+	// Plugin is the name of an admission plug-in that is part of the server; all else is
+	// empty then.
+	Plugin string
 }
 
 // String prints the ID for people: "policy p, binding b, param ns/n, mutations[0]".
 func (id ID) String() string {
+	if id.Plugin != "" {
+		return "admission plug-in " + id.Plugin
+	}
 	var b strings.Builder
 	b.WriteString("policy " + id.Policy)
 	if id.Binding != "" {
@@ -130,11 +136,16 @@ const (
 	// BeforeAdmission is before the object reaches the server: policies see it as it is
 	// written.
 	BeforeAdmission Point = iota
+	// BuiltIn is the admission plug-ins that are part of the server. The server does not
+	// default the object again after them.
+	BuiltIn
 	// InServer is the mutating admission inside the server: the object is defaulted again
 	// after every step.
 	InServer
 	// Webhook is a mutating webhook: the object is defaulted again after the last step.
 	Webhook
+	// Validating is when all has been changed, in all passes: an object is refused or not.
+	Validating
 )
 
 // Reinvocation is the reinvocationPolicy of a webhook.
@@ -217,6 +228,8 @@ type Failure struct {
 	// Abort says that the server ends the request at once, whatever the policy
 	// wants.
 	Abort bool
+	// Advice is what to do about it, if there is more to say than the server does.
+	Advice string
 }
 
 // Follower is policies that change other objects once a request has been admitted.

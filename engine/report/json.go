@@ -70,6 +70,7 @@ type jsonName struct {
 	Binding string `json:"binding,omitempty"`
 	Param   string `json:"param,omitempty"`
 	Rule    string `json:"rule,omitempty"`
+	Plugin  string `json:"plugin,omitempty"`
 }
 
 type jsonStep struct {
@@ -116,11 +117,11 @@ func jsonOf(m Manifest) jsonManifest {
 		out.Dropped = append(out.Dropped, jsonStepOf(s))
 	}
 	for _, n := range m.NotApplied {
-		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule}, place(n.At), n.Reason})
+		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule, ""}, place(n.At), n.Reason})
 	}
 	return out
 }
 
 func jsonStepOf(s Step) jsonStep {
-	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule}, string(s.Fate), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
+	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule, s.Plugin}, string(s.Fate), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
 }

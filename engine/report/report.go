@@ -80,11 +80,13 @@ type Edit struct {
 type Step struct {
 	Fate                         engine.Fate
 	Policy, Binding, Param, Rule string
-	At                           source.Position
-	Pass                         int
-	Op                           change.Op
-	Path                         string
-	Old, New                     any
+	// Plugin is an admission plug-in that is part of the server, in place of a policy.
+	Plugin   string
+	At       source.Position
+	Pass     int
+	Op       change.Op
+	Path     string
+	Old, New any
 }
 
 // NotApplied says why a policy left a manifest alone.

@@ -87,6 +87,9 @@ func (s Step) by() string {
 	if s.Fate == engine.Normalized {
 		return "normalization: it is what the server stores"
 	}
+	if s.Plugin != "" {
+		return "admission plug-in " + s.Plugin
+	}
 	return name(s.Policy, s.Binding, s.Param, s.Rule)
 }
 

@@ -1,0 +1,117 @@
+package builtin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/podspec"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// call is one call of a plug-in.
+type call struct {
+	*policy.Request
+	// object is the object of the request, for the plug-in to change.
+	object map[string]any
+	minor  int
+}
+
+// spec is the spec of the object.
+func (c *call) spec() map[string]any { return podspec.Ensure(c.object, "spec") }
+
+// creating reports whether the object is new.
+func (c *call) creating() bool { return c.Operation == policy.Create }
+
+// forbidden is the error with which a server forbids the request.
+func (c *call) forbidden(err error) error {
+	name := cmp.Or(c.Name, podspec.Text(c.object, "metadata", "name"), podspec.Text(c.object, "metadata", "generateName"), "Unknown")
+	return c.forbiddenNamed(name, err)
+}
+
+// forbiddenNamed is forbidden with another name of the object.
+func (c *call) forbiddenNamed(name string, err error) error {
+	resource := c.Kind.Resource
+	if c.Kind.Group != "" {
+		resource += "." + c.Kind.Group
+	}
+	return fmt.Errorf("%s %q is forbidden: %w", resource, name, err)
+}
+
+// missing says that there is no object that a plug-in looks up.
+type missing struct{ problem, advice string }
+
+// Error implements error.
+func (m *missing) Error() string { return m.problem }
+
+// missing is the error about an object that is not there, in the words of the server.
+func (c *call) missing(kind, format string, args ...any) error {
+	return &missing{fmt.Sprintf(format, args...), fmt.Sprintf("if the cluster has the %s, give it with the option context", kind)}
+}
+
+// get returns an object, or nil if there is none.
+func (c *call) get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
+	return c.Lookup(c.Schemas.Lookup(kind), namespace, name)
+}
+
+// list returns the objects of a kind in a namespace, sorted by name.
+func (c *call) list(kind gvk.Kind, namespace string) ([]map[string]any, error) {
+	objects, _, err := c.LookupAll(c.Schemas.Lookup(kind), namespace, func(string, string) bool { return true })
+	return objects, err
+}
+
+// namespaceAnnotations are the annotations of the namespace of the object.
+func (c *call) namespaceAnnotations(plugin string) (map[string]any, error) {
+	c.Snapshot.Ask()
+	namespace, known, err := c.NamespaceObject()
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		c.WarnAssumed(c.Namespace, source.Position{}, "admission plug-in "+plugin+" reads the annotations of namespaces")
+	}
+	return podspec.Map(namespace, "metadata", "annotations"), nil
+}
+
+// newestDefault is the class that says of itself that it is the default one, by any of some
+// annotations: the newest of several, and of those the first by name.
+func (c *call) newestDefault(kind gvk.Kind, annotations ...string) (string, error) {
+	classes, err := c.list(kind, "")
+	if err != nil {
+		return "", err
+	}
+	classes = slices.DeleteFunc(classes, func(class map[string]any) bool {
+		return !slices.ContainsFunc(annotations, func(name string) bool { return podspec.Text(class, "metadata", "annotations", name) == "true" })
+	})
+	if len(classes) == 0 {
+		return "", nil
+	}
+	newest := slices.MinFunc(classes, func(a, b map[string]any) int {
+		return -cmp.Compare(podspec.Text(a, "metadata", "creationTimestamp"), podspec.Text(b, "metadata", "creationTimestamp"))
+	})
+	return podspec.Text(newest, "metadata", "name"), nil
+}
+
+// aggregate is one error of several that differ, as a server prints them; nil for none.
+func aggregate(errs []error) error {
+	var texts []string
+	for _, err := range errs {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	switch len(texts) {
+	case 0:
+		return nil
+	case 1:
+		return errors.New(texts[0])
+	}
+	all := texts[0]
+	for _, text := range texts[1:] {
+		all += ", " + text
+	}
+	return errors.New("[" + all + "]")
+}

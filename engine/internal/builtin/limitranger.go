@@ -1,0 +1,254 @@
+package builtin
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/preadmit/preadmit/engine/internal/podspec"
+)
+
+// limitDefaults gives containers the requests and limits that the LimitRanges of the
+// namespace have for those without.
+func limitDefaults(c *call) error {
+	if c.Kind.Kind.Kind != pods.Kind || !c.creating() {
+		return nil
+	}
+	ranges, err := c.list(limitRange, c.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		requests, limits := map[string]any{}, map[string]any{}
+		for _, item := range podspec.Maps(podspec.Map(r, "spec"), "limits") {
+			if podspec.Text(item, "type") == "Container" {
+				maps.Copy(requests, podspec.Map(item, "defaultRequest"))
+				maps.Copy(limits, podspec.Map(item, "default"))
+			}
+		}
+		var set []string
+		for _, list := range [][2]string{{"containers", "container"}, {"initContainers", "init container"}} {
+			for _, container := range podspec.Maps(c.spec(), list[0]) {
+				set = append(set, complete(container, list[1], "requests", "request", requests)...)
+				set = append(set, complete(container, list[1], "limits", "limit", limits)...)
+			}
+		}
+		if len(set) > 0 {
+			podspec.Ensure(c.object, "metadata", "annotations")["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(set, "; ")
+		}
+	}
+	return nil
+}
+
+// complete gives a container the quantities that it lacks, and says which.
+func complete(container map[string]any, kind, list, what string, defaults map[string]any) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		if _, ok := podspec.Map(container, "resources", list)[name]; !ok {
+			podspec.Ensure(container, "resources", list)[name] = defaults[name]
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), what, kind, podspec.Text(container, "name"))}
+}
+
+// limits refuses what is not within the LimitRanges of the namespace.
+func limits(c *call) error {
+	if c.Kind.Kind.Kind == pods.Kind && !c.creating() {
+		return nil
+	}
+	ranges, err := c.list(limitRange, c.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		var errs []error
+		for _, item := range podspec.Maps(podspec.Map(r, "spec"), "limits") {
+			errs = append(errs, c.exceeded(item)...)
+		}
+		if err := aggregate(errs); err != nil {
+			return c.forbidden(err)
+		}
+	}
+	return nil
+}
+
+// exceeded says what of the object is not within one item of a LimitRange.
+func (c *call) exceeded(item map[string]any) []error {
+	kind := podspec.Text(item, "type")
+	switch {
+	case c.Kind.Kind.Kind == claims.Kind && kind == "PersistentVolumeClaim":
+		return within(item, "maximum", amounts(podspec.Map(c.spec(), "resources", "requests")), nil)
+	case c.Kind.Kind.Kind == pods.Kind && kind == "Pod":
+		return within(item, "", c.sum("requests"), c.sum("limits"))
+	case c.Kind.Kind.Kind == pods.Kind && kind == "Container":
+		var errs []error
+		for _, list := range []string{"containers", "initContainers"} {
+			for _, container := range podspec.Maps(c.spec(), list) {
+				errs = append(errs, within(item, "", amounts(podspec.Map(container, "resources", "requests")), amounts(podspec.Map(container, "resources", "limits")))...)
+			}
+		}
+		return errs
+	}
+	return nil
+}
+
+// quantities are the amounts of resources.
+type quantities map[string]resource.Quantity
+
+// amounts are the quantities of an object, which are valid in what a server has decoded.
+func amounts(of map[string]any) quantities {
+	all := quantities{}
+	for name, value := range of {
+		text, _ := value.(string)
+		if q, err := resource.ParseQuantity(text); err == nil {
+			all[name] = q
+		}
+	}
+	return all
+}
+
+// add adds quantities to others.
+func (q quantities) add(more quantities) {
+	for name, amount := range more {
+		sum, ok := q[name]
+		if !ok {
+			q[name] = amount.DeepCopy()
+			continue
+		}
+		sum.Add(amount)
+		q[name] = sum
+	}
+}
+
+// atLeast raises quantities to others.
+func (q quantities) atLeast(others quantities) {
+	for name, amount := range others {
+		if own, ok := q[name]; !ok || amount.Cmp(own) > 0 {
+			q[name] = amount.DeepCopy()
+		}
+	}
+}
+
+// sum is what the containers of a Pod need together: at least what each init container needs
+// beside the sidecars that start before it. What the Pod says of itself wins.
+func (c *call) sum(list string) quantities {
+	sum, sidecars, peak := quantities{}, quantities{}, quantities{}
+	for _, container := range podspec.Maps(c.spec(), "containers") {
+		sum.add(amounts(podspec.Map(container, "resources", list)))
+	}
+	for _, container := range podspec.Maps(c.spec(), "initContainers") {
+		needs := amounts(podspec.Map(container, "resources", list))
+		if podspec.Text(container, "restartPolicy") == "Always" {
+			sum.add(needs)
+			sidecars.add(needs)
+			peak.atLeast(sidecars)
+			continue
+		}
+		needs.add(sidecars)
+		peak.atLeast(needs)
+	}
+	sum.atLeast(peak)
+	for name, amount := range amounts(podspec.Map(c.spec(), "resources", list)) {
+		if name == "cpu" || name == "memory" {
+			sum[name] = amount
+		}
+	}
+	return sum
+}
+
+// within says which amounts are not within an item of a LimitRange. Of a claim there are
+// requests only, and then only they count against the maximum.
+func within(item map[string]any, only string, requests, limits quantities) []error {
+	kind := podspec.Text(item, "type")
+	var errs []error
+	each := func(field string, check func(kind, name string, bound resource.Quantity) error) {
+		bounds := amounts(podspec.Map(item, field))
+		for _, name := range slices.Sorted(maps.Keys(bounds)) {
+			if err := check(kind, name, bounds[name]); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	u := usage{requests, limits}
+	each("min", u.min)
+	if only != "" {
+		each("max", u.maxRequest)
+		return errs
+	}
+	each("max", u.max)
+	each("maxLimitRequestRatio", u.ratio)
+	return errs
+}
+
+// usage is what something requests and is limited to.
+type usage struct{ requests, limits quantities }
+
+func (u usage) min(kind, name string, bound resource.Quantity) error {
+	request, requested := u.requests[name]
+	limit, limited := u.limits[name]
+	switch {
+	case !requested:
+		return fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
+	case request.Cmp(bound) < 0:
+		return fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+	case limited && limit.Cmp(bound) < 0:
+		return fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
+	}
+	return nil
+}
+
+func (u usage) maxRequest(kind, name string, bound resource.Quantity) error {
+	request, requested := u.requests[name]
+	switch {
+	case !requested:
+		return fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
+	case request.Cmp(bound) > 0:
+		return fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+	}
+	return nil
+}
+
+func (u usage) max(kind, name string, bound resource.Quantity) error {
+	request, requested := u.requests[name]
+	limit, limited := u.limits[name]
+	switch {
+	case !limited:
+		return fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, kind, bound.String())
+	case limit.Cmp(bound) > 0:
+		return fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
+	case requested && request.Cmp(bound) > 0:
+		return fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+	}
+	return nil
+}
+
+func (u usage) ratio(kind, name string, bound resource.Quantity) error {
+	request, limit := u.requests[name], u.limits[name]
+	if request.IsZero() {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or request is 0", name, kind, bound.String())
+	}
+	if limit.IsZero() {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name, kind, bound.String())
+	}
+	number := func(q resource.Quantity) float64 { return float64(q.Value()) }
+	if max(request.Value(), limit.Value()) <= resource.MaxMilliValue {
+		number = func(q resource.Quantity) float64 { return float64(q.MilliValue()) }
+	}
+	ratio := number(limit) / number(request)
+	allowed := float64(bound.Value())
+	if bound.Value() <= resource.MaxMilliValue {
+		allowed = float64(bound.MilliValue()) / 1000
+	}
+	if ratio > allowed && !math.IsNaN(ratio) {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but provided ratio is %f", name, kind, bound.String(), ratio)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package builtin
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Programs are the plug-ins with some names, on a server of Kubernetes 1.minor: those that
+// change objects, and those that refuse them in the end. There are none without names.
+func Programs(names []string, minor int) []policy.Program {
+	admitting := &program{hook: policy.Hook{Point: policy.BuiltIn}, minor: minor, run: func(p *plugin) func(*call) error { return p.admit }}
+	validating := &program{hook: policy.Hook{Point: policy.Validating}, minor: minor, run: func(p *plugin) func(*call) error { return p.validate }}
+	for _, p := range plugins {
+		if !slices.Contains(names, p.name) {
+			continue
+		}
+		admitting.plugins = append(admitting.plugins, p)
+		if p.validate != nil {
+			validating.plugins = append(validating.plugins, p)
+		}
+	}
+	var programs []policy.Program
+	for _, p := range []*program{admitting, validating} {
+		if len(p.plugins) > 0 {
+			programs = append(programs, p)
+		}
+	}
+	return programs
+}
+
+// program is what plug-ins do at one point.
+type program struct {
+	hook    policy.Hook
+	minor   int
+	plugins []*plugin
+	run     func(*plugin) func(*call) error
+}
+
+// Hook implements policy.Program.
+func (p *program) Hook() policy.Hook { return p.hook }
+
+// Covers implements policy.Program.
+func (p *program) Covers(r *policy.Request) bool { return len(p.about(r)) > 0 }
+
+// about are the plug-ins that are about a request.
+func (p *program) about(r *policy.Request) []*plugin {
+	var about []*plugin
+	for _, plugin := range p.plugins {
+		if plugin.covers(r.Kind.Kind) && (plugin.updates || r.Operation == policy.Create) {
+			about = append(about, plugin)
+		}
+	}
+	return about
+}
+
+// Plan implements policy.Program.
+func (p *program) Plan(r *policy.Request) policy.Plan {
+	var plan policy.Plan
+	for _, plugin := range p.about(r) {
+		plan.Invocations = append(plan.Invocations, &invocation{plugin, p})
+	}
+	return plan
+}
+
+// Reads implements policy.Program.
+func (p *program) Reads() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, plugin := range p.plugins {
+		kinds = append(kinds, plugin.reads...)
+	}
+	return kinds
+}
+
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected { return nil }
+
+// Check implements policy.Program.
+func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
+
+// Existing implements policy.Program.
+func (p *program) Existing() policy.Follower { return nil }
+
+// invocation is a plug-in that is about a request.
+type invocation struct {
+	plugin  *plugin
+	program *program
+}
+
+// ID implements policy.Invocation.
+func (i *invocation) ID() policy.ID { return policy.ID{Plugin: i.plugin.name} }
+
+// Reinvocable implements policy.Invocation: a server runs all plug-ins again.
+func (i *invocation) Reinvocable() bool { return true }
+
+// Conditions implements policy.Invocation.
+func (i *invocation) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure) {
+	return nil, nil
+}
+
+// Deny implements policy.Invocation.
+func (i *invocation) Deny(err error) policy.Failure {
+	failure := policy.Failure{ID: i.ID(), Err: err}
+	var missing *missing
+	if errors.As(err, &missing) {
+		failure.Advice = missing.advice
+	}
+	return failure
+}
+
+// Steps implements policy.Invocation.
+func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
+	return func(yield func(policy.Step) bool) {
+		step := policy.Step{ID: i.ID()}
+		c := &call{Request: r, object: change.CloneObject(r.Object), minor: i.program.minor}
+		if err := i.program.run(i.plugin)(c); err != nil {
+			failure := i.Deny(err)
+			step.Failure = &failure
+		} else if step.Object = c.object; change.Equal(c.object, r.Object) {
+			step.Object = r.Object
+		}
+		yield(step)
+	}
+}

@@ -1,0 +1,38 @@
+package builtin
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/internal/podspec"
+)
+
+// storageClass gives a claim without a class the default one.
+func storageClass(c *call) error {
+	if _, beta := podspec.Map(c.object, "metadata", "annotations")["volume.beta.kubernetes.io/storage-class"]; beta || c.spec()["storageClassName"] != nil {
+		return nil
+	}
+	name, err := c.newestDefault(storage, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+	if name != "" {
+		c.spec()["storageClassName"] = name
+	}
+	return err
+}
+
+// finalizers keep storage from being deleted while it is in use.
+var finalizers = map[string]string{
+	volumes.Kind:    "kubernetes.io/pv-protection",
+	claims.Kind:     "kubernetes.io/pvc-protection",
+	attributes.Kind: "kubernetes.io/vac-protection",
+}
+
+// protectStorage gives storage its finalizer.
+func protectStorage(c *call) error {
+	if c.Kind.Kind.Kind == attributes.Kind && c.minor < attributeOn {
+		return nil
+	}
+	metadata, finalizer := podspec.Ensure(c.object, "metadata"), finalizers[c.Kind.Kind.Kind]
+	if list, _ := metadata["finalizers"].([]any); !slices.Contains(list, any(finalizer)) {
+		podspec.Append(metadata, "finalizers", finalizer)
+	}
+	return nil
+}
