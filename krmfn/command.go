@@ -18,8 +18,8 @@
 // policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
 // write.go and replace.go (manifests to files), view.go, pods.go and fn.go (what prints
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
-// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go
-// (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
+// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go and
+// diff.go (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
 // results.go, version.go, help.go, completion.go.
 package krmfn
 

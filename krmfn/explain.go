@@ -14,26 +14,31 @@ import (
 
 // reported is a run with its report.
 type reported struct {
-	config config
-	run    *admission
-	report *report.Report
+	config    config
+	manifests []*manifest.Stream
+	run       *admission
+	report    *report.Report
 }
 
 // reportOn runs the policies and makes the report.
 func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r := &reported{}
 	given.apply(&r.config)
-	f := p.files(&r.config)
-	r.config.partial = true
-	manifests := f.stream(given.operands, &r.config)
-	r.config.observers = append(r.config.observers, engine.Explain())
-	r.run = p.admit(ctx, &r.config, f, manifests, nil)
+	r.begin(ctx, p, p.files(&r.config), given.operands)
 	r.report = &report.Report{}
 	if r.run.outcome != nil {
-		r.report = report.New(r.run.outcome, r.run.streams(manifests), r.run.policies, r.run.secrets(&r.config))
+		r.report = report.New(r.run.outcome, r.manifests, r.run.policies, r.run.secrets(&r.config))
 	}
 	r.report.Diagnostics = r.run.diagnostics
 	return r
+}
+
+// begin runs the policies on what operands name.
+func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []string) {
+	r.config.partial = true
+	r.config.observers = append(r.config.observers, engine.Explain())
+	r.manifests = f.stream(operands, &r.config)
+	r.run = p.admit(ctx, &r.config, f, r.manifests, nil)
 }
 
 // consequence is what errors of the run mean for the report.
@@ -45,7 +50,12 @@ func (r *reported) consequence() string {
 }
 
 // isColored reports whether standard output is to have colours.
-func (p *Process) isColored() bool { return p.StdoutIsTerminal && !p.NoColor }
+func (p *Process) isColored(c *config) bool {
+	if c.color != "" && c.color != "auto" {
+		return c.color == "always"
+	}
+	return p.StdoutIsTerminal && !p.NoColor
+}
 
 // explain says what changes in the manifests, who does it, and why others do not.
 func (p *Process) explain(ctx context.Context, given arguments) int {
@@ -66,34 +76,9 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 			return p.misused(fmt.Errorf("the page could not be made: %w", err), "preadmit explain --help")
 		}
 	default:
-		report.Explain(&b, r.report, p.isColored())
+		report.Explain(&b, r.report, p.isColored(&r.config))
 	}
 	return p.emit(b.Bytes(), r.run.status())
-}
-
-// diff shows how the policies change the text of manifests.
-func (p *Process) diff(ctx context.Context, given arguments) int {
-	r := p.reportOn(ctx, given)
-	status := exitDone
-	if r.run.status() != exitDone {
-		status = exitInvalid
-	} else if r.report.Changed() > 0 {
-		status = exitDiffers
-	}
-	p.report(r.report.Diagnostics, r.consequence())
-	var b bytes.Buffer
-	switch r.config.output {
-	case "json":
-		report.JSON(&b, r.report)
-	case "sarif", "github":
-		writeFindings(&b, r.config.output, report.Findings(r.report))
-	case "junit":
-		report.JUnit(&b, report.Cases(r.report))
-	default:
-		report.Unified(&b, r.report, report.Style{Colored: p.isColored(), Terminal: p.StdoutIsTerminal})
-		return p.emitText(b.Bytes(), status)
-	}
-	return p.emit(b.Bytes(), status)
 }
 
 // writeFindings writes findings in a format for programs.
@@ -139,29 +124,4 @@ Flags (those with PATH take files and directories, and may be repeated):
 
 func explainHelp(c *command, w io.Writer) {
 	fmt.Fprintf(w, explainText, c.usage, flagsHelp(c), environmentText, statusText)
-}
-
-const diffText = `Show how the policies change the text of manifests, as a unified diff: would the cluster
-still change this commit? In the formats for programs every change stands at its line in
-the manifest.
-
-Usage:
-  %s
-
-Examples:
-  preadmit diff -p policies/ manifests/
-  kustomize build . | preadmit diff -p policies/ -
-  preadmit diff -p policies/ -o sarif manifests/ > preadmit.sarif
-
-Flags (those with PATH take files and directories, and may be repeated):
-%s
-%s
-Exit status:
-  0  the policies change nothing
-  1  they change something
-  2  a policy denied a manifest, or the input, a policy or the command line is wrong
-`
-
-func diffHelp(c *command, w io.Writer) {
-	fmt.Fprintf(w, diffText, c.usage, flagsHelp(c), environmentText)
 }

@@ -31,6 +31,9 @@ type config struct {
 	showSecrets, update       bool
 	stats, verbose            bool
 	ignore                    []string
+	color                     string
+	stat, quiet, nameOnly     bool
+	against                   []path
 	// pods says that what controllers make of the manifests is admitted, too.
 	pods      bool
 	inPlace   bool
@@ -222,12 +225,30 @@ var reportOptions = []option{
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "html"}, commands: []string{"explain"},
 		help:   "text (default), json, or html: one page with manifests and policies side by side",
 		target: func(c *config) any { return &c.output }},
-	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "sarif", "junit", "github"}, commands: []string{"diff", "check", "test"},
+	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "sarif", "junit", "github"}, commands: []string{"check", "test"},
 		help:   "text (default), json, sarif, junit, or github: annotations of GitHub Actions",
+		target: func(c *config) any { return &c.output }},
+	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json", "sarif", "junit", "github", "markdown"}, commands: []string{"diff"},
+		help:   "text (default), json, sarif, junit, github: annotations of GitHub Actions, or markdown: a comment for a pull request",
 		target: func(c *config) any { return &c.output }},
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json"}, commands: []string{"version"},
 		help:   "text (default) or json",
 		target: func(c *config) any { return &c.output }},
+	{flag: "against", arg: "PATH", commands: []string{"diff"},
+		help:   "policies to compare those of -p with: what changes in the output",
+		target: func(c *config) any { return &c.against }},
+	{flag: "stat", values: []string{"true", "false"}, commands: []string{"diff"},
+		help:   "how many lines change in which files, instead of the lines",
+		target: func(c *config) any { return &c.stat }},
+	{flag: "name-only", values: []string{"true", "false"}, commands: []string{"diff"},
+		help:   "the names of the files that change, and nothing else",
+		target: func(c *config) any { return &c.nameOnly }},
+	{flag: "quiet", short: "q", values: []string{"true", "false"}, commands: []string{"diff"},
+		help:   "no output but messages: the exit status says whether there is a difference",
+		target: func(c *config) any { return &c.quiet }},
+	{flag: "color", arg: "WHEN", values: []string{"auto", "always", "never"}, commands: []string{"explain", "diff"},
+		help:   "colours: auto (default: on a terminal), always or never",
+		target: func(c *config) any { return &c.color }},
 	{flag: "field", arg: "PATH", commands: []string{"explain"},
 		help:   "tell of this field only, as in spec.template.spec.containers[0].image, and of what is in it",
 		target: func(c *config) any { return &c.field }},

@@ -19,7 +19,7 @@ func Diff(fromName, toName, from, to string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fromName, toName)
 	for _, h := range hunks(lines) {
-		writeHunk(&out, lines, h)
+		writeHunk(&out, lines, h, "")
 	}
 	return out.String()
 }
@@ -126,7 +126,8 @@ func hunks(lines []line) []hunk {
 	return found
 }
 
-func writeHunk(out *strings.Builder, lines []line, h hunk) {
+// writeHunk writes a hunk with what it is about.
+func writeHunk(out *strings.Builder, lines []line, h hunk, about string) {
 	position := func(lines []line, other byte) (n int) {
 		for _, l := range lines {
 			if l.op != other {
@@ -145,7 +146,10 @@ func writeHunk(out *strings.Builder, lines []line, h hunk) {
 		}
 		return fmt.Sprintf("%d,%d", before+1, count)
 	}
-	fmt.Fprintf(out, "@@ -%s +%s @@\n", side('+'), side('-'))
+	if about != "" {
+		about = " " + about
+	}
+	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", side('+'), side('-'), about)
 	for _, l := range lines[h.start:h.end] {
 		out.WriteByte(l.op)
 		out.WriteString(l.text)

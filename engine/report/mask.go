@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
@@ -102,8 +103,12 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 func (m mask) manifest(from *engine.Manifest) Manifest {
 	isSecret := secret.Is(from.Document.Object())
 	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
+	to.Kind, to.Name = from.Document.Kind().Kind, m.text(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
+	if group := from.Document.Kind().Group; group != "" {
+		to.Kind = group + "/" + to.Kind
+	}
 	if to.ID == "" { // a plain document
-		to.ID = to.At.String()
+		to.ID, to.Name = to.At.String(), to.At.String()
 	}
 	step := func(c engine.Change) Step {
 		old, value := m.pair(isSecret, c.Path, c.Old, c.New)

@@ -5,8 +5,9 @@
 // Values of Secrets are masked when the Report is made, so that no rendering can show
 // them.
 //
-// The files in order: mask.go, report.go (Report), diff.go (unified diffs), lines.go (the
-// same with numbers), findings.go, and one file for each rendering. stats.go has what policies did in numbers.
+// The files in order: mask.go, report.go (Report), against.go (the Report of two runs),
+// diff.go (unified diffs), lines.go (the same with numbers), hunks.go (what they are about),
+// summary.go, findings.go, and one file for each rendering. stats.go has what policies did in numbers.
 package report
 
 import (
@@ -42,17 +43,22 @@ type File struct {
 	Before, After string
 	// marks say which edits begin on which lines.
 	before, after []mark
+	// against says that both texts are admitted, by different policies.
+	against bool
 }
 
 // mark says that an edit of a manifest begins on a line.
 type mark struct {
-	line int
-	edit *Edit
+	line     int
+	edit     *Edit
+	manifest *Manifest
 }
 
 // Manifest is what became of a manifest.
 type Manifest struct {
-	ID         string
+	ID string
+	// Kind and Name are the two parts of the ID: apps/Deployment and shop/checkout.
+	Kind, Name string
 	At         source.Position
 	Edits      []Edit
 	Dropped    []Step
@@ -173,10 +179,11 @@ func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, se
 		if !ok {
 			continue
 		}
-		for n := range r.Manifests[m].Edits {
-			e := &r.Manifests[m].Edits[n]
-			f.before = append(f.before, mark{read.Documents()[i].At(e.source).Line, e})
-			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e})
+		about := &r.Manifests[m]
+		for n := range about.Edits {
+			e := &about.Edits[n]
+			f.before = append(f.before, mark{read.Documents()[i].At(e.source).Line, e, about})
+			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e, about})
 		}
 	}
 	return f

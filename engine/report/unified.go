@@ -65,15 +65,28 @@ var lineColors = map[byte]string{'-': red, '+': green, '@': cyan, leftOut: dim}
 // Unified writes the difference of every file as a unified diff in the form of git.
 func Unified(w io.Writer, r *Report, style Style) {
 	for _, f := range r.Files {
-		from, to := fileNames(f.Name)
-		for i, l := range splitLines(Diff(from+"\twritten", to+"\tadmitted", f.Before, f.After)) {
-			color := lineColors[l[0]]
-			if i < 2 {
-				color = bold
+		if f.Before == f.After {
+			continue
+		}
+		for _, l := range f.header() {
+			io.WriteString(w, style.line(l, bold))
+		}
+		for _, h := range f.hunks() {
+			for _, l := range splitLines(h.text) {
+				io.WriteString(w, style.line(l, lineColors[l[0]]))
 			}
-			io.WriteString(w, style.line(l, color))
 		}
 	}
+}
+
+// header are the lines of a diff that name the file.
+func (f *File) header() []string {
+	from, to := fileNames(f.Name)
+	fromState, toState := "written", "admitted"
+	if f.against {
+		fromState, toState = "before", "after"
+	}
+	return []string{"--- " + from + "\t" + fromState + "\n", "+++ " + to + "\t" + toState + "\n"}
 }
 
 // fileNames are the names of a file in a diff, before and after. Those of files in the

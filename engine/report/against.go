@@ -1,0 +1,79 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/secret"
+)
+
+// Run is what became of the streams of a run.
+type Run struct {
+	Outcome *engine.Outcome
+	Streams []*manifest.Stream
+}
+
+// Against makes the report of what changes in the output if the policies of one run take
+// the place of those of another, which had the same streams. What changes is put down to
+// what either of the two did there. secrets hides values; nil hides none.
+func Against(before, after Run, secrets *secret.Mask) *Report {
+	was, is := New(before.Outcome, before.Streams, nil, secrets), New(after.Outcome, after.Streams, nil, secrets)
+	r := &Report{Total: is.Total, Manifests: is.Manifests}
+	wasAt, isAt := before.index(), after.index()
+	for i, s := range after.Streams {
+		old := before.Streams[i]
+		f := Compare(s.Name(), string(old.Bytes()), string(s.Bytes()), secrets)
+		f.against, f.before, f.after = true, was.Files[i].after, is.Files[i].after
+		r.Files = append(r.Files, f)
+		from, to := objectsIn(string(old.Bytes())), objectsIn(string(s.Bytes()))
+		for n, d := range s.Documents() {
+			at, ok := isAt[d]
+			if !ok || len(from) != len(s.Documents()) || len(to) != len(from) || len(old.Documents()) != len(from) {
+				continue
+			}
+			edits := slices.Clone(is.Manifests[at].Edits)
+			if earlier, ok := wasAt[old.Documents()[n]]; ok {
+				edits = append(edits, was.Manifests[earlier].Edits...)
+			}
+			r.Manifests[at].Edits = mask{secrets}.between(d, from[n], to[n], edits)
+			r.Manifests[at].Dropped, r.Manifests[at].NotApplied = nil, nil
+		}
+	}
+	return r
+}
+
+// index finds the manifest of a document.
+func (r Run) index() map[*manifest.Document]int {
+	index := map[*manifest.Document]int{}
+	for i, m := range r.Outcome.Manifests {
+		index[m.Document] = i
+	}
+	return index
+}
+
+// between are the edits that lead from one object to the other. Those given, which led to
+// the two, are the causes.
+func (m mask) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
+	var edits []Edit
+	for _, c := range change.Diff(from, to, nil) {
+		old, value := m.pair(secret.Is(d.Object()), c.Path, c.Old, c.New)
+		e := Edit{Op: c.Op, Path: m.text(c.Path.String()), Pointer: m.text(c.Path.Pointer()), Old: old, New: value, At: d.At(c.Path), last: m.last(c.Path)}
+		if c.Op == change.Move {
+			e.From = m.text(c.Path[:len(c.Path)-1].Index(c.From).Pointer())
+		}
+		for _, g := range given {
+			if !related(g.Path, e.Path) {
+				continue
+			}
+			for _, s := range g.Causes {
+				if !slices.ContainsFunc(e.Causes, func(other Step) bool { return other.by() == s.by() }) {
+					e.Causes = append(e.Causes, s)
+				}
+			}
+		}
+		edits = append(edits, e)
+	}
+	return edits
+}

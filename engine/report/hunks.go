@@ -1,0 +1,91 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// aHunk is a hunk of a diff as text, and what it is about.
+type aHunk struct {
+	text string
+	// objects are the manifests in which lines change, policies those that change them.
+	objects, policies []string
+	added, removed    int
+}
+
+// hunks is the diff of a file.
+func (f *File) hunks() []aHunk {
+	lines := align(splitLines(f.Before), splitLines(f.After))
+	var found []aHunk
+	before, after, done := 0, 0, 0
+	for _, h := range hunks(lines) {
+		var a aHunk
+		for i, l := range lines[done:h.end] {
+			if l.op != '+' {
+				before++
+			}
+			if l.op != '-' {
+				after++
+			}
+			if done+i < h.start {
+				continue
+			}
+			switch l.op {
+			case '-':
+				a.removed++
+				a.note(f.before, before)
+			case '+':
+				a.added++
+				a.note(f.after, after)
+			}
+		}
+		done = h.end
+		var text strings.Builder
+		writeHunk(&text, lines, h, a.about())
+		a.text = text.String()
+		found = append(found, a)
+	}
+	return found
+}
+
+// note notes what a changed line is about.
+func (a *aHunk) note(marks []mark, line int) {
+	m, ok := editAt(marks, line)
+	if !ok {
+		return
+	}
+	if object := m.manifest.object(); !slices.Contains(a.objects, object) {
+		a.objects = append(a.objects, object)
+	}
+	for _, s := range m.edit.Causes {
+		if by := s.author(); !slices.Contains(a.policies, by) {
+			a.policies = append(a.policies, by)
+		}
+	}
+}
+
+// about says what a hunk is about, on one line.
+func (a *aHunk) about() string {
+	text := strings.Join(a.objects, ", ")
+	if len(a.policies) > 0 {
+		text += " by " + strings.Join(a.policies, ", ")
+	}
+	return source.Printable(text)
+}
+
+// object names a manifest for people.
+func (m *Manifest) object() string { return strings.TrimSpace(m.Kind + " " + m.Name) }
+
+// author is the policy that made a step, or what did instead of one.
+func (s Step) author() string {
+	switch {
+	case s.Policy != "":
+		return s.Policy
+	case s.Fate == engine.Pinned:
+		return "admission"
+	}
+	return "normalization"
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// mostMarkdown is how many bytes a comment may have: GitHub takes 65,536 characters.
+const mostMarkdown = 64000
+
+// Markdown writes the report as a comment for a pull request: counts, errors, and the diff
+// of every object, folded. What is too long for GitHub is left out, and the comment says so.
+func Markdown(w io.Writer, r *Report) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**preadmit**: %d of %d manifests change\n", r.Changed(), r.Total)
+	kinds, policies := r.changedBy()
+	markdownTable(&b, "policy", policies)
+	markdownTable(&b, "kind", kinds)
+	for _, d := range r.Diagnostics {
+		if d.Severity != source.Info && b.Len() < mostMarkdown/2 {
+			fmt.Fprintf(&b, "\n- %s", markdownCode(strings.ReplaceAll(source.Printable(d.String()), "\n", " ")))
+		}
+	}
+	b.WriteString("\n")
+	left := 0
+	for _, f := range r.Files {
+		if f.Before == f.After {
+			continue
+		}
+		for _, text := range f.markdown() {
+			if left > 0 || b.Len()+len(text) > mostMarkdown {
+				left++
+				continue
+			}
+			b.WriteString(text)
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%d more parts are left out, as the comment would be too long: see the output of `preadmit diff`\n", left)
+	}
+	io.WriteString(w, b.String())
+}
+
+// markdown is the diff of a file, folded, a part for all hunks in a row that are about the
+// same objects.
+func (f *File) markdown() []string {
+	var parts []string
+	var hunks []aHunk
+	flush := func() {
+		if len(hunks) == 0 {
+			return
+		}
+		all := aHunk{objects: hunks[0].objects}
+		var policies []string
+		for _, h := range hunks {
+			all.text, all.added, all.removed = all.text+h.text, all.added+h.added, all.removed+h.removed
+			for _, p := range h.policies {
+				if !slices.Contains(policies, p) {
+					policies = append(policies, p)
+				}
+			}
+		}
+		all.policies = policies
+		parts = append(parts, f.details(&all))
+		hunks = nil
+	}
+	for _, h := range f.hunks() {
+		if len(hunks) > 0 && strings.Join(hunks[0].objects, "\n") != strings.Join(h.objects, "\n") {
+			flush()
+		}
+		hunks = append(hunks, h)
+	}
+	flush()
+	return parts
+}
+
+// details is a part of the diff of a file, folded.
+func (f *File) details(h *aHunk) string {
+	fence := "```"
+	for strings.Contains(h.text, fence) {
+		fence += "`"
+	}
+	title := f.Name
+	if len(h.objects) > 0 {
+		title = strings.Join(h.objects, ", ")
+	}
+	by := ""
+	if len(h.policies) > 0 {
+		by = " by " + strings.Join(h.policies, ", ")
+	}
+	return fmt.Sprintf("\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%sdiff\n%s%s%s\n\n</details>\n",
+		html.EscapeString(source.Printable(title)), h.added, h.removed, html.EscapeString(source.Printable(by)),
+		fence, strings.Join(f.header(), ""), h.text, fence)
+}
+
+// markdownTable writes counts as a table.
+func markdownTable(b *strings.Builder, title string, counts []count) {
+	if len(counts) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n| %s | objects |\n|---|---:|\n", title)
+	for _, c := range counts {
+		fmt.Fprintf(b, "| %s | %d |\n", markdownCode(strings.ReplaceAll(c.name, "|", `\|`)), c.n)
+	}
+}
+
+// markdownCode writes a text as code.
+func markdownCode(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}

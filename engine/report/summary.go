@@ -1,0 +1,115 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// count is how many manifests something is true of.
+type count struct {
+	name string
+	n    int
+}
+
+// counts sorts counts: the largest first, then by name.
+func counts(of map[string]int) []count {
+	var sorted []count
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		sorted = append(sorted, count{name, of[name]})
+	}
+	slices.SortStableFunc(sorted, func(a, b count) int { return cmp.Compare(b.n, a.n) })
+	return sorted
+}
+
+// changedBy counts the manifests that change: of each kind, and by each policy.
+func (r *Report) changedBy() (kinds, policies []count) {
+	byKind, byPolicy := map[string]int{}, map[string]int{}
+	for _, m := range r.Manifests {
+		if len(m.Edits) == 0 {
+			continue
+		}
+		byKind[m.Kind]++
+		authors := map[string]bool{}
+		for _, e := range m.Edits {
+			for _, s := range e.Causes {
+				authors[s.author()] = true
+			}
+		}
+		for name := range authors {
+			byPolicy[name]++
+		}
+	}
+	return counts(byKind), counts(byPolicy)
+}
+
+// Summary writes in a few lines how many manifests change, of which kinds and by which
+// policies.
+func Summary(w io.Writer, r *Report) {
+	fmt.Fprintf(w, "%d of %d manifests change\n", r.Changed(), r.Total)
+	kinds, policies := r.changedBy()
+	for _, part := range []struct {
+		title  string
+		counts []count
+	}{{"kinds", kinds}, {"policies", policies}} {
+		var texts []string
+		for _, c := range part.counts {
+			texts = append(texts, fmt.Sprintf("%s %d", c.name, c.n))
+		}
+		if len(texts) > 0 {
+			fmt.Fprintf(w, "  %s: %s\n", part.title, strings.Join(texts, ", "))
+		}
+	}
+}
+
+// Names writes the names of the files that change.
+func Names(w io.Writer, r *Report) {
+	for _, f := range r.Files {
+		if f.Before != f.After {
+			fmt.Fprintln(w, quoteName(f.Name))
+		}
+	}
+}
+
+// widestBar is how many marks stand for the lines of a file.
+const widestBar = 40
+
+// Stat writes how many lines change in which files, as git diff --stat does.
+func Stat(w io.Writer, r *Report, colored bool) {
+	type row struct {
+		name           string
+		added, removed int
+	}
+	var rows []row
+	name, most, added, removed := 0, 0, 0, 0
+	for _, f := range r.Files {
+		if f.Before == f.After {
+			continue
+		}
+		next := row{name: quoteName(f.Name)}
+		for _, h := range f.hunks() {
+			next.added, next.removed = next.added+h.added, next.removed+h.removed
+		}
+		rows = append(rows, next)
+		name, most = max(name, len(next.name)), max(most, next.added+next.removed)
+		added, removed = added+next.added, removed+next.removed
+	}
+	for _, row := range rows {
+		plus, minus := row.added, row.removed
+		if most > widestBar {
+			plus, minus = (plus*widestBar+most-1)/most, (minus*widestBar+most-1)/most
+		}
+		fmt.Fprintf(w, " %-*s | %*d %s%s\n", name, row.name, len(fmt.Sprint(most)), row.added+row.removed,
+			paint(strings.Repeat("+", plus), green, colored), paint(strings.Repeat("-", minus), red, colored))
+	}
+	if len(rows) > 0 {
+		files := "1 file"
+		if len(rows) > 1 {
+			files = fmt.Sprintf("%d files", len(rows))
+		}
+		fmt.Fprintf(w, " %s, %d lines added, %d removed\n", files, added, removed)
+	}
+}

@@ -1,0 +1,139 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/secret"
+)
+
+// diff shows how the policies change the text of manifests.
+func (p *Process) diff(ctx context.Context, given arguments) int {
+	var c config
+	given.apply(&c)
+	var r *reported
+	if len(c.against) > 0 {
+		r = p.reportAgainst(ctx, given)
+	} else {
+		r = p.reportOn(ctx, given)
+	}
+	status := exitDone
+	if r.run.status() != exitDone {
+		status = exitInvalid
+	} else if r.report.Changed() > 0 {
+		status = exitDiffers
+	}
+	p.report(r.report.Diagnostics, r.consequence())
+	var b bytes.Buffer
+	switch c.output {
+	case "json":
+		report.JSON(&b, r.report)
+	case "sarif", "github":
+		writeFindings(&b, c.output, report.Findings(r.report))
+	case "junit":
+		report.JUnit(&b, report.Cases(r.report))
+	case "markdown":
+		report.Markdown(&b, r.report)
+	default:
+		p.diffText(&b, r)
+		return p.emitText(b.Bytes(), status)
+	}
+	return p.emit(b.Bytes(), status)
+}
+
+// diffText writes the difference for people, as much of it as they want.
+func (p *Process) diffText(w io.Writer, r *reported) {
+	c := &r.config
+	switch {
+	case c.quiet:
+		return
+	case c.nameOnly:
+		report.Names(w, r.report)
+		return
+	case c.stat:
+		report.Stat(w, r.report, p.isColored(c))
+	default:
+		report.Unified(w, r.report, report.Style{Colored: p.isColored(c), Terminal: p.StdoutIsTerminal})
+	}
+	if r.report.Changed() > 0 {
+		report.Summary(p.Stderr, r.report)
+	}
+}
+
+// reportAgainst runs other policies and those given on the same manifests, and makes the
+// report of the difference.
+func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported {
+	before, after := &reported{}, &reported{}
+	given.apply(&before.config)
+	given.apply(&after.config)
+	before.config.policies.paths = before.config.against
+	first, second := p.files(&before.config), p.files(&after.config)
+	before.begin(ctx, p, first, given.operands)
+	second.stdin, second.pipes = first.stdin, first.pipes
+	after.begin(ctx, p, second, given.operands)
+	after.report = &report.Report{}
+	if before.run.outcome == nil || after.run.outcome == nil {
+		after.run.outcome = nil
+	} else {
+		after.report = report.Against(before.side(), after.side(), after.secretsOfBoth(before))
+	}
+	known := map[string]bool{}
+	for _, d := range after.run.diagnostics {
+		known[d.String()] = true
+	}
+	for _, d := range before.run.diagnostics {
+		if !known[d.String()] {
+			after.run.diagnostics = append(after.run.diagnostics, d)
+		}
+	}
+	after.report.Diagnostics = after.run.diagnostics
+	return after
+}
+
+func (r *reported) side() report.Run { return report.Run{Outcome: r.run.outcome, Streams: r.manifests} }
+
+// secretsOfBoth hides the values of the Secrets of two runs; nil if they are to be shown.
+func (r *reported) secretsOfBoth(other *reported) *secret.Mask {
+	if r.config.showSecrets {
+		return nil
+	}
+	both := &secret.Mask{}
+	both.Add(r.run.outcome.Secrets)
+	both.Add(other.run.outcome.Secrets)
+	return both
+}
+
+const diffText = `Show how the policies change the text of manifests, as a unified diff: would the cluster
+still change this commit? Hunks say which object changes and which policies change it; a
+summary follows on standard error. In the formats for programs every change stands at its
+line in the manifest.
+
+With --against, both sides are the output: of the policies given there, and of those of
+-p. That is what a change to policies does to the manifests.
+
+Usage:
+  %s
+
+Examples:
+  preadmit diff -p policies/ manifests/
+  kustomize build . | preadmit diff -p policies/ -
+  preadmit diff -p policies/ -o sarif manifests/ > preadmit.sarif
+  preadmit diff -p policies/ -o markdown manifests/ | gh pr comment --body-file -
+  git worktree add ../main main
+  preadmit diff -p policies/ --against ../main/policies/ manifests/
+
+Flags (those with PATH take files and directories, and may be repeated):
+%s
+%s
+Exit status:
+  0  the policies change nothing
+  1  they change something
+  2  a policy denied a manifest, or the input, a policy or the command line is wrong
+`
+
+func diffHelp(c *command, w io.Writer) {
+	fmt.Fprintf(w, diffText, c.usage, flagsHelp(c), environmentText)
+}
