@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/builtin"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// builtinCase is an object that was sent to a real API server: what one plug-in made of it,
+// or the words in which it refused it. See testdata/README.md.
+type builtinCase struct {
+	Object map[string]any
+	Effect []any
+	Denied string
+}
+
+// TestBuiltin sends objects through every plug-in, as they were sent to kube-apiserver 1.36.3
+// with that plug-in and without it, and compares what it changes and refuses.
+func TestBuiltin(t *testing.T) {
+	for _, name := range builtin.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			context, cases := readBuiltin(t, filepath.Join("testdata/builtin", name+".json"))
+			if len(cases) < 100 {
+				t.Errorf("there are %d cases only", len(cases))
+			}
+			acted := 0
+			for i, c := range cases {
+				effect, denied := admitBuiltin(t, name, context, c.Object)
+				if !sameWords(denied, c.Denied) {
+					t.Errorf("case %d: denied with %q, want %q", i, denied, c.Denied)
+				}
+				if denied == "" && !change.Equal(effect, c.Effect) {
+					t.Errorf("case %d: effect\n%s, want\n%s", i, manifest.JSON(effect), manifest.JSON(c.Effect))
+				}
+				if denied != "" || len(effect) > 0 {
+					acted++
+				}
+			}
+			if acted < len(cases)/4 {
+				t.Errorf("only %d of %d cases show what it does", acted, len(cases))
+			}
+		})
+	}
+}
+
+func readBuiltin(t *testing.T, path string) (*manifest.Stream, []builtinCase) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded struct {
+		Context []json.RawMessage
+		Cases   []builtinCase
+	}
+	if err := json.Unmarshal(data, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, object := range recorded.Context {
+		text.Write(object)
+		text.WriteString("\n---\n")
+	}
+	return readStream(t, "context.yaml", text.String()), recorded.Cases
+}
+
+func readStream(t *testing.T, name, text string) *manifest.Stream {
+	t.Helper()
+	stream, problems := manifest.Read(name, []byte(text))
+	for _, d := range problems {
+		t.Fatal(d)
+	}
+	return stream
+}
+
+// admitBuiltin sends an object through one plug-in.
+func admitBuiltin(t *testing.T, plugin string, surroundings *manifest.Stream, object map[string]any) (effect []any, denied string) {
+	t.Helper()
+	set, problems := Compile(nil, []*manifest.Stream{surroundings}, Options{AdmissionPlugins: []string{plugin}})
+	for _, d := range problems {
+		t.Fatal(d)
+	}
+	outcome := set.Run(context.Background(), []*manifest.Stream{readStream(t, "object.yaml", string(manifest.JSON(object)))}, Explain())
+	m := outcome.Manifests[0]
+	if outcome.Denied {
+		return nil, outcome.Diagnostics[0].Message
+	}
+	return difference(roundTrip(t, m.Before), roundTrip(t, m.After), ""), ""
+}
+
+// roundTrip is a value as JSON reads it.
+func roundTrip(t *testing.T, object map[string]any) any {
+	t.Helper()
+	var value map[string]any
+	if err := json.Unmarshal(manifest.JSON(object), &value); err != nil {
+		t.Fatal(err)
+	}
+	delete(value, "status")
+	return value
+}
+
+// difference is what was added to a value, removed from it and replaced, as recordings have
+// it: a list of another length is replaced as a whole.
+func difference(from, to any, path string) []any {
+	a, isMap := from.(map[string]any)
+	b, areMaps := to.(map[string]any)
+	x, isList := from.([]any)
+	y, areLists := to.([]any)
+	all := []any{}
+	switch {
+	case isMap && areMaps:
+		keys := maps.Clone(a)
+		maps.Copy(keys, b)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+			old, had := a[key]
+			value, has := b[key]
+			switch {
+			case !had:
+				all = append(all, []any{"+", at, value})
+			case !has:
+				all = append(all, []any{"-", at, old})
+			default:
+				all = append(all, difference(old, value, at)...)
+			}
+		}
+	case isList && areLists && len(x) == len(y):
+		for i := range x {
+			all = append(all, difference(x[i], y[i], path+"/"+strconv.Itoa(i))...)
+		}
+	case !change.Equal(from, to):
+		all = append(all, []any{"~", path, from, to})
+	}
+	return all
+}
+
+// sameWords compares messages of the server, which lists problems in random order.
+func sameWords(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return a == b || strings.Contains(a, "[") && slices.Equal(x, y)
+}
