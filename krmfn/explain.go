@@ -39,6 +39,7 @@ func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []s
 	r.config.observers = append(r.config.observers, engine.Explain())
 	r.manifests = f.stream(operands, &r.config)
 	r.run = p.admit(ctx, &r.config, f, r.manifests, nil)
+	r.manifests = r.run.streams(r.manifests)
 }
 
 // consequence is what errors of the run mean for the report.

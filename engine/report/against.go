@@ -16,13 +16,17 @@ type Run struct {
 }
 
 // Against makes the report of what changes in the output if the policies of one run take
-// the place of those of another, which had the same streams. What changes is put down to
+// the place of those of another, which had the same manifests. What only one of them made
+// is left out. What changes is put down to
 // what either of the two did there. secrets hides values; nil hides none.
 func Against(before, after Run, secrets *secret.Mask) *Report {
 	was, is := New(before.Outcome, before.Streams, nil, secrets), New(after.Outcome, after.Streams, nil, secrets)
 	r := &Report{Total: is.Total, Manifests: is.Manifests}
 	wasAt, isAt := before.index(), after.index()
 	for i, s := range after.Streams {
+		if i >= len(before.Streams) || before.Streams[i].Name() != s.Name() {
+			break // from here on is what controllers made
+		}
 		old := before.Streams[i]
 		f := Compare(s.Name(), string(old.Bytes()), string(s.Bytes()), secrets)
 		f.against, f.before, f.after = true, was.Files[i].after, is.Files[i].after
