@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -194,7 +195,7 @@ func hasTrailingText(text string) bool {
 	if err := d.Decode(&n); err != nil {
 		return true
 	}
-	return d.Decode(&n) != io.EOF
+	return !errors.Is(d.Decode(&n), io.EOF)
 }
 
 // oracle reads text as the API server would after kubectl: YAML made JSON, and

@@ -152,12 +152,12 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 		text += "\n"
 	}
 	d := yaml.NewDecoder(strings.NewReader(text))
-	if err := d.Decode(&n); err == io.EOF {
+	if err := d.Decode(&n); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	if d.Decode(&next) != io.EOF {
+	if !errors.Is(d.Decode(&next), io.EOF) {
 		return nil, errTrailing
 	}
 	return &n, nil

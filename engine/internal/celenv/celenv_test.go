@@ -2,6 +2,7 @@ package celenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -201,7 +202,8 @@ func TestCompileErrors(t *testing.T) {
 	} {
 		_, err := tc.compile(New(tc.minor).Scope(false), tc.expression)
 		checkError(t, err, tc.want)
-		if e, ok := err.(*CompileError); ok && e.Offset != tc.offset {
+		var e *CompileError
+		if errors.As(err, &e) && e.Offset != tc.offset {
 			t.Errorf("%s: at %d, want %d", tc.expression, e.Offset, tc.offset)
 		}
 	}
@@ -223,7 +225,7 @@ func TestConditions(t *testing.T) {
 		t.Error("the evaluation cost nothing")
 	}
 	budget = 1
-	if _, err := scope.Activate(context.Background(), in).Bool(program, &budget); err != ErrBudget {
+	if _, err := scope.Activate(context.Background(), in).Bool(program, &budget); !errors.Is(err, ErrBudget) {
 		t.Error("got", err, "want", ErrBudget)
 	}
 }

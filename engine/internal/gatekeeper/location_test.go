@@ -1,6 +1,7 @@
 package gatekeeper
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -75,8 +76,8 @@ func TestParseLocationErrors(t *testing.T) {
 		"a[k: 9223372036854775808]": {"invalid integer: overflow in integer string: 9223372036854775808: parsing key value for key: k", 5},
 	} {
 		_, err := parseLocation(text)
-		failed, ok := err.(*locationError)
-		if !ok || failed.text != want.message || failed.offset != want.offset {
+		var failed *locationError
+		if !errors.As(err, &failed) || failed.text != want.message || failed.offset != want.offset {
 			t.Errorf("%q: got %#v, want %q at %d", text, err, want.message, want.offset)
 		}
 	}
@@ -185,8 +186,8 @@ func FuzzLocation(f *testing.F) {
 				}
 			}
 			if err != nil {
-				failed, ok := err.(*locationError)
-				if text == generated || !ok || failed.offset < 0 || failed.offset > len(text) {
+				var failed *locationError
+				if text == generated || !errors.As(err, &failed) || failed.offset < 0 || failed.offset > len(text) {
 					t.Fatalf("%q: %v", text, err)
 				}
 				continue

@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -229,7 +230,8 @@ func (r *reader) checkKeys(n policy.Node, l location) {
 // unparsed reports a text that is no location, where it is not.
 func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) {
 	offset := 0
-	if failed, ok := err.(*locationError); ok {
+	var failed *locationError
+	if errors.As(err, &failed) {
 		offset = failed.offset
 	}
 	r.advise(n, offset, "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes", format, args...)

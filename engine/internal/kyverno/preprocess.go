@@ -67,7 +67,7 @@ var (
 func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any, error) {
 	patch := loosened(pattern).(map[string]any)
 	switch err := preprocess(patch, object, true); {
-	case err == errCondition || err == errGlobalCondition:
+	case errors.Is(err, errCondition) || errors.Is(err, errGlobalCondition):
 		return object, nil
 	case err != nil:
 		return nil, err
@@ -182,8 +182,8 @@ func preprocessList(pattern *sequence, value any, present bool) error {
 		for _, member := range list {
 			err := preprocess(shared, member, present)
 			switch {
-			case err == errCondition:
-			case err == errGlobalCondition && present:
+			case errors.Is(err, errCondition):
+			case errors.Is(err, errGlobalCondition) && present:
 				failed = err
 			case err != nil:
 				return err

@@ -1,6 +1,7 @@
 package mapolicy
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,7 +84,8 @@ func (r *reader) compiled(n policy.Node, err error) {
 	if err == nil {
 		return
 	}
-	e := err.(*celenv.CompileError)
+	e := &celenv.CompileError{Internal: true, Text: err.Error()}
+	errors.As(err, &e)
 	class := "Invalid value: "
 	if e.Internal {
 		class = "Internal error: "

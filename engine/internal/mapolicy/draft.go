@@ -1,6 +1,7 @@
 package mapolicy
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -192,7 +193,8 @@ func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
 func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
 	rewritten := rewrite(n.Text())
 	program, err := compile(rewritten.text)
-	if e, ok := err.(*celenv.CompileError); ok {
+	var e *celenv.CompileError
+	if errors.As(err, &e) {
 		moved := *e
 		moved.Offset = rewritten.original(e.Offset)
 		err = &moved

@@ -1,6 +1,7 @@
 package policydoc
 
 import (
+	"errors"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -19,7 +20,8 @@ func (r *Reader) Compiled(n policy.Node, err error) {
 	if err == nil {
 		return
 	}
-	e := err.(*celenv.CompileError)
+	e := &celenv.CompileError{Internal: true, Text: err.Error()}
+	errors.As(err, &e)
 	class := "Invalid value: "
 	if e.Internal {
 		class = "Internal error: "

@@ -53,10 +53,10 @@ func TestFailure(t *testing.T) {
 	s.Put(configMap, "b", "f", func(*Reader) (map[string]any, error) { return nil, failed })
 	s.Put(configMap, "b", "g", func(*Reader) (map[string]any, error) { return object("b", "g"), nil })
 	r := s.Reader(nil)
-	if _, err := r.List(configMap, "b"); err != failed || r.Err() != failed {
+	if _, err := r.List(configMap, "b"); !errors.Is(err, failed) || !errors.Is(r.Err(), failed) {
 		t.Error("got", err, r.Err())
 	}
-	if _, err := r.Get(configMap, "b", "g"); err != failed {
+	if _, err := r.Get(configMap, "b", "g"); !errors.Is(err, failed) {
 		t.Error("got", err)
 	}
 	if got, err := s.Reader(nil).Get(configMap, "b", "g"); got == nil || err != nil {
