@@ -72,9 +72,10 @@ type passes struct {
 	// written is the object as it was before everything, for limits.
 	written map[string]any
 	trace   *trace
-	// invoked are the reinvocable invocations since the object last changed;
-	// reinvoke are those that run in the second pass.
-	invoked, reinvoke map[policy.ID]bool
+	// changes counts what changed the object; invoked has how many there had been when a
+	// reinvocable invocation last ran.
+	changes int
+	invoked map[policy.ID]int
 	// mutated says that a rule succeeded, whether or not it changed anything.
 	mutated bool
 	// outputs are the objects as each webhook last left them.
@@ -84,11 +85,15 @@ type passes struct {
 // admit carries out the first pass and, if anything was mutated at all, the second
 // one, in which only those that asked for it run again. The object of the request is a
 // view; written is the manifest that it is of.
-func (s server) admit(p place, request *policy.Request, written map[string]any) *trace {
+// plans are those of an admission of the same request before, nil for none.
+func (s server) admit(p place, request *policy.Request, written map[string]any, plans map[policy.Program]planned) *trace {
+	if plans == nil {
+		plans = map[policy.Program]planned{}
+	}
 	a := &passes{
 		server: s, place: p, request: request, written: written,
-		trace:   &trace{before: request.Object},
-		invoked: map[policy.ID]bool{}, reinvoke: map[policy.ID]bool{}, outputs: map[policy.Program]map[string]any{},
+		trace:   &trace{before: request.Object, plans: plans},
+		invoked: map[policy.ID]int{}, outputs: map[policy.Program]map[string]any{},
 	}
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation = a.trace.pass == 2
@@ -176,7 +181,7 @@ func (a *passes) inServer(program policy.Program) bool {
 	failures := plan.Failures
 	mutated := false
 	for _, invocation := range plan.Invocations {
-		runs := a.trace.pass == 1 || a.reinvoke[invocation.ID()]
+		runs := a.trace.pass == 1 || a.isOutdated(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil || !runs {
 			failures = a.trace.conditions(failures, notApplied, failure, runs)
@@ -195,10 +200,10 @@ func (a *passes) inServer(program policy.Program) bool {
 			}
 		}
 		if !change.Equal(before, a.request.Object) {
-			a.requireInvoked()
+			a.changes++
 		}
 		if invocation.Reinvocable() {
-			a.invoked[invocation.ID()] = true
+			a.invoked[invocation.ID()] = a.changes
 		}
 	}
 	return (!mutated || a.convert()) && a.trace.settle(failures)
@@ -238,16 +243,22 @@ func (a *passes) webhook(program policy.Program) bool {
 		}
 	}
 	if !change.Equal(before, a.request.Object) {
-		a.requireInvoked()
+		a.changes++
 	}
 	goesOn := (mutating == nil || a.convert()) && a.trace.settle(failures)
 	a.outputs[program] = a.request.Object
 	return goesOn
 }
 
-// plan plans a pass, and traces what does not apply in the first one.
+// plan plans a pass, and traces what does not apply in the first one. What was planned on
+// the same object is still right inside the server; webhooks hold on to their requests.
 func (a *passes) plan(program policy.Program) policy.Plan {
-	plan := program.Plan(a.request)
+	last := a.trace.plans[program]
+	plan := last.Plan
+	if change.Reference || last.object == nil || !change.Same(last.object, a.request.Object) || program.Hook().Point != policy.InServer {
+		plan = program.Plan(a.request)
+		a.trace.plans[program] = planned{a.request.Object, plan}
+	}
 	if a.trace.pass == 1 {
 		a.trace.planned(program.Hook(), plan)
 	}
@@ -310,7 +321,7 @@ func (a *passes) complete() error {
 // server does by converting it to its internal form and back. What is lost by that, as
 // fields that a custom resource does not have, is not in the manifest either.
 func (a *passes) convert() bool {
-	a.requireInvoked()
+	a.changes++
 	a.mutated = true
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
@@ -325,10 +336,9 @@ func (a *passes) convert() bool {
 	return true
 }
 
-// requireInvoked has everything that ran so far, and asked for it, run again.
-func (a *passes) requireInvoked() {
-	for id := range a.invoked {
-		a.reinvoke[id] = true
-	}
-	clear(a.invoked)
+// isOutdated reports whether an invocation asked to run again if the object changes after
+// it, and it did.
+func (a *passes) isOutdated(id policy.ID) bool {
+	at, invoked := a.invoked[id]
+	return invoked && at < a.changes
 }

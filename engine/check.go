@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -29,7 +28,7 @@ var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 }}
 
 // fights reports fields that one policy writes and another overwrites.
-var fights = Observer{admit: func(r *run, j *job, _ *snapshot.Reader) {
+var fights = Observer{admit: func(r *run, j *job) {
 	var all []Change
 	for _, e := range j.trace.events {
 		if !e.drops {
@@ -66,11 +65,11 @@ func (c Change) fight(earlier Change) source.Diagnostic {
 
 // orders runs the policies in other orders than ours, and reports which two of them give
 // another result when they change places.
-var orders = Observer{admit: func(r *run, j *job, reader *snapshot.Reader) {
+var orders = Observer{admit: func(r *run, j *job) {
 	if !j.trace.changed() || len(j.trace.shuffled) < 2 {
 		return
 	}
-	o := ordering{run: r, job: j, reader: reader, planned: j.trace.shuffled}
+	o := ordering{run: r, job: j, planned: j.trace.shuffled}
 	for _, order := range permutations(len(o.planned)) {
 		if same, _ := o.same(order); !same {
 			o.report(order)
@@ -130,7 +129,6 @@ func pick(ids []policy.ID, order []int) []policy.ID {
 type ordering struct {
 	run     *run
 	job     *job
-	reader  *snapshot.Reader
 	planned []policy.ID
 }
 
@@ -148,9 +146,9 @@ func (o ordering) same(order []int) (bool, string) {
 		}
 		other.programs = append(other.programs, program)
 	}
-	request := o.run.requestFor(o.job, o.reader)
+	request := *o.job.request
 	request.Object = view
-	t := other.admit(o.job.place, request, o.job.raw)
+	t := other.admit(o.job.place, &request, o.job.raw, nil)
 	if len(t.failures) > 0 {
 		return false, ""
 	}

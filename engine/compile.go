@@ -35,6 +35,8 @@ func languages(s settings) []policy.Language {
 type Set struct {
 	settings  settings
 	languages []policy.Language
+	// kinds are those of the languages, in their order.
+	kinds [][]gvk.Kind
 	// programs are those of policies, in the order in which a cluster runs them.
 	programs []policy.Program
 	schemas  *schema.Registry
@@ -94,12 +96,22 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	var problems []source.Diagnostic
 	settings.context, context, problems = unpack(context)
 	diagnostics = append(diagnostics, problems...)
-	s := &Set{settings: settings, languages: languages(settings), schemas: schema.Builtin().Clone()}
+	s := speaking(settings)
+	s.schemas = schema.Builtin().Clone()
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)
 	schemaProblems := s.loadSchemas() // first, as they say what is no policy
 	return s, slices.Concat(diagnostics, settings.problems, s.checkPolicies(policies), s.checkPlain(policies), schemaProblems)
+}
+
+// speaking makes a set that knows the languages.
+func speaking(settings settings) *Set {
+	s := &Set{settings: settings, languages: languages(settings)}
+	for _, l := range s.languages {
+		s.kinds = append(s.kinds, l.Kinds())
+	}
+	return s
 }
 
 // unpack takes apart documents of Kyverno's kind Context: the objects in them are context
@@ -142,9 +154,8 @@ func (s *Set) isPolicy(kind gvk.Kind) bool {
 
 // language is the index of the language that documents of a kind belong to, or -1.
 func (s *Set) language(kind gvk.Kind) int {
-	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
-		return slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind})
-	})
+	kind.Version = ""
+	return slices.IndexFunc(s.kinds, func(kinds []gvk.Kind) bool { return slices.Contains(kinds, kind) })
 }
 
 // owner is the index of the language that a document is a policy of, or that it configures,

@@ -45,8 +45,10 @@ type job struct {
 	// admit
 	// memo knows what has been found out about the objects of the job while it is carried
 	// out; nil before and after.
-	memo  *change.Memo
-	trace *trace
+	memo *change.Memo
+	// request is the one that sends the object to the server.
+	request *policy.Request
+	trace   *trace
 
 	// write
 	// edited is raw with what policies wrote.
@@ -126,7 +128,7 @@ func (j *job) discreet(text string) string {
 
 // release lets go of what only the stages look at, but for the object before and after.
 func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned = nil, nil, nil, nil, nil, nil, nil, nil
+	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned, j.request = nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // blockade keeps jobs from being carried out: what they need cannot be had.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
-	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
@@ -61,7 +60,7 @@ func withNamespace(object map[string]any, namespace string) map[string]any {
 }
 
 // unstored tells of the values of manifests that a server does not store as they are.
-var unstored = Observer{admit: func(r *run, j *job, _ *snapshot.Reader) {
+var unstored = Observer{admit: func(r *run, j *job) {
 	if r.set.settings.Plain {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -16,9 +15,9 @@ import (
 type Observer struct {
 	// decorate returns programs to run in place of those given.
 	decorate func([]policy.Program) []policy.Program
-	// admit is told of a job that is admitted and changed; the reader is the job's, nil
-	// for plain documents. It and conclude may be called for several jobs at once.
-	admit func(*run, *job, *snapshot.Reader)
+	// admit is told of a job that is admitted and changed. It and conclude may be called for
+	// several jobs at once.
+	admit func(*run, *job)
 	// conclude is told of a job that will not change any more, whatever became of it.
 	conclude func(*run, *job)
 	// progress is told how many jobs are done.
@@ -43,9 +42,9 @@ func isPartial(observers []Observer) bool {
 	return slices.ContainsFunc(observers, func(o Observer) bool { return o.partial })
 }
 
-func (o Observer) admitted(r *run, j *job, reader *snapshot.Reader) {
+func (o Observer) admitted(r *run, j *job) {
 	if o.admit != nil && !j.failed() {
-		o.admit(r, j, reader)
+		o.admit(r, j)
 	}
 }
 

@@ -17,8 +17,7 @@ import (
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	s := Set{languages: languages(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", newestMinor), values: &given.Values{}, context: &given.Context{}})}
-	return s.isPolicy(kind)
+	return speaking(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", newestMinor), values: &given.Values{}, context: &given.Context{}}).isPolicy(kind)
 }
 
 // IsBuiltin reports whether a kind is one of Kubernetes itself.
@@ -117,7 +116,6 @@ func (r *run) tellPolicies() {
 // document is none.
 func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	kind := d.Kind()
-	_, known := r.set.policyKinds(kind.Kind)
 	var problem source.Diagnostic
 	switch {
 	case kind.Group == policyGroups[0] && kind.Kind == "MutatingWebhookConfiguration":
@@ -129,7 +127,11 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so this one is left alone", kind.Kind)
-	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group) && source.Misspelt(kind.Kind, known) != "":
+	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
+		_, known := r.set.policyKinds(kind.Kind)
+		if source.Misspelt(kind.Kind, known) == "" {
+			return nil
+		}
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s, so it is left alone", kind.Kind, kind.APIVersion()).
 			With(source.Suggest(kind.Kind, known))
 	default:
@@ -147,14 +149,12 @@ func (r *run) knownWebhook(name string) bool {
 // name given.
 func (s *Set) policyKinds(name string) (group string, known []string) {
 	var groups []string
-	for _, l := range s.languages {
-		for _, kind := range l.Kinds() {
-			if !slices.Contains(known, kind.Kind) {
-				known = append(known, kind.Kind)
-			}
-			if kind.Kind == name {
-				groups = append(groups, kind.Group)
-			}
+	for _, kind := range slices.Concat(s.kinds...) {
+		if !slices.Contains(known, kind.Kind) {
+			known = append(known, kind.Kind)
+		}
+		if kind.Kind == name {
+			groups = append(groups, kind.Group)
 		}
 	}
 	return strings.Join(groups, " or "), known

@@ -6,25 +6,24 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // replays runs what changed a job once more, as the next run will: it must not change its
 // own output. A cluster runs the policies again, too.
-var replays = Observer{admit: func(r *run, j *job, reader *snapshot.Reader) {
+var replays = Observer{admit: func(r *run, j *job) {
 	r.replayTrees(j)
 	if j.trace == nil || !j.trace.changed() {
 		return
 	}
-	r.replay(j, reader)
-	r.replayAll(j, reader)
+	r.replay(j)
+	r.replayAll(j)
 }}
 
 // replay runs the policies on their own output.
-func (r *run) replay(j *job, reader *snapshot.Reader) {
-	again := r.again(j, reader, j.trace.after)
+func (r *run) replay(j *job) {
+	again := r.again(j, j.trace.after)
 	if len(again.failures) > 0 {
 		f := again.failures[0]
 		r.notIdempotent(j, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
@@ -48,10 +47,10 @@ func (r *run) replay(j *job, reader *snapshot.Reader) {
 }
 
 // again admits a view of a job once more.
-func (r *run) again(j *job, reader *snapshot.Reader, view map[string]any) *trace {
-	request := r.requestFor(j, reader)
+func (r *run) again(j *job, view map[string]any) *trace {
+	request := *j.request
 	request.Object = view
-	return r.server.admit(j.place, request, j.raw)
+	return r.server.admit(j.place, &request, j.raw, j.trace.plans)
 }
 
 // notIdempotent reports what the replay of policies on a job has found. action is what
@@ -108,7 +107,7 @@ func (r *run) replayTrees(j *job) {
 
 // replayAll runs the mutation trees on what the policies have made of the manifest, and
 // the policies on that.
-func (r *run) replayAll(j *job, reader *snapshot.Reader) {
+func (r *run) replayAll(j *job) {
 	if len(r.trees) == 0 {
 		return
 	}
@@ -123,7 +122,7 @@ func (r *run) replayAll(j *job, reader *snapshot.Reader) {
 		return
 	}
 	if !change.Equal(view, j.trace.after) { // else policies will not see the difference
-		if again := r.again(j, reader, view); len(again.failures) == 0 {
+		if again := r.again(j, view); len(again.failures) == 0 {
 			left = change.Diff(j.trace.after, again.after, j.kind.Type())
 		}
 	}

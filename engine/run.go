@@ -69,7 +69,9 @@ type run struct {
 	followers       []policy.Follower
 	server
 	observers []Observer
-	reads     map[gvk.Kind]bool
+	// watched says that an observer wants to know of every manifest.
+	watched bool
+	reads   map[gvk.Kind]bool
 
 	input       *input
 	jobs        []*job
@@ -90,6 +92,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
 	r.compile()
+	r.watched = slices.ContainsFunc(observers, func(o Observer) bool { return o.admit != nil || o.conclude != nil })
 	for _, o := range r.observers {
 		if o.decorate != nil {
 			r.server.programs = o.decorate(r.server.programs)
@@ -207,6 +210,10 @@ func (r *run) admitJob(j *job) {
 		}
 		r.locate(j)
 	}
+	if r.isUntouched(j) {
+		r.conclude(j)
+		return
+	}
 	j.load(false)
 	j.memo = memos.Get().(*change.Memo)
 	defer j.forget()
@@ -215,11 +222,12 @@ func (r *run) admitJob(j *job) {
 	}
 	j.edited = j.raw
 	reader := r.snapshot.Reader(j)
-	r.admitRequest(j, r.requestFor(j, reader))
+	j.request = r.requestFor(j, reader)
+	r.admitRequest(j, j.request)
 	if !j.failed() {
 		r.write(j)
 		for _, o := range r.observers {
-			o.admitted(r, j, reader)
+			o.admitted(r, j)
 		}
 	}
 	j.result.Consulted = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
@@ -243,7 +251,7 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 		return
 	}
 	request.Object = view
-	j.trace = r.server.admit(j.place, request, j.raw)
+	j.trace = r.server.admit(j.place, request, j.raw, nil)
 	if j.spoilt(request.Snapshot) {
 		return
 	}
@@ -277,6 +285,17 @@ func (r *run) covered(j *job, request *policy.Request) bool {
 	return false
 }
 
+// isUntouched reports whether a job comes out as it is whatever its object: no policy may
+// be about it, and nobody asks for the object, or why. Then it is not even made.
+func (r *run) isUntouched(j *job) bool {
+	settings := &r.set.settings
+	if r.watched || j.raw != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || r.isRead(j) {
+		return false
+	}
+	request := r.requestFor(j, nil)
+	return !slices.ContainsFunc(r.server.programs, func(p policy.Program) bool { return p.Covers(request) })
+}
+
 // requestFor makes the request that sends a job to the cluster.
 func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	settings := &r.set.settings
@@ -303,7 +322,7 @@ func (r *run) oldObject(j *job) map[string]any {
 	if d == nil {
 		return nil
 	}
-	view, err := r.defaulting.view(nil, r.set.placeOf(d, r.currentSchemas()), d.Object())
+	view, err := r.defaulting.view(j.memo, r.set.placeOf(d, r.currentSchemas()), d.Object())
 	if err != nil {
 		j.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
 	}
@@ -348,7 +367,7 @@ func (r *run) changePlain(j *job) {
 	r.applyTrees(j)
 	j.edited = j.raw
 	for _, o := range r.observers {
-		o.admitted(r, j, nil)
+		o.admitted(r, j)
 	}
 	r.conclude(j)
 }

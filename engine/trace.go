@@ -23,8 +23,16 @@ type trace struct {
 	// shuffled are the invocations of the first pass that a server runs in any order.
 	shuffled []policy.ID
 	tries    []try
+	// plans are what programs planned last, to be carried out again on the same object.
+	plans map[policy.Program]planned
 	// pass is the one that is being carried out.
 	pass int
+}
+
+// planned is a plan, and the object that it was made on.
+type planned struct {
+	object map[string]any
+	policy.Plan
 }
 
 // event is a new value of the object.
@@ -123,14 +131,20 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 	return failure
 }
 
-// wrote traces a step with a result. A namespace that it has lost comes back, so that
-// nothing became of that.
+// wrote traces a step with a result, which is no event if that is the object before. A
+// namespace that it has lost comes back, so that nothing became of that.
 func (t *trace) wrote(step policy.Step, before, next map[string]any) {
 	t.tries = append(t.tries, try{step.ID, applied, step.Variables, step.Took})
+	if change.Same(before, step.Object) && change.Same(before, next) {
+		return
+	}
 	namespace := textAt(before, "metadata", "namespace")
 	written := inNamespace(step.Object, namespace)
 	if change.Same(step.Object, next) {
 		next = written
+	}
+	if t.events == nil {
+		t.events = make([]event, 0, 8)
 	}
 	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace)})
 }

@@ -11,11 +11,26 @@ type Input struct{ read int }
 
 // Read reads all of a reader, and stops when the bound is exceeded.
 func (i *Input) Read(from io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(from, int64(InputBytes-i.read)+1))
-	if i.read += len(data); i.read > InputBytes {
+	var buffer bytes.Buffer
+	buffer.Grow(bytes.MinRead + min(sizeOfFile(from), InputBytes))
+	_, err := buffer.ReadFrom(io.LimitReader(from, int64(InputBytes-i.read)+1))
+	if i.read += buffer.Len(); i.read > InputBytes {
 		return nil, tooMuch()
 	}
-	return data, err
+	return buffer.Bytes(), err
+}
+
+// sizeOfFile is the size of what a reader reads, if that is a file; 0 otherwise.
+func sizeOfFile(from io.Reader) int {
+	file, ok := from.(*os.File)
+	if !ok {
+		return 0
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return int(info.Size())
 }
 
 func tooMuch() *Error {

@@ -47,6 +47,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -89,8 +90,8 @@ type unit struct {
 	column int
 }
 
-// Read splits data into documents. name is how positions name the file, "-" for
-// standard input. Documents that cannot be read are left out, and a diagnostic
+// Read splits data into documents; it keeps data, which must not be modified from then on.
+// name is how positions name the file, "-" for standard input. Documents that cannot be read are left out, and a diagnostic
 // says why; there is one at least for each of them.
 func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
 	return read(name, data, reader{})
@@ -108,7 +109,7 @@ func ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
 }
 
 func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
-	s := &Stream{name: name, text: string(data)}
+	s := &Stream{name: name, text: unsafe.String(unsafe.SliceData(data), len(data))}
 	s.tape = &tape{text: s.text}
 	s.lines = sync.OnceValue(func() []int32 { return lineStarts(s.text) })
 	r.stream = s
@@ -142,7 +143,8 @@ func (s *Stream) Text() string { return s.text }
 // Bytes returns the stream with all edits; the very bytes that were read if there
 // are none.
 func (s *Stream) Bytes() []byte {
-	var out []byte
+	const growth = 16 // of a text is what policies usually add at most
+	out := make([]byte, 0, len(s.text)+len(s.text)/growth)
 	done := 0
 	for _, u := range s.units {
 		if text, changed := u.edited(); changed {

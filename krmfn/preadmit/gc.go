@@ -9,7 +9,7 @@ import (
 
 // quietHeap is how large the heap may grow before anything is collected, largeHeap what
 // may be live before it is collected twice as often: memory is short then, not time.
-const quietHeap, largeHeap = 64 << 20, 256 << 20
+const quietHeap, largeHeap = 24 << 20, 32 << 20
 
 // delayGC puts garbage collection off until there is something to gain from it: most
 // runs are over before. With ten policies this saves a fifth of the processor time of a

@@ -42,8 +42,12 @@ const worth = 4
 
 // stays reports whether it is known that a value stays as it is.
 func (d *decoder) stays(fact *change.Fact, value any) bool {
-	when, known := d.memo.Recall(fact, value)
-	return known && (when == always || !d.converting)
+	return stays(d.memo, fact, value, d.converting)
+}
+
+func stays(memo *change.Memo, fact *change.Fact, value any, converting bool) bool {
+	when, known := memo.Recall(fact, value)
+	return known && (when == always || !converting)
 }
 
 // mark is where a decoder was before it looked at a value.

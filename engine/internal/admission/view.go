@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -54,10 +55,15 @@ func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map
 
 // see decodes and defaults an object; on a request it converts it too.
 func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
-	d := &decoder{kind: kind, converting: request, memo: memo}
-	d.path = d.steps[:0]
+	t := builtin(kind)
+	if t != nil && stays(memo, &t.stays, object, request) {
+		return object, nil
+	}
+	d := decoders.Get().(*decoder)
+	defer d.putBack()
+	d.kind, d.converting, d.memo, d.path = kind, request, memo, d.steps[:0]
 	view := object
-	switch t := builtin(kind); {
+	switch {
 	case t != nil:
 		view = d.object(t, object)
 		for _, r := range d.finer {
@@ -71,6 +77,14 @@ func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bo
 	}
 	slices.SortFunc(d.problems, func(a, b *FieldError) int { return comparePaths(a.Path, b.Path) })
 	return view, d.problems
+}
+
+// decoders are those that nobody uses at the moment.
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+func (d *decoder) putBack() {
+	*d = decoder{}
+	decoders.Put(d)
 }
 
 // builtin returns the Go type of a kind, nil if the kind has none that is known.

@@ -1,32 +1,40 @@
-// Command bench measures preadmit as whole processes and prints a table: processor time
-// (user and system) and peak memory, medians of interleaved runs, as ratios to two floors
-// of the same measurement. One floor is an empty Go program, the other one that parses
-// the stream with yaml.v3 and encodes it again.
+// Command bench measures preadmit as whole processes and prints a table in Markdown:
+// processor time (user and system), elapsed time and peak memory, medians of interleaved
+// runs, as ratios to floors of the same measurement. The floors are an empty Go program,
+// one that parses the stream with yaml.v3 and encodes it again, and a data source of
+// Terraform that copies its strings.
 //
 //	go -C engine/internal/bench run .
 //
-// The machine may be busy: ratios hold when times do not, wall times excepted. The files
-// in order: main.go (the table), streams.go (what is measured on), measure.go (one
-// process).
+// It takes some three minutes. Ratios of processor time hold on a machine that others
+// use, too; elapsed times do not. Without Terraform in PATH, its row is left out, which
+// the table says.
+//
+// The files in order: main.go (the table), tools.go (the programs), streams.go and
+// terraform.go (what is measured on), measure.go (processes).
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strconv"
 )
 
 func main() {
 	runs := flag.Int("runs", 5, "runs of each command, of which the median counts")
 	flag.Parse()
 	var err error
-	if flag.Arg(0) == "floor" {
+	switch flag.Arg(0) {
+	case "floor":
 		err = floor(os.Stdin, os.Stdout)
-	} else {
-		err = bench(*runs)
+	case "stream":
+		err = printStream(flag.Arg(1), os.Stdout)
+	default:
+		err = bench(*runs, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -34,16 +42,74 @@ func main() {
 	}
 }
 
-// row is one line of the table: what a command costs, against another one.
+// row is one line of the table: a figure of a command, divided by another one.
 type row struct {
-	name              string
-	command, against  command
-	figure            func(usage) float64
-	asked, stretch    float64
-	againstInputBytes bool
+	name           string
+	figure         func(measured) float64
+	asked, stretch float64
 }
 
-func bench(runs int) error {
+// ratio divides what one command takes by what another one does.
+func ratio(of func(usage) float64, command, by string) func(measured) float64 {
+	return func(m measured) float64 { return of(m[command]) / of(m[by]) }
+}
+
+// memory divides the peak memory of a command by the size of its input.
+func memory(command string) func(measured) float64 {
+	return func(m measured) float64 { return float64(m[command].peak) / float64(m[command].input) }
+}
+
+// rows are the lines of the table.
+var rows = []row{
+	{"1,000 manifests, ten policies, all changed: CPU / floor", ratio(usage.cpu, "render", "floor"), 0.6, 0.35},
+	{"the same, elapsed time / that of the floor", ratio(usage.elapsed, "render", "floor"), 0.5, 0.25},
+	{"no policy matches: CPU / floor", ratio(usage.cpu, "no match", "floor"), 0.05, 0.03},
+	{"`version` / empty program", ratio(usage.cpu, "version", "empty"), 6, 4},
+	{"one manifest, one policy / empty program", ratio(usage.cpu, "one policy", "empty"), 9, 7},
+	{"one manifest, ten policies / empty program", ratio(usage.cpu, "ten policies", "empty"), 11, 9},
+	{"peak memory, 1,000 manifests / input", memory("render"), 15, 10},
+	{"peak memory, 10,000 manifests / input", memory("render 10,000"), 8, 6},
+	{"CPU of 10,000 manifests / of 1,000", ratio(usage.cpu, "render 10,000", "render 1,000"), 10.3, 10},
+	{"`diff` / `render`", ratio(usage.cpu, "diff", "render"), 1.3, 1.15},
+	{"`explain` / `render`", ratio(usage.cpu, "explain", "render"), 1.3, 1.15},
+	{"ten Kyverno patchStrategicMerge rules: CPU / floor", ratio(usage.cpu, "kyverno", "floor"), 0.6, 0.35},
+	{"Terraform: plan of 1,000 manifests, ten policies / a data source that copies", ratio(usage.cpu, "plan", "plan of copies"), 1.8, 1.4},
+}
+
+// groups are the commands that are measured in turn with each other; of a group that takes
+// long there are fewer runs, of a quick one more.
+func (t *tools) groups(runs int) []group {
+	thousand, tenThousand, one := t.on(1000), t.on(10_000), t.on(1)
+	render := func(policies string) []string {
+		return []string{"render", "-p", filepath.Join(t.dir, policies), "-"}
+	}
+	on := func(input input, label string, path string, args ...string) command {
+		return command{label: label, path: path, args: args, input: input}
+	}
+	return []group{
+		{4*runs + 1, []command{
+			{label: "empty", path: t.empty},
+			{label: "version", path: t.preadmit, args: []string{"version"}},
+			on(one, "one policy", t.preadmit, render(onePolicy)...),
+			on(one, "ten policies", t.preadmit, render(tenPolicies)...),
+		}},
+		{runs, []command{
+			on(thousand, "floor", t.self, "floor"),
+			on(thousand, "render", t.preadmit, render(tenPolicies)...),
+			on(thousand, "no match", t.preadmit, render(noMatch)...),
+			on(thousand, "kyverno", t.preadmit, render(tenKyverno)...),
+			on(thousand, "diff", t.preadmit, "diff", "-p", filepath.Join(t.dir, tenPolicies), "-"),
+			on(thousand, "explain", t.preadmit, "explain", "-p", filepath.Join(t.dir, tenPolicies), "-"),
+		}},
+		{max(1, runs/2), []command{
+			on(thousand, "render 1,000", t.preadmit, render(tenPolicies)...),
+			on(tenThousand, "render 10,000", t.preadmit, render(tenPolicies)...),
+		}},
+		{max(1, runs/2), t.plans()},
+	}
+}
+
+func bench(runs int, to io.Writer) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
@@ -53,70 +119,37 @@ func bench(runs int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s/%s, %d processors, %s, medians of %d interleaved runs\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
-	fmt.Println("| | measured | asked | stretch |\n|---|---|---|---|")
-	for _, r := range t.rows() {
-		ours, theirs, err := interleaved(runs, r.command, r.against)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
+	all := measured{}
+	for _, g := range t.groups(runs) {
+		if err := g.measure(all); err != nil {
+			return err
 		}
-		divisor := r.figure(theirs)
-		if r.againstInputBytes {
-			divisor = float64(r.command.inputBytes)
+	}
+	fmt.Fprintf(to, "%s; medians of %d interleaved runs and more, load %s at the end.\n\n", machine(), max(1, runs/2), load())
+	fmt.Fprintln(to, "| | measured | asked | stretch |\n|---|---|---|---|")
+	for _, r := range rows {
+		text := strconv.FormatFloat(r.figure(all), 'f', 2, 64)
+		if text == "NaN" {
+			text = "not measured: there is no terraform in PATH"
 		}
-		fmt.Printf("| %s | %.2f | ≤ %g | %g |\n", r.name, r.figure(ours)/divisor, r.asked, r.stretch)
+		fmt.Fprintf(to, "| %s | %s | ≤ %g | %g |\n", r.name, text, r.asked, r.stretch)
+	}
+	fmt.Fprintln(to, "\n| | CPU, ms | elapsed, ms | peak memory, MB |\n|---|---|---|---|")
+	for _, g := range t.groups(runs) {
+		for _, c := range g.commands {
+			u := all[c.label]
+			fmt.Fprintf(to, "| %s | %.0f | %.0f | %.0f |\n", c.label, 1000*u.cpu(), 1000*u.elapsed(), float64(u.peak)/1e6)
+		}
 	}
 	return nil
 }
 
-// tools are the programs that are measured, and the files that they read.
-type tools struct{ dir, preadmit, empty, self string }
-
-func newTools(dir string) (*tools, error) {
-	t := &tools{dir: dir, preadmit: filepath.Join(dir, "preadmit"), empty: filepath.Join(dir, "empty")}
-	var err error
-	if t.self, err = os.Executable(); err != nil {
-		return nil, err
+// printStream prints a stream of manifests. It is done in a process of its own: what a
+// process has in memory counts for those that it starts.
+func printStream(count string, to io.Writer) error {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return errors.New("stream needs a number of manifests")
 	}
-	source := filepath.Join(dir, "empty.go")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
-		return nil, err
-	}
-	for _, build := range []*exec.Cmd{
-		exec.Command("go", "build", "-o", t.empty, source),
-		exec.Command("go", "-C", filepath.Join("..", "..", ".."), "build", "-trimpath", "-ldflags", "-s -w", "-o", t.preadmit, "./krmfn/preadmit"),
-	} {
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return nil, fmt.Errorf("%v: %w", build, err)
-		}
-	}
-	return t, writeFiles(dir)
-}
-
-// rows are the lines of the table.
-func (t *tools) rows() []row {
-	const one, thousand, tenThousand = 1, 1000, 10_000
-	empty := command{path: t.empty}
-	render := func(policies string, n int, args ...string) command {
-		if args == nil {
-			args = []string{"render"}
-		}
-		return t.on(n, t.preadmit, append(args, "-p", filepath.Join(t.dir, policies), "-")...)
-	}
-	floor := func(n int) command { return t.on(n, t.self, "floor") }
-	return []row{
-		{name: "1,000 manifests, ten policies, all changed: CPU / floor", command: render(tenPolicies, thousand), against: floor(thousand), figure: usage.cpu, asked: 0.6, stretch: 0.35},
-		{name: "the same, wall / floor's wall", command: render(tenPolicies, thousand), against: floor(thousand), figure: usage.elapsed, asked: 0.5, stretch: 0.25},
-		{name: "no policy matches: CPU / floor", command: render(noMatch, thousand), against: floor(thousand), figure: usage.cpu, asked: 0.05, stretch: 0.03},
-		{name: "`version` / empty", command: command{path: t.preadmit, args: []string{"version"}}, against: empty, figure: usage.cpu, asked: 6, stretch: 4},
-		{name: "one manifest, one policy / empty", command: render(onePolicy, one), against: empty, figure: usage.cpu, asked: 9, stretch: 7},
-		{name: "one manifest, ten policies / empty", command: render(tenPolicies, one), against: empty, figure: usage.cpu, asked: 11, stretch: 9},
-		{name: "peak memory, 1,000 manifests / input", command: render(tenPolicies, thousand), against: empty, figure: usage.peakBytes, asked: 15, stretch: 10, againstInputBytes: true},
-		{name: "peak memory, 10,000 manifests / input", command: render(tenPolicies, tenThousand), against: empty, figure: usage.peakBytes, asked: 8, stretch: 6, againstInputBytes: true},
-		{name: "CPU of 10,000 / of 1,000", command: render(tenPolicies, tenThousand), against: render(tenPolicies, thousand), figure: usage.cpu, asked: 10.3, stretch: 10},
-		{name: "`diff` / `render`", command: render(tenPolicies, thousand, "diff"), against: render(tenPolicies, thousand), figure: usage.cpu, asked: 1.3, stretch: 1.15},
-		{name: "`explain` / `render`", command: render(tenPolicies, thousand, "explain"), against: render(tenPolicies, thousand), figure: usage.cpu, asked: 1.3, stretch: 1.15},
-		{name: "ten Kyverno patchStrategicMerge rules: CPU / floor", command: render(tenKyverno, thousand), against: floor(thousand), figure: usage.cpu, asked: 0.6, stretch: 0.35},
-	}
+	return stream(to, n)
 }

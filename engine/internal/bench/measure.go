@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -17,40 +17,74 @@ import (
 
 // command is a process to measure.
 type command struct {
-	path string
-	args []string
-	// input is the file that it reads on standard input, of inputBytes; none if empty.
-	input      string
-	inputBytes int64
+	label, path string
+	args        []string
+	environment []string
+	// input is what it reads on standard input; none if it has no name.
+	input input
+	// prepare makes what it needs, if that is not there; nil for nothing.
+	prepare func() error
 }
 
-// on is a command that reads a stream of n manifests.
-func (t *tools) on(n int, path string, args ...string) command {
-	name := filepath.Join(t.dir, strconv.Itoa(n)+".yaml")
-	info, err := os.Stat(name)
-	if err != nil {
-		panic(err) // writeFiles has just written it
-	}
-	return command{path: path, args: args, input: name, inputBytes: info.Size()}
+// input is a file.
+type input struct {
+	name string
+	size int64
 }
+
+// group is commands that are measured in turn, each so many times.
+type group struct {
+	runs     int
+	commands []command
+}
+
+// measured is what commands took, by their labels.
+type measured map[string]usage
 
 // usage is what a process took.
 type usage struct {
-	user, system, wall time.Duration
-	peak               int64 // bytes
+	processors, wall time.Duration
+	peak, input      int64 // bytes
 }
 
-func (u usage) cpu() float64       { return (u.user + u.system).Seconds() }
-func (u usage) elapsed() float64   { return u.wall.Seconds() }
-func (u usage) peakBytes() float64 { return float64(u.peak) }
+func (u usage) cpu() float64     { return u.processors.Seconds() }
+func (u usage) elapsed() float64 { return u.wall.Seconds() }
 
-// run runs a command once. An exit status of 1 is no error: diff has it if there are
-// changes.
+// measure adds the medians of runs of all commands in turn, after one run of each that
+// does not count.
+func (g group) measure(all measured) error {
+	taken := make([][]usage, len(g.commands))
+	for i := range g.runs + 1 {
+		for n, c := range g.commands {
+			u, err := c.run()
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.label, err)
+			}
+			if i > 0 {
+				taken[n] = append(taken[n], u)
+			}
+		}
+	}
+	for n, c := range g.commands {
+		all[c.label] = median(taken[n])
+	}
+	return nil
+}
+
+// changesFound is the exit status of diff if there are changes.
+const changesFound = 1
+
+// run runs a command once.
 func (c command) run() (usage, error) {
+	if c.prepare != nil {
+		if err := c.prepare(); err != nil {
+			return usage{}, err
+		}
+	}
 	process := exec.Command(c.path, c.args...)
-	process.Stdout = io.Discard
-	if c.input != "" {
-		file, err := os.Open(c.input)
+	process.Env = append(os.Environ(), c.environment...)
+	if c.input.name != "" {
+		file, err := os.Open(c.input.name)
 		if err != nil {
 			return usage{}, err
 		}
@@ -63,35 +97,17 @@ func (c command) run() (usage, error) {
 	err := process.Run()
 	wall := time.Since(start)
 	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-		return usage{}, errors.Join(err, errors.New(said.String()))
+	if err != nil && (c.label != "diff" || !errors.As(err, &exit) || exit.ExitCode() != changesFound) {
+		return usage{}, fmt.Errorf("%w\n%s", err, said.String())
 	}
 	state := process.ProcessState
-	u := usage{user: state.UserTime(), system: state.SystemTime(), wall: wall}
+	u := usage{processors: state.UserTime() + state.SystemTime(), wall: wall, input: c.input.size}
 	if r, ok := state.SysUsage().(*syscall.Rusage); ok {
-		u.peak = r.Maxrss * 1024
+		if u.peak = r.Maxrss; runtime.GOOS != "darwin" {
+			u.peak *= 1024
+		}
 	}
 	return u, nil
-}
-
-// interleaved runs two commands in turn, after one run of each that does not count, and
-// returns the medians.
-func interleaved(runs int, a, b command) (usage, usage, error) {
-	var as, bs []usage
-	for i := range runs + 1 {
-		x, err := a.run()
-		if err != nil {
-			return usage{}, usage{}, err
-		}
-		y, err := b.run()
-		if err != nil {
-			return usage{}, usage{}, err
-		}
-		if i > 0 {
-			as, bs = append(as, x), append(bs, y)
-		}
-	}
-	return median(as), median(bs), nil
 }
 
 func median(runs []usage) usage {
@@ -104,10 +120,10 @@ func median(runs []usage) usage {
 		return values[len(values)/2]
 	}
 	return usage{
-		user:   time.Duration(middle(func(u usage) int64 { return int64(u.user + u.system) })),
-		wall:   time.Duration(middle(func(u usage) int64 { return int64(u.wall) })),
-		peak:   middle(func(u usage) int64 { return u.peak }),
-		system: 0, // it is in user: the median is of the sum
+		processors: time.Duration(middle(func(u usage) int64 { return int64(u.processors) })),
+		wall:       time.Duration(middle(func(u usage) int64 { return int64(u.wall) })),
+		peak:       middle(func(u usage) int64 { return u.peak }),
+		input:      runs[0].input,
 	}
 }
 

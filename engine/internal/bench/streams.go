@@ -1,10 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -14,17 +15,14 @@ const (
 	noMatch, tenKyverno    = "none.yaml", "kyverno.yaml"
 )
 
-// writeFiles writes all policies and streams into a directory.
-func writeFiles(dir string) error {
+// writePolicies writes all policies into a directory.
+func writePolicies(dir string) error {
 	all := []string{"*", "*", "*"}
 	files := map[string]string{
 		onePolicy:   policy("team", all, label("team")),
 		tenPolicies: ten(nil) + widgets,
 		noMatch:     ten([]string{"storage.k8s.io", "v1", "storageclasses"}),
 		tenKyverno:  kyverno() + widgets,
-	}
-	for _, n := range []int{1, 1000, 10_000} {
-		files[strconv.Itoa(n)+".yaml"] = stream(n)
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -34,21 +32,21 @@ func writeFiles(dir string) error {
 	return nil
 }
 
-// stream is n manifests of some 2.3 kB: 40 % Deployments, 20 % each Services, ConfigMaps
-// and custom resources.
-func stream(n int) string {
-	var b strings.Builder
+// stream writes n manifests of some 2.3 kB: 40 % Deployments, 20 % each Services,
+// ConfigMaps and custom resources.
+func stream(to io.Writer, n int) error {
+	b := bufio.NewWriter(to)
 	for i := range n {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
 		head := func(apiVersion, kind string) {
-			fmt.Fprintf(&b, "# Source: shop/templates/%[3]d.yaml\napiVersion: %[1]s\nkind: %[2]s\nmetadata:\n  name: web-%[3]d # the app\n  namespace: shop\n  labels:\n    app.kubernetes.io/name: web-%[3]d\n    app.kubernetes.io/part-of: shop\n", apiVersion, kind, i)
+			fmt.Fprintf(b, "# Source: shop/templates/%[3]d.yaml\napiVersion: %[1]s\nkind: %[2]s\nmetadata:\n  name: web-%[3]d # the app\n  namespace: shop\n  labels:\n    app.kubernetes.io/name: web-%[3]d\n    app.kubernetes.io/part-of: shop\n", apiVersion, kind, i)
 		}
 		switch i % 5 {
 		case 0, 1:
 			head("apps/v1", "Deployment")
-			fmt.Fprintf(&b, deployment, i%7+1, i)
+			fmt.Fprintf(b, deployment, i%7+1, i)
 			b.WriteString(lines(8, "        - name: SETTING_%[1]d\n          value: \"value-%[1]d\"\n") + tail + notes(16))
 		case 2:
 			head("v1", "Service")
@@ -61,7 +59,7 @@ func stream(n int) string {
 			b.WriteString("spec:\n  parts:\n" + lines(26, "  - name: part-%[1]d\n    count: %[1]d\n    options: {color: red, depth: %[1]d, tags: [a, b]}\n"))
 		}
 	}
-	return b.String()
+	return b.Flush()
 }
 
 func lines(n int, format string) string {
@@ -116,7 +114,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
 `
 
-// mutation is one mutation of a policy, in YAML.
+// applies is a mutation of a policy, in YAML.
 func applies(expression string) string {
 	return fmt.Sprintf("{patchType: ApplyConfiguration, applyConfiguration: {expression: %q}}", expression)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -56,6 +57,18 @@ type Program struct {
 	output         *cel.Type
 	expr           ast.Expr
 	readsNamespace bool
+	// constant says that the program always gives the same; given is what, once it is
+	// known.
+	constant bool
+	given    atomic.Pointer[given]
+}
+
+// given is what a program gives, and what it costs.
+type given struct {
+	value ref.Val
+	cost  int64
+	// object is the value as ApplyConfiguration returns it; nil if it has not.
+	object map[string]any
 }
 
 // Activation evaluates expressions of one scope on one input. Variables are
@@ -81,7 +94,7 @@ type Activation struct {
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, host: &s.env.host, nested: s.env.host.minor >= 37, sizes: sizes{known: map[any]int{}}}
+	a := &Activation{ctx: ctx, input: input, host: &s.env.host, nested: s.env.host.minor >= 37}
 	a.variables = &variableMap{
 		opaque: opaque{s.env.host.variable}, activation: a, variables: s.variables,
 	}
@@ -155,8 +168,8 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 
 // eval evaluates a program; its errors are in the API server's words.
 func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
-	value, details, err := a.run(p)
-	if err := a.charge(details, budget); err != nil {
+	value, cost, err := a.run(p)
+	if err := a.charge(cost, budget); err != nil {
 		return nil, err
 	}
 	if a.refusal != nil {
@@ -168,10 +181,19 @@ func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
 	return value, nil
 }
 
-// run evaluates a program, be it a mutation, a condition or a variable.
-func (a *Activation) run(p *Program) (ref.Val, *cel.EvalDetails, error) {
+// run evaluates a program, be it a mutation, a condition or a variable, and says what that
+// costs.
+func (a *Activation) run(p *Program) (ref.Val, int64, error) {
 	a.readNamespace = a.readNamespace || p.readsNamespace
-	return p.program.ContextEval(a.ctx, a)
+	if known := p.given.Load(); known != nil {
+		return known.value, known.cost, nil
+	}
+	value, details, err := p.program.ContextEval(a.ctx, a)
+	cost := actualCost(details)
+	if p.constant && err == nil {
+		p.given.Store(&given{value: value, cost: cost})
+	}
+	return value, cost, err
 }
 
 // Evaluated is how many variables have been evaluated so far.
@@ -183,8 +205,8 @@ func (a *Activation) ReadNamespace() bool { return a.readNamespace }
 
 // charge takes the cost of an expression and of the variables that it made evaluate
 // from the budget; nil is one without end.
-func (a *Activation) charge(details *cel.EvalDetails, budget *int64) error {
-	cost := a.spent + actualCost(details)
+func (a *Activation) charge(cost int64, budget *int64) error {
+	cost += a.spent
 	a.spent = 0
 	if budget == nil {
 		return nil
@@ -248,8 +270,8 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 		return types.WrapErr(ErrBudget) // which charge will say
 	}
 	m.activation.evaluated++
-	value, details, err := m.activation.run(v.program)
-	m.activation.spent += actualCost(details)
+	value, cost, err := m.activation.run(v.program)
+	m.activation.spent += cost
 	if err != nil {
 		return types.WrapErr(m.activation.host.words.variable(v.name, err))
 	}

@@ -55,7 +55,10 @@ func (s *sizes) of(value ref.Val) int {
 	case types.String:
 		return limit.Unit + len(value)
 	case *objectValue:
-		return s.once(value, func() int { return s.sum(fieldsOf(value.fields)) })
+		if value.size == 0 {
+			value.size = s.sum(fieldsOf(value.fields))
+		}
+		return value.size
 	case *patchValue:
 		if value.value == nil {
 			return limit.Unit
@@ -79,6 +82,9 @@ func (s *sizes) once(key any, size func() int) int {
 		return n
 	}
 	n := size()
+	if s.known == nil {
+		s.known = map[any]int{}
+	}
 	s.known[key] = n
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -38,10 +39,24 @@ func (o opaque) ConvertToType(want ref.Type) ref.Val {
 type objectValue struct {
 	opaque
 	fields map[string]ref.Val
+	// size is how large the value is; 0 until it is known.
+	size int
 }
 
 func newObjectValue(name string, fields map[string]ref.Val) *objectValue {
-	return &objectValue{opaque: opaque{types.NewObjectType(name)}, fields: fields}
+	return &objectValue{opaque: opaque{objectTypeOf(name)}, fields: fields}
+}
+
+// objectTypes are the types of Object literals by their names, of which there are as many
+// as expressions have.
+var objectTypes sync.Map
+
+func objectTypeOf(name string) *types.Type {
+	if known, ok := objectTypes.Load(name); ok {
+		return known.(*types.Type)
+	}
+	made, _ := objectTypes.LoadOrStore(name, types.NewObjectType(name))
+	return made.(*types.Type)
 }
 
 // Equal implements ref.Val.
@@ -150,7 +165,40 @@ func convert(value ref.Val, top, nested bool) (any, error) {
 // checkTypeNames reports every Object literal whose type name is not the field path
 // at which it stands.
 func (o *objectValue) checkTypeNames() error {
+	if namesAreRight(o, o.typ.TypeName()) {
+		return nil
+	}
 	return errors.Join(typeNameErrors(o, o.typ.TypeName())...)
+}
+
+// namesAreRight reports that there is no typeNameError, which is usual. name is that of the
+// type that a literal must have.
+func namesAreRight(value ref.Val, name string) bool {
+	if object, ok := value.(*objectValue); ok {
+		if object.typ.TypeName() != name {
+			return false
+		}
+		for field, inside := range object.fields {
+			switch inside := inside.(type) {
+			case types.String, types.Bool, types.Int:
+			case *objectValue:
+				of, ok := strings.CutPrefix(inside.typ.TypeName(), name)
+				if of, dotted := strings.CutPrefix(of, "."); !ok || !dotted || of != field || !namesAreRight(inside, inside.typ.TypeName()) {
+					return false
+				}
+			default:
+				if !namesAreRight(inside, name+"."+field) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	list, ok := value.Value().([]ref.Val)
+	if !ok {
+		return len(typeNameErrors(value, name)) == 0
+	}
+	return !slices.ContainsFunc(list, func(item ref.Val) bool { return !namesAreRight(item, name) })
 }
 
 func typeNameErrors(value ref.Val, path string) []error {
@@ -180,11 +228,15 @@ func typeNameErrors(value ref.Val, path string) []error {
 
 // ApplyConfiguration evaluates a mutation that is an Object. In the result, values
 // that no object can have (null, uint, timestamps, literals within literals before
-// 1.37) are left as Go values that package schema refuses in the API server's words.
+// 1.37) are left as Go values that package schema refuses in the API server's words. The
+// result is shared, and must not be modified.
 func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
 		return nil, err
+	}
+	if known := p.given.Load(); known != nil && known.object != nil {
+		return known.object, nil
 	}
 	object, ok := value.(*objectValue)
 	if !ok {
@@ -193,5 +245,9 @@ func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 	if err := object.checkTypeNames(); err != nil {
 		return nil, fmt.Errorf("type mismatch: %w", err)
 	}
-	return object.native(a.nested)
+	native, err := object.native(a.nested)
+	if known := p.given.Load(); known != nil && err == nil {
+		p.given.Store(&given{value: known.value, cost: known.cost, object: native})
+	}
+	return native, err
 }

@@ -1,10 +1,13 @@
 package celenv
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // CompileError says why an expression is refused, in the API server's words.
@@ -123,6 +126,7 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	}
 	return &Program{
 		expression: expression, program: program, output: output, expr: checked.Expr(), readsNamespace: readsNamespace(checked),
+		constant: !change.Reference && s.env.isConstant(checked),
 	}, nil
 }
 
@@ -140,6 +144,20 @@ func offset(text string, line, column int) int {
 		column--
 	}
 	return len(text)
+}
+
+// isConstant reports whether an expression certainly gives the same whatever there is: it
+// reads nothing, and calls only functions of CEL itself, which know neither time nor chance.
+func (e *Env) isConstant(checked *ast.AST) bool {
+	plain, err := e.planner()
+	if err != nil || slices.ContainsFunc(calls(checked), func(name string) bool { return plain.functions[name] == nil }) {
+		return false
+	}
+	constant := true
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		constant = constant && e.Kind() != ast.IdentKind
+	}))
+	return constant
 }
 
 // readsNamespace reports whether an expression reads more of namespaceObject than

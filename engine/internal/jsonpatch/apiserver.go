@@ -88,7 +88,7 @@ func (d *document) writable(keys []string, op Operation) (any, error) {
 
 func (d *document) addV4(op Operation) error {
 	keys, err := d.locateV4(op.Op, op.Path)
-	if err != nil {
+	if err != nil || d.holds(keys, op.written()) {
 		return err
 	}
 	parent, err := d.writable(keys, op)
@@ -120,7 +120,7 @@ func (d *document) replaceV4(op Operation) error {
 		return d.replaceRoot(op)
 	}
 	keys, err := d.locateV4(op.Op, op.Path)
-	if err != nil {
+	if err != nil || d.holds(keys, op.written()) {
 		return err
 	}
 	if _, _, err := get(d.parent(keys), last(keys)); err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // document is an object that operations change. The maps and lists that they change are
@@ -214,6 +216,14 @@ func (d *document) opened(keys []string) any {
 		at = member
 	}
 	return at
+}
+
+// holds reports whether the last of the keys selects a value in a map that has it already:
+// there is nothing to write then, and nothing to open.
+func (d *document) holds(keys []string, value any) bool {
+	object, _ := mapOf(d.parent(keys))
+	member, ok := object[last(keys)]
+	return ok && change.Equal(member, value)
 }
 
 // put sets a member of an opened map, or one that is there of an opened list.

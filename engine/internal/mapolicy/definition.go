@@ -1,10 +1,12 @@
 package mapolicy
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/dns"
@@ -31,6 +33,8 @@ type definition struct {
 	conditions  []condition
 	mutations   []mutation
 	bindings    []*binding
+	// conditioned is the fact that it is known which condition is false of an object.
+	conditioned change.Fact
 }
 
 type condition struct {
@@ -40,12 +44,16 @@ type condition struct {
 }
 
 type mutation struct {
+	// rule is the name of the mutation in the policy.
+	rule      string
 	patchType string
 	program   *celenv.Program
 	at        source.Position
 	// once says that the mutation of a draft does not run again with its policy.
 	once  bool
 	draft *draftMutation // nil if the mutation is in the form of servers
+	// leaves is the fact that the mutation leaves an object as it is.
+	leaves change.Fact
 }
 
 const maxConditions = 64
@@ -239,7 +247,15 @@ func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {
 	for _, item := range n.Items() {
 		mutations = append(mutations, r.serverMutation(item, scope))
 	}
+	nameRules(mutations)
 	return mutations
+}
+
+// nameRules names mutations by their indexes.
+func nameRules(mutations []mutation) {
+	for n := range mutations {
+		mutations[n].rule = fmt.Sprintf("mutations[%d]", n)
+	}
 }
 
 // serverMutation reads a mutation in the form that servers know.

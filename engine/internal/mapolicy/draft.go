@@ -156,6 +156,7 @@ func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 		d.reinvocable = d.reinvocable || !m.once
 		mutations = append(mutations, m)
 	}
+	nameRules(mutations)
 	return mutations
 }
 

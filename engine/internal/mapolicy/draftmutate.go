@@ -16,7 +16,7 @@ type rejection struct{ error }
 var errNotNow = errors.New("does not apply")
 
 // draft runs a mutation in the form of a proposal.
-func (i *invocation) draft(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+func (i *invocation) draft(a *celenv.Activation, m *mutation, r *policy.Request) (map[string]any, error) {
 	if m.draft.condition != nil {
 		budget := celenv.ConditionsBudget
 		applies, err := a.Bool(m.draft.condition, &budget)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
@@ -23,6 +24,37 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	if len(i.conditions) == 0 {
 		return nil, nil
 	}
+	if failed, known := r.Memo.Recall(&i.conditioned, r.Object); known && i.param == nil {
+		return i.unless(failed), nil
+	}
+	notApplied, failure := i.evaluateConditions(r)
+	if failure == nil && i.param == nil && !i.ignore {
+		r.Memo.Note(&i.conditioned, r.Object, falseIndex(notApplied))
+	}
+	return notApplied, failure
+}
+
+// allHold is the index of the false one among conditions that all hold.
+const allHold = -1
+
+// unless is why an invocation does not apply whose condition at an index is false.
+func (i *invocation) unless(index int) *policy.NotApplied {
+	if index == allHold {
+		return nil
+	}
+	c := i.conditions[index]
+	return &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: index, Name: c.name}}
+}
+
+// falseIndex is the index of the condition that was false.
+func falseIndex(notApplied *policy.NotApplied) int {
+	if notApplied == nil {
+		return allHold
+	}
+	return notApplied.Reason.(policy.FalseCondition).Index
+}
+
+func (i *invocation) evaluateConditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
 	input := i.input(r, nil)
 	// What a server tells conditions about the resource is the request's own.
 	input.Request = func() map[string]any { return r.Attributes(i.kind, r.Kind) }
@@ -44,7 +76,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 				errs = append(errs, err.Error())
 			}
 		case !ok && notApplied == nil:
-			notApplied = &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: n, Name: c.name}}
+			notApplied = i.unless(n)
 		}
 	}
 	switch {
@@ -70,13 +102,16 @@ func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.No
 // Steps implements policy.Invocation: one step for each mutation.
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
-		for n, m := range i.mutations {
+		for n := range i.mutations {
+			m := &i.mutations[n]
 			if m.once && r.Reinvocation {
 				continue
 			}
 			step := policy.Step{ID: i.id, At: m.at, Replay: i.replay}
-			step.ID.Rule = fmt.Sprintf("mutations[%d]", n)
-			i.mutate(&step, m, r)
+			step.ID.Rule = m.rule
+			if !i.leaves(&step, m, r) {
+				i.mutate(&step, m, r)
+			}
 			if step.Failure != nil {
 				step.Failure.ID, step.Failure.At = step.ID, step.At
 			}
@@ -87,10 +122,25 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	}
 }
 
+// leaves reports whether it is known that a mutation leaves the object as it is, and fills
+// in the step's result if so: it gave that before, as in the pass before this one, and an
+// invocation sees the same each time but for the object. Params would be something else to
+// see, and a draft's mutations depend on the pass.
+func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request) bool {
+	if i.param != nil || m.draft != nil {
+		return false
+	}
+	variables, known := r.Memo.Recall(&m.leaves, r.Object)
+	if known {
+		step.Object, step.Variables = r.Object, variables
+	}
+	return known
+}
+
 // mutate runs one mutation and fills in the step's result. Where matchPolicy led to
 // another version of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the
 // result of whatever mutation.
-func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
+func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 	deny := func(err error) {
 		failure := i.Deny(err)
 		step.Failure = &failure
@@ -143,13 +193,15 @@ func (i *invocation) mutate(step *policy.Step, m mutation, r *policy.Request) {
 		deny(m.draft.explain(err))
 	case i.kind != r.Kind:
 		step.Object = policy.InVersion(step.Object, r.Kind)
+	case i.param == nil && change.Same(step.Object, r.Object):
+		r.Memo.Note(&m.leaves, r.Object, step.Variables)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
 		step.Object = nil
 	}
 }
 
-func (i *invocation) apply(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+func (i *invocation) apply(a *celenv.Activation, m *mutation, r *policy.Request) (map[string]any, error) {
 	patch, err := a.ApplyConfiguration(m.program)
 	if err != nil {
 		return nil, err
@@ -165,7 +217,7 @@ func (i *invocation) merge(r *policy.Request, object, patch map[string]any) (map
 	return i.kind.Merge(r.Memo, object, patch, rule)
 }
 
-func (i *invocation) patch(a *celenv.Activation, m mutation, r *policy.Request) (map[string]any, error) {
+func (i *invocation) patch(a *celenv.Activation, m *mutation, r *policy.Request) (map[string]any, error) {
 	operations, err := a.JSONPatch(m.program)
 	if err != nil {
 		return nil, err
