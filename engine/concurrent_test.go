@@ -100,7 +100,7 @@ func rendered(t *testing.T, set *Set, manifests string) string {
 		t.Error(diagnostics)
 		return ""
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 	if outcome.Failed() {
 		t.Error(outcome.Diagnostics)
 	}

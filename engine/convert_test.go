@@ -109,7 +109,7 @@ func runConverted(t *testing.T, policies []*manifest.Stream, dir, version string
 		t.Fatal(problems)
 	}
 	manifests := readStreams(t, filepath.Join(dir, "manifests", "*"))
-	if outcome := set.Run(context.Background(), manifests, Explain()); outcome.Failed() || len(outcome.Diagnostics) > 0 {
+	if outcome := set.Run(context.Background(), manifests, Explain(), Views()); outcome.Failed() || len(outcome.Diagnostics) > 0 {
 		return "", fmt.Errorf("%v", outcome.Diagnostics)
 	}
 	return string(manifest.Join(manifests)), nil

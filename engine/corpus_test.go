@@ -149,7 +149,7 @@ func runRecorded(t *testing.T, dir string) []string {
 				problems = append(problems, fmt.Sprintf("%s: %v", name, diagnostics))
 				continue
 			}
-			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 			p := compareAnswer(t, set, filepath.Join(dir, "server", name), answer.Result, answer.Message, outcome)
 			if p == "" && !outcome.Failed() {
 				p = explained(stream, outcome)
@@ -348,7 +348,7 @@ func staysTheSame(set *Set, stream *manifest.Stream, outcome *Outcome) string {
 	if len(diagnostics) > 0 {
 		return fmt.Sprintf("the output cannot be read: %v\n%s", diagnostics, output)
 	}
-	if second := set.Run(context.Background(), []*manifest.Stream{again}, Explain()); second.Failed() {
+	if second := set.Run(context.Background(), []*manifest.Stream{again}, Explain(), Views()); second.Failed() {
 		return fmt.Sprintf("the second run fails: %v", second.Diagnostics)
 	}
 	if got := again.Bytes(); string(got) != string(output) {

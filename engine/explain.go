@@ -5,10 +5,24 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
-// Explain says of every Manifest of the Outcome what became of it and why: its views,
-// changes, edits and the reasons of policies that left it alone.
+// Explain says of every Manifest of the Outcome what became of it and why: its changes,
+// edits and the reasons of policies that left it alone.
 func Explain() Observer {
 	return Observer{conclude: func(r *run, j *job) { j.explain(r.defaulting) }}
+}
+
+// Views keeps the admission views of every Manifest of the Outcome. They take much more
+// memory than the manifest.
+func Views() Observer {
+	return Observer{conclude: func(_ *run, j *job) {
+		if j.trace == nil {
+			return
+		}
+		j.result.Before = j.trace.before
+		if !j.denied {
+			j.result.After = j.trace.after
+		}
+	}}
 }
 
 // explain fills in what only those who read an explanation want to know.
@@ -35,7 +49,6 @@ func (j *job) explain(server defaulting) {
 
 func (j *job) explainTrace(server defaulting) {
 	m := j.result
-	m.Before = j.trace.before
 	m.NotApplied = append(m.NotApplied, j.trace.notApplied...)
 	for i, e := range j.trace.events {
 		if !e.drops {
@@ -52,9 +65,6 @@ func (j *job) explainTrace(server defaulting) {
 				}
 			}
 		}
-	}
-	if !j.denied {
-		m.After = j.trace.after
 	}
 	for _, c := range j.pinned {
 		m.Changes = append(m.Changes, Change{Change: c, Fate: Pinned})

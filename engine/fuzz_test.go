@@ -89,7 +89,7 @@ func FuzzIdentity(f *testing.F) {
 		if source.HasErrors(diagnostics) || holdsPolicies(stream) {
 			return
 		}
-		outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+		outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 		if outcome.Failed() {
 			return
 		}
@@ -138,7 +138,7 @@ func FuzzPolicies(f *testing.F) {
 		if len(diagnostics) > 0 {
 			t.Fatalf("%v\n%s", diagnostics, text)
 		}
-		outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain())
+		outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 		for _, d := range outcome.Diagnostics {
 			if d.Code == "internal" {
 				t.Errorf("%v", d)

@@ -107,7 +107,7 @@ func runKyverno(t *testing.T, dir string) string {
 		return fmt.Sprintf("policies refused: %v", diagnostics)
 	}
 	manifests := readNamed(t, dir, "resource.yaml", "targets.yaml")
-	outcome := set.Run(context.Background(), manifests, Explain())
+	outcome := set.Run(context.Background(), manifests, Explain(), Views())
 	if outcome.Failed() {
 		return fmt.Sprintf("failed: %v", outcome.Diagnostics)
 	}

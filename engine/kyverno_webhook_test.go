@@ -100,7 +100,7 @@ func TestWebhook(t *testing.T) {
 				t.Fatal(diagnostics)
 			}
 			input := stream(t, "manifests", webPod)
-			outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain())
+			outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 			if outcome.Failed() {
 				t.Fatal(outcome.Diagnostics)
 			}
@@ -166,7 +166,7 @@ data: {C: c}
 		t.Fatal(diagnostics)
 	}
 	input := stream(t, "manifests", manifests)
-	outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
 	}
@@ -210,7 +210,7 @@ func TestUpdate(t *testing.T) {
 	if set == nil {
 		t.Fatal(diagnostics)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", pods)}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", pods)}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
 	}
@@ -239,7 +239,7 @@ func TestConsulted(t *testing.T) {
 			t.Fatal(diagnostics)
 		}
 		manifests := webPod + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
-		outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", manifests)}, Explain())
+		outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", manifests)}, Explain(), Views())
 		if outcome.Failed() || outcome.Manifests[0].Consulted != c.want {
 			t.Errorf("%s: %v %v", name, outcome.Manifests[0].Consulted, outcome.Diagnostics)
 		}

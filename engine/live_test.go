@@ -347,7 +347,7 @@ func (l *liveCase) prepare(t *testing.T, policies []map[string]any) {
 		if set == nil {
 			t.Fatalf("%s: %v", l.name, diagnostics)
 		}
-		m.outcome = set.Run(t.Context(), []*manifest.Stream{stream}, Explain())
+		m.outcome = set.Run(t.Context(), []*manifest.Stream{stream}, Explain(), Views())
 		if !m.outcome.Failed() {
 			m.output = readText(t, l.name, string(stream.Bytes())).Documents()[0].Object()
 			m.want = l.cluster.ask(t, m.document.Kind(), m.namespace, m.output)

@@ -28,7 +28,7 @@ func TestAdmitIsRun(t *testing.T) {
 			object := d.Object()
 			given := change.CloneObject(object)
 			single, _ := manifest.FromObjects(file, object)
-			want := set.Run(t.Context(), []*manifest.Stream{single}, Explain())
+			want := set.Run(t.Context(), []*manifest.Stream{single}, Explain(), Views())
 			got, changes, err := set.Admit(t.Context(), object)
 			if (err != nil) != want.Failed() {
 				t.Errorf("%s: Admit fails with %v, Run with %v", file, err, want.Diagnostics)

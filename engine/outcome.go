@@ -58,7 +58,8 @@ type Manifest struct {
 	// policies looked at its namespace, or for params, found or not; or nobody
 	// defined its kind.
 	Consulted bool
-	// Before and After are its admission views; nil if no policy is about the kind.
+	// Before and After are its admission views, for Views; nil if no policy is about the
+	// kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
 	// them.

@@ -64,7 +64,7 @@ func TestReplayNames(t *testing.T) {
 				t.Fatal(diagnostics)
 			}
 			stream, _ := manifest.Read("m.yaml", []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {x: "1", q: "1"}}`))
-			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 			var got []string
 			for _, d := range outcome.Diagnostics {
 				got = append(got, d.Field+": "+strings.TrimSuffix(d.Message, " would change its own output again"))

@@ -26,7 +26,7 @@ func BenchmarkScale(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					read := streams(b, manifests)
-					if outcome := set.Run(context.Background(), read, Explain()); outcome.Failed() {
+					if outcome := set.Run(context.Background(), read, Explain(), Views()); outcome.Failed() {
 						b.Fatal(outcome.Diagnostics[0])
 					}
 				}

@@ -57,7 +57,7 @@ spec: {policyName: quote}
 			if len(diagnostics) > 0 {
 				t.Fatal(diagnostics)
 			}
-			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+			outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 			text := fmt.Sprint(outcome.Diagnostics)
 			if !outcome.Denied || !strings.Contains(text, tc.want) {
 				t.Errorf("got %s, want %s", text, tc.want)

@@ -71,7 +71,7 @@ func checkStored(t *testing.T, dir string, want recorded) {
 func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) {
 	stream, _ := manifest.Read("", document)
 	before := stream.Documents()[0].Object()
-	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
 	}

@@ -24,7 +24,7 @@ func withTrees(t *testing.T, trees, input string, policies []*manifest.Stream) (
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{read}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{read}, Explain(), Views())
 	return outcome, string(read.Bytes())
 }
 

@@ -84,7 +84,7 @@ func (v versioned) run(t testing.TB, text string) (after map[string]any, err str
 	if set == nil {
 		t.Fatalf("1.%d: %v", v.minor, diagnostics)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifest.yaml", text)}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifest.yaml", text)}, Explain(), Views())
 	if outcome.Failed() {
 		return nil, outcome.Diagnostics[0].Message
 	}

@@ -51,7 +51,7 @@ func TestViewIsWhatRunShows(t *testing.T) {
 			continue // a case of refused policies
 		}
 		stream, _ := manifest.Read(file, text)
-		run := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
+		run := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 		stream, _ = manifest.Read(file, text)
 		view := View([]*manifest.Stream{stream}, policies, recordedRequest)
 		if view.Failed() {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
@@ -23,10 +24,26 @@ func (m mask) text(text string) string {
 	return m.secrets.Text(text)
 }
 
+// hidesNothing reports whether there is nothing to hide in an object.
+func (m mask) hidesNothing(isSecret bool) bool {
+	return m.secrets == nil || m.secrets.IsEmpty() && !isSecret
+}
+
+// hidesNothingIn reports whether there is nothing to hide in documents.
+func (m mask) hidesNothingIn(documents []*manifest.Document) bool {
+	return m.hidesNothing(slices.ContainsFunc(documents, isSecret))
+}
+
+// isSecret reports whether a document is a Secret, or may be meant as one.
+func isSecret(d *manifest.Document) bool {
+	kind := d.Kind().Kind
+	return (kind == "" || secret.IsKind(kind)) && secret.Is(d.Object())
+}
+
 // value hides the values in the value at a path of an object, wholly if it is data of a
 // Secret. Where other, its counterpart, differs, the mask has a suffix.
 func (m mask) value(isSecret bool, path change.Path, value, other any, suffix string) any {
-	if m.secrets == nil {
+	if m.hidesNothing(isSecret) {
 		return value
 	}
 	switch v := value.(type) {
@@ -75,6 +92,9 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 		return text
 	}
 	read, _ := manifest.Read(name, []byte(text))
+	if m.hidesNothingIn(read.Documents()) {
+		return text
+	}
 	var counterparts []*manifest.Document
 	if other != nil {
 		counterpart, _ := manifest.Read(name, []byte(*other))
@@ -101,7 +121,7 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 
 // manifest hides the values in what became of a manifest.
 func (m mask) manifest(from *engine.Manifest) Manifest {
-	isSecret := secret.Is(from.Document.Object())
+	isSecret := isSecret(from.Document)
 	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
 	to.Kind, to.Name = from.Document.Kind().Kind, m.text(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
 	if group := from.Document.Kind().Group; group != "" {

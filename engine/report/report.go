@@ -167,10 +167,14 @@ func Compare(name, before, after string, secrets *secret.Mask) File {
 
 // fileOf compares a stream with what became of it.
 func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, secrets *secret.Mask) File {
-	before, after := s.Text(), string(s.Bytes())
-	f := Compare(s.Name(), before, after, secrets)
-	read, _ := manifest.Read(s.Name(), []byte(f.Before))
-	written, _ := manifest.Read(s.Name(), []byte(f.After))
+	before, after := s.Text(), s.Bytes()
+	written, _ := manifest.Read(s.Name(), after)
+	f, read := File{Name: s.Name(), Before: before, After: written.Text()}, s
+	if mask := (mask{secrets}); !mask.hidesNothingIn(slices.Concat(s.Documents(), written.Documents())) {
+		f = Compare(s.Name(), before, f.After, secrets)
+		read, _ = manifest.Read(s.Name(), []byte(f.Before))
+		written, _ = manifest.Read(s.Name(), []byte(f.After))
+	}
 	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
 		return f
 	}

@@ -165,6 +165,9 @@ func (m *Mask) replacer() *strings.Replacer {
 	return m.hide
 }
 
+// IsEmpty reports whether there is nothing to hide.
+func (m *Mask) IsEmpty() bool { return len(m.values) == 0 }
+
 // Text hides the values in a text.
 func (m *Mask) Text(text string) string {
 	if len(m.values) == 0 {
