@@ -3,6 +3,7 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -10,62 +11,140 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// Invalid is why a server refuses an object of which a controller could make nothing: a
-// field, and the words of the server. It is no validation: it finds only what keeps Pods from
-// being made.
+// Invalid is why a server refuses an object of which a controller could make nothing: the
+// first field, and the words of the server. It is no validation: it finds only what keeps
+// Pods from being made.
 func Invalid(kind gvk.Kind, owner map[string]any) (change.Path, error) {
-	path, problem := invalid(kind, owner)
-	if problem == "" {
+	v := &validation{}
+	switch kind {
+	case CronJobKind:
+		v.cronJob(owner)
+	case JobKind:
+		v.job(owner)
+	default:
+		v.replicated(kind, owner)
+	}
+	if len(v.problems) == 0 {
 		return nil, nil
 	}
 	name := kind.Kind
 	if kind.Group != "" {
 		name += "." + kind.Group
 	}
-	return path, fmt.Errorf("%s %q is invalid: %s: %s", name, Name(owner), path, problem)
+	text := v.problems[0].String()
+	if len(v.problems) > 1 {
+		var all []string
+		for _, p := range v.problems {
+			all = append(all, p.String())
+		}
+		text = "[" + strings.Join(all, ", ") + "]"
+	}
+	return v.problems[0].path, fmt.Errorf("%s %q is invalid: %s", name, Name(owner), text)
 }
 
-func invalid(kind gvk.Kind, owner map[string]any) (change.Path, string) {
-	path := change.Keys("spec", "template")
-	if kind == CronJobKind {
-		path = change.Keys("spec", "jobTemplate", "spec", "template")
-	}
-	found, _ := path.Get(owner)
-	template, _ := found.(map[string]any)
-	if template == nil && kind == ReplicationControllerKind {
-		return path, "Required value"
-	}
-	if path, problem := unselectedTemplate(kind, owner, template); problem != "" {
-		return path, problem
-	}
-	if len(podspec.Maps(podspec.Map(template, "spec"), "containers")) == 0 {
-		return path.Key("spec").Key("containers"), "Required value"
-	}
-	return nil, ""
+// validation is what has been found so far.
+type validation struct{ problems []problem }
+
+// problem is what is wrong with a field.
+type problem struct {
+	path change.Path
+	text string
 }
 
-// unselectedTemplate says that the selector of an owner is missing, or does not select the
-// Pods of its template.
-func unselectedTemplate(kind gvk.Kind, owner, template map[string]any) (change.Path, string) {
-	selector := podspec.Map(owner, "spec", "selector")
-	path := change.Keys("spec", "template", "metadata", "labels")
-	switch kind {
-	case JobKind, CronJobKind:
-		return nil, ""
-	case ReplicationControllerKind:
-		selector = map[string]any{"matchLabels": selector}
+// String prints the problem as a server does.
+func (p problem) String() string { return p.path.String() + ": " + p.text }
+
+func (v *validation) add(path change.Path, format string, args ...any) {
+	v.problems = append(v.problems, problem{path, fmt.Sprintf(format, args...)})
+}
+
+// emptySelectors are what servers say of an empty selector.
+var emptySelectors = map[gvk.Kind]string{
+	DeploymentKind: "deployment", ReplicaSetKind: "deployment", StatefulSetKind: "statefulset", DaemonSetKind: "daemonset",
+}
+
+// replicated checks an object whose Pods run for ever.
+func (v *validation) replicated(kind gvk.Kind, owner map[string]any) {
+	spec := podspec.Map(owner, "spec")
+	template := podspec.Map(spec, "template")
+	if kind == ReplicationControllerKind && template == nil {
+		v.add(templatePath, "Required value")
+		return
 	}
-	if len(selector) == 0 {
-		return change.Keys("spec", "selector"), "Required value"
+	selector := podspec.Map(spec, "selector")
+	empty := emptySelectors[kind]
+	switch {
+	case selector == nil && kind != DaemonSetKind && empty != "":
+		v.add(change.Keys("spec", "selector"), "Required value")
+	case selector != nil && len(selector) == 0 && empty != "":
+		v.add(change.Keys("spec", "selector"), "Invalid value: {}: empty selector is invalid for %s", empty)
 	}
-	_, why := unselected(owner, map[string]any{"metadata": podspec.Map(template, "metadata")}, "")
-	if why == "" {
-		return nil, ""
+	v.selected(owner, template, selector == nil && empty != "")
+	v.containers(templatePath, template)
+	if policy := podspec.Text(template, "spec", "restartPolicy"); policy != "Always" && policy != "" {
+		v.add(slices.Concat(templatePath, change.Keys("spec", "restartPolicy")), `Unsupported value: %q: supported values: "Always"`, policy)
 	}
-	labels := podspec.Map(template, "metadata", "labels")
-	if labels == nil {
-		labels = map[string]any{}
+}
+
+// selected checks that the selector of an owner selects the Pods of its template; none
+// selects nothing.
+func (v *validation) selected(owner, template map[string]any, none bool) {
+	if _, why := unselected(owner, map[string]any{"metadata": podspec.Map(template, "metadata")}, ""); why == "" && !none {
+		return
 	}
-	text, _ := json.Marshal(labels)
-	return path, fmt.Sprintf("Invalid value: %s: `selector` does not match template `labels`", strings.TrimSpace(string(text)))
+	v.add(slices.Concat(templatePath, change.Keys("metadata", "labels")), "Invalid value: %s: `selector` does not match template `labels`", inJSON(podspec.Map(template, "metadata", "labels")))
+}
+
+func (v *validation) containers(path change.Path, template map[string]any) {
+	path = slices.Concat(path, change.Keys("spec", "containers"))
+	containers := podspec.Maps(podspec.Map(template, "spec"), "containers")
+	if len(containers) == 0 {
+		v.add(path, "Required value")
+	}
+	for i, c := range containers {
+		if podspec.Text(c, "name") == "" {
+			v.add(path.Index(i).Key("name"), "Required value")
+		}
+	}
+}
+
+// ends checks that the containers of a Job may come to an end.
+func (v *validation) ends(path change.Path, template map[string]any) {
+	if policy := podspec.Text(template, "spec", "restartPolicy"); policy == "Always" || policy == "" {
+		v.add(slices.Concat(path, change.Keys("spec", "restartPolicy")), `Required value: valid values: "OnFailure", "Never"`)
+	}
+}
+
+func (v *validation) job(owner map[string]any) {
+	selector, template := podspec.Map(owner, "spec", "selector"), podspec.Map(owner, "spec", "template")
+	generated := map[string]any{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": UID}}
+	if manual, _ := podspec.Bool(owner, "spec", "manualSelector"); !manual && !change.Equal(selector, generated) {
+		v.add(change.Keys("spec", "selector"), "Invalid value: %s: `selector` not auto-generated", inJSON(selector))
+	}
+	v.containers(templatePath, template)
+	v.ends(templatePath, template)
+	v.selected(owner, template, false)
+}
+
+func (v *validation) cronJob(owner map[string]any) {
+	path := change.Keys("spec", "jobTemplate", "spec")
+	spec := podspec.Map(owner, "spec", "jobTemplate", "spec")
+	template := podspec.Map(spec, "template")
+	v.containers(path.Key("template"), template)
+	v.ends(path.Key("template"), template)
+	if selector := podspec.Map(spec, "selector"); selector != nil {
+		v.add(path.Key("selector"), "Invalid value: %s: `selector` will be auto-generated", inJSON(selector))
+	}
+}
+
+// inJSON prints a map as a server does; one that is not there is null.
+func inJSON(value map[string]any) string {
+	if value == nil {
+		return "null"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic("workload: a value that was read cannot be written: " + err.Error())
+	}
+	return string(text)
 }

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"strings"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/podspec"
@@ -21,6 +23,7 @@ func Stored(kind gvk.Kind, admitted map[string]any, minor int) map[string]any {
 		countTemplates(stored)
 	case PodKind:
 		selectByKeys(stored, minor)
+		confine(stored)
 	}
 	return stored
 }
@@ -81,4 +84,36 @@ func addRequirements(term map[string]any, keys, operator string, labels map[stri
 			podspec.Append(selector, "matchExpressions", map[string]any{"key": name, "operator": operator, "values": []any{value}})
 		}
 	}
+}
+
+// confine gives containers the AppArmor profiles that annotations have for them, from the
+// time when there was no field.
+func confine(pod map[string]any) {
+	spec := podspec.Map(pod, "spec")
+	if podspec.Text(spec, "os", "name") == "windows" {
+		return
+	}
+	for _, container := range append(podspec.Containers(spec), podspec.Maps(spec, "ephemeralContainers")...) {
+		annotation := podspec.Text(pod, "metadata", "annotations", "container.apparmor.security.beta.kubernetes.io/"+podspec.Text(container, "name"))
+		profile := profileOf(annotation)
+		if profile == nil || podspec.Map(container, "securityContext", "appArmorProfile") != nil ||
+			change.Equal(profile, podspec.Map(spec, "securityContext", "appArmorProfile")) {
+			continue
+		}
+		podspec.Ensure(container, "securityContext")["appArmorProfile"] = profile
+	}
+}
+
+// profileOf is the AppArmor profile that an annotation means; nil for none.
+func profileOf(annotation string) map[string]any {
+	name, isLocal := strings.CutPrefix(annotation, "localhost/")
+	switch {
+	case annotation == "unconfined":
+		return map[string]any{"type": "Unconfined"}
+	case annotation == "runtime/default":
+		return map[string]any{"type": "RuntimeDefault"}
+	case isLocal && name != "" && name == strings.TrimSpace(name):
+		return map[string]any{"type": "Localhost", "localhostProfile": name}
+	}
+	return nil
 }
