@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// random makes policies and manifests at random, for TestEquivalence. What it makes is
+// mostly valid, and often not quite: both sides must agree on errors, too.
+type random struct{ *rand.Rand }
+
+func (r random) chance(percent int) bool { return r.IntN(100) < percent }
+
+func oneOf[T any](r random, from ...T) T { return from[r.IntN(len(from))] }
+
+// randomKind is a kind that random objects have.
+type randomKind struct {
+	apiVersion, kind, group, resource string
+	// pod is the path of the spec of the Pods, if there is one.
+	pod []string
+}
+
+var randomKinds = []randomKind{
+	{"v1", "Pod", "", "pods", []string{"spec"}},
+	{"apps/v1", "Deployment", "apps", "deployments", []string{"spec", "template", "spec"}},
+	{"apps/v1", "StatefulSet", "apps", "statefulsets", []string{"spec", "template", "spec"}},
+	{"batch/v1", "CronJob", "batch", "cronjobs", []string{"spec", "jobTemplate", "spec", "template", "spec"}},
+	{"v1", "Service", "", "services", nil},
+	{"v1", "ConfigMap", "", "configmaps", nil},
+}
+
+// policy makes a policy about a kind, and its binding.
+func (r random) policy(k randomKind, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: %s}
+spec:
+  failurePolicy: %s
+  reinvocationPolicy: %s
+  matchConstraints:
+    matchPolicy: %s
+    resourceRules:
+    - {apiGroups: [%q], apiVersions: [%q], operations: [CREATE], resources: [%q]}
+`, name, oneOf(r, "Fail", "Fail", "Ignore"), oneOf(r, "Never", "IfNeeded"), oneOf(r, "Equivalent", "Exact"),
+		k.group, k.apiVersion[strings.Index(k.apiVersion, "/")+1:], oneOf(r, k.resource, k.resource, "*"))
+	if r.chance(40) {
+		fmt.Fprintf(&b, "  matchConditions:\n  - {name: c, expression: %q}\n", r.condition())
+	}
+	fmt.Fprintf(&b, "  variables:\n  - {name: team, expression: %q}\n  mutations:\n",
+		oneOf(r, `object.metadata.?labels[?"app"].orValue("none")`, `"a" + string(size(object.metadata.name))`, `object.metadata.name.replace("o", "0")`))
+	for range 1 + r.IntN(3) {
+		if r.chance(60) {
+			fmt.Fprintf(&b, "  - patchType: ApplyConfiguration\n    applyConfiguration: {expression: %q}\n", r.apply(k))
+		} else {
+			fmt.Fprintf(&b, "  - patchType: JSONPatch\n    jsonPatch: {expression: %q}\n", r.patch(k))
+		}
+	}
+	fmt.Fprintf(&b, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: %[1]s}\nspec: {policyName: %[1]s}\n", name)
+	return b.String()
+}
+
+func (r random) condition() string {
+	return oneOf(r,
+		`has(object.metadata.labels) && "app" in object.metadata.labels`,
+		`object.metadata.?labels[?"app"].orValue("") != "skip"`,
+		`!has(object.metadata.annotations)`,
+		`object.spec.containers.all(c, c.image != "")`,
+		`request.kind.kind == object.kind`,
+		`size(object.metadata.name) > 2`,
+		`object.spec.replicas > 1`,
+		`object.data.exists(k, k.startsWith("a"))`)
+}
+
+// apply is an expression of an apply configuration.
+func (r random) apply(k randomKind) string {
+	if k.pod != nil && r.chance(70) {
+		typed := "Object." + strings.Join(k.pod, ".")
+		text := typed + "{" + r.podField(typed, "object."+strings.Join(k.pod, ".")) + "}"
+		for i := len(k.pod) - 1; i >= 0; i-- {
+			outer := strings.Join(append([]string{"Object"}, k.pod[:i]...), ".")
+			text = fmt.Sprintf("%s{%s: %s}", outer, k.pod[i], text)
+		}
+		return text
+	}
+	switch k.kind {
+	case "Service":
+		if r.chance(60) {
+			return "Object{spec: Object.spec{" + oneOf(r, `type: "LoadBalancer"`, `type: "NodePort"`, `sessionAffinity: "ClientIP"`, `selector: {"app": variables.team}`,
+				`externalTrafficPolicy: "Local"`, `publishNotReadyAddresses: true`, `type: "ClusterIP", clusterIP: "None"`,
+				`ports: object.spec.ports.map(p, Object.spec.ports{port: p.port, protocol: p.protocol, name: "p" + string(p.port)})`) + "}}"
+		}
+	case "ConfigMap":
+		if r.chance(60) {
+			return "Object{" + oneOf(r, `data: {"added": variables.team}`, `immutable: true`, `data: object.?data.orValue({})`, `binaryData: {"b": b"xyz"}`) + "}"
+		}
+	case "Deployment", "StatefulSet":
+		if r.chance(30) {
+			return "Object{spec: Object.spec{" + oneOf(r, `replicas: object.spec.replicas + 1`, `revisionHistoryLimit: 3`, `minReadySeconds: 5`,
+				`template: Object.spec.template{metadata: Object.spec.template.metadata{labels: {"team": variables.team}}}`) + "}}"
+		}
+	}
+	return "Object{metadata: Object.metadata{" + oneOf(r, `labels: {"team": variables.team}`, `annotations: {"seen": string(has(object.metadata.labels))}`,
+		`labels: {"app": "same"}, annotations: {"a/b": "x"}`, `finalizers: ["example.com/f"]`) + "}}"
+}
+
+// podField are a field of a Pod's spec and its new value.
+func (r random) podField(typed, path string) string {
+	containers := func(field string) string {
+		return fmt.Sprintf("containers: %s.containers.map(c, %s.containers{name: c.name, %s})", path, typed, field)
+	}
+	quoted := func(format string) string { return strings.ReplaceAll(format, "T.", typed+".") }
+	return quoted(oneOf(r,
+		containers(`imagePullPolicy: "Always"`), containers(`image: "mirror.example.com/" + c.image`), containers(`image: c.image.split(":")[0]`),
+		containers(`env: [T.containers.env{name: "TEAM", value: variables.team}]`), containers(`resources: T.containers.resources{limits: {"memory": quantity("64Mi")}}`),
+		containers(`resources: T.containers.resources{requests: {"cpu": "100m"}}`), containers(`securityContext: T.containers.securityContext{runAsNonRoot: true}`),
+		containers(`ports: [T.containers.ports{containerPort: 9090}]`), containers(`args: ["x"]`),
+		`hostNetwork: `+oneOf(r, "true", "false"), `terminationGracePeriodSeconds: `+oneOf(r, "0", "5", "30"), `dnsPolicy: "Default"`,
+		`nodeSelector: {"disk": "ssd"}`, `serviceAccountName: "robot"`, `automountServiceAccountToken: false`, `priorityClassName: "high"`,
+		`tolerations: [T.tolerations{key: "a", operator: "Exists"}]`, `securityContext: T.securityContext{seccompProfile: T.securityContext.seccompProfile{type: "RuntimeDefault"}}`,
+		`initContainers: [T.initContainers{name: "proxy", image: "proxy:1", restartPolicy: "Always"}]`, `volumes: [T.volumes{name: "tmp", emptyDir: T.volumes.emptyDir{}}]`,
+		`containers: [T.containers{name: "side", image: "side"}]`, `restartPolicy: "Always"`, `shareProcessNamespace: true`, `nosuchfield: 1`))
+}
+
+// patch is an expression of a JSON patch.
+func (r random) patch(k randomKind) string {
+	pointers := []string{"/metadata/labels/team", "/metadata/labels", "/metadata/annotations/a~1b", "/metadata/annotations"}
+	values := []string{`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`}
+	if k.pod != nil && r.chance(70) {
+		base := "/" + strings.Join(k.pod, "/")
+		pointers = []string{
+			base + "/containers/0/image", base + "/containers/0/imagePullPolicy", base + "/containers/0/env", base + "/containers/0/env/-", base + "/containers/-", base + "/containers/1",
+			base + "/nodeSelector", base + "/hostNetwork", base + "/terminationGracePeriodSeconds", base + "/securityContext", base + "/volumes",
+		}
+		values = []string{
+			`"nginx:1"`, `"Always"`, `[{"name": "A", "value": "b"}]`, `{"name": "A", "value": "b"}`, `{"name": "side", "image": "side:1"}`, `{"disk": "ssd"}`, `true`, `5`,
+			`{}`, `[]`, fmt.Sprintf(`Object.%s.containers{name: "typed", image: "i"}`, strings.Join(k.pod, ".")),
+		}
+	}
+	var patches []string
+	for range 1 + r.IntN(3) {
+		path := oneOf(r, pointers...)
+		switch op := oneOf(r, "add", "add", "add", "replace", "remove", "copy", "move", "test"); op {
+		case "remove":
+			patches = append(patches, fmt.Sprintf(`JSONPatch{op: "remove", path: %q}`, path))
+		case "copy", "move":
+			patches = append(patches, fmt.Sprintf(`JSONPatch{op: %q, from: %q, path: %q}`, op, oneOf(r, pointers...), path))
+		default:
+			patches = append(patches, fmt.Sprintf(`JSONPatch{op: %q, path: %q, value: %s}`, op, path, oneOf(r, values...)))
+		}
+	}
+	return "[" + strings.Join(patches, ", ") + "]"
+}
+
+// manifest makes an object of a kind.
+func (r random) manifest(k randomKind, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", k.apiVersion, k.kind, name)
+	if r.chance(60) {
+		fmt.Fprintf(&b, "  labels: {app: %s}\n", oneOf(r, "web", "skip", `""`))
+	}
+	if r.chance(30) {
+		fmt.Fprintf(&b, "  annotations: %s\n", oneOf(r, `{a/b: "1"}`, `{}`, `{x: y, team: z}`))
+	}
+	switch k.kind {
+	case "ConfigMap":
+		b.WriteString(oneOf(r, "", "data: {}\n", "data: {a: b}\n", "data: {a: b, c: \"1\"}\nimmutable: false\n"))
+	case "Service":
+		fmt.Fprintf(&b, "spec:\n  selector: {app: web}\n  ports:\n  - {port: %d%s}\n%s", 80+r.IntN(3), oneOf(r, "", ", name: http", ", targetPort: web, protocol: TCP"),
+			oneOf(r, "", "  - {port: 443, name: tls}\n", "  type: NodePort\n", "  type: LoadBalancer\n", "  clusterIP: None\n"))
+	case "Pod":
+		b.WriteString("spec:\n" + r.podSpec("  ", ""))
+	case "CronJob":
+		b.WriteString("spec:\n  schedule: \"0 * * * *\"\n  jobTemplate:\n    spec:\n" + oneOf(r, "", "      backoffLimit: 2\n") + "      template:\n        spec:\n" +
+			r.podSpec("          ", oneOf(r, "OnFailure", "Never")))
+	default:
+		b.WriteString("spec:\n  selector: {matchLabels: {app: web}}\n" + oneOf(r, "", "  replicas: 3\n", "  replicas: 0\n") + oneOf(r, "", "  minReadySeconds: 1\n", "  revisionHistoryLimit: 10\n"))
+		if k.kind == "Deployment" {
+			b.WriteString(oneOf(r, "", "  strategy: {type: Recreate}\n", "  strategy: {rollingUpdate: {maxSurge: 1}}\n"))
+		} else {
+			b.WriteString(oneOf(r, "", "  serviceName: web\n", "  podManagementPolicy: Parallel\n"))
+		}
+		b.WriteString("  template:\n    metadata: {labels: {app: web}}\n    spec:\n" + r.podSpec("      ", ""))
+	}
+	return b.String()
+}
+
+// podSpec is the spec of a Pod, indented.
+func (r random) podSpec(indent, restart string) string {
+	lines := []string{"containers:"}
+	for i := range 1 + r.IntN(2) {
+		lines = append(lines, fmt.Sprintf("- name: c%d", i), "  image: "+oneOf(r, "nginx", "nginx:latest", "nginx:1.27", "registry.example.com:5000/a/b@sha256:"+strings.Repeat("0", 64)))
+		lines = append(lines, oneOf(r, "", "  imagePullPolicy: Always", "  env: [{name: A, value: a}]", "  ports: [{containerPort: 8080}]", "  resources: {limits: {cpu: 500m, memory: 0.5Gi}}",
+			"  readinessProbe: {httpGet: {port: 80}}", "  securityContext: {}", "  env: []", "  args: [a, b]", "  command: null"))
+	}
+	if restart != "" {
+		lines = append(lines, "restartPolicy: "+restart)
+	}
+	lines = append(lines, oneOf(r, "", "", "hostNetwork: true", "nodeSelector: {disk: hdd}", "tolerations: [{key: b, operator: Exists}]", "initContainers: [{name: init, image: i}]",
+		"volumes: [{name: v, configMap: {name: c}}]", "volumes: [{name: v, emptyDir: {}}]", "securityContext: {runAsUser: 1000}", "terminationGracePeriodSeconds: 10", "serviceAccount: robot"))
+	var b strings.Builder
+	for _, line := range lines {
+		if line != "" {
+			b.WriteString(indent + line + "\n")
+		}
+	}
+	return b.String()
+}
