@@ -206,7 +206,7 @@ func (a *passes) inServer(program policy.Program) bool {
 			a.invoked[invocation.ID()] = a.changes
 		}
 	}
-	return (!mutated || a.convert()) && a.trace.settle(failures)
+	return (!mutated || a.convert()) && a.trace.decide(failures)
 }
 
 // webhook carries out one call of a webhook. It reports whether the request goes on.
@@ -245,7 +245,7 @@ func (a *passes) webhook(program policy.Program) bool {
 	if !change.Equal(before, a.request.Object) {
 		a.changes++
 	}
-	goesOn := (mutating == nil || a.convert()) && a.trace.settle(failures)
+	goesOn := (mutating == nil || a.convert()) && a.trace.decide(failures)
 	a.outputs[program] = a.request.Object
 	return goesOn
 }

@@ -46,7 +46,7 @@ func causes(all []Change, path change.Path, final []change.Path) []int {
 	var found []int
 	best := -1
 	for i, p := range final {
-		if all[i].Fate == Dropped {
+		if all[i].Disposition == Dropped {
 			continue
 		}
 		near := sharedPrefix(p, path)

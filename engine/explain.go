@@ -30,12 +30,12 @@ func (j *job) explain(server defaulting) {
 	m := j.result
 	for _, e := range j.tree {
 		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
-			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Fate: Written})
+			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written})
 		}
 	}
 	for _, e := range j.rewritten {
 		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
-			m.Tree = append(m.Tree, Change{Change: c, Fate: Normalized})
+			m.Tree = append(m.Tree, Change{Change: c, Disposition: Normalized})
 		}
 	}
 	m.NotApplied = append(m.NotApplied, j.untouched...)
@@ -61,13 +61,13 @@ func (j *job) explainTrace(server defaulting) {
 		for n, c := range m.Changes {
 			for _, l := range j.edits[i].lost {
 				if c.Path.HasPrefix(l.Path) {
-					m.Changes[n].Fate = Dropped
+					m.Changes[n].Disposition = Dropped
 				}
 			}
 		}
 	}
 	for _, c := range j.pinned {
-		m.Changes = append(m.Changes, Change{Change: c, Fate: Pinned})
+		m.Changes = append(m.Changes, Change{Change: c, Disposition: Pinned})
 	}
 }
 
@@ -82,9 +82,9 @@ func (j *job) changes(server defaulting, e event) []Change {
 	}
 	from, to := server.stored(j.kind, e)
 	for _, c := range change.Diff(from, to, j.kind.Type()) {
-		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Fate: Written}
+		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written}
 		if admission.ServerOwned(j.kind, c.Path) {
-			by.Fate = Dropped
+			by.Disposition = Dropped
 		}
 		changes = append(changes, by)
 	}

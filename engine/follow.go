@@ -12,7 +12,7 @@ func (r *run) follow() {
 	for _, follower := range r.followers {
 		f := following{run: r}
 		for _, j := range r.jobs {
-			j.result.Consulted = true // any manifest may act on any other
+			j.result.DependsOnOthers = true // any manifest may act on any other
 			f.trigger(follower, j)
 		}
 		if !r.failed() {

@@ -120,7 +120,7 @@ func TestWebhook(t *testing.T) {
 				} else if value, ok := change.New.(string); ok {
 					text = " " + value
 				}
-				if change.Fate == Written {
+				if change.Disposition == Written {
 					got = append(got, fmt.Sprintf("%d %s: %s%s", change.Pass, change.By, path, text))
 				}
 			}
@@ -182,7 +182,7 @@ data: {C: c}
 		t.Errorf("got\n%s", got)
 	}
 	pod, trigger := outcome.Manifests[0], outcome.Manifests[1]
-	if !pod.Consulted {
+	if !pod.DependsOnOthers {
 		t.Error("other manifests had no part in what became of the pod")
 	}
 	last := pod.Changes[len(pod.Changes)-1]
@@ -240,8 +240,8 @@ func TestConsulted(t *testing.T) {
 		}
 		manifests := webPod + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
 		outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", manifests)}, Explain(), Views())
-		if outcome.Failed() || outcome.Manifests[0].Consulted != c.want {
-			t.Errorf("%s: %v %v", name, outcome.Manifests[0].Consulted, outcome.Diagnostics)
+		if outcome.Failed() || outcome.Manifests[0].DependsOnOthers != c.want {
+			t.Errorf("%s: %v %v", name, outcome.Manifests[0].DependsOnOthers, outcome.Diagnostics)
 		}
 	}
 }

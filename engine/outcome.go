@@ -54,10 +54,10 @@ type Manifest struct {
 	// Namespace is where a cluster would keep the object: the namespace of the options
 	// if it names none; empty if the object is not in a namespace.
 	Namespace string
-	// Consulted says that other objects could have changed what became of this one:
+	// DependsOnOthers says that other objects could have changed what became of this one:
 	// policies looked at its namespace, or for params, found or not; or nobody
 	// defined its kind.
-	Consulted bool
+	DependsOnOthers bool
 	// Before and After are its admission views, for Views; nil if no policy is about the
 	// kind.
 	Before, After map[string]any
@@ -83,22 +83,22 @@ type Change struct {
 	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for what a policy
 	// did when another object had been admitted.
 	Pass int
-	// Fate says what became of the change in the manifest.
-	Fate Fate
+	// Disposition says what became of the change in the manifest.
+	Disposition Disposition
 }
 
-// Fate says what became of a change in the manifest.
-type Fate string
+// Disposition says what became of a change in the manifest.
+type Disposition string
 
-// The fates.
+// The dispositions.
 const (
 	// Written changes are in the manifest.
-	Written Fate = "written"
+	Written Disposition = "written"
 	// Pinned values are written although no policy wrote them: a change of a policy
-	// would otherwise alter a default. Changes with this fate have no By.
-	Pinned Fate = "pinned by admission"
+	// would otherwise alter a default. They have no By.
+	Pinned Disposition = "pinned by admission"
 	// Normalized changes are made because the options ask for it. They have no By.
-	Normalized Fate = "normalized"
+	Normalized Disposition = "normalized"
 	// Dropped changes are to fields that the server sets itself.
-	Dropped Fate = "dropped by the server"
+	Dropped Disposition = "dropped by the server"
 )

@@ -230,7 +230,7 @@ func (r *run) admitJob(j *job) {
 			o.admitted(r, j)
 		}
 	}
-	j.result.Consulted = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
+	j.result.DependsOnOthers = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
 	j.spoilt(reader)
 	if j.document.Kind() == definitionKind && !j.failed() && !change.Equal(j.edited, j.raw) {
 		r.redefine(j)

@@ -159,8 +159,8 @@ func (t *trace) dropped(before, after map[string]any) {
 	t.events = append(t.events, event{before: before, written: after, next: after, drops: true})
 }
 
-// settle decides about the failures of a hook, and reports whether the request goes on.
-func (t *trace) settle(failures []policy.Failure) bool {
+// decide says what comes of the failures of a hook, and reports whether the request goes on.
+func (t *trace) decide(failures []policy.Failure) bool {
 	for _, f := range failures {
 		if !f.Ignored {
 			return t.reject(failures...)

@@ -49,7 +49,7 @@ type changed struct {
 	Path string  `tfsdk:"path"`
 	Old  *string `tfsdk:"old"`
 	New  *string `tfsdk:"new"`
-	Fate string  `tfsdk:"fate"`
+	Disposition string  `tfsdk:"disposition"`
 }
 
 // notApplied says why a policy, or a rule of it, left the object alone.
@@ -68,7 +68,7 @@ func objectOf(names ...string) map[string]attr.Type {
 
 var (
 	textType       = types.StringType
-	changedType    = types.ObjectType{AttrTypes: objectOf("policy", "binding", "param", "rule", "at", "op", "path", "old", "new", "fate")}
+	changedType    = types.ObjectType{AttrTypes: objectOf("policy", "binding", "param", "rule", "at", "op", "path", "old", "new", "disposition")}
 	notAppliedType = types.ObjectType{AttrTypes: objectOf("policy", "binding", "param", "rule", "at", "reason")}
 )
 
@@ -83,7 +83,7 @@ func (f *explainFunction) Definition(_ context.Context, _ function.DefinitionReq
 			"- `diff` (string) the unified diff of the manifest's own text; empty if nothing changed\n" +
 			"- `warnings` (list of strings)\n" +
 			"- `changes` (list of objects) every change to the object as policies see it, defaults of the API included: `policy`, `binding`, `param`, `rule`, `at` (its position), " +
-			"`op`, `path`, `old` and `new` (JSON), and `fate`: `written`, `pinned by admission` or `dropped by the server`\n" +
+			"`op`, `path`, `old` and `new` (JSON), and `disposition`: `written`, `pinned by admission` or `dropped by the server`\n" +
 			"- `not_applied` (list of objects) why policies left the object alone: `policy`, `binding`, `param`, `rule`, `at`, `reason`",
 		Parameters:        []function.Parameter{manifestParameter, policiesParameter},
 		VariadicParameter: optionsParameter(),
@@ -139,7 +139,7 @@ func (a *admission) change(c engine.Change) changed {
 		return &text
 	}
 	return changed{
-		rule: a.rule(c.By, c.At), Op: string(c.Op), Path: c.Path.Pointer(), Fate: string(c.Fate),
+		rule: a.rule(c.By, c.At), Op: string(c.Op), Path: c.Path.Pointer(), Disposition: string(c.Disposition),
 		Old: value(c.Old, c.Op == change.Remove || c.Op == change.Replace),
 		New: value(c.New, c.Op == change.Add || c.Op == change.Replace),
 	}

@@ -88,7 +88,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 }
 
 // consulted reports whether other documents could have changed what became of this one.
-func (d *document) consulted() bool { return d.manifest != nil && d.manifest.Consulted }
+func (d *document) consulted() bool { return d.manifest != nil && d.manifest.DependsOnOthers }
 
 // mayRecover reports whether the errors may go away when there are more manifests: some
 // may be the context that was missing.

@@ -29,7 +29,7 @@ func (m *Manifest) findings() []source.Diagnostic {
 		}
 		findings = append(findings, source.Diagnostic{
 			At: e.At, Severity: source.Warning, Code: "mutation", Subject: m.ID,
-			Message: change1(e.Op, e.Path, e.Old, e.New, false), Advice: strings.Join(causes, "\n"),
+			Message: oneLine(e.Op, e.Path, e.Old, e.New, false), Advice: strings.Join(causes, "\n"),
 		})
 	}
 	return findings

@@ -84,7 +84,7 @@ func (s Step) author() string {
 	switch {
 	case s.Policy != "":
 		return s.Policy
-	case s.Fate == engine.Pinned:
+	case s.Disposition == engine.Pinned:
 		return "admission"
 	}
 	return "normalization"

@@ -75,7 +75,7 @@ type jsonName struct {
 
 type jsonStep struct {
 	jsonName
-	Fate string     `json:"fate"`
+	Disposition string     `json:"disposition"`
 	At   *jsonPlace `json:"at,omitempty"`
 	Pass int        `json:"pass,omitempty"`
 	jsonChange
@@ -123,5 +123,5 @@ func jsonOf(m Manifest) jsonManifest {
 }
 
 func jsonStepOf(s Step) jsonStep {
-	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule, s.Plugin}, string(s.Fate), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
+	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule, s.Plugin}, string(s.Disposition), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
 }

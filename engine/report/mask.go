@@ -133,7 +133,7 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 	step := func(c engine.Change) Step {
 		old, value := m.pair(isSecret, c.Path, c.Old, c.New)
 		return Step{
-			Fate: c.Fate, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Rule, Plugin: c.By.Plugin, At: c.At, Pass: c.Pass,
+			Disposition: c.Disposition, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Rule, Plugin: c.By.Plugin, At: c.At, Pass: c.Pass,
 			Op: c.Op, Path: m.text(c.Path.String()), Old: old, New: value,
 		}
 	}
@@ -153,7 +153,7 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 		to.Edits = append(to.Edits, edit)
 	}
 	for _, c := range from.Changes {
-		if c.Fate == engine.Dropped {
+		if c.Disposition == engine.Dropped {
 			to.Dropped = append(to.Dropped, step(c))
 		}
 	}

@@ -29,7 +29,7 @@ func Explain(w io.Writer, r *Report, colored bool) {
 			explainEdit(w, e, colored)
 		}
 		for _, s := range m.Dropped {
-			fmt.Fprintf(w, "  %s %s\n", paint("dropped by the server", yellow, colored), change1(s.Op, s.Path, s.Old, s.New, colored))
+			fmt.Fprintf(w, "  %s %s\n", paint("dropped by the server", yellow, colored), oneLine(s.Op, s.Path, s.Old, s.New, colored))
 			fmt.Fprintf(w, "      by %s%s\n", source.Printable(s.by()), paint(at(s.At), dim, colored))
 		}
 		for _, n := range m.NotApplied {
@@ -55,7 +55,7 @@ var (
 // explainEdit writes a change with its values: on its line, or below as YAML.
 func explainEdit(w io.Writer, e Edit, colored bool) {
 	lines := block(e.Op, e.last, e.Old, e.New)
-	text := change1(e.Op, e.Path, e.Old, e.New, colored)
+	text := oneLine(e.Op, e.Path, e.Old, e.New, colored)
 	if lines != nil {
 		text = paint(opMarks[e.Op]+e.Path, opColors[e.Op], colored)
 	}
@@ -73,7 +73,7 @@ func explainEdit(w io.Writer, e Edit, colored bool) {
 			io.WriteString(w, " (reinvoked)")
 		}
 		if len(e.Causes) > 1 || s.Op != e.Op {
-			fmt.Fprintf(w, ": %s", change1(s.Op, s.Path, s.Old, s.New, false))
+			fmt.Fprintf(w, ": %s", oneLine(s.Op, s.Path, s.Old, s.New, false))
 		}
 		io.WriteString(w, "\n")
 	}
@@ -81,10 +81,10 @@ func explainEdit(w io.Writer, e Edit, colored bool) {
 
 // by names what made a step.
 func (s Step) by() string {
-	if s.Fate == engine.Pinned {
+	if s.Disposition == engine.Pinned {
 		return "admission: the value the server had decided on before the policies ran"
 	}
-	if s.Fate == engine.Normalized {
+	if s.Disposition == engine.Normalized {
 		return "normalization: it is what the server stores"
 	}
 	if s.Plugin != "" {
@@ -112,8 +112,8 @@ func at(p source.Position) string {
 	return "  " + p.String()
 }
 
-// change1 writes a change on one line. Long values are cut.
-func change1(op change.Op, path string, old, value any, colored bool) string {
+// oneLine writes a change on one line. Long values are cut.
+func oneLine(op change.Op, path string, old, value any, colored bool) string {
 	text := paint(opMarks[op]+path, opColors[op], colored)
 	switch op {
 	case change.Add:

@@ -66,7 +66,7 @@ func (o *objectValue) Equal(other ref.Val) ref.Val {
 		return types.False
 	}
 	for name, value := range o.fields {
-		if twin, ok := p.fields[name]; !ok || value.Equal(twin) != types.True {
+		if other, ok := p.fields[name]; !ok || value.Equal(other) != types.True {
 			return types.False
 		}
 	}

@@ -168,8 +168,8 @@ func (p *program) link(definitions []*definition, bindings []*binding) []source.
 		if d == nil {
 			continue
 		}
-		if twin := byName[d.name]; twin != nil {
-			diagnostics = append(diagnostics, duplicate("MutatingAdmissionPolicy", d.name, d.document, twin.document)...)
+		if other := byName[d.name]; other != nil {
+			diagnostics = append(diagnostics, duplicate("MutatingAdmissionPolicy", d.name, d.document, other.document)...)
 			continue
 		}
 		byName[d.name] = d
@@ -180,8 +180,8 @@ func (p *program) link(definitions []*definition, bindings []*binding) []source.
 		if b == nil {
 			continue
 		}
-		if twin := seen[b.name]; twin != nil {
-			diagnostics = append(diagnostics, duplicate("MutatingAdmissionPolicyBinding", b.name, b.document, twin.document)...)
+		if other := seen[b.name]; other != nil {
+			diagnostics = append(diagnostics, duplicate("MutatingAdmissionPolicyBinding", b.name, b.document, other.document)...)
 			continue
 		}
 		seen[b.name] = b
