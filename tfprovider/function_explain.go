@@ -45,10 +45,10 @@ type rule struct {
 // changed is one change to the object as policies see it.
 type changed struct {
 	rule
-	Op   string  `tfsdk:"op"`
-	Path string  `tfsdk:"path"`
-	Old  *string `tfsdk:"old"`
-	New  *string `tfsdk:"new"`
+	Op          string  `tfsdk:"op"`
+	Path        string  `tfsdk:"path"`
+	Old         *string `tfsdk:"old"`
+	New         *string `tfsdk:"new"`
 	Disposition string  `tfsdk:"disposition"`
 }
 

@@ -76,8 +76,8 @@ type jsonName struct {
 type jsonStep struct {
 	jsonName
 	Disposition string     `json:"disposition"`
-	At   *jsonPlace `json:"at,omitempty"`
-	Pass int        `json:"pass,omitempty"`
+	At          *jsonPlace `json:"at,omitempty"`
+	Pass        int        `json:"pass,omitempty"`
 	jsonChange
 }
 

@@ -84,7 +84,7 @@ type Edit struct {
 
 // Step is what one rule of a policy wrote, or admission.
 type Step struct {
-	Disposition                         engine.Disposition
+	Disposition                  engine.Disposition
 	Policy, Binding, Param, Rule string
 	// Plugin is an admission plug-in that is part of the server, in place of a policy.
 	Plugin   string
