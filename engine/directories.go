@@ -31,6 +31,17 @@ func byDirectory(streams []*manifest.Stream) [][]*manifest.Stream {
 // merge makes one outcome of several. If any has failed, no document is edited, unless part
 // of them is wanted.
 func merge(outcomes []*Outcome, partial bool) *Outcome {
+	all := Merge(outcomes)
+	if all.Failed() && !partial {
+		for _, m := range all.Manifests {
+			m.Document.Reset()
+		}
+	}
+	return all
+}
+
+// Merge makes one outcome of those of several runs.
+func Merge(outcomes []*Outcome) *Outcome {
 	all := &Outcome{Secrets: &secret.Mask{}}
 	var stats []Stat
 	for _, o := range outcomes {
@@ -42,10 +53,5 @@ func merge(outcomes []*Outcome, partial bool) *Outcome {
 	}
 	all.Diagnostics = masked(unique(all.Diagnostics), all.Secrets)
 	all.Stats = sum(stats)
-	if all.Failed() && !partial {
-		for _, m := range all.Manifests {
-			m.Document.Reset()
-		}
-	}
 	return all
 }

@@ -58,6 +58,16 @@ func (a *admission) secrets(c *config) *secret.Mask {
 // edited if all went well. lone is a policy that was given by itself, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
 	a := &admission{}
+	if set := p.compile(c, f, a, manifests, lone); set != nil {
+		p.run(ctx, set, manifests, a, f.checking, p.observers(c))
+		p.tellStats(c, a)
+	}
+	return a
+}
+
+// compile reads what the options name and compiles the policies. There is no set if
+// anything is wrong.
+func (p *Process) compile(c *config, f *files, a *admission, manifests []*manifest.Stream, lone *manifest.Document) *engine.Set {
 	for _, name := range p.Policies {
 		if name != "" {
 			c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
@@ -83,7 +93,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		broken = 0
 	}
 	if source.HasErrors(f.diagnostics[broken:]) {
-		return a
+		return nil
 	}
 	if lone != nil {
 		binding, notes := bindAlone(lone, append(append(policies[:len(policies):len(policies)], surroundings...), manifests...))
@@ -92,21 +102,21 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		}
 		a.add(notes...)
 	}
-	observers := c.observers
+	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
+	a.add(diagnostics...)
+	return set
+}
+
+// observers are those of one run.
+func (p *Process) observers(c *config) []engine.Observer {
+	observers := slices.Clone(c.observers)
 	if c.stats || c.statsFile != "" {
 		observers = append(observers, engine.Count(p.Now))
 	}
 	if c.pods {
 		observers = append(observers, engine.Pods())
 	}
-	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
-	a.add(diagnostics...)
-	if set == nil {
-		return a
-	}
-	p.run(ctx, set, manifests, a, f.checking, observers)
-	p.tellStats(c, a)
-	return a
+	return observers
 }
 
 func holdsManifests(s *manifest.Stream) bool { return len(s.Documents()) > 0 }

@@ -7,23 +7,21 @@ import (
 	"io"
 	"slices"
 
-	"github.com/preadmit/preadmit/engine"
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // check finds mistakes in policies, alone or with manifests.
 func (p *Process) check(ctx context.Context, given arguments) int {
-	var c config
-	given.apply(&c)
-	f := p.files(&c)
-	f.checking, c.partial = true, true
-	var manifests []*manifest.Stream
-	if len(given.operands) > 0 {
-		manifests = f.stream(given.operands, &c)
+	var r reported
+	given.apply(&r.config)
+	f := p.files(&r.config)
+	f.checking = true
+	if len(given.operands) > 0 || r.config.build {
+		r.begin(ctx, p, f, given.operands)
+	} else {
+		r.run = p.admit(ctx, &r.config, f, nil, nil)
 	}
-	c.observers = append(c.observers, engine.Explain())
-	a := p.admit(ctx, &c, f, manifests, nil)
+	a, c := r.run, &r.config
 	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
 		return d.Severity == source.Info && (d.Code != "value-not-stored" || c.output == "junit") // which has failures only
 	})

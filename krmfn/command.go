@@ -14,13 +14,15 @@
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
-// files.go (paths to files), ledger.go (which were read and which are written),
+// files.go (paths to files), ignore.go, sift.go and unseen.go (what in directories is
+// no manifest, or not all), ledger.go (which were read and which are written),
 // policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
 // write.go and replace.go (manifests to files), view.go, pods.go and fn.go (what prints
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
-// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins), explain.go and
-// diff.go (what prints reports of a run), check.go, test.go and kyvernotest.go, convert.go,
-// results.go, version.go, help.go, completion.go.
+// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins),
+// explain.go, build.go (what renders a repository) and diff.go (what prints reports of a
+// run), check.go, test.go and kyvernotest.go, convert.go, results.go, version.go, help.go,
+// completion.go.
 package krmfn
 
 import (

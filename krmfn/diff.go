@@ -58,9 +58,13 @@ func (p *Process) diffText(w io.Writer, r *reported) {
 	default:
 		report.Unified(w, r.report, report.Style{Colored: p.isColored(c), Terminal: p.StdoutIsTerminal})
 	}
-	if r.report.Changed() > 0 {
-		report.Summary(p.Stderr, r.report)
+	if r.run.outcome == nil {
+		return
 	}
+	if c.build {
+		fmt.Fprintf(p.Stderr, "%d of %s change\n", r.report.ChangedFiles(), plural(r.applications, "application", "applications"))
+	}
+	report.Summary(p.Stderr, r.report)
 }
 
 // reportAgainst runs other policies and those given on the same manifests, and makes the
@@ -111,6 +115,14 @@ still change this commit? Hunks say which object changes and which policies chan
 summary follows on standard error. In the formats for programs every change stands at its
 line in the manifest.
 
+With --build every kustomization and every chart in the directories is rendered by the
+programs kustomize and helm, unless it is part of another one. Each is a world of its own;
+its directory is the name of what comes out, and lines are those of that. --shard 2/8 takes
+every eighth application, beginning with the second. The reports of the shards make one:
+
+  jq -s '{manifests: map(.manifests[]), changed: map(.changed) | add,
+    diagnostics: map(.diagnostics[])}' shard-*.json
+
 With --against, both sides are the output: of the policies given there, and of those of
 -p. That is what a change to policies does to the manifests.
 
@@ -121,6 +133,7 @@ Examples:
   preadmit diff -p policies/ manifests/
   kustomize build . | preadmit diff -p policies/ -
   preadmit diff -p policies/ -o sarif manifests/ > preadmit.sarif
+  preadmit diff -p policies/ --build --stat .
   preadmit diff -p policies/ -o markdown manifests/ | gh pr comment --body-file -
   git worktree add ../main main
   preadmit diff -p policies/ --against ../main/policies/ manifests/

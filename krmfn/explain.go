@@ -18,6 +18,8 @@ type reported struct {
 	manifests []*manifest.Stream
 	run       *admission
 	report    *report.Report
+	// applications is how many were rendered.
+	applications int
 }
 
 // reportOn runs the policies and makes the report.
@@ -37,8 +39,13 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []string) {
 	r.config.partial = true
 	r.config.observers = append(r.config.observers, engine.Explain())
+	if r.config.build {
+		r.build(ctx, p, f, operands)
+		return
+	}
 	r.manifests = f.stream(operands, &r.config)
 	r.run = p.admit(ctx, &r.config, f, r.manifests, nil)
+	r.run.add(tellUnseen(r.manifests)...)
 	r.manifests = r.run.streams(r.manifests)
 }
 

@@ -76,7 +76,7 @@ func (f *files) told(c *config) []source.Diagnostic {
 }
 
 func (f *files) set() *fileSet {
-	return &fileSet{files: f, read: manifest.Read, seen: map[string]bool{}}
+	return &fileSet{files: f, read: manifest.Read, seen: map[string]bool{}, site: site{taken: map[string]bool{}, parts: map[string]bool{}}}
 }
 
 // stdinNames are names of standard input besides "-".

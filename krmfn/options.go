@@ -34,6 +34,8 @@ type config struct {
 	color                     string
 	stat, quiet, nameOnly     bool
 	against                   []path
+	build                     bool
+	shard                     string
 	// pods says that what controllers make of the manifests is admitted, too.
 	pods      bool
 	inPlace   bool
@@ -234,6 +236,12 @@ var reportOptions = []option{
 	{flag: "output", short: "o", arg: "FORMAT", values: []string{"text", "json"}, commands: []string{"version"},
 		help:   "text (default) or json",
 		target: func(c *config) any { return &c.output }},
+	{flag: "build", values: []string{"true", "false"}, commands: []string{"diff", "explain", "check"},
+		help:   "find the kustomizations and charts in the directories, render each with kustomize or helm, and take each for a world of its own; those that are part of others are not rendered by themselves",
+		target: func(c *config) any { return &c.build }},
+	{flag: "shard", arg: "I/N", commands: []string{"diff", "explain", "check"},
+		help:   "render only every Nth of them, beginning with the Ith",
+		target: func(c *config) any { return &c.shard }},
 	{flag: "against", arg: "PATH", commands: []string{"diff"},
 		help:   "policies to compare those of -p with: what changes in the output",
 		target: func(c *config) any { return &c.against }},

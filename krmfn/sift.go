@@ -36,10 +36,11 @@ type passedOver struct {
 }
 
 // site is what is known of the directories that were read: where charts and
-// kustomizations are, and which files kustomizations take for something else than objects.
+// kustomizations are, what is part of others, and which files kustomizations take for
+// something else than objects.
 type site struct {
 	charts, kustomizations []string
-	parts                  map[string]bool
+	taken, parts           map[string]bool
 }
 
 // survey looks at what is in a directory.
@@ -48,6 +49,7 @@ func (s *fileSet) survey(dir string, entries []fs.DirEntry) {
 		switch name := e.Name(); {
 		case name == chartName:
 			s.site.charts = append(s.site.charts, dir)
+			s.noteChart(dir)
 		case isKustomization(name):
 			s.site.kustomizations = append(s.site.kustomizations, dir)
 			s.noteParts(dir, name)
@@ -57,13 +59,16 @@ func (s *fileSet) survey(dir string, entries []fs.DirEntry) {
 
 func isKustomization(name string) bool { return slices.Contains(kustomizationFiles, name) }
 
+// takenFields are fields of a kustomization that name others, which are part of it.
+var takenFields = []string{"resources", "bases", "components"}
+
 // partFields are fields of a kustomization that name files which are no objects of their
 // own.
 var partFields = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", "openapi", "transformers", "generators", "validators",
 	"configMapGenerator", "secretGenerator", "helmCharts"}
 
-// noteParts notes the files that a kustomization takes for patches and the like. One that
-// cannot be read names none.
+// noteParts notes what a kustomization takes in, and which files it takes for patches and
+// the like. One that cannot be read names none.
 func (s *fileSet) noteParts(dir, name string) {
 	data, err := s.input.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -72,16 +77,36 @@ func (s *fileSet) noteParts(dir, name string) {
 	stream, _ := manifest.ReadPlain(name, data)
 	for _, d := range stream.Documents() {
 		object := d.Object()
+		if d.Kind().Kind == "Component" {
+			s.site.taken[dir] = true
+		}
+		for _, field := range takenFields {
+			eachText(object[field], func(text string) { s.site.taken[filepath.Join(dir, filepath.FromSlash(text))] = true })
+		}
 		for _, field := range partFields {
 			eachText(object[field], func(text string) {
 				if _, path, ok := strings.Cut(text, "="); ok {
 					text = path // of a generator: key=path
 				}
-				if s.site.parts == nil {
-					s.site.parts = map[string]bool{}
-				}
 				s.site.parts[filepath.Join(dir, filepath.FromSlash(text))] = true
 			})
+		}
+	}
+}
+
+// noteChart notes a chart that is part of another, or no application by itself.
+func (s *fileSet) noteChart(dir string) {
+	if above := filepath.Dir(dir); filepath.Base(above) == "charts" && slices.Contains(s.site.charts, filepath.Dir(above)) {
+		s.site.taken[dir] = true
+	}
+	data, err := s.input.ReadFile(filepath.Join(dir, chartName))
+	if err != nil {
+		return
+	}
+	stream, _ := manifest.ReadPlain(chartName, data)
+	for _, d := range stream.Documents() {
+		if d.TextAt("type") == "library" {
+			s.site.taken[dir] = true
 		}
 	}
 }
@@ -215,5 +240,5 @@ func (f *files) tellUnrendered() []source.Diagnostic {
 	}
 	return []source.Diagnostic{source.Diagnostic{
 		Severity: source.Info, Code: "not-rendered", Message: "not rendered are " + strings.Join(what, " and ") + "; the manifests count as they are written",
-	}.With("preadmit exec renders one: preadmit exec -- kustomize build DIR, or helm template")}
+	}.With("preadmit diff --build renders each of them, also explain and check; preadmit exec renders one")}
 }

@@ -65,6 +65,17 @@ func Summary(w io.Writer, r *Report) {
 	}
 }
 
+// ChangedFiles counts the files that change.
+func (r *Report) ChangedFiles() int {
+	n := 0
+	for _, f := range r.Files {
+		if f.Before != f.After {
+			n++
+		}
+	}
+	return n
+}
+
 // Names writes the names of the files that change.
 func Names(w io.Writer, r *Report) {
 	for _, f := range r.Files {

@@ -1,0 +1,175 @@
+package krmfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// rendering is an application of a repository: a kustomization or a chart that is not part
+// of another one.
+type rendering struct {
+	// name is its directory as the user knows it.
+	name    string
+	program *Program
+}
+
+// renderings finds the applications in directories, sorted by name.
+func (f *files) renderings(operands []string) []rendering {
+	if len(operands) == 0 {
+		operands = []string{"."}
+	}
+	set := f.set()
+	for _, name := range operands {
+		p := path{name: name}
+		if full, err := set.resolve(p); err != nil {
+			set.fail(p, err)
+		} else if info, err := os.Stat(full); err != nil || !info.IsDir() {
+			set.fail(p, errors.Join(err, errNotDirectory))
+		} else {
+			set.add(p)
+		}
+	}
+	var found []rendering
+	add := func(dir string, args ...string) {
+		name := set.nameOf(path{}, dir)
+		found = append(found, rendering{name, &Program{Args: args, Dir: dir}})
+	}
+	for _, dir := range set.site.kustomizations {
+		if !set.site.taken[dir] {
+			add(dir, "kustomize", "build", ".")
+		}
+	}
+	for _, dir := range set.site.charts {
+		if !set.site.taken[dir] {
+			add(dir, "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
+		}
+	}
+	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
+	return found
+}
+
+// errNotDirectory says that a path is none in which to look for applications.
+var errNotDirectory = errors.New("expected a directory, in which kustomizations and charts are looked for")
+
+// releaseOf is a name for the release of a chart: that of its directory.
+func releaseOf(dir string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(dir))), "-")
+}
+
+// shard leaves every Nth of the renderings, beginning with the Ith, for a shard I/N.
+func shard(all []rendering, text string) ([]rendering, error) {
+	if text == "" {
+		return all, nil
+	}
+	first, last, _ := strings.Cut(text, "/")
+	i, err := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(last)
+	if err != nil || err2 != nil || i < 1 || i > n {
+		return nil, fmt.Errorf("--shard: %q is not a share; expected I/N with I from 1 to N, as in 2/8", text)
+	}
+	var own []rendering
+	for k := i - 1; k < len(all); k += n {
+		own = append(own, all[k])
+	}
+	return own, nil
+}
+
+// rendered is what became of an application.
+type rendered struct {
+	stream      *manifest.Stream
+	outcome     *engine.Outcome
+	diagnostics []source.Diagnostic
+}
+
+// build renders all applications in directories, and runs the policies on each of them as a
+// world of its own.
+func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
+	r.run = &admission{}
+	all, err := shard(f.renderings(operands), r.config.shard)
+	switch {
+	case err != nil:
+		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))
+	case len(all) == 0 && !r.config.allowEmpty && r.config.shard == "" && len(f.diagnostics) == 0:
+		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
+			With("leave out --build to take the manifests as they are written"))
+	}
+	f.foreign = nil
+	set := p.compile(&r.config, f, r.run, nil, nil)
+	if set == nil {
+		return
+	}
+	r.config.observers = append(r.config.observers, engine.Partial())
+	r.applications = len(all)
+	results := make([]rendered, len(all))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range all {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = r.buildOne(ctx, p, f, set, all[i])
+		})
+	}
+	wait.Wait()
+	var outcomes []*engine.Outcome
+	for _, result := range results {
+		r.run.add(result.diagnostics...)
+		if result.outcome != nil {
+			outcomes = append(outcomes, result.outcome)
+			r.manifests = append(r.manifests, result.stream)
+		}
+	}
+	r.run.outcome = engine.Merge(outcomes)
+	r.run.add(r.run.outcome.Diagnostics...)
+	r.run.inputs = append(r.run.inputs, r.manifests...)
+	r.run.add(tellUnseen(r.manifests)...)
+	r.manifests = r.run.streams(r.manifests)
+	p.tellStats(&r.config, r.run)
+}
+
+// buildOne renders one application and runs the policies on it.
+func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engine.Set, one rendering) rendered {
+	var said limit.Buffer
+	one.program.Stderr = &said
+	output, err := p.start(ctx, one.program)
+	if err != nil {
+		d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(said.Bytes())))
+		return rendered{diagnostics: []source.Diagnostic{d}}
+	}
+	stream, problems := r.config.reader()(one.name, output)
+	streams := []*manifest.Stream{stream}
+	result := rendered{stream: stream, diagnostics: problems}
+	if f.checking {
+		result.outcome = set.Check(ctx, streams, p.observers(&r.config)...)
+	} else {
+		result.outcome = set.Run(ctx, streams, p.observers(&r.config)...)
+	}
+	return result
+}
+
+// mostSaid is how many lines are quoted of what a program said when it failed.
+const mostSaid = 5
+
+// lastLines are the last lines of what a program said.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-mostSaid):], "\n")
+}
