@@ -61,7 +61,7 @@ func withNamespace(object map[string]any, namespace string) map[string]any {
 
 // unstored tells of the values of manifests that a server does not store as they are.
 var unstored = Observer{admit: func(r *run, j *job) {
-	if r.set.settings.Plain {
+	if r.set.settings.Plain || j.made != nil {
 		return
 	}
 	normal, ok := r.normal(j)

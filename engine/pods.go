@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/podspec"
 	"github.com/preadmit/preadmit/engine/internal/workload"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -46,6 +47,15 @@ func (m *made) user() policy.User {
 // began with.
 func (m *made) at(path change.Path) source.Position {
 	return m.owner.document.At(append(m.From[:len(m.From):len(m.From)], path...))
+}
+
+// stored is what the server holds of the object in the end, given what admission has left.
+func (m *made) stored(admitted map[string]any, minor int) map[string]any {
+	stored := workload.Stored(m.Kind, admitted, minor)
+	for _, reference := range m.Later {
+		podspec.Append(podspec.Ensure(stored, "metadata"), "ownerReferences", reference)
+	}
+	return stored
 }
 
 // hold finds out what the server holds of a job that will not change any more.
@@ -121,7 +131,7 @@ func (r *run) jobFor(m *made) *job {
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	d := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, workload.Stored(m.Kind, view, r.set.settings.minor), m.at).Documents()[0]
+	d := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.stored(view, r.set.settings.minor), m.at).Documents()[0]
 	return &job{
 		document: d, result: &Manifest{Document: d, ID: named.id(), Namespace: p.namespace, Maker: owner.result}, done: make(chan struct{}),
 		place: p, made: m, raw: view, written: view,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
-	"github.com/preadmit/preadmit/engine/internal/workload"
 )
 
 // written is what became of an event of a trace in the manifest.
@@ -90,7 +89,7 @@ func (r *run) commit(j *job) {
 	}
 	object := withAnnotations(j.edited, j.hidden)
 	if j.made != nil {
-		object = workload.Stored(j.kind.Kind, object, r.set.settings.minor)
+		object = j.made.stored(object, r.set.settings.minor)
 	}
 	if err := j.document.Set(object, j.kind.Type()); err != nil {
 		j.internal("the result cannot be written into the manifest: %v", err)

@@ -37,6 +37,7 @@ type jsonReport struct {
 
 type jsonManifest struct {
 	ID         string           `json:"id"`
+	MadeOf     string           `json:"madeOf,omitempty"`
 	At         *jsonPlace       `json:"at,omitempty"`
 	Edits      []jsonEdit       `json:"edits"`
 	Dropped    []jsonStep       `json:"dropped,omitempty"`
@@ -105,7 +106,7 @@ func place(p source.Position) *jsonPlace {
 }
 
 func jsonOf(m Manifest) jsonManifest {
-	out := jsonManifest{ID: m.ID, At: place(m.At), Edits: []jsonEdit{}}
+	out := jsonManifest{ID: m.ID, MadeOf: m.MadeOf, At: place(m.At), Edits: []jsonEdit{}}
 	for _, e := range m.Edits {
 		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, Pointer: e.Pointer, From: e.From, At: place(e.At)}
 		for _, s := range e.Causes {

@@ -123,6 +123,9 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 func (m mask) manifest(from *engine.Manifest) Manifest {
 	isSecret := isSecret(from.Document)
 	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
+	if from.Maker != nil {
+		to.MadeOf = m.text(from.Maker.ID)
+	}
 	to.Kind, to.Name = from.Document.Kind().Kind, m.text(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
 	if group := from.Document.Kind().Group; group != "" {
 		to.Kind = group + "/" + to.Kind

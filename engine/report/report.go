@@ -56,7 +56,9 @@ type mark struct {
 
 // Manifest is what became of a manifest.
 type Manifest struct {
-	ID string
+	// MadeOf is what a controller made it of; "" if somebody wrote it.
+	MadeOf string
+	ID     string
 	// Kind and Name are the two parts of the ID: apps/Deployment and shop/checkout.
 	Kind, Name string
 	At         source.Position

@@ -36,7 +36,7 @@ func statefulPod(owner map[string]any) []Made {
 	mountClaims(podSpec, claims)
 	var made []Made
 	for i, c := range claims {
-		made = append(made, Made{Kind: ClaimKind, Object: c.object, From: change.Keys("spec", "volumeClaimTemplates").Index(i)})
+		made = append(made, Made{Kind: ClaimKind, Object: c.object, From: change.Keys("spec", "volumeClaimTemplates").Index(i), Later: keeps(owner)})
 	}
 	return append(made, madePod(pod))
 }
@@ -63,12 +63,17 @@ func claims(owner map[string]any, pod string) []claim {
 		for key, value := range podspec.Map(spec, "selector", "matchLabels") {
 			podspec.Ensure(m, "labels")[key] = value
 		}
-		if podspec.Text(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
-			podspec.Append(m, "ownerReferences", reference(StatefulSetKind, owner))
-		}
 		claims = append(claims, claim{name, c})
 	}
 	return claims
+}
+
+// keeps are the owner references of claims that are deleted with their StatefulSet.
+func keeps(owner map[string]any) []any {
+	if podspec.Text(owner, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") != "Delete" {
+		return nil
+	}
+	return []any{reference(StatefulSetKind, owner)}
 }
 
 // mountClaims gives a Pod the volumes of its claims, in place of those of the same names.

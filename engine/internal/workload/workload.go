@@ -31,6 +31,8 @@ type Made struct {
 	Account string
 	// From is where in its owner what the object is made of is.
 	From change.Path
+	// Later are owner references that the controller adds when the object is there.
+	Later []any
 }
 
 // The kinds that controllers make, and make others of.
