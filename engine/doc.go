@@ -1,9 +1,8 @@
-// Package engine runs mutating policies on manifests. Compile turns policies into a
-// Set; Set.Run takes manifests to an Outcome: the same manifests, changed as an API
-// server with these policies would change them, and for every change who made it.
-// Set.Admit does the same for one object that is not in a file. The package is the only
-// door for the frontends, and has no state besides what it is given: no cluster, no
-// network, no clock.
+// Package engine runs mutating policies on manifests. Compile turns policies into a Set.
+// Set.Run runs them on the manifests of files and edits these in place: the result is what an
+// API server with the policies would have made, and every change names who made it. Set.Admit
+// does the same for one object in memory. Frontends use nothing else of the engine. Its only
+// state is what it is given: no cluster, no network, no clock.
 //
 // Laws, for a manifest M and policies P:
 //
@@ -14,26 +13,27 @@
 //	the edits applied to the manifest give the output, and each has a cause
 //	the bytes and the diagnostics do not depend on the number of processors
 //
-// A run is a row of stages. Each is complete before what needs it begins, and none takes
-// back what one before it has found. The files are in that order:
+// A run has stages. A stage is complete before the next one that needs it begins, and no stage
+// takes back what an earlier one has found. The files are in the order of the stages:
 //
 //	options.go, policies.go    what is asked for, and what looks like a policy
 //	compile.go                 policies become programs, each with its hook (Compile, Set)
 //	run.go, job.go             Set.Run: a job for every manifest, and the stages in order
+//	directories.go             a run for each directory, if that is asked for
 //	sort.go, place.go          what each document is, and where a cluster would keep it
 //	trees.go                   mutation trees change manifests as they are written
-//	context.go                 what policies may look up, by identity
+//	context.go, names.go       what policies may look up, and names in them that nobody knows
 //	schedule.go                in which order jobs begin, and what one waits for
 //	normalize.go               manifests as a server stores them, if that is asked for
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
-//	follow.go                  policies that change other objects when all are admitted
+//	follow.go                  policies that change other objects after all are admitted
 //	write.go                   from the trace back to the manifest
-//	observe.go                 who wants to know more: explain.go and attribute.go, replay.go
-//	                           (the policies on their own output), check.go (mistakes,
-//	                           fights, orders)
+//	observe.go                 more than the result: explain.go and attribute.go (who changed
+//	                           what), replay.go (the policies on their own output), check.go
+//	                           (mistakes, conflicts, orders)
 //	pods.go                    what controllers make of the manifests, down to the Pods
-//	say.go, outcome.go         all that leaves, without the values of Secrets
+//	say.go, outcome.go         the outcome, without the values of Secrets
 //
-// Besides: object.go (Set.Admit: one object that is not in a file), view.go (View: what
-// policies see, and no more) and convert.go (policies in other forms).
+// Three files are doors of their own: object.go (Set.Admit), view.go (View: what policies see)
+// and convert.go (Convert: policies of older forms).
 package engine

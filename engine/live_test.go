@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -369,10 +370,21 @@ func (m *liveManifest) check(t *testing.T, c *liveCluster) (problem string) {
 	return problem
 }
 
+// goType is the end of a message about a value of a wrong type. Of a string, the server
+// names the Go type (v1.PullPolicy), and preadmit says "string".
+var goType = regexp.MustCompile(`of type (v1\.\w+|string)$`)
+
 func (m *liveManifest) compare(got liveAnswer) string {
+	got.message = goType.ReplaceAllString(got.message, "of some type")
 	switch {
 	case m.outcome.Failed():
 		ours := refusals(m.outcome)
+		for i := range ours {
+			ours[i] = goType.ReplaceAllString(ours[i], "of some type")
+		}
+		if got.code == 0 && strings.Contains(strings.Join(ours, "\n"), "kube-apiserver crashes on it") {
+			return "" // its handler panics, and the connection ends
+		}
 		if got.code < 300 || m.outcome.Denied && !refusedWith(ours, got.message) {
 			return fmt.Sprintf("we say %q, the server with the policies %s", ours, got)
 		}

@@ -17,7 +17,8 @@
 // files.go (paths to files), ignore.go, sift.go and unseen.go (what in directories is
 // no manifest, or not all), ledger.go (which were read and which are written),
 // policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
-// write.go and replace.go (manifests to files), view.go, pods.go and fn.go (what prints
+// write.go, replace.go, lock_flock.go with lock_other.go, and owner_unix.go with
+// owner_other.go (manifests to files), view.go, pods.go and fn.go (what prints
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
 // helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins),
 // explain.go, build.go (what renders a repository) and diff.go (what prints reports of a

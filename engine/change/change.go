@@ -1,12 +1,12 @@
-// Package change is the vocabulary of differences: a Path leads to a value in an
-// object, a Change alters the value there, Diff finds the changes between two
-// objects, and Apply carries them out. It imports nothing of ours.
+// Package change describes differences of objects. A Path leads to a value in an object, a
+// Change alters the value there, Diff finds the changes between two objects, and Apply makes
+// them. It imports no other package of the module.
 //
-// Objects are what a manifest decodes to: map[string]any, []any, string, int64,
-// float64, bool and nil. Nothing else may occur. Who makes an object from another copies
-// the maps and lists on the way to what changes and shares the rest; a map or list that
-// somebody else may hold is not modified. So what did not change is recognised by its
-// identity: Equal and Diff look no further there, and a Memo keeps what is known of it.
+// Objects are what a manifest decodes to: map[string]any, []any, string, int64, float64, bool
+// and nil. Nothing else may occur. Objects share maps and lists. To change an object, copy the
+// maps and lists on the way to the change and share the rest; never modify a map or list that
+// something else may hold. Then the same map or list means that nothing in it has changed:
+// Equal and Diff do not look into it, and a Memo remembers what is known of it.
 //
 // Laws:
 //
@@ -15,8 +15,8 @@
 //	the same two objects give the same changes in the same order, whatever they share
 //
 // The files in order: path.go, change.go (Change, Apply), value.go (Equal, Same, Clone),
-// diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go for the build tag
-// reference.
+// diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go, which replaces it under the
+// build tag reference.
 package change
 
 import "fmt"

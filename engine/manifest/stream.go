@@ -1,43 +1,57 @@
-// Package manifest reads streams of Kubernetes manifests, in YAML and JSON, and
-// writes back what changed in them and nothing else.
+// Package manifest reads streams of Kubernetes manifests, in YAML and JSON, and writes back
+// what changed in them and nothing else.
 //
-// The bytes of a stream are kept. A scanner lays the text of every document out on
-// a tape of offsets; values are built from it when asked for, and an edit is a
-// splice in the text. YAML that people hardly write and the scanner does not understand
-// (lists as keys, keys without values in brackets, carriage returns alone, …) goes, for
-// that document alone, through the nodes of the YAML library: the document is rewritten
-// without what the scanner lacks, and that text takes its place once it is edited, with
-// a warning. So does an item of a list, while the others keep their text.
+// A Stream keeps its bytes. A scanner writes the text of every document down on a tape of
+// offsets. Values are built from the tape when they are asked for, and an edit is a splice in
+// the text.
 //
-// Anchors, aliases, merge keys and tags stay. What an edit changes for an alias alone
-// becomes a copy in its place; what it changes for an anchor alone makes copies of the
-// aliases.
+// The scanner does not understand YAML that people hardly write: lists as keys, keys without
+// values in braces, carriage returns alone. Such a document goes through the nodes of the YAML
+// library. If it is edited, it is written anew, with a warning. In a list this is true of the
+// item alone; the other items keep their text.
 //
-// Scalars mean what kubectl and the API server read: YAML 1.1 as
-// sigs.k8s.io/yaml v1.6.0 has it, then integers where JSON has integers.
+// Anchors, aliases, merge keys and tags stay. If an edit changes an alias alone, the alias
+// becomes a copy. If it changes an anchor alone, its aliases become copies.
+//
+// Scalars mean what kubectl and the API server read: YAML 1.1 as in sigs.k8s.io/yaml v1.6.0,
+// then integers where JSON has integers.
 //
 // Laws:
 //
-//	Bytes is the input if no document was set, or all to what they were
+//	Bytes is the input if no document was set, or if all were set to what they were
 //	after d.Set(o), reading Bytes again gives an object equal to o in place of d,
 //	and every other object as before
 //	an edit keeps the comments and anchors of what stays, and the bytes of what does
 //	not change
 //	a document that the scanner takes reads as sigs.k8s.io/yaml reads it
 //
-// No diagnostic holds a scalar of a manifest, which may be secret; it names a
-// position and, where the document has a kind, the path of the field.
+// No diagnostic holds a scalar of a manifest, which may be secret. It names a position and,
+// where the document has a kind, the path of the field.
 //
-// The files in order: stream.go (Stream, Read, Join), scan.go, scanscalar.go,
-// property.go (anchors, tags, aliases) and flow.go (text to tape), scalar.go and
-// decode.go (what scalars mean), tape.go (tape to values), node.go (what the scanner
-// leaves over), list.go (lists, ResourceList), document.go (Document), shared.go
-// (documents with anchors for each other), position.go, edit.go with names.go (what
-// aliases stand for), editmap.go, editmerge.go, editlist.go, editflow.go and arrange.go
-// (values to splices), emit.go and quote.go (values to text), splice.go (splices to
-// text), diagnose.go (reasons to refuse) and mistake.go (what led to them). Beside them are
-// text.go (the text of one document), object.go (streams of objects that are not in a
-// file), json.go and yaml.go (new documents) and annotations.go (those of clients).
+// The files in order:
+//
+//	stream.go                        Stream, Read, Join
+//	scan.go, scanscalar.go,          from text to the tape
+//	property.go, flow.go             (anchors, tags and aliases; braces and brackets)
+//	scalar.go, decode.go             what scalars mean
+//	tape.go                          from the tape to values
+//	node.go                          what the scanner does not understand
+//	list.go                          lists, ResourceList
+//	document.go                      Document
+//	shared.go                        documents with anchors for each other
+//	position.go                      where values are
+//	edit.go, names.go                Set, and what aliases stand for
+//	editmap.go, editmerge.go,        from values to splices
+//	editlist.go, editflow.go,
+//	arrange.go
+//	emit.go, quote.go                from values to text
+//	splice.go                        from splices to text
+//	diagnose.go, mistake.go          why a text is refused, and what led to that
+//	text.go                          the text of one document
+//	value.go                         a single value
+//	made.go, object.go               streams of objects that are not in a file
+//	json.go, yaml.go                 new documents
+//	annotations.go                   annotations of clients
 package manifest
 
 import (

@@ -1,12 +1,12 @@
-// Package policy is the contract between the engine and the policy languages. A
-// Language compiles documents to Programs, each with the Hook at which a server runs it;
-// a Program plans, for one request, the Invocations that match it; an Invocation yields
-// Steps, each a new value of the object. Languages compute values only: the engine alone compares, attributes and
-// edits.
+// Package policy is the contract between the engine and the policy languages. A Language
+// compiles documents to Programs. A Program has the Hook at which a server runs it, and plans,
+// for one request, the Invocations that match the request. An Invocation yields Steps; each
+// Step is a new value of the object. Languages compute values only. The engine alone compares
+// them, finds out who changed what, and edits manifests.
 //
 // The files in order: policy.go (the contract), request.go (what policies see),
 // attributes.go (what they are told of the request), lookup.go (what they look up), node.go
-// (what their documents hold).
+// (the values in their documents, with positions).
 package policy
 
 import (

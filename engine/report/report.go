@@ -1,13 +1,14 @@
-// Package report renders what a run did: as text for people, as a unified diff, and as
-// JSON, SARIF, JUnit, GitHub annotations and HTML for programs and browsers. A Report
-// is made from an engine.Outcome once; the renderings only write down what is in it.
+// Package report prints what a run did: as text for people, as a unified diff, as a comment
+// for a pull request, and as JSON, SARIF, JUnit, GitHub annotations and HTML. A Report is made
+// once from an engine.Outcome. The formats only write down what is in it.
 //
-// Values of Secrets are masked when the Report is made, so that no rendering can show
-// them.
+// The values of Secrets are masked when the Report is made, so no format can show them.
 //
-// The files in order: mask.go, report.go (Report), against.go (the Report of two runs),
-// diff.go (unified diffs), lines.go (the same with numbers), hunks.go (what they are about),
-// summary.go, findings.go, and one file for each rendering. stats.go has what policies did in numbers.
+// The files in order: report.go (Report), mask.go and comments.go (values and comments of
+// Secrets), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
+// with numbers), hunks.go (what changed in each), values.go (values on one line), summary.go
+// and findings.go (what several formats share). Each format has a file: text.go, unified.go,
+// markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
 package report
 
 import (

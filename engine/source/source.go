@@ -1,13 +1,13 @@
-// Package source says where things stand in the files a user gave, and what is
-// wrong with them. It imports nothing of ours.
+// Package source has positions in the files of users, and diagnostics: messages at a position.
+// It imports no other package of the module.
 //
-// A Position is a place in a file; a Diagnostic is a message at a place. All
-// diagnostics of a run are collected, sorted and printed together; nothing stops at
-// the first.
+// All diagnostics of a run are collected, sorted and printed together; a run does not stop at
+// the first. A Diagnostic is a Go error as well, with a code that does not change between
+// releases.
 //
-// The files in order: source.go (Position, Diagnostic), errors.go (diagnostics as Go
-// errors), catalogue.go (what each code means), codes.go (their names), suggest.go (advice
-// about names that nobody knows), printable.go (what terminals must not obey).
+// The files in order: source.go (Position, Diagnostic), errors.go (diagnostics as errors),
+// catalogue.go (what each code means), codes.go (their names), suggest.go (advice about
+// unknown names), printable.go (control characters).
 package source
 
 import (

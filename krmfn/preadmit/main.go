@@ -1,5 +1,8 @@
-// Command preadmit runs mutating policies on manifests, on the command line and as a
-// KRM function.
+// Command preadmit runs mutating policies on manifests, on the command line and as a KRM
+// function. All it does is in package krmfn.
+//
+// The files in order: main.go, stdout_linux.go and stdout_other.go (whether standard output is
+// closed), gc.go (when garbage is collected).
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Package admission works out what mutating admission sees of an object: the
-// admission view. A kube-apiserver decodes, normalises, defaults and converts an
-// object before policies see it; a policy that asks has(object.spec.replicas) sees
-// true although the manifest says nothing. Everything here is what kube-apiserver
-// 1.36.3 does with its feature gates at their defaults.
+// Package admission computes the admission view of an object: what mutating admission sees of
+// it. A kube-apiserver decodes, normalises, defaults and converts an object before policies see
+// it. A policy that asks has(object.spec.replicas) sees true although the manifest says
+// nothing. Everything here is what kube-apiserver 1.36.3 does with its feature gates at their
+// defaults.
 //
 // Laws, for every object that has a view:
 //
@@ -14,22 +14,22 @@
 //	Pin(x, y, v) has nothing that x has not and that the server does not store like that
 //	View(Normalize(x)) is equal to View(x), but for what is stored alike: null and []
 //
-// The first has three exceptions, which are the server's own: a pointer to the time
-// 0001-01-01T00:00:00Z is written as null and read as absent, and an empty list of
-// scaling policies and an empty status.allocatable are written as absent, which then
-// is defaulted. Not reproduced is the time at which a device was tainted
-// (timeAdded), which the server sets to now: it stays absent.
+// The first law has three exceptions, which are the server's own. It writes a pointer to the
+// time 0001-01-01T00:00:00Z as null and reads null as absent. It writes an empty list of
+// scaling policies and an empty status.allocatable as absent, which it then defaults. One
+// thing is not reproduced: the server sets the time at which a device was tainted (timeAdded)
+// to now; here it stays absent.
 //
-// The types of built-in kinds come from a table of the Go types of the API
-// (gotypes.txt), because an OpenAPI document does not say which fields vanish when
-// they are zero. Constant defaults are a table too (defaults.txt), conditional ones
-// are functions. Custom resources follow their schema.
+// The types of built-in kinds come from a table of the Go types of the API (gotypes.txt),
+// because an OpenAPI document does not say which fields vanish when they are zero. Constant
+// defaults are a table too (defaults.txt), conditional ones are functions. Custom resources
+// follow their schema.
 //
-// The files in order: view.go (View, Redefault); gotypes.go reads the table of
-// types; record.go holds a struct that is being decoded; decode.go and scalars.go
-// decode and normalise, quantities.go quantities; defaults.go, with pods.go and
-// images.go, core.go, workloads.go and groups.go (the other API groups) for the
-// conditional defaults; convert.go and autoscalers.go do what conversion does;
-// custom.go reads custom resources; unview.go (Unview, Pin, ServerOwned) is the way
-// back; fields.go, errors.go.
+// The files in order: view.go (View, Redefault); gotypes.go (the table of types), record.go (a
+// struct that is being decoded), decode.go and scalars.go (decoding and normalising),
+// quantities.go; defaults.go, defaulted.go (whether a field has a default), pods.go and
+// images.go, core.go, workloads.go and groups.go (conditional defaults, by API group);
+// convert.go and autoscalers.go (conversion); custom.go (custom resources); unview.go (Unview,
+// Pin, ServerOwned) and stored.go (Stored, Normalize), from the view back to the manifest;
+// fields.go, errors.go.
 package admission

@@ -1,22 +1,22 @@
-// Package celenv is the CEL environment of the admission policies of one
-// Kubernetes version: the language options, function libraries, declared variables
-// and cost limits that k8s.io/apiserver v0.36.3 gives to expressions, and values for
-// the types that only these expressions know, Object and JSONPatch; and that of the
-// CEL policies of Kyverno. It, its library and its syntax are the only importers of cel-go.
+// Package celenv is the CEL environment of policies. For each Kubernetes version it has the
+// language options, function libraries, declared types and costs of admission policies, and
+// values for the types that only these expressions know: Object and JSONPatch. It also has
+// the environments of Kyverno's CEL policies and of mutation trees. Only this package, library
+// and syntax import cel-go.
 //
-// The environment of every version is one table (env.go), and what hosts differ in
-// another (host.go). An Env is made once per
-// version and shared; a Scope is what the expressions of one policy share, its
-// variables; a Program is a compiled expression; an Activation gives it values.
-// Expressions are checked in the API server's words, and results are plain Go
+// One table has the environment of every version (env.go), another what hosts differ in
+// (host.go). An Env is made once for each version and shared. A Scope is what the expressions
+// of one policy share: its variables. A Program is a compiled expression, and an Activation
+// gives it values. Expressions are checked in the API server's words. Results are plain Go
 // values: map[string]any, []any, string, int64, float64, bool, nil.
 //
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
-// compiler.go, activation.go (evaluation, lazy variables, costs), bounds.go (what costs do not
-// bound), authorizer.go, object.go and
-// patch.go (values of Object and JSONPatch), check.go (mistakes that a server accepts);
-// kyverno.go (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go
-// and kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
+// compiler.go, activation.go (evaluation, lazy variables, costs), order.go (maps in the order
+// of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
+// (values of Object and JSONPatch), check.go (mistakes that a server accepts), draft.go (types
+// of expressions in drafts); tree.go (the environment of mutation trees); kyverno.go
+// (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go and
+// kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
 // kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
 package celenv
 

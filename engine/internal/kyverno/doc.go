@@ -50,8 +50,8 @@
 // The files in order: language.go (from documents to a program), document.go (reading
 // and checking), definition.go (policies and rules), autogen.go (rules for pod
 // controllers), exceptions.go, values.go (values and user info); plan.go (what applies to
-// a request), match.go, scope.go (variables), context.go and images.go (where they come
-// from), variables.go (replacing them), conditions.go (preconditions); mutate.go
+// a request), match.go, scope.go (variables), context.go, apicall.go and images.go (where
+// they come from), variables.go (replacing them), conditions.go (preconditions); mutate.go
 // (patches and foreach), anchors.go and pattern.go (strategic merge patches), overlay.go;
 // targets.go; differs.go and preprocess.go (what Kyverno v1.19.0 does in another way).
 package kyverno

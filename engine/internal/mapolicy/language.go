@@ -1,20 +1,19 @@
-// Package mapolicy is the language of Kubernetes MutatingAdmissionPolicies and their
-// bindings, in versions v1, v1beta1 and v1alpha1 of admissionregistration.k8s.io.
-// Documents are refused for the reasons, and requests denied in the words, of
-// kube-apiserver 1.36.3.
+// Package mapolicy is the language of Kubernetes MutatingAdmissionPolicies and their bindings:
+// versions v1, v1beta1 and v1alpha1 of admissionregistration.k8s.io. It refuses documents for
+// the reasons of kube-apiserver 1.36.3, and denies requests in its words.
 //
-// The order in which a server runs policies is random. Here it is the order of the
-// names of policy, binding and param.
+// A server runs policies in random order. Here they run in the order of the names of policy,
+// binding and param.
 //
-// Policies in the forms of two proposals, KEP-3775 and the early KEP-3962, are read as
-// well, with a warning; draft.go says what counts as one.
+// It also reads policies in the forms of two proposals, KEP-3775 and the early KEP-3962, with
+// a warning. draft.go says what counts as one.
 //
-// The files in order: language.go (from documents to a program), document.go
-// (reading and checking), definition.go and binding.go (the two kinds), draft.go and
-// draftcel.go (drafts and their expressions), plan.go (what applies to a request),
-// params.go, mutate.go (conditions and mutations), draftmutate.go and unset.go (those of
-// drafts), request.go (the variable request), convert.go (from drafts to what servers
-// accept), check.go (mistakes that a server accepts).
+// The files in order: language.go (from documents to a program), document.go (reading and
+// checking), definition.go and binding.go (the two kinds), draft.go and draftcel.go (drafts
+// and their expressions), plan.go (what applies to a request), params.go, mutate.go
+// (conditions and mutations), draftmutate.go and unset.go (those of drafts), request.go (the
+// variable request), convert.go (from drafts to what servers accept), check.go (mistakes that
+// a server accepts).
 package mapolicy
 
 import (

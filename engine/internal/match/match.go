@@ -1,11 +1,14 @@
-// Package match decides which requests a policy is about. It reads the match blocks
-// of policies and bindings (MatchResources in the API) and answers yes, with the kind
-// under which a request matched, or no with a Reason. It follows k8s.io/apiserver
-// v0.36.3 (pkg/admission/plugin/policy/matching, plugin/webhook/predicates), and in
-// what it refuses k8s.io/kubernetes v1.36.3 (pkg/apis/admissionregistration).
+// Package match decides which requests a policy is about. It reads the match blocks of
+// policies and bindings (MatchResources in the API). For a request it answers yes, with the
+// kind under which the request matched, or no, with a Reason.
 //
-// The files in order: parse.go and validate.go read a match block, text.go a selector of a
-// URL; selector.go and rule.go are the parts, match.go decides, reason.go explains.
+// Matching follows k8s.io/apiserver v0.36.3 (pkg/admission/plugin/policy/matching,
+// plugin/webhook/predicates). Match blocks are refused as in k8s.io/kubernetes v1.36.3
+// (pkg/apis/admissionregistration).
+//
+// The files in order: parse.go and validate.go (reading a match block), text.go (selectors as
+// text), selector.go and unchecked.go (selectors of labels, checked and not), rule.go
+// (resource rules), match.go (the decision), reason.go (the explanation).
 package match
 
 import (

@@ -1,10 +1,10 @@
-// Package snapshot is what a cluster would have known besides the object of a
-// request: namespaces, and the objects that policies look up, as params and ConfigMaps.
-// Objects come from the user's context files or from the manifests themselves; the
-// latter are used in their mutated form and therefore made only when they are asked for.
+// Package snapshot holds what a cluster would know besides the object of a request:
+// namespaces, and the objects that policies look up, such as params and ConfigMaps. They come
+// from the user's context files, or from the manifests themselves. Of a manifest the snapshot
+// gives the mutated form, so it is admitted first, when a policy asks for it.
 //
-// The files in order: snapshot.go (the objects), reader.go (how one admission looks at
-// them), namespace.go (Namespaces as a server keeps them).
+// The files in order: snapshot.go (the objects), reader.go (how one admission looks at them),
+// namespace.go (Namespaces as a server keeps them).
 package snapshot
 
 import (

@@ -1,14 +1,17 @@
-// Generate writes builtin.txt, the compact text of the built-in kinds that package
-// schema embeds, out of OpenAPI documents.
+// Generate writes builtin.txt, the compact text of the built-in kinds that package schema
+// embeds, from OpenAPI documents.
 //
 //	go run ./generate                        from the committed archive
 //	go run ./generate -documents <directory> from a directory, and renews the archive
 //
-// It runs in the directory of package schema. The directory holds the documents of
-// an API server's /openapi/v3, one JSON file per group version, and its discovery in
-// api-resources.json: a list of objects with groupVersion, resource, kind,
-// namespaced, and group and version where a resource serves a kind of another
-// group. The archive holds the same without descriptions.
+// It runs in the directory of package schema. The directory of documents holds those of an API
+// server's /openapi/v3, one JSON file per group version, and its discovery in
+// api-resources.json: a list of objects with groupVersion, resource, kind, namespaced, and
+// group and version where a resource serves a kind of another group. The archive holds the
+// same without descriptions.
+//
+// The files in order: main.go (the command), archive.go (the archive), text.go (the compact
+// text).
 package main
 
 import (
