@@ -4,6 +4,7 @@ package source
 const (
 	// Reading YAML and JSON.
 	CodeMalformedYAML    = "malformed-yaml"
+	CodeTemplate         = "template"
 	CodeTabIndentation   = "tab-indentation"
 	CodeDuplicateKey     = "duplicate-key"
 	CodeNullKey          = "null-key"
@@ -70,6 +71,7 @@ const (
 	CodeTargetFailed       = "target-failed"
 	CodeTreeFailed         = "tree-failed"
 	CodeNotIdempotent      = "not-idempotent"
+	CodeControllerEndless  = "controller-endless"
 	CodeNamespaceAssumed   = "namespace-assumed"
 	CodeKyvernoDiffers     = "kyverno-differs"
 	CodeExceptionExpires   = "exception-expires"
@@ -102,6 +104,9 @@ const (
 	CodeNameOrder            = "name-order"
 
 	// Files and streams.
+	CodeNoManifest       = "no-manifest"
+	CodeNotRendered      = "not-rendered"
+	CodeMadeInCluster    = "made-in-cluster"
 	CodePathUnreadable   = "path-unreadable"
 	CodePathOutside      = "path-outside"
 	CodeLinkOutside      = "link-outside"
