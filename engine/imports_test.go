@@ -32,6 +32,7 @@ var ladder = [][]string{
 	{"engine/internal/policydoc"},
 	{"engine/internal/kyverno/given"},
 	{"engine/internal/builtin", "engine/internal/mapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
+	{"engine/internal/migrate"},
 	{"engine"},
 	{"engine/report"},
 	{"krmfn", "tfprovider", "engine/enginetest"},

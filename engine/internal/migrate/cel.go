@@ -1,0 +1,559 @@
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// kind is what is known of the value of an expression.
+type kind int
+
+const (
+	anything kind = iota
+	text
+	number
+	boolean
+	list
+	object
+)
+
+// The levels of CEL's operators, the tightest first.
+const (
+	primary = iota
+	unary
+	product
+	sum
+	relation
+	conjunction
+	disjunction
+	choice
+)
+
+// code is an expression of CEL.
+type code struct {
+	text  string
+	level int
+	kind  kind
+	// types are those of the value, one for each kind of object that a rule is about;
+	// empty if one is not known.
+	types []*schema.Type
+	// path is where the value stands, if it is a field of an object.
+	path *path
+	// maybe is the same expression with an optional value, if it may have none.
+	maybe string
+	// constant is the value of a literal, and isConstant tells null from none.
+	constant   any
+	isConstant bool
+	// orElse is the expression for a list that may be missing; nil if that is no matter.
+	orEmpty func() code
+	// ofKeys says that the value is the list of the keys of a map, whose text this is.
+	ofKeys string
+}
+
+// in is the text as an operand of an operator of a level.
+func (c code) in(level int) string {
+	if c.level > level {
+		return "(" + c.text + ")"
+	}
+	return c.text
+}
+
+func operation(level int, kind kind, format string, args ...any) code {
+	return code{text: fmt.Sprintf(format, args...), level: level, kind: kind}
+}
+
+// path is a chain of fields from a variable.
+type path struct {
+	root  string
+	parts []part
+	// sure is how many parts are always there.
+	sure int
+}
+
+// part is a key of a map, the index of an item, or an expression for either.
+type part struct {
+	key     string
+	index   int
+	isIndex bool
+	code    string
+}
+
+func (p part) text() string {
+	switch {
+	case p.code != "":
+		return p.code
+	case p.isIndex:
+		return strconv.Itoa(p.index)
+	}
+	return quote(p.key)
+}
+
+// step writes a part, for a value that may be missing if it is optional.
+func (p part) step(optional bool) string {
+	mark := ""
+	if optional {
+		mark = "?"
+	}
+	if p.code == "" && !p.isIndex && isIdentifier(p.key) {
+		return "." + mark + p.key
+	}
+	return "[" + mark + p.text() + "]"
+}
+
+func (p *path) write(n int, optional bool) string {
+	var b strings.Builder
+	b.WriteString(p.root)
+	for i, part := range p.parts[:n] {
+		b.WriteString(part.step(optional && i >= p.sure))
+	}
+	return b.String()
+}
+
+// then is the path of a part below.
+func (p *path) then(part part, sure bool) *path {
+	extended := &path{root: p.root, parts: append(slices.Clone(p.parts), part), sure: p.sure}
+	if sure && p.sure == len(p.parts) {
+		extended.sure++
+	}
+	return extended
+}
+
+// present is an expression that says whether there is a value; empty if there always is.
+func (p *path) present() string {
+	n := len(p.parts)
+	switch {
+	case p.sure >= n:
+		return ""
+	case p.sure < n-1:
+		return p.write(n, true) + ".hasValue()"
+	}
+	last, parent := p.parts[n-1], p.write(n-1, false)
+	switch {
+	case last.isIndex:
+		return fmt.Sprintf("size(%s) > %d", parent, last.index)
+	case last.code == "" && isIdentifier(last.key):
+		return "has(" + parent + last.step(false) + ")"
+	}
+	return last.text() + " in " + parent
+}
+
+// pointer is the path below its root as a JSON Pointer, which is an expression.
+func (p *path) pointer() string {
+	var parts []string
+	constant := ""
+	for _, part := range p.parts {
+		switch {
+		case part.code != "" && part.isIndex:
+			parts = append(parts, quote(constant+"/"), "string("+part.code+")")
+			constant = ""
+		case part.code != "":
+			parts = append(parts, quote(constant+"/"), "jsonpatch.escapeKey("+part.code+")")
+			constant = ""
+		case part.isIndex:
+			constant += "/" + strconv.Itoa(part.index)
+		default:
+			constant += "/" + escapePointer(part.key)
+		}
+	}
+	if constant != "" || len(parts) == 0 {
+		parts = append(parts, quote(constant))
+	}
+	return strings.Join(parts, " + ")
+}
+
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// ofPath is the code of a path.
+func ofPath(p *path, types []*schema.Type) code {
+	c := code{text: p.write(len(p.parts), false), types: types, path: p, kind: kindOf(types)}
+	if p.sure < len(p.parts) {
+		c.maybe = p.write(len(p.parts), true)
+	}
+	return c
+}
+
+// kindOf is what all types have in common.
+func kindOf(types []*schema.Type) kind {
+	found := anything
+	for i, t := range types {
+		k := kindOfType(t)
+		if i > 0 && k != found {
+			return anything
+		}
+		found = k
+	}
+	return found
+}
+
+func kindOfType(t *schema.Type) kind {
+	switch {
+	case t == nil:
+		return anything
+	case t.IsList:
+		return list
+	}
+	switch t.Scalar {
+	case schema.NotScalar:
+		return object
+	case schema.String, schema.Quantity:
+		return text
+	case schema.Integer, schema.Number:
+		return number
+	case schema.Boolean:
+		return boolean
+	}
+	return anything
+}
+
+// field is what stands below a key of a value.
+func (c code) field(key string) code {
+	if c.path != nil {
+		types, sure := fieldTypes(c.types, key)
+		if len(c.path.parts) == 0 && (key == "metadata" || key == "spec" && isWorkload(c.types)) {
+			sure = true
+		}
+		return ofPath(c.path.then(part{key: key}, sure), types)
+	}
+	step := part{key: key}
+	next := code{text: c.in(primary) + step.step(false), maybe: c.in(primary) + step.step(true)}
+	if c.maybe != "" {
+		next.maybe = c.maybe + step.step(true)
+	}
+	next.types, _ = fieldTypes(c.types, key)
+	next.kind = kindOf(next.types)
+	return next
+}
+
+// item is an item of a list.
+func (c code) item(index int) code {
+	types := itemTypes(c.types)
+	if c.path != nil && index >= 0 {
+		return ofPath(c.path.then(part{index: index, isIndex: true}, false), types)
+	}
+	at := strconv.Itoa(index)
+	if index < 0 {
+		at = fmt.Sprintf("size(%s) - %d", c.text, -index)
+	}
+	return code{text: c.in(primary) + "[" + at + "]", maybe: c.in(primary) + "[?" + at + "]", types: types, kind: kindOf(types)}
+}
+
+// fieldTypes are the types of a field; sure says that it is required in all.
+func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bool) {
+	sure = len(types) > 0
+	for _, t := range types {
+		f := t.FieldType(key)
+		if f == nil {
+			return nil, false
+		}
+		below = append(below, f)
+		declared := t.Declared(key)
+		required := declared != nil && declared.Required
+		// What the schema does not require of these, their validation does.
+		if key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")) {
+			required = true
+		}
+		sure = sure && required
+	}
+	return below, sure
+}
+
+func itemTypes(types []*schema.Type) []*schema.Type {
+	var items []*schema.Type
+	for _, t := range types {
+		item := t.ItemType()
+		if item == nil {
+			return nil
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// isWorkload reports whether all types are of pods or their controllers, which have a spec.
+func isWorkload(types []*schema.Type) bool {
+	for _, t := range types {
+		spec := t.FieldType("spec")
+		if spec == nil {
+			return false
+		}
+		switch spec.Name[strings.LastIndexByte(spec.Name, '.')+1:] {
+		case "PodSpec", "DeploymentSpec", "DaemonSetSpec", "StatefulSetSpec", "ReplicaSetSpec", "ReplicationControllerSpec", "JobSpec", "CronJobSpec":
+		default:
+			return false
+		}
+	}
+	return len(types) > 0
+}
+
+// orValue is the value, or another one if there is none.
+func (c code) orValue(other code) code {
+	if c.maybe == "" {
+		return c
+	}
+	result := code{text: c.maybe + ".orValue(" + other.text + ")", kind: c.kind, types: c.types}
+	if result.kind == anything {
+		result.kind = other.kind
+	}
+	return result
+}
+
+// orEmptyList is a list, empty if there is none.
+func (c code) orEmptyList() code {
+	switch {
+	case c.orEmpty != nil:
+		return c.orEmpty()
+	case c.maybe == "":
+		return c
+	}
+	return code{text: c.maybe + ".orValue([])", kind: list, types: c.types}
+}
+
+// asText is the value as a string.
+func (c code) asText() code {
+	if c.isConstant {
+		if s, ok := c.constant.(string); ok {
+			return literal(s)
+		}
+		return literal(fmt.Sprint(c.constant))
+	}
+	if c.kind == text {
+		return c
+	}
+	return code{text: "string(" + c.text + ")", kind: text}
+}
+
+// literal is the code of a constant.
+func literal(value any) code {
+	c := code{constant: value, isConstant: true}
+	c.text, _ = write(value)
+	switch value := value.(type) {
+	case string:
+		c.kind = text
+	case int64, float64:
+		c.kind = number
+		if strings.HasPrefix(c.text, "-") {
+			c.level = unary
+		}
+	case bool:
+		c.kind = boolean
+	case []any:
+		c.kind = list
+		_ = value
+	case map[string]any:
+		c.kind = object
+	}
+	return c
+}
+
+// write writes a value, in which there may be code; typ tells CEL's types apart.
+func write(value any) (written, typ string) {
+	switch value := value.(type) {
+	case nil:
+		return "null", "null"
+	case string:
+		return quote(value), "string"
+	case bool:
+		return strconv.FormatBool(value), "bool"
+	case int64:
+		return strconv.FormatInt(value, 10), "int"
+	case int:
+		return strconv.Itoa(value), "int"
+	case float64:
+		s := strconv.FormatFloat(value, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s, "double"
+	case code:
+		return value.text, celType(value)
+	case keyed:
+		return writeKeyed(value)
+	case []any:
+		var items, types []string
+		for _, item := range value {
+			written, typ := write(item)
+			items, types = append(items, written), append(types, typ)
+		}
+		typ = unify(items, types)
+		return "[" + strings.Join(items, ", ") + "]", "list(" + typ + ")"
+	case map[string]any:
+		var pairs keyed
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			pairs = append(pairs, pair{literal(key), value[key]})
+		}
+		return writeKeyed(pairs)
+	}
+	return fmt.Sprint(value), "dyn"
+}
+
+func celType(c code) string {
+	if c.isConstant {
+		_, typ := write(c.constant)
+		return typ
+	}
+	return "dyn" // whatever is known of it, CEL does not know it
+}
+
+// keyed is a map in the order of its keys, which may be expressions.
+type keyed []pair
+
+type pair struct {
+	key   code
+	value any
+}
+
+func writeKeyed(pairs keyed) (written, typ string) {
+	var values, types []string
+	for _, p := range pairs {
+		written, typ := write(p.value)
+		values, types = append(values, written), append(types, typ)
+	}
+	typ = unify(values, types)
+	items := make([]string, len(pairs))
+	for i, p := range pairs {
+		items[i] = p.key.asText().text + ": " + values[i]
+	}
+	return "{" + strings.Join(items, ", ") + "}", "map(" + typ + ")"
+}
+
+// unify makes the elements of a literal have one type, as CEL in Kubernetes wants it.
+func unify(values, types []string) string {
+	for _, typ := range types {
+		if typ == types[0] {
+			continue
+		}
+		for i := range values {
+			if types[i] != "dyn" {
+				values[i] = "dyn(" + values[i] + ")"
+			}
+		}
+		return "dyn"
+	}
+	if len(types) == 0 {
+		return "dyn"
+	}
+	return types[0]
+}
+
+func quote(s string) string {
+	if strings.Contains(s, "\\") && !strings.ContainsAny(s, "'\n\r\t") {
+		return "r'" + s + "'"
+	}
+	return strconv.Quote(s)
+}
+
+// isIdentifier reports whether CEL takes a key behind a dot.
+func isIdentifier(key string) bool {
+	if key == "" || '0' <= key[0] && key[0] <= '9' || slices.Contains([]string{"in", "true", "false", "null"}, key) {
+		return false
+	}
+	for _, c := range key {
+		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+func and(conditions ...string) string {
+	var all []string
+	for _, c := range conditions {
+		if c != "" && c != "true" && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "true"
+	case 1:
+		return all[0]
+	}
+	for i, c := range all {
+		all[i] = bracket(c, " || ", " ? ")
+	}
+	return strings.Join(all, " && ")
+}
+
+func or(conditions ...string) string {
+	if slices.Contains(conditions, "true") {
+		return "true"
+	}
+	var all []string
+	for _, c := range conditions {
+		if c != "false" && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "false"
+	case 1:
+		return all[0]
+	}
+	for i, c := range all {
+		all[i] = bracket(c, " && ", " ? ")
+	}
+	return strings.Join(all, " || ")
+}
+
+func not(condition string) string {
+	switch {
+	case condition == "true":
+		return "false"
+	case condition == "false":
+		return "true"
+	case isPrimary(condition):
+		return "!" + condition
+	}
+	if rest, ok := strings.CutPrefix(condition, "!"); ok && isPrimary(rest) {
+		return rest
+	}
+	return "!(" + condition + ")"
+}
+
+// bracket puts brackets around a condition that has one of the operators outside of all
+// brackets and quotes.
+func bracket(condition string, operators ...string) string {
+	for _, operator := range operators {
+		if hasOutside(condition, operator) {
+			return "(" + condition + ")"
+		}
+	}
+	return condition
+}
+
+// isPrimary reports whether an expression is one operand.
+func isPrimary(condition string) bool {
+	return !hasOutside(condition, " ") && !strings.HasPrefix(condition, "!")
+}
+
+// hasOutside reports whether a text stands in an expression outside of brackets and quotes.
+func hasOutside(expression, found string) bool {
+	depth := 0
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case '"', '\'':
+			raw := i > 0 && expression[i-1] == 'r'
+			for i++; i < len(expression) && expression[i] != c; i++ {
+				if expression[i] == '\\' && !raw {
+					i++
+				}
+			}
+		}
+		if depth == 0 && i < len(expression) && strings.HasPrefix(expression[i:], found) {
+			return true
+		}
+	}
+	return false
+}

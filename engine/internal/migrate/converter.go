@@ -1,0 +1,357 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// converter makes one policy of one rule.
+type converter struct {
+	rule    kyverno.Rule
+	schemas *schema.Registry
+	matched constraints
+	// types are those of the objects that the rule is about, one for each kind.
+	types []*schema.Type
+	// targets are what the rule changes in place of the objects that it matches.
+	targets   *targets
+	variables []condition
+	mutations []mutation
+	// replacesAtomics says that an ApplyConfiguration has lists that merge as a whole.
+	replacesAtomics bool
+	problems        []source.Diagnostic
+}
+
+// mutation is a mutation of a policy.
+type mutation struct {
+	patchType, expression, comment string
+}
+
+// The patch types.
+const (
+	applyConfiguration = "ApplyConfiguration"
+	jsonPatch          = "JSONPatch"
+)
+
+var errReported = errors.New("reported")
+
+// refuse reports that a part of the rule has no equivalent.
+func (c *converter) refuse(path change.Path, why, advice string) error {
+	c.report(source.Error, path, "there is no equivalent for this: "+why, advice)
+	return errReported
+}
+
+func (c *converter) warn(path change.Path, text, advice string) {
+	c.report(source.Warning, path, text, advice)
+}
+
+func (c *converter) report(severity source.Severity, path change.Path, text, advice string) {
+	code := "policy-not-convertible"
+	if severity != source.Error {
+		code = "policy-converted-almost"
+	}
+	d := c.rule.Document
+	c.problems = append(c.problems, source.Diagnostic{
+		At: d.At(path), Severity: severity, Code: code, Message: text, Advice: advice,
+		Subject: d.Kind().Kind + " " + d.Name(), Field: path.String(), Excerpt: d.Excerpt(d.At(path)),
+	})
+}
+
+// failed reports an error of saying something that stands at a path.
+func (c *converter) failed(path change.Path, err error) error {
+	var none *noForm
+	switch {
+	case err == nil, errors.Is(err, errReported):
+		return err
+	case errors.As(err, &none):
+		return c.refuse(path, none.why, none.advice)
+	}
+	return c.refuse(path, err.Error(), "")
+}
+
+// convert says the whole rule.
+func (c *converter) convert() error {
+	if err := c.constraints(); err != nil {
+		return err
+	}
+	root := c.rule.Root
+	mutate := root.At("mutate")
+	s := &scope{rule: c, vars: map[string]code{}}
+	conditions, err := s.preconditions(root.At("preconditions"))
+	if err != nil {
+		return c.failed(root.At("preconditions").Path, err)
+	}
+	for i, text := range conditions {
+		name := "precondition"
+		if len(conditions) > 1 {
+			name = fmt.Sprintf("precondition-%d", i+1)
+		}
+		c.matched.conditions = append(c.matched.conditions, condition{name, text})
+	}
+	if err := c.follow(s, mutate.At("targets")); err != nil {
+		return err
+	}
+	if c.targets != nil {
+		s = s.with("target", c.changed())
+	}
+	return c.patches(s, mutate)
+}
+
+// patches says the patch of a mutate block.
+func (c *converter) patches(s *scope, n policy.Node) error {
+	switch {
+	case n.At("patchStrategicMerge").Given():
+		return c.strategic(s, n.At("patchStrategicMerge"), nil)
+	case n.At("patchesJson6902").Given():
+		return c.operations(s, n.At("patchesJson6902"), nil)
+	case n.At("foreach").Given():
+		for _, entry := range n.At("foreach").Items() {
+			if err := c.foreach(s, entry, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, key := range []string{"overlay", "patches"} {
+		if old := n.At(key); old.Given() {
+			return c.refuse(old.Path, key+" is a form of before Kyverno 1.6", "write it as patchStrategicMerge or patchesJson6902 first")
+		}
+	}
+	return nil
+}
+
+// object is the object of the request.
+func (c *converter) object() code {
+	if c.targets != nil {
+		return ofPath(&path{root: "request.object"}, c.types)
+	}
+	return ofPath(&path{root: "object"}, c.types)
+}
+
+// changed is the object that the rule changes.
+func (c *converter) changed() code {
+	if c.targets != nil {
+		return ofPath(&path{root: "object"}, c.targets.types)
+	}
+	return c.object()
+}
+
+// pod is the spec of the pods of the object.
+func (c *converter) pod() (code, error) {
+	var found []string
+	for _, kind := range c.matched.kinds {
+		at := []string{"spec", "template", "spec"}
+		switch kind.Kind.Kind {
+		case "Pod":
+			at = []string{"spec"}
+		case "CronJob":
+			at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
+		}
+		if found != nil && !slices.Equal(found, at) {
+			return code{}, noFormf("write a rule for each kind", "images of kinds that have their pods at different places")
+		}
+		found = at
+	}
+	spec := c.object()
+	for _, key := range found {
+		spec = spec.field(key)
+	}
+	return spec, nil
+}
+
+// variable makes a variable of the policy.
+func (c *converter) variable(name, expression string) code {
+	name = identifier(name)
+	if !slices.ContainsFunc(c.variables, func(v condition) bool { return v.name == name }) {
+		c.variables = append(c.variables, condition{name, expression})
+	}
+	return code{text: "variables." + name}
+}
+
+// identifier makes a name one of CEL.
+func identifier(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < 128 && isIdentifier("a"+string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if !isIdentifier(name) {
+		return "x" + name
+	}
+	return name
+}
+
+// entry is a name that an entry of the rule's context defines.
+func (c *converter) entry(s *scope, name string) (code, error) {
+	for _, item := range c.rule.Root.At("context").Items() {
+		if item.At("name").Text() == name {
+			found, err := c.entryOf(s, item)
+			if err != nil {
+				return code{}, c.failed(item.Path, err)
+			}
+			if found.isConstant {
+				return found, nil
+			}
+			v := c.variable(name, found.text)
+			v.kind, v.types = found.kind, found.types
+			return v, nil
+		}
+	}
+	return code{}, noFormf("", "nobody defines %s", name)
+}
+
+// entryOf is the value of an entry of a context.
+func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
+	outer := &scope{rule: c, vars: s.vars}
+	switch {
+	case item.At("variable").Given():
+		return outer.variableOf(item.At("variable"))
+	case item.At("configMap").Given():
+		return outer.configMap(item.At("configMap"))
+	case item.At("globalReference").Given():
+		n := item.At("globalReference")
+		name, err := outer.text(n.At("name").Text())
+		if err != nil {
+			return code{}, err
+		}
+		return outer.searched(code{text: "globalContext.Get(" + name.text + ", \"\")"}, n.At("jmesPath"))
+	case item.At("imageRegistry").Given():
+		n := item.At("imageRegistry")
+		reference, err := outer.text(n.At("reference").Text())
+		if err != nil {
+			return code{}, err
+		}
+		return outer.searched(code{text: "image.GetMetadata(" + reference.text + ")"}, n.At("jmesPath"))
+	}
+	return outer.apiCall(item.At("apiCall"))
+}
+
+// variableOf says an entry that is a variable.
+func (s *scope) variableOf(n policy.Node) (code, error) {
+	value, err := s.operand(n.At("value").Value)
+	if err != nil {
+		return code{}, err
+	}
+	if path := n.At("jmesPath"); path.Given() {
+		if n.At("value").Given() {
+			value, err = s.searched(value, path)
+		} else {
+			value, err = s.expression(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path.Text()), "{{"), "}}"))
+		}
+		if err != nil {
+			return code{}, err
+		}
+	}
+	if fallback := n.At("default"); fallback.Given() {
+		other, err := s.operand(fallback.Value)
+		if err != nil {
+			return code{}, err
+		}
+		if !n.At("jmesPath").Given() && !n.At("value").Given() {
+			return other, nil
+		}
+		if value.kind == list && isEmptyConstant(other) {
+			return value.orEmptyList(), nil
+		}
+		return value.orValue(other), nil
+	}
+	return value, nil
+}
+
+// searched is what an expression selects from a value.
+func (s *scope) searched(value code, n policy.Node) (code, error) {
+	if !n.Given() {
+		return value, nil
+	}
+	node, err := jmespath.Parse(n.Text())
+	if err != nil {
+		return code{}, err
+	}
+	return s.at(value).node(node)
+}
+
+func (s *scope) configMap(n policy.Node) (code, error) {
+	name, err := s.text(n.At("name").Text())
+	if err != nil {
+		return code{}, err
+	}
+	namespace := literal("default")
+	if given := n.At("namespace"); given.Given() {
+		if namespace, err = s.text(given.Text()); err != nil {
+			return code{}, err
+		}
+	}
+	return s.rule.lookup("Get", "v1", "configmaps", namespace, name)
+}
+
+// lookup asks the cluster for objects. A policy of a namespace asks for those of its own.
+func (c *converter) lookup(function, apiVersion, resource string, namespace, name code) (code, error) {
+	arguments := fmt.Sprintf("%q, %q", apiVersion, resource)
+	if c.rule.Namespace == "" {
+		arguments += ", " + namespace.text
+	} else if namespace.constant != c.rule.Namespace && namespace.text != "request.namespace" {
+		return code{}, noFormf("use a ClusterPolicy", "a NamespacedMutatingPolicy that reads objects of other namespaces")
+	}
+	if name.text != "" {
+		arguments += ", " + name.text
+	}
+	return code{text: "resource." + function + "(" + arguments + ")"}, nil
+}
+
+// apiCall says a call of the API for objects.
+func (s *scope) apiCall(n policy.Node) (code, error) {
+	if n.At("service").Given() || n.At("method").Text() == "POST" || n.At("data").Given() {
+		return code{}, noFormf("write it with http.Get or http.Post", "a call of a service")
+	}
+	parts := strings.Split(strings.Trim(n.At("urlPath").Text(), "/"), "/")
+	apiVersion := ""
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		apiVersion, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		apiVersion, parts = parts[1]+"/"+parts[2], parts[3:]
+	default:
+		return code{}, noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", n.At("urlPath").Text())
+	}
+	namespace, name := literal(""), code{}
+	var err error
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		if namespace, err = s.text(parts[1]); err != nil {
+			return code{}, err
+		}
+		parts = parts[2:]
+	}
+	if len(parts) > 1 {
+		if name, err = s.text(parts[1]); err != nil {
+			return code{}, err
+		}
+	}
+	if len(parts) > 2 || strings.Contains(strings.Join(parts, ""), "?") {
+		return code{}, noFormf("write it with resource.Get or resource.List", "a call of %s", n.At("urlPath").Text())
+	}
+	function := "Get"
+	if name.text == "" {
+		function = "List"
+	}
+	found, err := s.rule.lookup(function, apiVersion, parts[0], namespace, name)
+	if err != nil {
+		return code{}, err
+	}
+	result, err := s.searched(found, n.At("jmesPath"))
+	if fallback := n.At("default"); err == nil && fallback.Given() {
+		result = result.orValue(literal(fallback.Value))
+	}
+	return result, err
+}
+
+func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

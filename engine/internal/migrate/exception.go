@@ -1,0 +1,104 @@
+package migrate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// exception says an exception from rules as one from the policies that were made of them.
+func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
+	spec := policy.Node{Value: d.Object()}.At("spec")
+	var from []made
+	others := false
+	for _, n := range spec.At("exceptions").Items() {
+		found := 0
+		for _, policies := range m.of {
+			for _, p := range policies {
+				key := p.rule.Policy
+				if p.rule.Namespace != "" {
+					key = p.rule.Namespace + "/" + key
+				}
+				if key == n.At("policyName").Text() && slices.ContainsFunc(n.At("ruleNames").Texts(), func(name string) bool { return wildcard.Match(name, p.rule.Name) }) {
+					from = append(from, p)
+					found++
+				}
+			}
+		}
+		others = others || found == 0
+	}
+	if len(from) == 0 {
+		return []string{textOf(d)}, nil
+	}
+	slices.SortFunc(from, func(a, b made) int { return compareNames(a.name, b.name) })
+	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
+	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
+	conditions, err := c.exceptedBy()
+	if err != nil {
+		return nil, c.problems
+	}
+	var w writer
+	r := remarksOf(d)
+	w.comments(0, r.head())
+	w.line(0, "apiVersion: policies.kyverno.io/v1")
+	w.line(0, "kind: PolicyException")
+	w.metadata(d, r, d.Name())
+	w.line(0, "spec:")
+	w.line(2, "policyRefs:")
+	for _, p := range from {
+		w.line(2, "- name: %s", scalar(p.name))
+		w.line(4, "kind: %s", p.kind)
+	}
+	w.conditions("matchConditions", conditions, nil)
+	texts := []string{w.String()}
+	if others {
+		texts = append(texts, textOf(d))
+	}
+	return texts, c.problems
+}
+
+// exceptedBy says when an exception applies.
+func (c *converter) exceptedBy() ([]condition, error) {
+	n := c.rule.Root.At("match")
+	blocks, all := blocksOf(n)
+	var texts []string
+	for _, block := range blocks {
+		conditions, err := c.block(block, true, false)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, join(conditions))
+	}
+	text := or(texts...)
+	if all {
+		text = and(texts...)
+	}
+	var conditions []condition
+	if text != "true" {
+		conditions = append(conditions, condition{"match", text})
+	}
+	s := &scope{rule: c, vars: map[string]code{}}
+	more, err := s.preconditions(c.rule.Root.At("preconditions"))
+	if err != nil {
+		return nil, c.failed(n.Path, err)
+	}
+	for i, text := range more {
+		conditions = append(conditions, condition{fmt.Sprintf("condition-%d", i+1), text})
+	}
+	return conditions, nil
+}
+
+func compareNames(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

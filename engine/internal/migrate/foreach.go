@@ -1,0 +1,106 @@
+package migrate
+
+import (
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// foreach says an entry of foreach.
+func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
+	list, err := s.expression(entry.At("list").Text())
+	if err != nil {
+		return c.failed(entry.At("list").Path, err)
+	}
+	inner := s
+	for _, item := range entry.At("context").Items() {
+		if !item.At("variable").Given() {
+			return c.refuse(item.Path, "a lookup for each element", "move it to the context of the rule")
+		}
+		return c.refuse(item.Path, "a variable for each element", "write its value where it is used")
+	}
+	l := &loop{entry: entry, list: list, scope: inner}
+	switch {
+	case entry.At("foreach").Given():
+		return c.refuse(entry.At("foreach").Path, "a foreach within a foreach", "write the patch in CEL by hand, with one map() within another")
+	case entry.At("patchesJson6902").Given():
+		return c.operations(inner, entry.At("patchesJson6902"), l)
+	}
+	return c.strategic(inner, entry.At("patchStrategicMerge"), l)
+}
+
+// targets are the objects that a rule changes when another one triggers it.
+type targets struct {
+	constraints
+	conditions []condition
+	types      []*schema.Type
+}
+
+// follow says the targets of a rule.
+func (c *converter) follow(s *scope, n policy.Node) error {
+	if len(n.Items()) == 0 {
+		return nil
+	}
+	if len(n.Items()) > 1 {
+		return c.refuse(n.Path, "several targets", "write a rule for each")
+	}
+	target := n.Items()[0]
+	own := &converter{rule: c.rule, schemas: c.schemas}
+	kinds := policy.Node{Value: kindOfTarget(target), Path: target.At("kind").Path}
+	if err := own.selects(kinds); err != nil {
+		c.problems = append(c.problems, own.problems...)
+		return err
+	}
+	t := &targets{constraints: own.matched}
+	for _, kind := range own.matched.kinds {
+		t.types = append(t.types, kind.Type())
+	}
+	t.rules = merged(t.rules)
+	for i := range t.rules {
+		t.rules[i].operations = []string{"CREATE", "UPDATE"}
+	}
+	c.targets = t
+	object := c.changed()
+	for _, key := range []string{"name", "namespace", "uid"} {
+		field := target.At(key)
+		if !field.Given() {
+			continue
+		}
+		said, err := s.text(field.Text())
+		if err != nil {
+			return c.failed(field.Path, err)
+		}
+		text, err := equals(withKind(object.field("metadata").field(key), text), said)
+		if err != nil {
+			return c.failed(field.Path, err)
+		}
+		if key == "namespace" && len(t.kinds) > 0 && !t.kinds[0].Namespaced && !t.kinds[0].Unknown {
+			continue
+		}
+		t.conditions = append(t.conditions, condition{key, text})
+	}
+	if selector := target.At("selector"); selector.Given() {
+		t.selector = selector.Object()
+	}
+	if target.At("context").Given() {
+		return c.refuse(target.At("context").Path, "a context for each target", "write the values where they are used")
+	}
+	conditions, err := s.with("target", object).preconditions(target.At("preconditions"))
+	if err != nil {
+		return c.failed(target.At("preconditions").Path, err)
+	}
+	for i, text := range conditions {
+		t.conditions = append(t.conditions, condition{fmt.Sprintf("target-%d", i+1), text})
+	}
+	return nil
+}
+
+// kindOfTarget is the kind of a target as an entry of kinds.
+func kindOfTarget(n policy.Node) string {
+	version := n.At("apiVersion").Text()
+	if version == "" {
+		return n.At("kind").Text()
+	}
+	return version + "/" + n.At("kind").Text()
+}

@@ -1,0 +1,126 @@
+package migrate
+
+import "strings"
+
+// A layout is an expression that may take several lines.
+type layout interface {
+	// flat is the expression in one line.
+	flat() string
+	// lines writes it in several, behind a text, with an indent for all but the first.
+	lines(b *strings.Builder, indent string)
+}
+
+// width is how long the lines of expressions are at most, if that is possible.
+const width = 88
+
+// print writes a layout in as few lines as fit.
+func print(b *strings.Builder, l layout, indent string, column int) {
+	if text := l.flat(); column+len(text) <= width {
+		b.WriteString(text)
+		return
+	}
+	l.lines(b, indent)
+}
+
+// pretty is an expression as people write it.
+func pretty(l layout) string {
+	var b strings.Builder
+	print(&b, l, "", 0)
+	return b.String()
+}
+
+// plain is an expression that stays in one line.
+type plain string
+
+func (p plain) flat() string                            { return string(p) }
+func (p plain) lines(b *strings.Builder, indent string) { b.WriteString(string(p)) }
+
+// group is a list of things between brackets.
+type group struct {
+	open  string
+	items []layout
+	close string
+}
+
+func (g group) flat() string {
+	items := make([]string, len(g.items))
+	for i, item := range g.items {
+		items[i] = item.flat()
+	}
+	return g.open + strings.Join(items, ", ") + g.close
+}
+
+func (g group) lines(b *strings.Builder, indent string) {
+	if len(g.items) == 0 {
+		b.WriteString(g.open + g.close)
+		return
+	}
+	b.WriteString(g.open)
+	for i, item := range g.items {
+		b.WriteString("\n" + indent + "  ")
+		print(b, item, indent+"  ", len(indent)+2)
+		if i < len(g.items)-1 {
+			b.WriteString(",")
+		}
+	}
+	b.WriteString("\n" + indent + g.close)
+}
+
+// named is a thing behind a name.
+type named struct {
+	name  string
+	value layout
+}
+
+func (n named) flat() string { return n.name + n.value.flat() }
+func (n named) lines(b *strings.Builder, indent string) {
+	b.WriteString(n.name)
+	print(b, n.value, indent, len(indent)+len(n.name))
+}
+
+// either is one thing or another.
+type either struct {
+	condition string
+	yes, no   layout
+}
+
+func (e either) flat() string {
+	return bracket(e.condition, " ? ") + " ? " + e.yes.flat() + " : " + e.no.flat()
+}
+
+func (e either) lines(b *strings.Builder, indent string) {
+	b.WriteString(bracket(e.condition, " ? ") + "\n" + indent + "? ")
+	print(b, e.yes, indent+"  ", len(indent)+2)
+	b.WriteString("\n" + indent + ": ")
+	print(b, e.no, indent+"  ", len(indent)+2)
+}
+
+// joined is a sum of lists.
+type joined []layout
+
+func (j joined) flat() string {
+	parts := make([]string, len(j))
+	for i, part := range j {
+		parts[i] = operand(part)
+	}
+	return strings.Join(parts, " + ")
+}
+
+func operand(l layout) string {
+	if _, ok := l.(either); ok {
+		return "(" + l.flat() + ")"
+	}
+	return l.flat()
+}
+
+func (j joined) lines(b *strings.Builder, indent string) {
+	for i, part := range j {
+		if i > 0 {
+			b.WriteString("\n" + indent + "+ ")
+		}
+		if _, ok := part.(either); ok {
+			part = group{"(", []layout{part}, ")"}
+		}
+		print(b, part, indent+"  ", len(indent)+2)
+	}
+}

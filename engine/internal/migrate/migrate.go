@@ -1,0 +1,129 @@
+package migrate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Migration is what becomes of the policies among documents.
+type Migration struct {
+	language *kyverno.Language
+	schemas  *schema.Registry
+	// of are the policies that have been made of a document.
+	of map[*manifest.Document][]made
+}
+
+// made is a policy that has been made of a rule.
+type made struct {
+	rule       kyverno.Rule
+	kind, name string
+	yaml       string
+}
+
+// New begins a migration.
+func New(language *kyverno.Language, schemas *schema.Registry) *Migration {
+	return &Migration{language: language, schemas: schemas, of: map[*manifest.Document][]made{}}
+}
+
+// Policy makes policies of the mutate rules of a document.
+func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
+	rules, problems := m.language.Rules(d)
+	if source.HasErrors(problems) {
+		return problems
+	}
+	written := 0
+	for _, rule := range rules {
+		if !rule.Generated {
+			written++
+		}
+	}
+	for i, rule := range rules {
+		c := &converter{rule: rule, schemas: m.schemas}
+		if rule.First && len(rules) > 1 {
+			c.refuse(rule.Root.Path, "applyRules One: of several rules, the first that changes the object is the last", "give the rules conditions that exclude each other, and leave applyRules out")
+			return append(problems, c.problems...)
+		}
+		err := c.convert()
+		if err != nil && !errors.Is(err, errReported) {
+			c.refuse(rule.Root.Path, err.Error(), "")
+		}
+		problems = append(problems, c.problems...)
+		if err == nil {
+			name := ruleName(rule, written > 1)
+			m.of[d] = append(m.of[d], made{rule, c.kind(), name, c.yaml(name, i == 0)})
+		}
+	}
+	return unique(problems)
+}
+
+// unique leaves out what is said of a generated rule again.
+func unique(problems []source.Diagnostic) []source.Diagnostic {
+	var kept []source.Diagnostic
+	for _, p := range problems {
+		if !slices.ContainsFunc(kept, func(other source.Diagnostic) bool { return other.At == p.At && other.Code == p.Code && other.Field == p.Field }) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// Write returns the documents that take the place of one.
+func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) {
+	switch {
+	case kyverno.IsException(d.Kind()):
+		return m.exception(d)
+	case !kyverno.IsPolicy(d.Kind()):
+		return []string{textOf(d)}, nil
+	}
+	var texts []string
+	for _, p := range m.of[d] {
+		texts = append(texts, p.yaml)
+	}
+	rest, problems := m.rest(d)
+	if rest != "" || len(texts) == 0 {
+		texts = append(texts, rest)
+	}
+	return texts, problems
+}
+
+// textOf is the text of a document, with its edits.
+func textOf(d *manifest.Document) string {
+	_, after := d.Text()
+	after = strings.TrimPrefix(after, "---\n")
+	if !strings.HasSuffix(after, "\n") {
+		after += "\n"
+	}
+	return after
+}
+
+// rest is a policy with the rules that do not mutate; "" if there are none.
+func (m *Migration) rest(d *manifest.Document) (string, []source.Diagnostic) {
+	object := d.Object()
+	spec, _ := object["spec"].(map[string]any)
+	rules, _ := spec["rules"].([]any)
+	var others []any
+	for _, rule := range rules {
+		if fields, ok := rule.(map[string]any); !ok || fields["mutate"] == nil {
+			others = append(others, rule)
+		}
+	}
+	switch {
+	case len(others) == len(rules):
+		return textOf(d), nil
+	case len(others) == 0:
+		return "", nil
+	}
+	spec["rules"] = others
+	if err := d.Set(object, nil); err != nil {
+		return "", []source.Diagnostic{source.Errorf(d.At(nil), "policy-not-convertible", "the rules that do not mutate cannot be left alone: %v", err)}
+	}
+	text := textOf(d)
+	d.Reset()
+	return text, nil
+}

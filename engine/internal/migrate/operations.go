@@ -1,0 +1,250 @@
+package migrate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// operations says a JSON Patch. Each operation is a mutation of its own, as one sees what
+// those before it made: Kyverno makes what is missing on the way to what it adds.
+func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
+	written := n.Value
+	if text, ok := n.Value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{{") {
+		return c.refuse(n.Path, "a JSON Patch that an expression makes", "write its operations in CEL by hand")
+	}
+	list, err := kyverno.ReadJSONPatch(quoteVariables(written))
+	if err != nil {
+		return c.failed(n.Path, err)
+	}
+	for i, item := range list {
+		operation, _ := item.(map[string]any)
+		path := n.Path
+		if _, isList := n.Value.([]any); isList {
+			path = path.Index(i)
+		}
+		if err := c.operation(s, operation, l); err != nil {
+			return c.failed(path, err)
+		}
+	}
+	return nil
+}
+
+// quoteVariables lets a text with variables be read as YAML, where they stand without
+// quotes.
+func quoteVariables(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		key, rest, found := strings.Cut(line, ": ")
+		rest = strings.TrimSpace(rest)
+		if found && strings.HasPrefix(rest, "{{") && strings.HasSuffix(rest, "}}") {
+			lines[i] = key + ": " + strconv.Quote(rest)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// operation says one operation.
+func (c *converter) operation(s *scope, operation map[string]any, l *loop) error {
+	op, _ := operation["op"].(string)
+	pointer, _ := operation["path"].(string)
+	inner, condition, err := c.element(s, l)
+	if err != nil {
+		return err
+	}
+	at, err := c.pointed(inner, pointer, op)
+	if err != nil {
+		return err
+	}
+	var said layout
+	switch op {
+	case "add", "replace":
+		value, err := inner.value(operation["value"])
+		if err != nil {
+			return err
+		}
+		said = added(at, value, op)
+	case "remove":
+		said = guarded(at.path.present(), operationOf("remove", at, nil))
+	case "test":
+		return noFormf("say it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
+	default:
+		from, _ := operation["from"].(string)
+		origin, err := c.pointed(inner, from, op)
+		if err != nil {
+			return err
+		}
+		said = group{"[", []layout{group{"JSONPatch{", []layout{plain("op: " + quote(op)), plain("from: " + origin.path.pointer()), plain("path: " + at.path.pointer())}, "}"}}, "]"}
+	}
+	one, isOne := single(said)
+	switch {
+	case l != nil:
+		c.addPatch(l.all(said, condition), "true", "")
+	case isOne:
+		c.addPatch(group{"[", []layout{one}, "]"}, "true", "")
+	default:
+		c.addPatch(said, "true", "")
+	}
+	return nil
+}
+
+// single is the operation in place of a list of one.
+func single(l layout) (layout, bool) {
+	switch l := l.(type) {
+	case group:
+		if l.open == "[" && len(l.items) == 1 {
+			return l.items[0], true
+		}
+	case either:
+		yes, ok := single(l.yes)
+		no, ok2 := single(l.no)
+		return either{l.condition, yes, no}, ok && ok2
+	}
+	return l, false
+}
+
+func guarded(condition string, operation layout) layout {
+	list := group{"[", []layout{operation}, "]"}
+	if condition == "" {
+		return list
+	}
+	return either{condition, list, plain("[]")}
+}
+
+// element is the scope of an operation: in a foreach, that of an element, which i is the
+// index of.
+func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
+	if l == nil {
+		return s, "true", nil
+	}
+	element := ofPath(&path{root: l.list.in(primary) + "[i]"}, itemTypes(l.list.types))
+	if l.list.path != nil {
+		element = ofPath(l.list.path.then(part{code: "i", isIndex: true}, true), itemTypes(l.list.types))
+	}
+	condition, err := l.condition(element)
+	return l.inner(element).with("elementIndex", code{text: "i", kind: number}), condition, err
+}
+
+// all are the operations for all elements of a foreach.
+func (l *loop) all(said layout, condition string) layout {
+	indexes := fmt.Sprintf("lists.range(size(%s))", l.list.text)
+	if l.entry.At("order").Text() == "Descending" {
+		indexes += ".reverse()"
+	}
+	if e, ok := said.(either); ok && e.no.flat() == "[]" {
+		said, condition = e.yes, and(condition, e.condition)
+	}
+	open := indexes + ".map(i, "
+	if condition != "true" {
+		open += condition + ", "
+	}
+	if one, ok := single(said); ok {
+		return wrapped{open, one, ")"}
+	}
+	return wrapped{open, said, ").flatten()"}
+}
+
+// pointed is what a JSON Pointer leads to, in which there may be variables.
+func (c *converter) pointed(s *scope, pointer, op string) (code, error) {
+	at := c.changed()
+	written := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	if strings.Contains(pointer, "{{") {
+		written = splitPointer(strings.TrimPrefix(pointer, "/"))
+	}
+	for i, key := range written {
+		next := ""
+		if i < len(written)-1 {
+			next = written[i+1]
+		}
+		var err error
+		if at, err = c.step(s, at, key, next); err != nil {
+			return code{}, err
+		}
+	}
+	return at, nil
+}
+
+// splitPointer splits a pointer at the slashes that are outside of variables.
+func splitPointer(pointer string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := 0; i < len(pointer); i++ {
+		switch {
+		case strings.HasPrefix(pointer[i:], "{{"):
+			depth++
+			i++
+		case strings.HasPrefix(pointer[i:], "}}"):
+			depth--
+			i++
+		case pointer[i] == '/' && depth == 0:
+			parts = append(parts, pointer[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, pointer[start:])
+}
+
+// step is what one part of a pointer leads to.
+func (c *converter) step(s *scope, at code, key, next string) (code, error) {
+	if strings.Contains(key, "{{") {
+		said, err := s.text(key)
+		if err != nil {
+			return code{}, err
+		}
+		if said.kind == number {
+			return ofPath(at.path.then(part{code: said.text, isIndex: true}, true), itemTypes(at.types)), nil
+		}
+		return ofPath(at.path.then(part{code: said.asText().text}, false), nil), nil
+	}
+	isList := at.kind == list
+	index, err := strconv.Atoi(key)
+	switch {
+	case key == "-" && (isList || at.kind == anything):
+		return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
+	case err == nil && (isList || at.kind == anything) && index == -1:
+		if next == "" {
+			return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
+		}
+		last := fmt.Sprintf("size(%s) - 1", at.orEmptyList().text)
+		return ofPath(at.path.then(part{code: last, isIndex: true}, true), itemTypes(at.types)), nil
+	case err == nil && index >= 0 && (isList || at.kind == anything):
+		return at.item(index), nil
+	}
+	return at.field(strings.NewReplacer("~1", "/", "~0", "~").Replace(key)), nil
+}
+
+// added is the operation that adds a value, with what is missing on the way to it.
+func added(at code, value any, op string) layout {
+	p := at.path
+	if op == "replace" && p.present() == "" {
+		return group{"[", []layout{operationOf("replace", at, valueLayout(value))}, "]"}
+	}
+	result := layout(group{"[", []layout{operationOf("add", at, valueLayout(value))}, "]"})
+	whole := value
+	for n := len(p.parts) - 1; n > 0; n-- {
+		last := p.parts[n]
+		switch {
+		case last.isIndex || last.key == "-" && last.code == "":
+			whole = []any{whole}
+		case last.code != "":
+			whole = keyed{{code{text: last.code, kind: text}, whole}}
+		default:
+			whole = keyed{{literal(last.key), whole}}
+		}
+		parent := &path{root: p.root, parts: p.parts[:n], sure: min(p.sure, n)}
+		present := parent.present()
+		if present == "" {
+			continue
+		}
+		created := group{"[", []layout{operationOf("add", ofPath(parent, nil), valueLayout(whole))}, "]"}
+		result = either{not(present), created, result}
+	}
+	return result
+}

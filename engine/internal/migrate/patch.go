@@ -1,0 +1,406 @@
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// node is what a strategic merge patch makes of a value: a tree without anchors.
+type node struct {
+	// at is the value in the object.
+	at code
+	// Of these, one is set: fields of a map, items of a list, a value, or that it goes.
+	fields []field
+	items  *items
+	value  any
+	isLeaf bool
+	gone   bool
+	// union says that the value has the items of the list already.
+	union bool
+}
+
+// field is a field that a patch is about.
+type field struct {
+	key code
+	// add says that it is written only if it is missing.
+	add  bool
+	node *node
+}
+
+// items are the items of a list that a patch is about.
+type items struct {
+	// keys tell the items apart; empty if they are not.
+	keys []string
+	// plain are those that are in the list afterwards; each those that are changed in it.
+	plain []plainItem
+	each  []each
+}
+
+// plainItem is an item that is in the list afterwards.
+type plainItem struct {
+	// key is the value by which it is told apart; empty if it is not.
+	key code
+	// value is all of it; of makes what becomes of the item that has the key.
+	value any
+	of    func(item code) (*node, error)
+}
+
+// each is about the items of a list that fulfil a condition.
+type each struct {
+	// of makes the condition, and what becomes of an item, for an item with a name.
+	of func(item code) (condition string, body *node, err error)
+}
+
+// loop is an entry of foreach, whose elements are items of lists of the object.
+type loop struct {
+	entry policy.Node
+	// list is what the entry goes through.
+	list code
+	// scope is what the entry is in.
+	scope *scope
+	// bound says that the patch was about the items themselves.
+	bound bool
+}
+
+// builder makes a node of a strategic merge patch.
+type builder struct {
+	c    *converter
+	loop *loop
+	path change.Path
+}
+
+// strategic says a strategic merge patch.
+func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
+	pattern := n.Object()
+	b := &builder{c: c, loop: l, path: n.Path}
+	var conditions []string
+	root, err := b.fields(s, c.changed(), pattern, &conditions)
+	if err != nil {
+		return c.failed(n.Path, err)
+	}
+	guard := and(conditions...)
+	if l != nil && !l.bound {
+		some, err := l.some()
+		if err != nil {
+			return c.failed(l.entry.Path, err)
+		}
+		guard = and(some, guard)
+	}
+	if l == nil && c.targets == nil && guard != "true" {
+		c.matched.conditions = append(c.matched.conditions, condition{"anchors", guard})
+		guard = "true"
+	} else if l == nil && guard != "true" {
+		c.targets.conditions = append(c.targets.conditions, condition{"anchors", guard})
+		guard = "true"
+	}
+	return c.failed(n.Path, c.write(root, guard))
+}
+
+// some says that any element of a foreach has its turn.
+func (l *loop) some() (string, error) {
+	name := elementName(l.list, l.scope)
+	condition, err := l.condition(ofPath(&path{root: name}, itemTypes(l.list.types)))
+	if err != nil {
+		return "", err
+	}
+	if condition == "true" {
+		return "size(" + l.list.text + ") > 0", nil
+	}
+	return fmt.Sprintf("%s.exists(%s, %s)", l.list.in(primary), name, condition), nil
+}
+
+// condition says the preconditions of a foreach for an element.
+func (l *loop) condition(element code) (string, error) {
+	all, err := l.inner(element).preconditions(l.entry.At("preconditions"))
+	return and(all...), err
+}
+
+// inner is the scope of a foreach for an element.
+func (l *loop) inner(element code) *scope { return l.scope.with("element", element) }
+
+// fields makes the node of a map. Its conditions are added to those given.
+func (b *builder) fields(s *scope, at code, pattern map[string]any, conditions *[]string) (*node, error) {
+	n := &node{at: at}
+	switch pattern["$patch"] {
+	case "delete":
+		n.gone = true
+		return n, nil
+	case "replace":
+		rest := change.Clone(pattern).(map[string]any)
+		delete(rest, "$patch")
+		value, err := b.scope(s, at).value(rest)
+		n.value, n.isLeaf = value, true
+		return n, err
+	}
+	for _, key := range sortedKeys(pattern) {
+		if key == "$patch" {
+			continue
+		}
+		anchor, bare := kyverno.ParseAnchor(key)
+		name, err := s.text(bare)
+		if err != nil {
+			return nil, err
+		}
+		member := at.field(bare)
+		if !name.isConstant {
+			member = ofPath(at.path.then(part{code: name.asText().text}, false), nil)
+		}
+		if anchor == kyverno.Condition || anchor == kyverno.Global {
+			if err := b.condition(s, n, member, name, pattern[key], conditions); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		child, err := b.node(s, member, pattern[key], conditions)
+		if err != nil {
+			return nil, err
+		}
+		if child != nil {
+			n.fields = append(n.fields, field{key: name, add: anchor == kyverno.Add, node: child})
+		}
+	}
+	return n, nil
+}
+
+// condition adds a condition. One whose value only adds what is missing adds that.
+func (b *builder) condition(s *scope, n *node, member, name code, pattern any, conditions *[]string) error {
+	*conditions = append(*conditions, orTrue(member.path.present()))
+	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
+		child, err := b.fields(s, member, adding, conditions)
+		if err == nil {
+			n.fields = append(n.fields, field{key: name, node: child})
+		}
+		return err
+	}
+	text, err := b.scope(s, member).pattern(member, pattern)
+	*conditions = append(*conditions, text)
+	return err
+}
+
+func onlyAdds(pattern map[string]any) bool {
+	for key := range pattern {
+		if anchor, _ := kyverno.ParseAnchor(key); anchor != kyverno.Add {
+			return false
+		}
+	}
+	return true
+}
+
+// scope is one in which @ is the value at a place.
+func (b *builder) scope(s *scope, at code) *scope {
+	copied := *s
+	copied.self = &at
+	return &copied
+}
+
+// node makes the node of any value; nil if nothing is left of it.
+func (b *builder) node(s *scope, at code, pattern any, conditions *[]string) (*node, error) {
+	switch pattern := pattern.(type) {
+	case nil:
+		return &node{at: at, gone: true}, nil
+	case map[string]any:
+		n, err := b.fields(s, at, pattern, conditions)
+		if err != nil || n.gone || n.isLeaf || len(n.fields) > 0 {
+			return n, err
+		}
+		if len(pattern) > 0 {
+			return nil, nil
+		}
+		n.value, n.isLeaf = keyed{}, true
+		return n, nil
+	case []any:
+		if len(pattern) > 0 {
+			if _, ok := pattern[0].(map[string]any); ok {
+				return b.list(s, at, pattern, conditions)
+			}
+		}
+		value, err := b.scope(s, at).value(pattern)
+		if t := first(at.types); t != nil && mergesItems(t) && t.MergeKey == "" {
+			return b.union(at, value.([]any)), err
+		}
+		return &node{at: at, value: value, isLeaf: true}, err
+	}
+	value, err := b.scope(s, at).value(pattern)
+	return &node{at: at, value: value, isLeaf: true}, err
+}
+
+// union puts values before those of a list that are none of them.
+func (b *builder) union(at code, values []any) *node {
+	written, _ := write(values)
+	rest := fmt.Sprintf("%s.filter(x, !(x in %s))", at.orEmptyList().in(primary), written)
+	return &node{at: at, value: code{text: written + " + " + rest, level: sum, kind: list}, isLeaf: true, union: true}
+}
+
+func first(types []*schema.Type) *schema.Type {
+	if len(types) == 0 {
+		return nil
+	}
+	return types[0]
+}
+
+func mergesItems(t *schema.Type) bool {
+	return slices.Contains(strings.Split(t.Strategy, ","), "merge")
+}
+
+// list makes the node of a list of maps.
+func (b *builder) list(s *scope, at code, pattern []any, conditions *[]string) (*node, error) {
+	n := &node{at: at, items: &items{}}
+	if t := first(at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
+		n.items.keys = []string{t.MergeKey}
+	}
+	anchored := false
+	for _, item := range pattern {
+		anchored = anchored || kyverno.HasAnchors(item)
+	}
+	if only, ok := pattern[0].(map[string]any); ok && only["$patch"] == "replace" && len(only) == 1 {
+		value, err := b.scope(s, at).value(pattern[1:])
+		return &node{at: at, value: value, isLeaf: true}, err
+	}
+	if len(n.items.keys) == 0 && !anchored && !b.isElement(pattern[0]) {
+		value, err := b.scope(s, at).value(pattern)
+		return &node{at: at, value: value, isLeaf: true}, err
+	}
+	for _, item := range pattern {
+		object, ok := item.(map[string]any)
+		if !ok {
+			return nil, noFormf("", "a list of maps and of other values")
+		}
+		switch {
+		case b.isElement(object):
+			b.loop.bound = true
+			n.items.each = append(n.items.each, b.elements(s, at, object))
+		case kyverno.HasGlobalAnchors(object):
+			gate, err := b.gate(s, at, object)
+			if err != nil {
+				return nil, err
+			}
+			*conditions = append(*conditions, gate)
+		case kyverno.HasAnchors(object):
+			n.items.each = append(n.items.each, b.each(s, object))
+		default:
+			child, err := b.plain(s, at, object, n.items.keys)
+			if err != nil {
+				return nil, err
+			}
+			n.items.plain = append(n.items.plain, child)
+		}
+	}
+	if len(n.items.plain)+len(n.items.each) == 0 {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// isElement reports whether an item of a patch is the element of a foreach: it has its name.
+func (b *builder) isElement(item any) bool {
+	object, _ := item.(map[string]any)
+	for key, value := range object {
+		anchor, bare := kyverno.ParseAnchor(key)
+		text, _ := value.(string)
+		if b.loop != nil && bare == "name" && (anchor == kyverno.NoAnchor || anchor == kyverno.Condition) && isElementName(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func isElementName(text string) bool {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "{{")
+	inner, ok2 := strings.CutSuffix(inner, "}}")
+	return ok && ok2 && strings.TrimSpace(inner) == "element.name"
+}
+
+// elements is about the items that are elements of a foreach.
+func (b *builder) elements(s *scope, at code, pattern map[string]any) each {
+	rest := change.Clone(pattern).(map[string]any)
+	for key := range pattern {
+		if _, bare := kyverno.ParseAnchor(key); bare == "name" {
+			delete(rest, key)
+		}
+	}
+	return each{func(item code) (string, *node, error) {
+		if !strings.Contains(b.loop.list.text+" ", at.text+" ") && !strings.Contains(b.loop.list.text, at.orEmptyList().text) {
+			return "", nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.text, at.text)
+		}
+		condition, err := b.loop.condition(item)
+		if err != nil {
+			return "", nil, err
+		}
+		conditions := []string{condition}
+		body, err := b.fields(b.loop.inner(item), item, rest, &conditions)
+		return and(conditions...), body, err
+	}}
+}
+
+// each is about the items that fulfil the conditions of an item of a patch.
+func (b *builder) each(s *scope, pattern map[string]any) each {
+	return each{func(item code) (string, *node, error) {
+		var conditions []string
+		rest := pattern
+		if name, ok := pattern["name"].(string); ok { // a plain name selects
+			said, err := s.text(name)
+			if err != nil {
+				return "", nil, err
+			}
+			text, err := equals(withKind(item.field("name"), text), said)
+			if err != nil {
+				return "", nil, err
+			}
+			conditions = append(conditions, text)
+			rest = change.Clone(pattern).(map[string]any)
+			delete(rest, "name")
+		}
+		body, err := b.fields(s, item, rest, &conditions)
+		return simplifyName(item, and(conditions...)), body, err
+	}}
+}
+
+// simplifyName leaves out that an item has a name, where all have.
+func simplifyName(item code, condition string) string {
+	if name := item.field("name"); name.maybe == "" && condition == name.text+` != ""` {
+		return "true"
+	}
+	return condition
+}
+
+// gate is a condition about the whole patch that stands in an item of a list: one item must
+// fulfil it, if there are any.
+func (b *builder) gate(s *scope, at code, pattern map[string]any) (string, error) {
+	name := elementName(at, s)
+	condition, _, err := b.each(s, pattern).of(ofPath(&path{root: name}, itemTypes(at.types)))
+	if err != nil {
+		return "", err
+	}
+	present := ""
+	if at.path != nil {
+		present = at.path.present()
+	}
+	return and(present, fmt.Sprintf("%s.exists(%s, %s)", at.in(primary), name, condition)), nil
+}
+
+// plain is about an item that is in the list afterwards.
+func (b *builder) plain(s *scope, at code, pattern map[string]any, keys []string) (plainItem, error) {
+	value, err := b.scope(s, at).value(pattern)
+	if err != nil {
+		return plainItem{}, err
+	}
+	item := plainItem{value: value, of: func(item code) (*node, error) {
+		var none []string
+		return b.fields(s, item, pattern, &none)
+	}}
+	for _, key := range keys {
+		if pattern[key] == nil {
+			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.text)
+		}
+		if item.key, err = s.operand(pattern[key]); err != nil {
+			return item, err
+		}
+	}
+	return item, nil
+}

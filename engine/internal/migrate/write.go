@@ -1,0 +1,238 @@
+package migrate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// writer writes a policy as YAML.
+type writer struct{ strings.Builder }
+
+func (w *writer) line(indent int, format string, args ...any) {
+	w.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
+}
+
+func (w *writer) comments(indent int, comments []string) {
+	for _, c := range comments {
+		w.line(indent, "%s", c)
+	}
+}
+
+// scalar writes a string as a scalar.
+func scalar(s string) string {
+	written := strings.TrimSuffix(strings.TrimPrefix(string(manifest.YAML(map[string]any{"a": s})), "a: "), "\n")
+	if strings.Contains(written, "\n") {
+		return strconv.Quote(s)
+	}
+	return written
+}
+
+func flow(values []string) string {
+	written := make([]string, len(values))
+	for i, v := range values {
+		written[i] = scalar(v)
+		if strings.ContainsAny(v, "*,[]{} ") && written[i] == v {
+			written[i] = strconv.Quote(v)
+		}
+	}
+	return "[" + strings.Join(written, ", ") + "]"
+}
+
+// expression writes a field whose value is an expression.
+func (w *writer) expression(indent int, key, text string) {
+	if !strings.Contains(text, "\n") {
+		w.line(indent, "%s: %s", key, scalar(text))
+		return
+	}
+	w.line(indent, "%s: |-", key)
+	for line := range strings.SplitSeq(text, "\n") {
+		w.line(indent+2, "%s", line)
+	}
+}
+
+// value writes a value of the old policy, or of a selector.
+func (w *writer) value(indent int, key string, value map[string]any) {
+	w.line(indent, "%s:", key)
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(manifest.YAML(value)), "\n"), "\n") {
+		w.line(indent+2, "%s", line)
+	}
+}
+
+// metadata writes the metadata of a policy as the user wrote it, with another name.
+func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
+	written := r.block("metadata")
+	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil {
+		metadata, _ := d.Object()["metadata"].(map[string]any)
+		metadata["name"] = name
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, autogenAnnotation)
+		}
+		w.value(0, "metadata", metadata)
+		return
+	}
+	var kept []string
+	for _, line := range written {
+		trimmed := strings.TrimSpace(line)
+		if keyIndent(line) == keyIndent(written[1]) && strings.HasPrefix(trimmed, "name:") {
+			comment := ""
+			if c := commentIn(line); c != nil {
+				comment = "   " + c[0]
+			}
+			line = line[:keyIndent(line)] + "name: " + scalar(name) + comment
+		}
+		if strings.HasPrefix(trimmed, autogenAnnotation+":") {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	for i, line := range kept {
+		if strings.TrimSpace(line) == "annotations:" && (i+1 == len(kept) || keyIndent(kept[i+1]) <= keyIndent(line)) {
+			continue
+		}
+		w.line(0, "%s", line)
+	}
+}
+
+const autogenAnnotation = "pod-policies.kyverno.io/autogen-controllers"
+
+// constraints writes a block of constraints.
+func (w *writer) constraints(key string, c constraints) {
+	w.line(2, "%s:", key)
+	w.line(4, "resourceRules:")
+	for _, r := range c.rules {
+		w.line(4, "- apiGroups: %s", flow(r.groups))
+		w.line(6, "apiVersions: %s", flow(r.versions))
+		w.line(6, "operations: %s", flow(r.operations))
+		w.line(6, "resources: %s", flow(r.resources))
+	}
+	if c.namespaces != nil {
+		w.value(4, "namespaceSelector", c.namespaces)
+	}
+	if c.selector != nil {
+		w.value(4, "objectSelector", c.selector)
+	}
+}
+
+func (w *writer) conditions(key string, conditions []condition, comments []string) {
+	if len(conditions) == 0 {
+		w.comments(2, comments)
+		return
+	}
+	w.comments(2, comments)
+	w.line(2, "%s:", key)
+	seen := map[string]int{}
+	for _, c := range conditions {
+		name := c.name
+		if seen[name]++; seen[name] > 1 {
+			name += "-" + strconv.Itoa(seen[name])
+		}
+		w.line(2, "- name: %s", scalar(name))
+		w.expression(4, "expression", c.text)
+	}
+}
+
+// yaml is the policy of a rule. first says that it is the first of its document, and has
+// the comments that are about no rule.
+func (c *converter) yaml(name string, first bool) string {
+	var w writer
+	d := c.rule.Document
+	r := remarksOf(d)
+	about := r.rule(d, c.rule.Root.Path)
+	if c.rule.Generated {
+		about = map[string][]string{}
+	}
+	if first {
+		w.comments(0, r.head())
+	}
+	w.line(0, "apiVersion: policies.kyverno.io/v1")
+	w.line(0, "kind: %s", c.kind())
+	w.metadata(d, r, name)
+	w.line(0, "spec:")
+	w.comments(2, append(about[""], about["name"]...))
+	if c.rule.Ignore {
+		w.line(2, "failurePolicy: Ignore")
+	}
+	c.evaluation(&w)
+	w.comments(2, append(about["match"], about["exclude"]...))
+	w.constraints("matchConstraints", c.matched)
+	w.conditions("matchConditions", c.matched.conditions, about["preconditions"])
+	if c.targets != nil {
+		w.constraints("targetMatchConstraints", c.targets.constraints)
+		w.conditions("targetMatchConditions", c.targets.conditions, nil)
+	}
+	w.conditions("variables", c.variables, about["context"])
+	w.comments(2, about["mutate"])
+	w.line(2, "mutations:")
+	for _, m := range c.mutations {
+		if m.comment != "" {
+			w.line(2, "# %s", m.comment)
+		}
+		w.line(2, "- patchType: %s", m.patchType)
+		w.line(4, "%s:", map[string]string{applyConfiguration: "applyConfiguration", jsonPatch: "jsonPatch"}[m.patchType])
+		w.expression(6, "expression", m.expression)
+	}
+	return w.String()
+}
+
+// evaluation writes how the policy is evaluated.
+func (c *converter) evaluation(w *writer) {
+	if c.replacesAtomics || c.targets != nil {
+		w.line(2, "evaluation:")
+		if c.targets != nil {
+			w.line(4, "mutateExisting:")
+			w.line(6, "enabled: true")
+		}
+		if c.replacesAtomics {
+			w.line(4, "useServerSideApply: true   # lists that do not merge by key are replaced as a whole")
+		}
+	}
+	// The controllers have policies of their own: Kyverno 1.19.0 replaces texts in
+	// expressions, where it should understand them.
+	w.line(2, "autogen:")
+	w.line(4, "podControllers:")
+	w.line(6, "controllers: []")
+}
+
+// ruleName is the name of the policy of a rule.
+func ruleName(rule kyverno.Rule, several bool) string {
+	name := rule.Policy
+	written := rule.Root.At("name").Text()
+	suffix := ""
+	if rule.Generated {
+		if rest, ok := strings.CutPrefix(rule.Name, "autogen-cronjob-"); ok {
+			written, suffix = rest, "-cronjobs"
+		} else if rest, ok := strings.CutPrefix(rule.Name, "autogen-"); ok {
+			written, suffix = rest, "-controllers"
+		}
+	}
+	if several && written != rule.Policy {
+		name += "-" + written
+	}
+	return dnsName(name + suffix)
+}
+
+// dnsName makes a text one that an object can have as its name.
+func dnsName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, text)
+	return strings.Trim(name, "-.")
+}
+
+// kind is the kind of the policy.
+func (c *converter) kind() string {
+	if c.rule.Namespace != "" {
+		return "NamespacedMutatingPolicy"
+	}
+	return "MutatingPolicy"
+}
