@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -29,7 +27,7 @@ func TestMigrateCorpus(t *testing.T) {
 		suite := filepath.Base(filepath.Dir(dir))
 		t.Run(suite+"/"+filepath.Base(dir), func(t *testing.T) {
 			policies := readNamed(t, dir, "earlier.yaml", "policy.yaml", "exceptions.yaml")
-			migrated, diagnostics := Migrate(policies, readNamed(t, dir, "cluster.yaml"), Options{})
+			migrated, diagnostics := Migrate(policies, cluster(t, dir), Options{})
 			if suite == "policies-v1" {
 				published++
 			}
@@ -58,6 +56,23 @@ func TestMigrateCorpus(t *testing.T) {
 	t.Logf("%d of %d published policies converted", converted, published)
 }
 
+// definitions are of the custom resources in the corpus.
+const customResources = `
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scaledobjects.keda.sh}, spec: {group: keda.sh, scope: Namespaced, names: {kind: ScaledObject, plural: scaledobjects}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: policies.config.kio.kasten.io}, spec: {group: config.kio.kasten.io, scope: Namespaced, names: {kind: Policy, plural: policies}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+`
+
+// cluster is what the cluster of a case holds.
+func cluster(t *testing.T, dir string) []*manifest.Stream {
+	t.Helper()
+	stream, diagnostics := manifest.Read("definitions.yaml", []byte(customResources))
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	return append(readNamed(t, dir, "cluster.yaml", "context.yaml"), stream)
+}
+
 // readForeign reads manifests that have nothing to do with policies of Kyverno.
 func readForeign(t *testing.T) [][]*manifest.Stream {
 	files, _ := filepath.Glob("../../shared/corpus/map/realworld/*/manifests/*.yaml")
@@ -77,7 +92,7 @@ func sameResult(t *testing.T, dir string, before, after, manifests []*manifest.S
 	results := make([][]map[string]any, 2)
 	failed := make([]string, 2)
 	for i, policies := range [][]*manifest.Stream{before, after} {
-		set, diagnostics := Compile(policies, readNamed(t, dir, "cluster.yaml", "context.yaml"), Options{
+		set, diagnostics := Compile(policies, cluster(t, dir), Options{
 			NonIdempotent: "skip", Values: readNamed(t, dir, "values.yaml"), UserInfo: readNamed(t, dir, "userinfo.yaml"),
 		})
 		if set == nil {
@@ -111,6 +126,3 @@ func sameResult(t *testing.T, dir string, before, after, manifests []*manifest.S
 	}
 	return strings.Join(lines[:min(len(lines), 6)], "\n")
 }
-
-var _ = slices.Contains[[]string]
-var _ = kyverno.IsPolicy

@@ -51,6 +51,9 @@ type code struct {
 	isConstant bool
 	// orElse is the expression for a list that may be missing; nil if that is no matter.
 	orEmpty func() code
+	// isNull says that the value is null where there is none, which is no error: a patch
+	// leaves out what is null.
+	isNull bool
 	// ofKeys says that the value is the list of the keys of a map, whose text this is.
 	ofKeys string
 }
@@ -135,7 +138,7 @@ func (p *path) present() string {
 	last, parent := p.parts[n-1], p.write(n-1, false)
 	switch {
 	case last.isIndex:
-		return fmt.Sprintf("size(%s) > %d", parent, last.index)
+		return fmt.Sprintf("size(%s) > %s", parent, last.text())
 	case last.code == "" && isIdentifier(last.key):
 		return "has(" + parent + last.step(false) + ")"
 	}
@@ -256,7 +259,9 @@ func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bo
 		declared := t.Declared(key)
 		required := declared != nil && declared.Required
 		// What the schema does not require of these, their validation does.
-		if key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")) {
+		switch {
+		case key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")),
+			key == "template" && (strings.HasSuffix(t.Name, ".ReplicaSetSpec") || strings.HasSuffix(t.Name, ".ReplicationControllerSpec")):
 			required = true
 		}
 		sure = sure && required
@@ -409,6 +414,14 @@ type pair struct {
 	value any
 }
 
+// text writes a pair whose value has been written. What is null is left out.
+func (p pair) text(value string) string {
+	if c, ok := p.value.(code); ok && c.isNull {
+		return "?" + p.key.asText().text + ": " + c.maybe
+	}
+	return p.key.asText().text + ": " + value
+}
+
 func writeKeyed(pairs keyed) (written, typ string) {
 	var values, types []string
 	for _, p := range pairs {
@@ -418,7 +431,7 @@ func writeKeyed(pairs keyed) (written, typ string) {
 	typ = unify(values, types)
 	items := make([]string, len(pairs))
 	for i, p := range pairs {
-		items[i] = p.key.asText().text + ": " + values[i]
+		items[i] = p.text(values[i])
 	}
 	return "{" + strings.Join(items, ", ") + "}", "map(" + typ + ")"
 }

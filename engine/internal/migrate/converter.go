@@ -28,12 +28,17 @@ type converter struct {
 	mutations []mutation
 	// replacesAtomics says that an ApplyConfiguration has lists that merge as a whole.
 	replacesAtomics bool
-	problems        []source.Diagnostic
+	// joined are rules whose mutations are those of the policy, too.
+	joined   []*converter
+	problems []source.Diagnostic
 }
 
 // mutation is a mutation of a policy.
 type mutation struct {
-	patchType, expression, comment string
+	patchType  string
+	expression layout
+	comment    string
+	writes     []effect
 }
 
 // The patch types.

@@ -20,14 +20,24 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 		found := 0
 		for _, policies := range m.of {
 			for _, p := range policies {
-				key := p.rule.Policy
-				if p.rule.Namespace != "" {
-					key = p.rule.Namespace + "/" + key
+				excepted := 0
+				for _, rule := range p.rules {
+					if excepts(n, rule) {
+						excepted++
+					}
 				}
-				if key == n.At("policyName").Text() && slices.ContainsFunc(n.At("ruleNames").Texts(), func(name string) bool { return wildcard.Match(name, p.rule.Name) }) {
+				switch excepted {
+				case 0:
+					continue
+				case len(p.rules):
 					from = append(from, p)
-					found++
+				default:
+					at := n.At("ruleNames").Path
+					return nil, []source.Diagnostic{source.Errorf(d.At(at), "policy-not-convertible",
+						"there is no equivalent for this: the exception is from some of the rules that policy %s is made of, as they need each other's work", p.name).
+						With("say the exception in the conditions of these rules")}
 				}
+				found++
 			}
 		}
 		others = others || found == 0
@@ -60,6 +70,15 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 		texts = append(texts, textOf(d))
 	}
 	return texts, c.problems
+}
+
+// excepts reports whether an entry of an exception is about a rule.
+func excepts(n policy.Node, rule kyverno.Rule) bool {
+	key := rule.Policy
+	if rule.Namespace != "" {
+		key = rule.Namespace + "/" + key
+	}
+	return key == n.At("policyName").Text() && slices.ContainsFunc(n.At("ruleNames").Texts(), func(name string) bool { return wildcard.Match(name, rule.Name) })
 }
 
 // exceptedBy says when an exception applies.

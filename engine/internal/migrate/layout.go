@@ -85,14 +85,26 @@ type either struct {
 }
 
 func (e either) flat() string {
-	return bracket(e.condition, " ? ") + " ? " + e.yes.flat() + " : " + e.no.flat()
+	return bracket(e.condition, " ? ") + " ? " + operand(e.yes) + " : " + e.no.flat()
 }
 
 func (e either) lines(b *strings.Builder, indent string) {
 	b.WriteString(bracket(e.condition, " ? ") + "\n" + indent + "? ")
-	print(b, e.yes, indent+"  ", len(indent)+2)
+	print(b, bracketed(e.yes), indent+"  ", len(indent)+2)
 	b.WriteString("\n" + indent + ": ")
+	if other, ok := e.no.(either); ok { // one below the other
+		print(b, other, indent, len(indent)+2)
+		return
+	}
 	print(b, e.no, indent+"  ", len(indent)+2)
+}
+
+// bracketed is a layout as an operand.
+func bracketed(l layout) layout {
+	if _, ok := l.(either); ok {
+		return group{"(", []layout{l}, ")"}
+	}
+	return l
 }
 
 // joined is a sum of lists.
@@ -106,21 +118,13 @@ func (j joined) flat() string {
 	return strings.Join(parts, " + ")
 }
 
-func operand(l layout) string {
-	if _, ok := l.(either); ok {
-		return "(" + l.flat() + ")"
-	}
-	return l.flat()
-}
+func operand(l layout) string { return bracketed(l).flat() }
 
 func (j joined) lines(b *strings.Builder, indent string) {
 	for i, part := range j {
 		if i > 0 {
 			b.WriteString("\n" + indent + "+ ")
 		}
-		if _, ok := part.(either); ok {
-			part = group{"(", []layout{part}, ")"}
-		}
-		print(b, part, indent+"  ", len(indent)+2)
+		print(b, bracketed(part), indent+"  ", len(indent)+2)
 	}
 }

@@ -19,9 +19,9 @@ type Migration struct {
 	of map[*manifest.Document][]made
 }
 
-// made is a policy that has been made of a rule.
+// made is a policy that has been made of rules.
 type made struct {
-	rule       kyverno.Rule
+	rules      []kyverno.Rule
 	kind, name string
 	yaml       string
 }
@@ -43,7 +43,8 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 			written++
 		}
 	}
-	for i, rule := range rules {
+	var converted []*converter
+	for _, rule := range rules {
 		c := &converter{rule: rule, schemas: m.schemas}
 		if rule.First && len(rules) > 1 {
 			c.refuse(rule.Root.Path, "applyRules One: of several rules, the first that changes the object is the last", "give the rules conditions that exclude each other, and leave applyRules out")
@@ -53,11 +54,21 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 		if err != nil && !errors.Is(err, errReported) {
 			c.refuse(rule.Root.Path, err.Error(), "")
 		}
-		problems = append(problems, c.problems...)
 		if err == nil {
-			name := ruleName(rule, written > 1)
-			m.of[d] = append(m.of[d], made{rule, c.kind(), name, c.yaml(name, i == 0)})
+			converted = append(converted, c)
+		} else {
+			problems = append(problems, c.problems...)
 		}
+	}
+	policies := mergedRules(converted)
+	for i, c := range policies {
+		problems = append(problems, c.problems...)
+		name := ruleName(c.rule, written > 1)
+		p := made{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(name, i == 0)}
+		for _, other := range c.joined {
+			p.rules = append(p.rules, other.rule)
+		}
+		m.of[d] = append(m.of[d], p)
 	}
 	return unique(problems)
 }
@@ -66,7 +77,9 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 func unique(problems []source.Diagnostic) []source.Diagnostic {
 	var kept []source.Diagnostic
 	for _, p := range problems {
-		if !slices.ContainsFunc(kept, func(other source.Diagnostic) bool { return other.At == p.At && other.Code == p.Code && other.Field == p.Field }) {
+		if !slices.ContainsFunc(kept, func(other source.Diagnostic) bool {
+			return other.At == p.At && other.Code == p.Code && other.Field == p.Field
+		}) {
 			kept = append(kept, p)
 		}
 	}

@@ -9,8 +9,17 @@ import (
 
 // write makes mutations of what a patch comes to, for objects that fulfil a condition.
 func (c *converter) write(root *node, guard string) error {
-	if err := c.arrange(root, guard); err != nil {
+	var lists joined
+	var writes []effect
+	if err := c.arrange(root, &lists, &writes); err != nil {
 		return err
+	}
+	switch len(lists) {
+	case 0:
+	case 1:
+		c.addPatch(lists[0], guard, arranged, writes)
+	default:
+		c.addPatch(lists, guard, arranged, writes)
 	}
 	applied, patched, err := c.split(root)
 	if err != nil {
@@ -24,31 +33,52 @@ func (c *converter) write(root *node, guard string) error {
 		if guard != "true" {
 			object = either{guard, object, plain("Object{}")}
 		}
-		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: pretty(object)})
+		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: object, writes: applied.effects()})
 	}
 	if patched != nil {
 		operations, err := c.patchOf(patched)
 		if err != nil {
 			return err
 		}
-		c.addPatch(operations, guard, "")
+		c.addPatch(operations, guard, "", patched.effects())
 	}
 	return nil
 }
 
-func (c *converter) addPatch(operations layout, guard, comment string) {
+// effects are the places that a tree changes, and what it puts there. Lists count as a whole.
+func (n *node) effects() []effect {
+	switch {
+	case n.items != nil:
+		return []effect{{n.at.strict(), fmt.Sprintf("%p", n)}}
+	case n.isLeaf:
+		value, _ := write(n.value)
+		return []effect{{n.at.strict(), value}}
+	case n.gone:
+		return []effect{{n.at.strict(), "gone"}}
+	}
+	var all []effect
+	for _, f := range n.fields {
+		all = append(all, f.node.effects()...)
+	}
+	return all
+}
+
+// strict is the path of a value, without marks of what may be missing.
+func (c code) strict() string { return c.path.write(len(c.path.parts), false) }
+
+func (c *converter) addPatch(operations layout, guard, comment string, writes []effect) {
 	if guard != "true" {
 		operations = either{guard, operations, plain("[]")}
 	}
-	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: pretty(operations), comment: comment})
+	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: operations, comment: comment, writes: writes})
 }
 
 const arranged = "As in a ClusterPolicy, items that change come first in the list."
 
 // arrange puts the items of lists that a patch is about where Kyverno has them: first.
-func (c *converter) arrange(n *node, guard string) error {
+func (c *converter) arrange(n *node, lists *joined, writes *[]effect) error {
 	for _, f := range n.fields {
-		if err := c.arrange(f.node, guard); err != nil {
+		if err := c.arrange(f.node, lists, writes); err != nil {
 			return err
 		}
 	}
@@ -68,13 +98,15 @@ func (c *converter) arrange(n *node, guard string) error {
 		plainKeys = append(plainKeys, p.key)
 	}
 	var changes []string
+	reverse := false
 	for _, e := range n.items.each {
 		condition, body, err := e.of(item)
 		if err != nil {
 			return err
 		}
-		if change := and(condition, body.changes()); change != "true" || len(first) > 0 {
+		if change := and(condition, body.changes()); change != "true" || len(first) > 0 || e.reverses() {
 			changes = append(changes, change)
+			reverse = reverse || e.reverses()
 		}
 	}
 	rest := ""
@@ -87,7 +119,11 @@ func (c *converter) arrange(n *node, guard string) error {
 	}
 	if len(changes) > 0 {
 		changed := or(changes...)
-		first = append(first, fmt.Sprintf("%s.filter(%s, %s)", written, name, and(rest, changed)))
+		front := fmt.Sprintf("%s.filter(%s, %s)", written, name, and(rest, changed))
+		if reverse {
+			front += ".reverse()"
+		}
+		first = append(first, front)
 		rest = and(orTrue(rest), not(changed))
 	}
 	if len(first) == 0 {
@@ -98,8 +134,15 @@ func (c *converter) arrange(n *node, guard string) error {
 	for _, part := range first {
 		sum = append(sum, plain(part))
 	}
-	c.addPatch(group{"[", []layout{operationOf("replace", list, sum)}, "]"}, and(guard, list.path.present()), arranged)
+	*lists = append(*lists, guarded(list.path.present(), operationOf("replace", list, sum)))
+	*writes = append(*writes, effect{list.strict(), "arranged"})
 	return nil
+}
+
+// reverses reports whether the items come out in the opposite order: a foreach puts each
+// element first, and begins with the last one unless it is told not to.
+func (e each) reverses() bool {
+	return e.loop != nil && e.loop.entry.At("order").Text() == "Ascending"
 }
 
 // changes says when a node changes its value.
@@ -255,6 +298,9 @@ func (c *converter) objectLiteral(n *node, name string) (layout, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c, ok := f.node.value.(code); ok && c.isNull {
+			key, value = "?"+key, plain(valueOf(f).(code).maybe)
+		}
 		g.items = append(g.items, named{key + ": ", value})
 	}
 	return g, nil
@@ -265,6 +311,10 @@ func (c *converter) objectLiteral(n *node, name string) (layout, error) {
 func valueOf(f field) any {
 	if !f.add {
 		return f.node.value
+	}
+	if c, ok := f.node.value.(code); ok && c.isNull {
+		c.maybe = f.node.at.maybe + ".or(" + c.maybe + ")"
+		return c
 	}
 	written, _ := write(f.node.value)
 	return code{text: f.node.at.maybe + ".orValue(" + written + ")"}
@@ -332,7 +382,7 @@ func mapLiteral(pairs keyed) layout {
 	unify(values, types)
 	g := group{open: "{", close: "}"}
 	for i, p := range pairs {
-		g.items = append(g.items, plain(p.key.asText().text+": "+values[i]))
+		g.items = append(g.items, plain(p.text(values[i])))
 	}
 	return g
 }
@@ -373,7 +423,11 @@ func (c *converter) listLiteral(n *node, name string) (layout, error) {
 		if err != nil {
 			return nil, err
 		}
-		open := fmt.Sprintf("%s.map(%s, ", n.at.orEmptyList().in(primary), element.text)
+		list := n.at.orEmptyList()
+		if e.loop != nil {
+			list = n.at // without which a foreach fails
+		}
+		open := fmt.Sprintf("%s.map(%s, ", list.in(primary), element.text)
 		if condition != "true" {
 			open += condition + ", "
 		}
@@ -447,7 +501,11 @@ func (c *converter) operationsOf(n *node) ([]layout, error) {
 		}
 		return []layout{remove}, nil
 	case n.isLeaf:
-		return []layout{operationOf("add", n.at, valueLayout(n.value))}, nil
+		add := operationOf("add", n.at, valueLayout(n.value))
+		if c, ok := n.value.(code); ok && c.isNull {
+			return []layout{either{c.maybe + ".hasValue()", group{"[", []layout{add}, "]"}, plain("[]")}}, nil
+		}
+		return []layout{add}, nil
 	case n.items != nil:
 		return c.itemOperations(n)
 	}
@@ -548,13 +606,10 @@ func (c *converter) itemOperations(n *node) ([]layout, error) {
 
 // eachIndex is a list of operations for the items of a list, by index.
 func eachIndex(list, condition string, operations []layout) layout {
-	open := fmt.Sprintf("lists.range(size(%s)).map(i, ", list)
-	if condition != "true" && condition != "" {
-		open += condition + ", "
-	}
+	indexes := fmt.Sprintf("lists.range(size(%s))", list)
 	if len(operations) == 1 {
 		if g, ok := operations[0].(group); ok && g.open == "JSONPatch{" {
-			return wrapped{open, operations[0], ")"}
+			return forEach(indexes, condition, operations[0], ")")
 		}
 	}
 	var parts joined
@@ -564,5 +619,15 @@ func eachIndex(list, condition string, operations []layout) layout {
 		}
 		parts = append(parts, operation)
 	}
-	return wrapped{open, parts, ").flatten()"}
+	return forEach(indexes, condition, parts, ").flatten()")
+}
+
+// forEach is what is made of all indexes that fulfil a condition.
+func forEach(indexes, condition string, made layout, end string) layout {
+	g := group{indexes + ".map(", []layout{plain("i")}, end}
+	if condition != "true" && condition != "" {
+		g.items = append(g.items, plain(condition))
+	}
+	g.items = append(g.items, made)
+	return g
 }

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,7 +60,7 @@ func (c *converter) operation(s *scope, operation map[string]any, l *loop) error
 	if err != nil {
 		return err
 	}
-	at, err := c.pointed(inner, pointer, op)
+	at, err := c.pointed(inner, pointer, l)
 	if err != nil {
 		return err
 	}
@@ -72,12 +73,15 @@ func (c *converter) operation(s *scope, operation map[string]any, l *loop) error
 		}
 		said = added(at, value, op)
 	case "remove":
+		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
+			return noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
+		}
 		said = guarded(at.path.present(), operationOf("remove", at, nil))
 	case "test":
 		return noFormf("say it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	default:
 		from, _ := operation["from"].(string)
-		origin, err := c.pointed(inner, from, op)
+		origin, err := c.pointed(inner, from, l)
 		if err != nil {
 			return err
 		}
@@ -86,13 +90,25 @@ func (c *converter) operation(s *scope, operation map[string]any, l *loop) error
 	one, isOne := single(said)
 	switch {
 	case l != nil:
-		c.addPatch(l.all(said, condition), "true", "")
+		said = l.all(said, condition)
 	case isOne:
-		c.addPatch(group{"[", []layout{one}, "]"}, "true", "")
-	default:
-		c.addPatch(said, "true", "")
+		said = group{"[", []layout{one}, "]"}
 	}
+	c.addPatch(said, "true", "", effectsOf(at))
 	return nil
+}
+
+// effectsOf are the places that an operation changes: the list that an item is added to, or
+// taken from, counts as a whole.
+func effectsOf(at code) []effect {
+	n := len(at.path.parts)
+	for i, part := range at.path.parts {
+		if part.isIndex || part.key == "-" {
+			n = i
+			break
+		}
+	}
+	return []effect{{at.path.write(n, false), at.path.pointer()}}
 }
 
 // single is the operation in place of a list of one.
@@ -126,7 +142,9 @@ func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
 	}
 	element := ofPath(&path{root: l.list.in(primary) + "[i]"}, itemTypes(l.list.types))
 	if l.list.path != nil {
-		element = ofPath(l.list.path.then(part{code: "i", isIndex: true}, true), itemTypes(l.list.types))
+		known := l.list.path.then(part{code: "i", isIndex: true}, true)
+		known.sure = len(known.parts)
+		element = ofPath(known, itemTypes(l.list.types))
 	}
 	condition, err := l.condition(element)
 	return l.inner(element).with("elementIndex", code{text: "i", kind: number}), condition, err
@@ -141,18 +159,14 @@ func (l *loop) all(said layout, condition string) layout {
 	if e, ok := said.(either); ok && e.no.flat() == "[]" {
 		said, condition = e.yes, and(condition, e.condition)
 	}
-	open := indexes + ".map(i, "
-	if condition != "true" {
-		open += condition + ", "
-	}
 	if one, ok := single(said); ok {
-		return wrapped{open, one, ")"}
+		return forEach(indexes, condition, one, ")")
 	}
-	return wrapped{open, said, ").flatten()"}
+	return forEach(indexes, condition, said, ").flatten()")
 }
 
 // pointed is what a JSON Pointer leads to, in which there may be variables.
-func (c *converter) pointed(s *scope, pointer, op string) (code, error) {
+func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	at := c.changed()
 	written := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	if strings.Contains(pointer, "{{") {
@@ -167,8 +181,22 @@ func (c *converter) pointed(s *scope, pointer, op string) (code, error) {
 		if at, err = c.step(s, at, key, next); err != nil {
 			return code{}, err
 		}
+		if l != nil && l.isElement(at.path) { // which is there
+			known := *at.path
+			known.sure = len(known.parts)
+			at = ofPath(&known, at.types)
+		}
 	}
 	return at, nil
+}
+
+// isElement reports whether a path leads to the element of a foreach.
+func (l *loop) isElement(p *path) bool {
+	list := l.list.path
+	if list == nil || len(p.parts) != len(list.parts)+1 || p.parts[len(list.parts)] != (part{code: "i", isIndex: true}) {
+		return false
+	}
+	return slices.Equal(p.parts[:len(list.parts)], list.parts)
 }
 
 // splitPointer splits a pointer at the slashes that are outside of variables.
@@ -199,7 +227,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 			return code{}, err
 		}
 		if said.kind == number {
-			return ofPath(at.path.then(part{code: said.text, isIndex: true}, true), itemTypes(at.types)), nil
+			return ofPath(at.path.then(part{code: said.text, isIndex: true}, false), itemTypes(at.types)), nil
 		}
 		return ofPath(at.path.then(part{code: said.asText().text}, false), nil), nil
 	}
@@ -223,7 +251,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 // added is the operation that adds a value, with what is missing on the way to it.
 func added(at code, value any, op string) layout {
 	p := at.path
-	if op == "replace" && p.present() == "" {
+	if last := p.parts[len(p.parts)-1]; op == "replace" && (p.present() == "" || last.isIndex) {
 		return group{"[", []layout{operationOf("replace", at, valueLayout(value))}, "]"}
 	}
 	result := layout(group{"[", []layout{operationOf("add", at, valueLayout(value))}, "]"})

@@ -55,6 +55,8 @@ type plainItem struct {
 type each struct {
 	// of makes the condition, and what becomes of an item, for an item with a name.
 	of func(item code) (condition string, body *node, err error)
+	// loop is the foreach whose elements they are; nil for none.
+	loop *loop
 }
 
 // loop is an entry of foreach, whose elements are items of lists of the object.
@@ -80,7 +82,7 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	pattern := n.Object()
 	b := &builder{c: c, loop: l, path: n.Path}
 	var conditions []string
-	root, err := b.fields(s, c.changed(), pattern, &conditions)
+	root, err := b.fields(s, place{c.changed(), c.changed()}, pattern, &conditions)
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
@@ -124,9 +126,18 @@ func (l *loop) condition(element code) (string, error) {
 // inner is the scope of a foreach for an element.
 func (l *loop) inner(element code) *scope { return l.scope.with("element", element) }
 
+// place is where a part of a patch is about.
+type place struct {
+	// at is the value in the object, self what @ means: in a list, the item that has the
+	// index of the one in the patch, whatever item that is about.
+	at, self code
+}
+
+func (p place) field(key string) place { return place{p.at.field(key), p.self.field(key)} }
+
 // fields makes the node of a map. Its conditions are added to those given.
-func (b *builder) fields(s *scope, at code, pattern map[string]any, conditions *[]string) (*node, error) {
-	n := &node{at: at}
+func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions *[]string) (*node, error) {
+	n := &node{at: at.at}
 	switch pattern["$patch"] {
 	case "delete":
 		n.gone = true
@@ -149,7 +160,7 @@ func (b *builder) fields(s *scope, at code, pattern map[string]any, conditions *
 		}
 		member := at.field(bare)
 		if !name.isConstant {
-			member = ofPath(at.path.then(part{code: name.asText().text}, false), nil)
+			member.at = ofPath(at.at.path.then(part{code: name.asText().text}, false), nil)
 		}
 		if anchor == kyverno.Condition || anchor == kyverno.Global {
 			if err := b.condition(s, n, member, name, pattern[key], conditions); err != nil {
@@ -169,8 +180,8 @@ func (b *builder) fields(s *scope, at code, pattern map[string]any, conditions *
 }
 
 // condition adds a condition. One whose value only adds what is missing adds that.
-func (b *builder) condition(s *scope, n *node, member, name code, pattern any, conditions *[]string) error {
-	*conditions = append(*conditions, orTrue(member.path.present()))
+func (b *builder) condition(s *scope, n *node, member place, name code, pattern any, conditions *[]string) error {
+	*conditions = append(*conditions, orTrue(member.at.path.present()))
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
 		child, err := b.fields(s, member, adding, conditions)
 		if err == nil {
@@ -178,7 +189,7 @@ func (b *builder) condition(s *scope, n *node, member, name code, pattern any, c
 		}
 		return err
 	}
-	text, err := b.scope(s, member).pattern(member, pattern)
+	text, err := b.scope(s, member).pattern(member.at, pattern)
 	*conditions = append(*conditions, text)
 	return err
 }
@@ -193,17 +204,17 @@ func onlyAdds(pattern map[string]any) bool {
 }
 
 // scope is one in which @ is the value at a place.
-func (b *builder) scope(s *scope, at code) *scope {
+func (b *builder) scope(s *scope, at place) *scope {
 	copied := *s
-	copied.self = &at
+	copied.self = &at.self
 	return &copied
 }
 
 // node makes the node of any value; nil if nothing is left of it.
-func (b *builder) node(s *scope, at code, pattern any, conditions *[]string) (*node, error) {
+func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*node, error) {
 	switch pattern := pattern.(type) {
 	case nil:
-		return &node{at: at, gone: true}, nil
+		return &node{at: at.at, gone: true}, nil
 	case map[string]any:
 		n, err := b.fields(s, at, pattern, conditions)
 		if err != nil || n.gone || n.isLeaf || len(n.fields) > 0 {
@@ -221,13 +232,13 @@ func (b *builder) node(s *scope, at code, pattern any, conditions *[]string) (*n
 			}
 		}
 		value, err := b.scope(s, at).value(pattern)
-		if t := first(at.types); t != nil && mergesItems(t) && t.MergeKey == "" {
-			return b.union(at, value.([]any)), err
+		if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey == "" {
+			return b.union(at.at, value.([]any)), err
 		}
-		return &node{at: at, value: value, isLeaf: true}, err
+		return &node{at: at.at, value: value, isLeaf: true}, err
 	}
 	value, err := b.scope(s, at).value(pattern)
-	return &node{at: at, value: value, isLeaf: true}, err
+	return &node{at: at.at, value: value, isLeaf: true}, err
 }
 
 // union puts values before those of a list that are none of them.
@@ -249,9 +260,9 @@ func mergesItems(t *schema.Type) bool {
 }
 
 // list makes the node of a list of maps.
-func (b *builder) list(s *scope, at code, pattern []any, conditions *[]string) (*node, error) {
-	n := &node{at: at, items: &items{}}
-	if t := first(at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
+func (b *builder) list(s *scope, at place, pattern []any, conditions *[]string) (*node, error) {
+	n := &node{at: at.at, items: &items{}}
+	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
 	}
 	anchored := false
@@ -260,13 +271,14 @@ func (b *builder) list(s *scope, at code, pattern []any, conditions *[]string) (
 	}
 	if only, ok := pattern[0].(map[string]any); ok && only["$patch"] == "replace" && len(only) == 1 {
 		value, err := b.scope(s, at).value(pattern[1:])
-		return &node{at: at, value: value, isLeaf: true}, err
+		return &node{at: at.at, value: value, isLeaf: true}, err
 	}
 	if len(n.items.keys) == 0 && !anchored && !b.isElement(pattern[0]) {
 		value, err := b.scope(s, at).value(pattern)
-		return &node{at: at, value: value, isLeaf: true}, err
+		return &node{at: at.at, value: value, isLeaf: true}, err
 	}
-	for _, item := range pattern {
+	for i, item := range pattern {
+		self := at.self.item(i)
 		object, ok := item.(map[string]any)
 		if !ok {
 			return nil, noFormf("", "a list of maps and of other values")
@@ -274,17 +286,17 @@ func (b *builder) list(s *scope, at code, pattern []any, conditions *[]string) (
 		switch {
 		case b.isElement(object):
 			b.loop.bound = true
-			n.items.each = append(n.items.each, b.elements(s, at, object))
+			n.items.each = append(n.items.each, b.elements(s, at, self, object))
 		case kyverno.HasGlobalAnchors(object):
-			gate, err := b.gate(s, at, object)
+			gate, err := b.gate(s, at.at, self, object)
 			if err != nil {
 				return nil, err
 			}
 			*conditions = append(*conditions, gate)
 		case kyverno.HasAnchors(object):
-			n.items.each = append(n.items.each, b.each(s, object))
+			n.items.each = append(n.items.each, b.each(s, self, object))
 		default:
-			child, err := b.plain(s, at, object, n.items.keys)
+			child, err := b.plain(s, at.at, self, object, n.items.keys)
 			if err != nil {
 				return nil, err
 			}
@@ -317,30 +329,30 @@ func isElementName(text string) bool {
 }
 
 // elements is about the items that are elements of a foreach.
-func (b *builder) elements(s *scope, at code, pattern map[string]any) each {
+func (b *builder) elements(s *scope, at place, self code, pattern map[string]any) each {
 	rest := change.Clone(pattern).(map[string]any)
 	for key := range pattern {
 		if _, bare := kyverno.ParseAnchor(key); bare == "name" {
 			delete(rest, key)
 		}
 	}
-	return each{func(item code) (string, *node, error) {
-		if !strings.Contains(b.loop.list.text+" ", at.text+" ") && !strings.Contains(b.loop.list.text, at.orEmptyList().text) {
-			return "", nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.text, at.text)
+	return each{loop: b.loop, of: func(item code) (string, *node, error) {
+		if !strings.Contains(b.loop.list.text+" ", at.at.text+" ") && !strings.Contains(b.loop.list.text, at.at.orEmptyList().text) {
+			return "", nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.text, at.at.text)
 		}
 		condition, err := b.loop.condition(item)
 		if err != nil {
 			return "", nil, err
 		}
 		conditions := []string{condition}
-		body, err := b.fields(b.loop.inner(item), item, rest, &conditions)
+		body, err := b.fields(b.loop.inner(item), place{item, self}, rest, &conditions)
 		return and(conditions...), body, err
 	}}
 }
 
 // each is about the items that fulfil the conditions of an item of a patch.
-func (b *builder) each(s *scope, pattern map[string]any) each {
-	return each{func(item code) (string, *node, error) {
+func (b *builder) each(s *scope, self code, pattern map[string]any) each {
+	return each{of: func(item code) (string, *node, error) {
 		var conditions []string
 		rest := pattern
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
@@ -356,7 +368,7 @@ func (b *builder) each(s *scope, pattern map[string]any) each {
 			rest = change.Clone(pattern).(map[string]any)
 			delete(rest, "name")
 		}
-		body, err := b.fields(s, item, rest, &conditions)
+		body, err := b.fields(s, place{item, self}, rest, &conditions)
 		return simplifyName(item, and(conditions...)), body, err
 	}}
 }
@@ -371,9 +383,9 @@ func simplifyName(item code, condition string) string {
 
 // gate is a condition about the whole patch that stands in an item of a list: one item must
 // fulfil it, if there are any.
-func (b *builder) gate(s *scope, at code, pattern map[string]any) (string, error) {
+func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (string, error) {
 	name := elementName(at, s)
-	condition, _, err := b.each(s, pattern).of(ofPath(&path{root: name}, itemTypes(at.types)))
+	condition, _, err := b.each(s, self, pattern).of(ofPath(&path{root: name}, itemTypes(at.types)))
 	if err != nil {
 		return "", err
 	}
@@ -385,14 +397,14 @@ func (b *builder) gate(s *scope, at code, pattern map[string]any) (string, error
 }
 
 // plain is about an item that is in the list afterwards.
-func (b *builder) plain(s *scope, at code, pattern map[string]any, keys []string) (plainItem, error) {
-	value, err := b.scope(s, at).value(pattern)
+func (b *builder) plain(s *scope, at, self code, pattern map[string]any, keys []string) (plainItem, error) {
+	value, err := b.scope(s, place{at, self}).value(pattern)
 	if err != nil {
 		return plainItem{}, err
 	}
 	item := plainItem{value: value, of: func(item code) (*node, error) {
 		var none []string
-		return b.fields(s, item, pattern, &none)
+		return b.fields(s, place{item, self}, pattern, &none)
 	}}
 	for _, key := range keys {
 		if pattern[key] == nil {

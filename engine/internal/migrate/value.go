@@ -208,6 +208,9 @@ func (s *scope) name(name string) (code, error) {
 	if s.current != nil && (s.current.text != "" || s.current.path != nil) {
 		return s.current.field(name), nil
 	}
+	if name == "" { // "" is a name that nothing has, and not the empty text that is meant
+		return literal(""), nil
+	}
 	if c, ok := s.vars[name]; ok {
 		return c, nil
 	}
@@ -294,9 +297,11 @@ func (s *scope) image(left code, name string) (code, error) {
 func imagePart(image, name string) (code, error) {
 	switch name {
 	case "registry":
-		return code{text: fmt.Sprintf("image(%s).registry().replace(\"index.docker.io\", \"docker.io\")", image), kind: text}, nil
-	case "tag", "digest":
-		return code{text: fmt.Sprintf("image(%s).%s()", image, name), kind: text}, nil
+		return code{text: fmt.Sprintf(`(%s.matches(r'^(localhost|[^/]*[.:][^/]*)/') ? regex.replace(%s, r'/.*$', "") : "docker.io")`, image, image), kind: text}, nil
+	case "tag":
+		return code{text: fmt.Sprintf(`(%s.matches(r'^[^@]*:[^:/@]+(@|$)') ? regex.replace(%s, r'^[^@]*:([^:/@]+)(@.*)?$', r'\1') : %s.contains("@") ? "" : "latest")`, image, image, image), kind: text}, nil
+	case "digest":
+		return code{text: fmt.Sprintf(`regex.replace(%s, r'^[^@]*@?', "")`, image), kind: text}, nil
 	case "path":
 		return code{text: fmt.Sprintf(`regex.replace(%s, r'^((localhost|[^/]*[.:][^/]*)/)?([^:@]*).*$', r'\3')`, image), kind: text}, nil
 	case "name":
@@ -342,7 +347,7 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 		return left, nil
 	case right.maybe != "":
 		both := left.maybe + ".or(" + right.maybe + ")"
-		return code{text: both + ".value()", maybe: both, kind: left.kind, types: left.types}, nil
+		return code{text: both + ".value()", maybe: both, kind: left.kind, types: left.types, isNull: true}, nil
 	}
 	return left.orValue(right), nil
 }
@@ -543,28 +548,28 @@ var calls = map[string]struct {
 	kind  kind
 	texts bool // the arguments are texts
 }{
-	"starts_with":      {"$1.startsWith($2)", boolean, true},
-	"ends_with":        {"$1.endsWith($2)", boolean, true},
-	"join":             {"$2.join($1)", text, false},
-	"split":            {"$1.split($2)", list, true},
-	"replace_all":      {"$1.replace($2, $3)", text, true},
-	"replace":          {"$1.replace($2, $3, $4)", text, false},
-	"regex_match":      {"$2.matches($1)", boolean, true},
-	"to_upper":         {"$1.upperAscii()", text, true},
-	"to_lower":         {"$1.lowerAscii()", text, true},
-	"base64_encode":    {"base64.encode(bytes($1))", text, true},
-	"base64_decode":    {"string(base64.decode($1))", text, true},
-	"parse_json":       {"json.unmarshal($1)", anything, true},
-	"parse_yaml":       {"yaml.parse($1)", anything, true},
-	"sha256":           {"sha256($1)", text, true},
-	"sha1":             {"sha1($1)", text, true},
-	"md5":              {"md5($1)", text, true},
-	"sort":             {"$1.sort()", list, false},
-	"reverse":          {"$1.reverse()", list, false},
-	"to_boolean":       {"$1 == \"true\"", boolean, true},
-	"trim_prefix":      {"($1.startsWith($2) ? $1.substring(size($2)) : $1)", text, true},
-	"random":           {"random($1)", text, true},
-	"time_now_utc":     {"string(time.now())", text, true},
+	"starts_with":   {"$1.startsWith($2)", boolean, true},
+	"ends_with":     {"$1.endsWith($2)", boolean, true},
+	"join":          {"$2.join($1)", text, false},
+	"split":         {"$1.split($2)", list, true},
+	"replace_all":   {"$1.replace($2, $3)", text, true},
+	"replace":       {"$1.replace($2, $3, $4)", text, false},
+	"regex_match":   {"$2.matches($1)", boolean, true},
+	"to_upper":      {"$1.upperAscii()", text, true},
+	"to_lower":      {"$1.lowerAscii()", text, true},
+	"base64_encode": {"base64.encode(bytes($1))", text, true},
+	"base64_decode": {"string(base64.decode($1))", text, true},
+	"parse_json":    {"json.unmarshal($1)", anything, true},
+	"parse_yaml":    {"yaml.parse($1)", anything, true},
+	"sha256":        {"sha256($1)", text, true},
+	"sha1":          {"sha1($1)", text, true},
+	"md5":           {"md5($1)", text, true},
+	"sort":          {"$1.sort()", list, false},
+	"reverse":       {"$1.reverse()", list, false},
+	"to_boolean":    {"$1 == \"true\"", boolean, true},
+	"trim_prefix":   {"($1.startsWith($2) ? $1.substring(size($2)) : $1)", text, true},
+	"random":        {"random($1)", text, true},
+	"time_now_utc":  {"string(time.now())", text, true},
 }
 
 // call says a function.

@@ -145,6 +145,12 @@ func (c *converter) yaml(name string, first bool) string {
 	if c.rule.Generated {
 		about = map[string][]string{}
 	}
+	for _, other := range c.joined {
+		more := r.rule(d, other.rule.Root.Path)
+		for _, section := range append([]string{""}, sections...) {
+			about["mutate"] = append(about["mutate"], more[section]...)
+		}
+	}
 	if first {
 		w.comments(0, r.head())
 	}
@@ -173,7 +179,7 @@ func (c *converter) yaml(name string, first bool) string {
 		}
 		w.line(2, "- patchType: %s", m.patchType)
 		w.line(4, "%s:", map[string]string{applyConfiguration: "applyConfiguration", jsonPatch: "jsonPatch"}[m.patchType])
-		w.expression(6, "expression", m.expression)
+		w.expression(6, "expression", pretty(m.expression))
 	}
 	return w.String()
 }
