@@ -34,6 +34,7 @@
 //	pods.go                    what controllers make of the manifests, down to the Pods
 //	say.go, outcome.go         the outcome, without the values of Secrets
 //
-// Three files are doors of their own: object.go (Set.Admit), view.go (View: what policies see)
-// and convert.go (Convert: policies of older forms).
+// Some files are doors of their own: object.go (Set.Admit), view.go (View: what policies see),
+// convert.go and migrate.go (policies in other forms) and verify.go (whether two forms are the
+// same).
 package engine

@@ -99,7 +99,7 @@ func commands() []command {
 		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
 		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*option).isRenderFlag, (*Process).pods, podsHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
-		{"convert", "preadmit convert [FILE|DIR|-]...", "print policies in the form of v1 of their API", none, (*Process).convert, convertHelp},
+		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "print policies in another form, and prove that it is the same", (*option).isConvertFlag, (*Process).convert, convertHelp},
 		{"version", "preadmit version [flags]", "print the version", none, (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},

@@ -46,6 +46,9 @@ type config struct {
 	valueFiles  []path
 	releaseName string
 	recurse     bool
+	// What policies are converted to, and the manifests that show whether it is the same.
+	to     string
+	verify []path
 }
 
 // inputs are documents that an option gives, by path or in the functionConfig itself.
@@ -266,6 +269,12 @@ var reportOptions = []option{
 	{flag: "show-secrets", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check", "test"},
 		help:   "show the values of Secrets, which are masked otherwise",
 		target: func(c *config) any { return &c.showSecrets }},
+	{flag: "to", arg: "KIND", values: []string{kindMutatingPolicy}, commands: []string{"convert"},
+		help:   "the kind of policies to make of mutate rules of Kyverno: " + kindMutatingPolicy,
+		target: func(c *config) any { return &c.to }},
+	{flag: "verify", arg: "PATH", commands: []string{"convert"},
+		help:   "with --to: manifests to run both forms on, which must be the same for all",
+		target: func(c *config) any { return &c.verify }},
 	{flag: "update", values: []string{"true", "false"}, commands: []string{"test"},
 		help:   "write what the policies make of the manifests into the expected files",
 		target: func(c *config) any { return &c.update }},
@@ -298,6 +307,11 @@ func ranFlags(name string) func(o *option) bool {
 func (o *option) isRenderFlag() bool   { return o.flag != "" }
 func (o *option) isFunctionFlag() bool { return o.flag != "" && !o.stream }
 func (o *option) isViewFlag() bool     { return o.flag != "" && o.view }
+
+// isConvertFlag reports whether a flag says what the cluster and the request are like.
+func (o *option) isConvertFlag() bool {
+	return o.isFunctionFlag() && !slices.Contains([]string{"policy", "tree", "non-idempotent", "strict", "normalize", "write-namespace"}, o.flag)
+}
 
 // isSwitch reports whether the option is on or off.
 func (o *option) isSwitch() bool {

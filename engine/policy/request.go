@@ -2,8 +2,10 @@ package policy
 
 import (
 	"context"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
@@ -61,4 +63,15 @@ func (r *Request) NamespaceObject() (object map[string]any, known bool, err erro
 		return nil, true, nil
 	}
 	return r.Snapshot.Namespace(r.Namespace)
+}
+
+// hidden are the kinds of objects that an API server sends to no webhook.
+var hidden = []string{
+	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+}
+
+// IsHidden reports whether an API server hides objects of a kind from webhooks.
+func IsHidden(kind gvk.Kind) bool {
+	return kind.Group == "admissionregistration.k8s.io" && slices.Contains(hidden, kind.Kind)
 }

@@ -29,12 +29,6 @@ var (
 
 const admissionGroup = "admissionregistration.k8s.io"
 
-// hidden are the kinds of objects that an API server sends to no webhook.
-var hidden = []string{
-	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
-}
-
 // ignored are the groups whose objects Gatekeeper leaves alone.
 var ignored = []string{
 	"templates.gatekeeper.sh", "constraints.gatekeeper.sh", group, "config.gatekeeper.sh", "externaldata.gatekeeper.sh",
@@ -148,7 +142,7 @@ func changing(n policy.Node) []any {
 // hides says why mutators see no object of a kind, "" if they do.
 func hides(kind gvk.Kind) policy.Text {
 	switch {
-	case kind.Group == admissionGroup && slices.Contains(hidden, kind.Kind):
+	case policy.IsHidden(kind):
 		return "an API server sends objects of this kind to no webhook"
 	case slices.Contains(ignored, kind.Group):
 		return policy.Text("Gatekeeper leaves objects of the group " + kind.Group + " alone")

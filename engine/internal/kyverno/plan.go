@@ -26,7 +26,7 @@ func (r *rule) covers(request *policy.Request) bool {
 
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
-	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+	return !policy.IsHidden(r.Kind.Kind) && slices.ContainsFunc(p.definitions, func(d *definition) bool {
 		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) }) ||
 			slices.ContainsFunc(d.shadows, func(rule *rule) bool { return rule.covers(r) })
 	})
@@ -38,6 +38,9 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 		return policy.Plan{Invocations: []policy.Invocation{webhook{p}}}
 	}
 	var plan policy.Plan
+	if policy.IsHidden(r.Kind.Kind) {
+		return plan
+	}
 	for _, d := range p.definitions {
 		if d.off {
 			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)

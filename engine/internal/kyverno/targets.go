@@ -21,7 +21,7 @@ func (p *program) follows() bool {
 
 // Triggers implements policy.Follower.
 func (p *program) Triggers(r *policy.Request) bool {
-	return slices.ContainsFunc(p.definitions, func(d *definition) bool {
+	return !policy.IsHidden(r.Kind.Kind) && slices.ContainsFunc(p.definitions, func(d *definition) bool {
 		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) > 0 && rule.covers(r) })
 	})
 }

@@ -525,6 +525,9 @@ func not(condition string) string {
 	case isPrimary(condition):
 		return "!" + condition
 	}
+	if left, right, ok := strings.Cut(condition, " == "); ok && isPrimary(left) && isPrimary(right) {
+		return left + " != " + right
+	}
 	if rest, ok := strings.CutPrefix(condition, "!"); ok && isPrimary(rest) {
 		return rest
 	}

@@ -122,9 +122,11 @@ func operand(l layout) string { return bracketed(l).flat() }
 
 func (j joined) lines(b *strings.Builder, indent string) {
 	for i, part := range j {
-		if i > 0 {
-			b.WriteString("\n" + indent + "+ ")
+		if i == 0 {
+			print(b, bracketed(part), indent, len(indent))
+			continue
 		}
+		b.WriteString("\n" + indent + "+ ")
 		print(b, bracketed(part), indent+"  ", len(indent)+2)
 	}
 }

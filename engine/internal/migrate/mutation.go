@@ -382,9 +382,38 @@ func mapLiteral(pairs keyed) layout {
 	unify(values, types)
 	g := group{open: "{", close: "}"}
 	for i, p := range pairs {
+		if below := nested(p.value, strings.HasPrefix(values[i], "dyn(") && types[i] != "dyn"); below != nil {
+			g.items = append(g.items, named{p.key.asText().text + ": ", below})
+			continue
+		}
 		g.items = append(g.items, plain(p.text(values[i])))
 	}
 	return g
+}
+
+// nested is the layout of a map, or of a list of maps, within a literal; nil for others.
+func nested(value any, isDyn bool) layout {
+	var below layout
+	switch value := value.(type) {
+	case keyed:
+		below = mapLiteral(value)
+	case []any:
+		g := group{open: "[", close: "]"}
+		for _, item := range value {
+			pairs, isMap := item.(keyed)
+			if !isMap || len(value) > 1 { // several may need to be made the same type
+				return nil
+			}
+			g.items = append(g.items, mapLiteral(pairs))
+		}
+		below = g
+	default:
+		return nil
+	}
+	if isDyn {
+		return wrapped{"dyn(", below, ")"}
+	}
+	return below
 }
 
 // listLiteral writes the items of a list that merges by key.

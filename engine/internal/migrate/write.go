@@ -25,8 +25,11 @@ func (w *writer) comments(indent int, comments []string) {
 // scalar writes a string as a scalar.
 func scalar(s string) string {
 	written := strings.TrimSuffix(strings.TrimPrefix(string(manifest.YAML(map[string]any{"a": s})), "a: "), "\n")
-	if strings.Contains(written, "\n") {
+	switch {
+	case strings.Contains(written, "\n"):
 		return strconv.Quote(s)
+	case strings.HasPrefix(written, `"`) && !strings.ContainsAny(s, "'\t") && strings.Contains(s, `"`):
+		return "'" + s + "'"
 	}
 	return written
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -54,17 +53,9 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// isHidden reports whether an API server hides the objects of a kind from webhooks.
-func isHidden(kind *schema.Kind) bool {
-	return kind.Group == "admissionregistration.k8s.io" && slices.Contains([]string{
-		"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
-		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-	}, kind.Resource)
-}
-
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
-	if isHidden(r.Kind) {
+	if policy.IsHidden(r.Kind.Kind) {
 		return false
 	}
 	r = p.language.request(r)
@@ -92,7 +83,7 @@ func (u *unit) unreached(r *policy.Request) fmt.Stringer {
 // is matched on what those before it left.
 func (p *program) Plan(r *policy.Request) policy.Plan {
 	var plan policy.Plan
-	if isHidden(r.Kind) {
+	if policy.IsHidden(r.Kind.Kind) {
 		return plan
 	}
 	r = p.language.request(r)
