@@ -19,9 +19,11 @@ import (
 // builtinCase is an object that was sent to a real API server: what one plug-in made of it,
 // or the words in which it refused it. See testdata/README.md.
 type builtinCase struct {
-	Object map[string]any
-	Effect []any
-	Denied string
+	// Policies are the names of those in force, if there were any.
+	Policies []string
+	Object   map[string]any
+	Effect   []any
+	Denied   string
 }
 
 // TestBuiltin sends objects through every plug-in, as they were sent to kube-apiserver 1.36.3
@@ -30,20 +32,13 @@ func TestBuiltin(t *testing.T) {
 	for _, name := range builtin.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			context, cases := readBuiltin(t, filepath.Join("testdata/builtin", name+".json"))
+			context, _, cases := readBuiltin(t, filepath.Join("testdata/builtin", name+".json"))
 			if len(cases) < 100 {
 				t.Errorf("there are %d cases only", len(cases))
 			}
 			acted := 0
 			for i, c := range cases {
-				effect, denied := admitBuiltin(t, name, context, c.Object)
-				if !sameWords(denied, c.Denied) {
-					t.Errorf("case %d: denied with %q, want %q", i, denied, c.Denied)
-				}
-				if denied == "" && !change.Equal(effect, c.Effect) {
-					t.Errorf("case %d: effect\n%s, want\n%s", i, manifest.JSON(effect), manifest.JSON(c.Effect))
-				}
-				if denied != "" || len(effect) > 0 {
+				if c.compare(t, i, name, nil, context) {
 					acted++
 				}
 			}
@@ -54,15 +49,48 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-func readBuiltin(t *testing.T, path string) (*manifest.Stream, []builtinCase) {
+// TestBuiltinWithPolicies sends Pods through all plug-ins of a stock server together with
+// policies: both run again if the others changed anything.
+func TestBuiltinWithPolicies(t *testing.T) {
+	context, policies, cases := readBuiltin(t, "testdata/builtin/policies.json")
+	if len(cases) < 100 {
+		t.Errorf("there are %d cases only", len(cases))
+	}
+	for i, c := range cases {
+		var text strings.Builder
+		for _, name := range c.Policies {
+			for _, document := range policies[name] {
+				text.WriteString(string(document) + "\n---\n")
+			}
+		}
+		c.compare(t, i, "default", []*manifest.Stream{readStream(t, "policies.yaml", text.String())}, context)
+	}
+}
+
+// compare compares what a plug-in and policies do to an object, and reports whether they do
+// anything.
+func (c builtinCase) compare(t *testing.T, i int, plugin string, policies []*manifest.Stream, context *manifest.Stream) bool {
+	t.Helper()
+	effect, denied := admitBuiltin(t, plugin, policies, context, c.Object)
+	if !sameWords(denied, c.Denied) {
+		t.Errorf("case %d %v: denied with %q, want %q", i, c.Policies, denied, c.Denied)
+	}
+	if denied == "" && !change.Equal(effect, c.Effect) {
+		t.Errorf("case %d %v: effect\n%s, want\n%s", i, c.Policies, manifest.JSON(effect), manifest.JSON(c.Effect))
+	}
+	return denied != "" || len(effect) > 0
+}
+
+func readBuiltin(t *testing.T, path string) (context *manifest.Stream, policies map[string][]json.RawMessage, cases []builtinCase) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var recorded struct {
-		Context []json.RawMessage
-		Cases   []builtinCase
+		Context  []json.RawMessage
+		Policies map[string][]json.RawMessage
+		Cases    []builtinCase
 	}
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatal(err)
@@ -72,7 +100,7 @@ func readBuiltin(t *testing.T, path string) (*manifest.Stream, []builtinCase) {
 		text.Write(object)
 		text.WriteString("\n---\n")
 	}
-	return readStream(t, "context.yaml", text.String()), recorded.Cases
+	return readStream(t, "context.yaml", text.String()), recorded.Policies, recorded.Cases
 }
 
 func readStream(t *testing.T, name, text string) *manifest.Stream {
@@ -84,14 +112,14 @@ func readStream(t *testing.T, name, text string) *manifest.Stream {
 	return stream
 }
 
-// admitBuiltin sends an object through one plug-in.
-func admitBuiltin(t *testing.T, plugin string, surroundings *manifest.Stream, object map[string]any) (effect []any, denied string) {
+// admitBuiltin sends an object through a plug-in and policies.
+func admitBuiltin(t *testing.T, plugin string, policies []*manifest.Stream, surroundings *manifest.Stream, object map[string]any) (effect []any, denied string) {
 	t.Helper()
-	set, problems := Compile(nil, []*manifest.Stream{surroundings}, Options{AdmissionPlugins: []string{plugin}})
+	set, problems := Compile(policies, []*manifest.Stream{surroundings}, Options{AdmissionPlugins: []string{plugin}})
 	for _, d := range problems {
 		t.Fatal(d)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{readStream(t, "object.yaml", string(manifest.JSON(object)))}, Explain())
+	outcome := set.Run(context.Background(), []*manifest.Stream{readStream(t, "object.yaml", string(manifest.JSON(object)))}, Views())
 	m := outcome.Manifests[0]
 	if outcome.Denied {
 		return nil, outcome.Diagnostics[0].Message
