@@ -16,6 +16,8 @@ type server struct {
 	// programs are in the order of their hooks.
 	programs   []policy.Program
 	defaulting defaulting
+	// files are what policies were read from.
+	files files
 }
 
 // defaulting is how a server makes objects complete.
@@ -80,6 +82,8 @@ type passes struct {
 	mutated bool
 	// outputs are the objects as each webhook last left them.
 	outputs map[policy.Program]map[string]any
+	// confidants have looked at what nobody is to see.
+	confidants *confidants
 }
 
 // admit carries out the first pass and, if anything was mutated at all, the second
@@ -94,6 +98,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 		server: s, place: p, request: request, written: written,
 		trace:   &trace{before: request.Object, plans: plans},
 		invoked: map[policy.ID]int{}, outputs: map[policy.Program]map[string]any{},
+		confidants: newConfidants(request.Snapshot, s.files),
 	}
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation = a.trace.pass == 2
@@ -181,6 +186,7 @@ func (a *passes) inServer(program policy.Program) bool {
 	failures := plan.Failures
 	mutated := false
 	for _, invocation := range plan.Invocations {
+		a.confidants.meet(invocation.ID())
 		runs := a.trace.pass == 1 || a.isOutdated(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil || !runs {
@@ -219,6 +225,7 @@ func (a *passes) webhook(program policy.Program) bool {
 	failures := plan.Failures
 	var mutating policy.Invocation // the last one that made another object
 	for _, invocation := range plan.Invocations {
+		a.confidants.meet(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil {
 			failures = a.trace.conditions(failures, notApplied, failure, true)
@@ -259,6 +266,7 @@ func (a *passes) plan(program policy.Program) policy.Plan {
 		plan = program.Plan(a.request)
 		a.trace.plans[program] = planned{a.request.Object, plan}
 	}
+	a.confidants.planned(plan)
 	if a.trace.pass == 1 {
 		a.trace.planned(program.Hook(), plan)
 	}
@@ -280,7 +288,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 		failure.ID, failure.At = step.ID, step.At
 		return a.trace.failed(step, &failure)
 	}
-	a.trace.wrote(step, a.request.Object, next)
+	a.trace.wrote(step, a.request.Object, next, a.confidants.told(a.request.Object, step, a.place.kind))
 	a.request.Object = next
 	return nil
 }
@@ -294,7 +302,7 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
-	a.trace.wrote(step, a.request.Object, step.Object)
+	a.trace.wrote(step, a.request.Object, step.Object, a.confidants.told(a.request.Object, step, a.place.kind))
 	a.request.Object = step.Object
 	return nil
 }

@@ -47,6 +47,8 @@ type Set struct {
 	others []*manifest.Document
 	// warnings are those of Compile.
 	warnings []source.Diagnostic
+	// files are what nobody, and what everybody may see of policies and context.
+	files files
 }
 
 // Compile checks and compiles policies, and takes context from both: bindings, params,
@@ -62,6 +64,7 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	var problems []source.Diagnostic
 	s.programs, problems = s.compile(slices.Concat(s.policies, s.configuration(s.context)))
 	diagnostics = append(diagnostics, problems...)
+	s.files.withhold(diagnostics)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
 		secrets := &secret.Mask{}
@@ -98,6 +101,7 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	diagnostics = append(diagnostics, problems...)
 	s := speaking(settings)
 	s.schemas = schema.Builtin().Clone()
+	s.files = newFiles(policies, context)
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)

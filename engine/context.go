@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,9 +65,21 @@ func (r *run) index(local []*manifest.Document) {
 					return nil, b
 				}
 			}
-			return c.object()
+			object, err := c.object()
+			if err == nil && c.isSensitive() {
+				reader.Confide(object)
+			}
+			return object, err
 		})
 	}
+}
+
+// isSensitive reports whether nobody is to see what an object holds, when all jobs are
+// done.
+func (c *candidates) isSensitive() bool {
+	return secret.IsKind(c.kind.Kind.Kind) ||
+		slices.ContainsFunc(c.given, func(d *manifest.Document) bool { return d.Stream().Sensitive() }) ||
+		slices.ContainsFunc(c.jobs, func(j *job) bool { return j.result.Sensitive })
 }
 
 // candidate decides which of several candidates is the object, when all jobs are done.

@@ -82,7 +82,7 @@ func (j *job) changes(server defaulting, e event) []Change {
 	}
 	from, to := server.stored(j.kind, e)
 	for _, c := range change.Diff(from, to, j.kind.Type()) {
-		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written}
+		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.told) > 0}
 		if admission.ServerOwned(j.kind, c.Path) {
 			by.Disposition = Dropped
 		}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -57,9 +59,13 @@ func (f *following) trigger(follower policy.Follower, j *job) {
 		return
 	}
 	request.Object = state.view
-	for followed := range follower.Follow(request, f.targets) {
-		f.take(j, followed)
+	if isSensitive(j) || j.trace != nil && slices.ContainsFunc(j.trace.events, func(e event) bool { return len(e.told) > 0 }) {
+		reader.Confide(request.Object)
 	}
+	for followed := range follower.Follow(request, f.targets) {
+		f.take(j, followed, reader.Confided())
+	}
+	j.confided = append(j.confided, reader.Confided()...)
 	j.spoilt(reader)
 	f.redefaultTouched()
 }
@@ -81,8 +87,9 @@ func (f *following) prepare() {
 	}
 }
 
-// take traces a step that trigger led to.
-func (f *following) take(trigger *job, followed policy.Followed) {
+// take traces a step that trigger led to; confided are the objects that nobody is to see
+// and that the policy has looked at.
+func (f *following) take(trigger *job, followed policy.Followed, confided []map[string]any) {
 	j, step := trigger, followed.Step
 	if followed.Target >= 0 {
 		j = f.run.jobs[followed.Target]
@@ -112,7 +119,11 @@ func (f *following) take(trigger *job, followed policy.Followed) {
 	if j.trace.after == nil {
 		j.trace.before = state.view
 	}
-	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object})
+	var told []string
+	if len(confided) > 0 || f.run.files.sensitive[step.At.File] {
+		told = f.run.files.reveals(state.view, step.Object, j.kind, confided)
+	}
+	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, told: told})
 	j.trace.after, state.view = step.Object, step.Object
 	state.changed, state.touched = true, true
 }

@@ -50,6 +50,10 @@ type job struct {
 	request *policy.Request
 	trace   *trace
 
+	// confided are the objects that policies looked at for the job and that nobody is to
+	// see.
+	confided []map[string]any
+
 	// write
 	// edited is raw with what policies wrote.
 	edited map[string]any
@@ -118,9 +122,11 @@ func (j *job) internal(format string, args ...any) {
 
 const leftOut = "what there is to say is left out, as it would show a value of the Secret"
 
-// discreet is a message about a job, or a substitute if it shows a value of a Secret.
+// discreet is a message about a job, or a substitute if it shows a value of a Secret: of its
+// own, or of one that policies have looked at.
 func (j *job) discreet(text string) string {
-	if secret.Is(j.raw) && (secret.HoldsAny(text, j.raw) || j.trace != nil && secret.HoldsAny(text, j.trace.before, j.trace.after)) {
+	if isSensitive(j) && (secret.HoldsAny(text, j.raw) || j.trace != nil && secret.HoldsAny(text, j.trace.before, j.trace.after)) ||
+		secret.HoldsAny(text, j.confided...) {
 		return leftOut
 	}
 	return text
@@ -128,7 +134,7 @@ func (j *job) discreet(text string) string {
 
 // release lets go of what only the stages look at, but for the object before and after.
 func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned, j.request = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned, j.request, j.confided = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // blockade keeps jobs from being carried out: what they need cannot be had.

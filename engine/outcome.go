@@ -21,8 +21,8 @@ type Outcome struct {
 	Denied, Invalid bool
 	// Stats count what policies, bindings and rules did, sorted by their names; see Count.
 	Stats []Stat
-	// Secrets hides the values of all Secrets of the run. The diagnostics show none;
-	// whatever else is said of the Manifests must pass it.
+	// Secrets hides the values of all Secrets of the run, and what policies made of them.
+	// The diagnostics show none; whatever else is said of the Manifests must pass it.
 	Secrets *secret.Mask
 }
 
@@ -58,6 +58,9 @@ type Manifest struct {
 	// policies looked at its namespace, or for params, found or not; or nobody
 	// defined its kind.
 	DependsOnOthers bool
+	// Sensitive says that nobody is to see what the object holds: it is a Secret, was
+	// given as sensitive, or a policy wrote into it and had looked at one that is.
+	Sensitive bool
 	// Before and After are its admission views, for Views; nil if no policy is about the
 	// kind.
 	Before, After map[string]any
@@ -85,6 +88,8 @@ type Change struct {
 	Pass int
 	// Disposition says what became of the change in the manifest.
 	Disposition Disposition
+	// Sensitive says that the policy had looked at what nobody is to see.
+	Sensitive bool
 }
 
 // Disposition says what became of a change in the manifest.

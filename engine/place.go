@@ -15,11 +15,12 @@ type place struct {
 	namespace, name string
 }
 
-// NamespaceOf returns the namespace in which a cluster would keep the object of a
-// document: that of the options if it names none; empty if it is not in a namespace.
-func (s *Set) NamespaceOf(d *manifest.Document) string {
+// KeyNamespaceOf returns the namespace of a document for keys that must not depend on what
+// else is given: where it names none, that of the options if its kind is built in and has
+// namespaces, and none otherwise, whatever a CustomResourceDefinition says.
+func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
 	s = s.orEmpty()
-	return s.placeOf(d, s.schemas).namespace
+	return s.placeOf(d, schema.Builtin()).namespace
 }
 
 // placeOf finds the place of a document. A kind that nobody defined is taken to be

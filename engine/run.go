@@ -137,7 +137,7 @@ func (r *run) compile() {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
-	r.server.defaulting = s.settings.defaulting()
+	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
 	for _, program := range r.programs {
 		if program.Hook().Point == policy.BeforeAdmission {
 			r.trees = append(r.trees, program)
@@ -224,12 +224,14 @@ func (r *run) admitJob(j *job) {
 	reader := r.snapshot.Reader(j)
 	j.request = r.requestFor(j, reader)
 	r.admitRequest(j, j.request)
+	r.tellUpdates(j)
 	if !j.failed() {
 		r.write(j)
 		for _, o := range r.observers {
 			o.admitted(r, j)
 		}
 	}
+	j.confided = reader.Confided()
 	j.result.DependsOnOthers = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
 	j.spoilt(reader)
 	if j.document.Kind() == definitionKind && !j.failed() && !change.Equal(j.edited, j.raw) {
@@ -255,6 +257,7 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	if j.spoilt(request.Snapshot) {
 		return
 	}
+	j.confided = request.Snapshot.Confided()
 	for _, f := range j.trace.failures {
 		j.deny(f)
 	}
@@ -293,7 +296,9 @@ func (r *run) isUntouched(j *job) bool {
 		return false
 	}
 	request := r.requestFor(j, nil)
-	return !slices.ContainsFunc(r.server.programs, func(p policy.Program) bool { return p.Covers(request) })
+	update := *request
+	update.Operation = policy.Update // see tellUpdates
+	return !slices.ContainsFunc(r.server.programs, func(p policy.Program) bool { return p.Covers(request) || p.Covers(&update) })
 }
 
 // requestFor makes the request that sends a job to the cluster.
@@ -337,29 +342,33 @@ func (r *run) conclude(j *job) {
 	if !j.failed() {
 		r.commit(j)
 	}
-	if secret.Is(j.raw) {
+	if isSensitive(j) {
 		r.learn(j)
 	}
+	r.confide(j)
 	j.release()
 	if !r.isRead(j) {
 		j.raw, j.edited = nil, nil
 	}
 }
 
-// learn has the mask hide what was written into a Secret.
+// isSensitive reports whether nobody is to see what a job was given.
+func isSensitive(j *job) bool { return secret.Is(j.raw) || j.document.Stream().Sensitive() }
+
+// learn has the mask hide what was written into an object that nobody is to see.
 func (r *run) learn(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	events := slices.Concat(j.tree, j.rewritten)
 	if j.trace != nil {
-		r.input.secrets.Learn(j.trace.before)
-		r.input.secrets.Learn(j.trace.after)
+		r.input.secrets.LearnAll(j.trace.before)
+		r.input.secrets.LearnAll(j.trace.after)
 		events = append(events, j.trace.events...)
 	}
 	for _, e := range events {
-		r.input.secrets.Learn(e.written)
+		r.input.secrets.LearnAll(e.written)
 	}
-	r.input.secrets.Learn(j.edited)
+	r.input.secrets.LearnAll(j.edited)
 }
 
 // changePlain lets mutation trees change a document that is no Kubernetes object.

@@ -39,6 +39,9 @@ func (r *run) say() *Outcome {
 		}
 	}
 	outcome.Diagnostics = masked(unique(diagnostics), outcome.Secrets)
+	if r.set != nil {
+		r.set.files.withhold(outcome.Diagnostics)
+	}
 	if r.set != nil && r.set.settings.Strict {
 		escalate(outcome.Diagnostics)
 	}

@@ -70,3 +70,75 @@ spec: {policyName: quote}
 		})
 	}
 }
+
+// tokenPolicy writes what it makes of a param into an annotation, and a text of its own.
+const tokenPolicy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: token}
+spec:
+  reinvocationPolicy: Never
+  paramKind: {apiVersion: v1, kind: %s}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: 'Object{metadata: Object.metadata{annotations: {"token": string(params.data.a.upperAscii()), "from": string(params.metadata.name), "by": "policy-token"}}}'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: token}
+spec: {policyName: token, paramRef: {name: s, namespace: default, parameterNotFoundAction: Deny}}
+`
+
+// TestTaint has policies write what they make of objects that nobody is to see. It is
+// hidden, however short, but not what stands in a policy or is open.
+func TestTaint(t *testing.T) {
+	read := func(name, text string, sensitive bool) *manifest.Stream {
+		stream, diagnostics := manifest.Read(name, []byte(text))
+		if len(diagnostics) > 0 {
+			t.Fatal(diagnostics)
+		}
+		if sensitive {
+			stream.MarkSensitive()
+		}
+		return stream
+	}
+	for name, tc := range map[string]struct {
+		kind, param                string
+		sensitive, sensitivePolicy bool
+		wantSensitive              bool
+		hidden, open               string
+	}{
+		"a Secret":                   {"Secret", "{a: Y2FuYXJ5}", false, false, true, "Y2FUYXJ5", "policy-token"},
+		"a short value of a Secret":  {"Secret", "{a: cTg=}", false, false, true, "", ""},
+		"a ConfigMap":                {"ConfigMap", "{a: canary-value}", false, false, false, "", "CANARY-VALUE"},
+		"a sensitive ConfigMap":      {"ConfigMap", "{a: canary-value}", true, false, true, "CANARY-VALUE", "policy-token"},
+		"a policy that is sensitive": {"ConfigMap", "{a: canary-value}", false, true, true, "CANARY-VALUE", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			param := read("param.yaml", "apiVersion: v1\nkind: "+tc.kind+"\nmetadata: {name: s, namespace: default}\ndata: "+tc.param+"\n", tc.sensitive)
+			set, diagnostics := Compile([]*manifest.Stream{read("policy.yaml", fmt.Sprintf(tokenPolicy, tc.kind), tc.sensitivePolicy)}, []*manifest.Stream{param}, Options{})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			manifests := read("-", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: d}\n", false)
+			outcome := set.Run(context.Background(), []*manifest.Stream{manifests}, Explain())
+			if outcome.Failed() {
+				t.Fatal(outcome.Diagnostics)
+			}
+			m := outcome.Manifests[0]
+			if m.Sensitive != tc.wantSensitive || m.Changes[0].Sensitive != tc.wantSensitive || outcome.Manifests[1].Sensitive {
+				t.Errorf("sensitive: %v, its change: %v, another: %v", m.Sensitive, m.Changes[0].Sensitive, outcome.Manifests[1].Sensitive)
+			}
+			if text := tc.hidden; text != "" && outcome.Secrets.Text(text) == text {
+				t.Errorf("%s is shown", text)
+			}
+			if text := tc.open; outcome.Secrets.Text(text) != text {
+				t.Errorf("%s is hidden", text)
+			}
+		})
+	}
+}

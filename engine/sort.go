@@ -43,7 +43,9 @@ func (s *Set) sort(streams []*manifest.Stream) *input {
 // learn adds the values of the Secrets among documents to a mask.
 func learn(mask *secret.Mask, documents []*manifest.Document) {
 	for _, d := range documents {
-		if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
+		if d.Stream().Sensitive() {
+			mask.LearnAll(d.Object())
+		} else if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
 			mask.Learn(d.Object())
 		}
 	}

@@ -48,6 +48,8 @@ type event struct {
 	before, written, next map[string]any
 	// drops says that the server made written of before.
 	drops bool
+	// told are texts in written that nobody may be meant to see; see confidants.
+	told []string
 }
 
 // changed reports whether anything made another object of the one that came in.
@@ -133,7 +135,7 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 
 // wrote traces a step with a result, which is no event if that is the object before. A
 // namespace that it has lost comes back, so that nothing became of that.
-func (t *trace) wrote(step policy.Step, before, next map[string]any) {
+func (t *trace) wrote(step policy.Step, before, next map[string]any, told []string) {
 	t.tries = append(t.tries, try{step.ID, applied, step.Variables, step.Took})
 	if change.Same(before, step.Object) && change.Same(before, next) {
 		return
@@ -146,7 +148,7 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any) {
 	if t.events == nil {
 		t.events = make([]event, 0, 8)
 	}
-	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace)})
+	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), told: told})
 }
 
 // built traces what a plug-in of the server made of an object.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
@@ -21,7 +20,7 @@ func unitTest(t *testing.T, steps ...resource.TestStep) {
 	t.Setenv("TF_ACC_TERRAFORM_PATH", terraform(t))
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
-			"preadmit": providerserver.NewProtocol6WithError(New("test")()),
+			"preadmit": func() (tfprotov6.ProviderServer, error) { return NewServer("test"), nil },
 		},
 		Steps: steps,
 	})

@@ -21,7 +21,7 @@ type document struct {
 	// manifest is nil if policies are not run on the document: it is one, or it is for
 	// the tools only.
 	manifest  *engine.Manifest
-	namespace string
+	namespace string // as keys have it
 	sensitive bool
 	// json is the object with the changes.
 	json string
@@ -34,6 +34,9 @@ type admission struct {
 	outcome  *engine.Outcome // nil if the run never began
 	set      *engine.Set
 	problems []message
+	// said are the texts of the problems; origins says where texts were given, by name.
+	said    map[string]bool
+	origins map[string]origin
 	// documents are those of the manifests in their order; none if there are errors.
 	documents []document
 }
@@ -50,10 +53,13 @@ func (a *admission) failed() bool {
 
 // admit runs the policies of a config on its manifests, those that are sensitive last.
 func admit(ctx context.Context, sets *cache, c *config) *admission {
-	a := &admission{config: c}
+	a := &admission{config: c, said: map[string]bool{}}
 	texts := a.texts()
 	streams, diagnostics := readStreams(texts)
 	a.streams = streams
+	for _, stream := range streams[len(c.manifests):] {
+		stream.MarkSensitive()
+	}
 	compiled := sets.compile(c)
 	a.add(nil, append(diagnostics, compiled.diagnostics...)...)
 	if a.failed() || compiled.set == nil {
@@ -89,10 +95,9 @@ func (a *admission) collect(texts []text) {
 				sensitive: i >= len(a.config.manifests) || secret.Is(d.Object()),
 				json:      string(results[j].JSON()),
 			}
+			found.namespace = a.set.KeyNamespaceOf(d)
 			if found.manifest != nil {
-				found.namespace = found.manifest.Namespace
-			} else {
-				found.namespace = a.set.NamespaceOf(d)
+				found.sensitive = found.sensitive || found.manifest.Sensitive
 			}
 			a.documents = append(a.documents, found)
 		}
@@ -125,7 +130,8 @@ func (a *admission) secrets() map[string]bool {
 }
 
 // key names the object of a document in results: "group/Kind/namespace/name" with "_"
-// for a part that is empty. A name that the server generates ends in "*".
+// for a part that is empty. A name that the server generates ends in "*". A document has the
+// same key whatever it is given with.
 func (d *document) key() string {
 	name := d.Name()
 	if name == "" {
@@ -143,6 +149,15 @@ func (d *document) key() string {
 	return strings.Join(parts, "/")
 }
 
+// identity is what no two objects of a cluster share, other than a key; empty if that is
+// not known.
+func (d *document) identity() string {
+	if d.manifest == nil || d.Name() == "" {
+		return ""
+	}
+	return "id " + d.manifest.ID
+}
+
 // keys gives every document its key. Each must have one of its own.
 func (a *admission) keys() []string {
 	var keys []string
@@ -151,7 +166,12 @@ func (a *admission) keys() []string {
 		d := &a.documents[i]
 		key := d.key()
 		keys = append(keys, key)
-		if other := first[key]; other != nil {
+		other := first[key]
+		if id := d.identity(); other == nil && id != "" {
+			other = first[id]
+			first[id] = d
+		}
+		if other != nil {
 			a.problems = append(a.problems, errorf(d.text.at, "manifest-defined-twice", "%s: %s is already defined in %s", a.where(d.At(nil)), key, a.where(other.At(nil))))
 			continue
 		}

@@ -2,8 +2,15 @@ package tfprovider
 
 import (
 	"crypto/sha256"
-	"encoding/json"
+	"fmt"
+	"hash"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -64,25 +71,47 @@ func (c *cache) entry(key fingerprint) *compiled {
 	return c.entries[key]
 }
 
-// fingerprint covers everything that a compiled set depends on, names included because
+// fingerprint covers everything in a config but the manifests, names included because
 // messages have them.
 func (c *config) fingerprint() fingerprint {
+	rest := *c
+	rest.manifests, rest.sensitive = nil, nil
 	hash := sha256.New()
-	encoder := json.NewEncoder(hash)
-	encode := func(value any) {
-		// Strings, booleans, lists and maps of them can be encoded, and a hash written.
-		_ = encoder.Encode(value)
-	}
-	encode(c.engine)
-	for _, texts := range [][]text{c.policies, c.context, c.old, c.openAPI, c.values, c.userInfo} {
-		encode(len(texts))
-		for _, t := range texts {
-			encode([]int{len(t.name), len(t.data)})
-			hash.Write([]byte(t.name))
-			hash.Write([]byte(t.data))
-		}
-	}
+	digest(hash, reflect.ValueOf(rest))
 	return fingerprint(hash.Sum(nil))
+}
+
+// digest adds a value to a hash, with all fields that it has, so that no option can be
+// left out. What cannot be told from another value by its content panics.
+func digest(h hash.Hash, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		part(h, []byte(v.String()))
+	case reflect.Bool, reflect.Int:
+		part(h, fmt.Append(nil, v))
+	case reflect.Slice:
+		part(h, strconv.AppendInt(nil, int64(v.Len()), 10))
+		for i := range v.Len() {
+			digest(h, v.Index(i))
+		}
+	case reflect.Map:
+		part(h, strconv.AppendInt(nil, int64(v.Len()), 10))
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			digest(h, key)
+			digest(h, v.MapIndex(key))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[path.Path]() {
+			return // texts have its name, too
+		}
+		for i := range v.NumField() {
+			digest(h, v.Field(i))
+		}
+	default:
+		panic("a configuration with a " + v.Type().String() + " has no fingerprint")
+	}
 }
 
 func (e *compiled) compile(given *config) {
@@ -91,7 +120,15 @@ func (e *compiled) compile(given *config) {
 		e.diagnostics = append(e.diagnostics, diagnostics...)
 		return streams
 	}
-	policies, context := read(given.policies), read(given.context)
+	confidential := func(texts []text) []*manifest.Stream {
+		streams := read(texts)
+		for _, stream := range streams {
+			stream.MarkSensitive()
+		}
+		return streams
+	}
+	policies := append(read(given.policies), confidential(given.sensitivePolicies)...)
+	context := append(read(given.context), confidential(given.sensitiveContext)...)
 	settings := given.engine
 	settings.Old, settings.Values, settings.UserInfo = read(given.old), read(given.values), read(given.userInfo)
 	for _, t := range given.openAPI {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // Policies are compiled once for each content, and only so many sets are kept.
@@ -44,6 +47,10 @@ func TestFingerprint(t *testing.T) {
 		"values":    {values: []text{{name: "x", data: "ab"}}},
 		"user info": {userInfo: []text{{name: "x", data: "ab"}}},
 		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
+		"secret":    {sensitivePolicies: []text{{name: "x", data: "ab"}}},
+		"version":   {engine: engine.Options{KubernetesVersion: "1.36"}},
+		"groups":    {engine: engine.Options{User: policy.User{Groups: []string{"a"}}}},
+		"extra":     {engine: engine.Options{User: policy.User{Extra: map[string][]string{"a": nil}}}},
 		"manifests": {manifests: []text{{name: "x", data: "ab"}}},
 	} {
 		if other, ok := seen[c.fingerprint()]; ok {
@@ -64,7 +71,7 @@ func TestConcurrency(t *testing.T) {
 		wait.Go(func() {
 			name := fmt.Sprint("c", i)
 			policies := []string{labelPolicy, fmt.Sprintf("# %d\n", i%3)}
-			if got, err := s.call(t, "mutate", configMap(name), policies); err != nil || got != mutated(name) {
+			if got, err := s.call(t, "mutate", configMap(name), policies, map[string]any{"allow_no_policies": true}); err != nil || got != mutated(name) {
 				t.Errorf("%v %v", got, err)
 			}
 			state, messages := s.read(t, map[string]any{"manifests": []string{configMap(name)}, "policies": policies})

@@ -3,6 +3,7 @@ package tfprovider
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -206,7 +207,7 @@ func TestCanaryDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		document, printed := string(text), ""
-		for _, attribute := range []string{"manifests", "sensitive_manifests", "policies", "context", "old", "openapi", "values"} {
+		for _, attribute := range []string{"manifests", "sensitive_manifests", "policies", "context", "sensitive_context", "sensitive_policies", "old", "openapi", "values"} {
 			config := map[string]any{"manifests": []string{configMap("a")}, "policies": []string{quoting}}
 			config[attribute] = append([]string{document}, map[string][]string{"policies": {quoting}}[attribute]...)
 			_, messages := s.read(t, config)
@@ -220,5 +221,42 @@ func TestCanaryDocuments(t *testing.T) {
 		if strings.Contains(printed, hidden) || strings.Contains(printed, base64.StdEncoding.EncodeToString([]byte(hidden))) {
 			t.Errorf("%s: a message quotes the secret:\n%s", path, printed)
 		}
+	}
+}
+
+// TestCanaryCopied has policies copy what is sensitive into objects that are not.
+func TestCanaryCopied(t *testing.T) {
+	const kind = `  paramKind: {apiVersion: v1, kind: %s}
+  matchConstraints:`
+	bound := func(kinds string) string {
+		return strings.NewReplacer("  matchConstraints:", fmt.Sprintf(kind, kinds), "[configmaps, secrets]", "[services]", `"yes"`, "string(params.data.token.lowerAscii())",
+			"{policyName: label.example.com}", "{policyName: label.example.com, paramRef: {name: s, namespace: default, parameterNotFoundAction: Deny}}").Replace(labelPolicy)
+	}
+	param := func(kind, token string) string {
+		return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: s, namespace: default}\ndata: {token: " + token + "}\n"
+	}
+	for name, config := range map[string]map[string]any{
+		"a Secret":           {"policies": []string{bound("Secret")}, "context": []string{param("Secret", base64.StdEncoding.EncodeToString([]byte("Q8")))}},
+		"sensitive context":  {"policies": []string{bound("ConfigMap")}, "sensitive_context": []string{param("ConfigMap", "Q8x")}},
+		"a sensitive input":  {"policies": []string{bound("ConfigMap")}, "sensitive_manifests": []string{param("ConfigMap", "Q8x")}},
+		"a sensitive policy": {"sensitive_policies": []string{strings.NewReplacer(`"yes"`, `"q8x"`, "[configmaps, secrets]", "[services]").Replace(labelPolicy)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config["manifests"] = []string{configMap("a"), "apiVersion: v1\nkind: Service\nmetadata: {name: b}\n"}
+			state, messages := newServer(t).read(t, config)
+			if state == nil {
+				t.Fatal(messages)
+			}
+			if _, ok := state["sensitive_results"].(map[string]any)["_/Service/default/b"]; !ok || len(state["diffs"].(map[string]any)) > 0 {
+				t.Errorf("results %v, diffs %v", state["results"], state["diffs"])
+			}
+			if _, ok := state["results"].(map[string]any)["_/ConfigMap/default/a"]; !ok {
+				t.Errorf("results %v", state["results"])
+			}
+		})
+	}
+	_, messages := newServer(t).read(t, map[string]any{"manifests": []string{configMap("a")}, "sensitive_policies": []string{strings.Replace(labelPolicy, `"yes"`, canary, 1)}})
+	if messages == "" || leaks(messages) {
+		t.Errorf("a message of a sensitive policy: %s", messages)
 	}
 }

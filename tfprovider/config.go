@@ -3,6 +3,7 @@ package tfprovider
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -13,16 +14,48 @@ import (
 )
 
 // unknown stands for a value that is not known yet.
-type unknown struct{}
+type unknown struct{ shape shape }
 
-// decode turns a value into nil, unknown{}, string, bool, number{}, []any or
+// shape says what an unknown value will be.
+type shape int
+
+const (
+	// someText is a string, anything a value of whatever type, and several a list or a
+	// map.
+	someText shape = iota
+	anything
+	someNumber
+	someBool
+	several
+)
+
+func shapeOf(kind tftypes.Type) shape {
+	switch {
+	case kind.Is(tftypes.String):
+		return someText
+	case kind.Is(tftypes.Number):
+		return someNumber
+	case kind.Is(tftypes.Bool):
+		return someBool
+	case kind.Is(tftypes.DynamicPseudoType):
+		return anything
+	}
+	return several
+}
+
+func isUnknown(value any) bool {
+	_, is := value.(unknown)
+	return is
+}
+
+// decode turns a value into nil, unknown, string, bool, number, []any or
 // map[string]any.
 func decode(value tftypes.Value) (any, error) {
 	switch kind := value.Type(); {
 	case value.IsNull():
 		return nil, nil
 	case !value.IsKnown():
-		return unknown{}, nil
+		return unknown{shapeOf(kind)}, nil
 	case kind.Is(tftypes.String):
 		var text string
 		err := value.As(&text)
@@ -31,6 +64,10 @@ func decode(value tftypes.Value) (any, error) {
 		var is bool
 		err := value.As(&is)
 		return is, err
+	case kind.Is(tftypes.Number):
+		var n big.Float
+		err := value.As(&n)
+		return number(n.Text('f', -1)), err
 	case kind.Is(tftypes.List{}), kind.Is(tftypes.Tuple{}), kind.Is(tftypes.Set{}):
 		var items []tftypes.Value
 		if err := value.As(&items); err != nil {
@@ -58,11 +95,28 @@ func decode(value tftypes.Value) (any, error) {
 		}
 		return object, nil
 	}
-	return number{}, nil
+	return nil, fmt.Errorf("there are no values of type %s", value.Type())
 }
 
-// number stands for any number: no option is one.
-type number struct{}
+// number is a number, written out. No option is one.
+type number string
+
+// holdsUnknown reports whether anything in a value is not known yet.
+func holdsUnknown(value any) bool {
+	switch v := value.(type) {
+	case unknown:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, holdsUnknown)
+	case map[string]any:
+		for _, item := range v {
+			if holdsUnknown(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // reader gives a config the values of options.
 type reader struct {
@@ -83,7 +137,7 @@ func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 				r.unknownName(name, prefix, at)
 			}
 			continue
-		case value == nil, value == any(unknown{}):
+		case value == nil, isUnknown(value):
 			continue
 		case o != nil:
 			r.value(o, value, at)
@@ -92,7 +146,7 @@ func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 		if nested, ok := value.(map[string]any); ok {
 			r.object(nested, name+".", at)
 		} else {
-			r.fail(at, "expected an object")
+			r.fail(at, "expected an object, not "+describe(value))
 		}
 	}
 }
@@ -136,14 +190,14 @@ func (r *reader) value(o *option, value any, at path.Path) {
 	switch target := o.target(r.config).(type) {
 	case *string:
 		if text, ok := value.(string); !ok {
-			r.fail(at, "expected a string")
+			r.expectedText(at, value)
 		} else if r.allowed(o, text, at) {
 			*target = text
 		}
 	case *bool:
 		is, ok := value.(bool)
 		if !ok {
-			r.fail(at, "expected true or false")
+			r.fail(at, "expected true or false, not "+describe(value))
 		}
 		*target = is
 	case *[]string:
@@ -153,9 +207,7 @@ func (r *reader) value(o *option, value any, at path.Path) {
 			}
 		})
 	case *[]text:
-		r.list(value, at, func(data string, at path.Path) {
-			*target = append(*target, text{at, at.String(), data})
-		})
+		r.texts(target, value, at)
 	case *[]pattern:
 		r.list(value, at, func(text string, at path.Path) {
 			*target = append(*target, pattern{at, text})
@@ -177,7 +229,7 @@ func (r *reader) allowed(o *option, text string, at path.Path) bool {
 func (r *reader) list(value any, at path.Path, each func(text string, at path.Path)) {
 	list, ok := value.([]any)
 	if !ok {
-		r.fail(at, "expected a list of strings")
+		r.fail(at, "expected a list of strings, not "+describe(value))
 		return
 	}
 	for i, item := range list {
@@ -186,9 +238,63 @@ func (r *reader) list(value any, at path.Path, each func(text string, at path.Pa
 			each(item, at.AtListIndex(i))
 		case unknown:
 		default:
-			r.fail(at.AtListIndex(i), "expected a string")
+			r.expectedText(at.AtListIndex(i), item)
 		}
 	}
+}
+
+// texts reads texts: a list, or a map whose keys are the names that people know them by,
+// as those of files.
+func (r *reader) texts(target *[]text, value any, at path.Path) {
+	named, ok := value.(map[string]any)
+	if !ok {
+		if _, ok := value.([]any); !ok {
+			r.fail(at, "expected a list of strings, or a map of them, not "+describe(value))
+			return
+		}
+		r.list(value, at, func(data string, at path.Path) {
+			*target = append(*target, text{at, at.String(), data})
+		})
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		at := at.AtMapKey(name)
+		switch data := named[name].(type) {
+		case string:
+			*target = append(*target, text{at, name, data})
+		case unknown:
+		default:
+			r.expectedText(at, data)
+		}
+	}
+}
+
+// expectedText reports a value that is no string.
+func (r *reader) expectedText(at path.Path, value any) {
+	problem := "expected a string, not " + describe(value)
+	if _, ok := value.(number); ok {
+		problem += "; write it in quotes: without them, 1.30 is the number 1.3"
+	}
+	r.fail(at, problem)
+}
+
+// describe says what a value is.
+func describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case number:
+		return "the number " + string(v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a value that is not known"
 }
 
 func (r *reader) mapOfLists(target *map[string][]string, value any, at path.Path) {
@@ -199,7 +305,7 @@ func (r *reader) mapOfLists(target *map[string][]string, value any, at path.Path
 	}
 	*target = map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if object[key] == any(unknown{}) {
+		if isUnknown(object[key]) {
 			continue
 		}
 		r.list(object[key], at.AtMapKey(key), func(text string, _ path.Path) {

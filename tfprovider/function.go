@@ -10,30 +10,36 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // argumentIndex are the arguments of functions by name; the options come last and are
 // all other names.
-var argumentIndex = map[string]int64{"manifest": 0, "manifests": 0, "yaml": 0, "policies": 1}
+var argumentIndex = map[string]int64{"manifest": 0, "manifests": 0, "object": 0, "yaml": 0, "policies": 1}
 
 const optionsIndex = 2
 
-var (
-	manifestParameter = function.StringParameter{
-		Name:                "manifest",
-		MarkdownDescription: "One manifest, YAML or JSON.",
+var manifestParameter = function.StringParameter{
+	Name:                "manifest",
+	MarkdownDescription: "One manifest, YAML or JSON.",
+}
+
+// policiesParameter takes a list or a map. With allowUnknown, the function is called
+// although some of it is not known.
+func policiesParameter(allowUnknown bool) function.Parameter {
+	return function.DynamicParameter{
+		Name: "policies", AllowUnknownValues: allowUnknown,
+		MarkdownDescription: "Policies and their bindings: a list of strings with YAML or JSON, of any number of documents each. " +
+			"In place of the list there may be a map, whose keys messages name, " +
+			"as in `{ for f in fileset(path.module, \"policies/*.yaml\") : f => file(\"${path.module}/${f}\") }`. Functions read no files: use `file`.",
 	}
-	policiesParameter = function.ListParameter{
-		Name: "policies", ElementType: types.StringType,
-		MarkdownDescription: "Policies and their bindings: strings with YAML or JSON, of any number of documents. Functions read no files: use `file`.",
-	}
-)
+}
 
 // optionsParameter takes no or one object with options.
-func optionsParameter() function.Parameter {
+// With allowUnknown, the function is called although some of it is not known.
+func optionsParameter(allowUnknown bool) function.Parameter {
 	var help strings.Builder
 	help.WriteString("An object with any of these options:\n")
 	for i := range options {
@@ -47,54 +53,88 @@ func optionsParameter() function.Parameter {
 			kind = "bool"
 		case *map[string][]string:
 			kind = "map(list(string))"
-		case *[]string, *[]text:
+		case *[]string:
 			kind = "list(string)"
+		case *[]text:
+			kind = "list(string) or map(string)"
 		}
 		fmt.Fprintf(&help, "\n- `%s` (%s) %s", o.name, kind, o.help)
 	}
-	return function.DynamicParameter{Name: "options", MarkdownDescription: help.String()}
+	return function.DynamicParameter{Name: "options", AllowUnknownValues: allowUnknown, MarkdownDescription: help.String()}
 }
 
-// take adds the policies and options of a call to a config.
-func (c *config) take(ctx context.Context, policies []*string, given []types.Dynamic) *function.FuncError {
-	at := path.Root("policies")
-	for i, data := range policies {
-		at := at.AtListIndex(i)
-		if data == nil {
-			return argumentError(argumentIndex["policies"], errorf(at, "option-value", "%s is null", at))
-		}
-		c.policies = append(c.policies, text{at, at.String(), *data})
-	}
+// take adds the policies and options of a call to a config. It is not known if anything
+// in them is not.
+func (c *config) take(ctx context.Context, policies types.Dynamic, given []types.Dynamic) (known bool, failure *function.FuncError) {
 	if len(given) > 1 {
-		return argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
+		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
+	}
+	r := reader{face: inFunctions, config: c}
+	decoded, err := underlying(ctx, policies)
+	if err != nil {
+		return true, argumentError(argumentIndex["policies"], errorf(path.Empty(), "internal", "%v", err))
+	}
+	known = !holdsUnknown(decoded)
+	if !isUnknown(decoded) {
+		r.texts(&c.policies, decoded, path.Root("policies"))
 	}
 	for _, value := range given {
-		raw, err := underlying(ctx, value)
-		if err != nil {
-			return argumentError(optionsIndex, errorf(path.Empty(), "internal", "%v", err))
-		}
-		decoded, err := decode(raw)
+		decoded, err := underlying(ctx, value)
+		known = known && !holdsUnknown(decoded)
 		object, ok := decoded.(map[string]any)
-		if err != nil || !ok {
-			return argumentError(optionsIndex, errorf(path.Empty(), "option-value", "expected an object with options"))
-		}
-		r := reader{face: inFunctions, config: c}
-		r.object(object, "", path.Empty())
-		if len(r.problems) > 0 {
-			return funcError(r.problems)
+		switch {
+		case err != nil:
+			return true, argumentError(optionsIndex, errorf(path.Empty(), "internal", "%v", err))
+		case ok:
+			r.object(object, "", path.Empty())
+		case !isUnknown(decoded):
+			return true, argumentError(optionsIndex, errorf(path.Empty(), "option-value", "expected an object with options, not %s", describe(decoded)))
 		}
 	}
-	return nil
+	return known, funcError(r.problems)
 }
 
-// underlying is the value in a dynamic one.
-func underlying(ctx context.Context, value types.Dynamic) (tftypes.Value, error) {
+// underlying is the value in a dynamic one, decoded.
+func underlying(ctx context.Context, value types.Dynamic) (any, error) {
 	var inner attr.Value = value
-	if !value.IsNull() && !value.IsUnderlyingValueNull() {
+	if !value.IsNull() && !value.IsUnknown() && !value.IsUnderlyingValueNull() {
 		inner = value.UnderlyingValue()
 	}
-	return inner.ToTerraformValue(ctx)
+	raw, err := inner.ToTerraformValue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decode(raw)
 }
+
+// requirePolicies makes errors of warnings that mean that nothing will happen: functions
+// cannot warn, and a list of policies is often empty for a typing error.
+func (a *admission) requirePolicies() {
+	if a.config.allowNoPolicies {
+		return
+	}
+	for i := range a.problems {
+		m := &a.problems[i]
+		if m.code != "no-policies" && m.code != "policy-without-binding" || m.severity == source.Error {
+			continue
+		}
+		m.severity = source.Error
+		if m.code == "no-policies" {
+			m.at, m.detail = path.Root("policies"), "policies: there is no policy, so nothing would change"+noPoliciesAdvice
+		} else {
+			m.title = "Unbound Policy"
+			m.detail += "\n\nif that is meant, set the option allow_no_policies"
+		}
+	}
+	for _, t := range a.config.policies {
+		if stream, problems := manifest.Read(t.name, []byte(t.data)); len(stream.Documents()) == 0 && len(problems) == 0 {
+			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: there is no policy in it%s", t.name, noPoliciesAdvice))
+		}
+	}
+}
+
+const noPoliciesAdvice = "\n\ncheck what was to give them: fileset returns nothing where there is no such directory, " +
+	"and its paths are relative to its first argument; where there may be none, set the option allow_no_policies"
 
 // argumentError is an error about an argument.
 func argumentError(index int64, m message) *function.FuncError {
@@ -130,18 +170,19 @@ func funcError(messages []message) *function.FuncError {
 // manifest, the policies, and options.
 func admitOne(ctx context.Context, sets *cache, request function.RunRequest) (*admission, *document, *function.FuncError) {
 	var manifest string
-	var policies []*string
+	var policies types.Dynamic
 	var given []types.Dynamic
 	if err := request.Arguments.Get(ctx, &manifest, &policies, &given); err != nil {
 		return nil, nil, err
 	}
 	var c config
-	if err := c.take(ctx, policies, given); err != nil {
+	if _, err := c.take(ctx, policies, given); err != nil {
 		return nil, nil, err
 	}
 	c.manifests = []text{{path.Root("manifest"), "manifest", manifest}}
 	a := admit(ctx, sets, &c)
 	a.requireOne()
+	a.requirePolicies()
 	if err := funcError(a.problems); err != nil {
 		return nil, nil, err
 	}
@@ -167,3 +208,12 @@ func (a *admission) unreadable(name string) bool {
 	}
 	return false
 }
+
+// What the pages of several functions say.
+const (
+	onceInLocal = "Terraform evaluates `for_each` once for every instance: put the result into a `local` and use that, " +
+		"or the time is quadratic. For use with `kubernetes_manifest`, set the option `normalize`.\n\n"
+	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the result if an argument is marked: " +
+		"give what nobody is to see as `sensitive(file(…))`, be it a Secret, a policy or context. " +
+		"What a policy copies out of an argument that is not marked is in clear text.\n\n"
+)

@@ -2,6 +2,7 @@ package tfprovider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -84,9 +85,9 @@ func (f *explainFunction) Definition(_ context.Context, _ function.DefinitionReq
 			"- `warnings` (list of strings)\n" +
 			"- `changes` (list of objects) every change to the object as policies see it, defaults of the API included: `policy`, `binding`, `param`, `rule`, `at` (its position), " +
 			"`op`, `path`, `old` and `new` (JSON), and `disposition`: `written`, `pinned by admission` or `dropped by the server`\n" +
-			"- `not_applied` (list of objects) why policies left the object alone: `policy`, `binding`, `param`, `rule`, `at`, `reason`",
-		Parameters:        []function.Parameter{manifestParameter, policiesParameter},
-		VariadicParameter: optionsParameter(),
+			"- `not_applied` (list of objects) why policies left the object alone: `policy`, `binding`, `param`, `rule`, `at`, `reason`\n\n" + strings.TrimSpace(cannotMark),
+		Parameters:        []function.Parameter{manifestParameter, policiesParameter(false)},
+		VariadicParameter: optionsParameter(false),
 		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{
 			"id": textType, "changed": types.BoolType, "json": textType, "patch": textType, "diff": textType,
 			"warnings":    types.ListType{ElemType: textType},

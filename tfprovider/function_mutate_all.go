@@ -26,22 +26,23 @@ func (f *mutateAllFunction) Definition(_ context.Context, _ function.DefinitionR
 			"The manifests are context for each other: policies see the labels of a Namespace, or the params, that are among them.\n\n" +
 			"Keys stay known, and so do the results of known manifests. Where one depends on context and another manifest is not known yet, " +
 			"which might be that context, its result is not known either. Give policies and CustomResourceDefinitions that are made during apply as arguments of their own. " +
-			"If one manifest is sensitive, Terraform takes all results to be; use `mutate` in a `for` expression then.",
+			"If policies or options are not known yet, the keys are all the same.\n\n" +
+			onceInLocal + cannotMark + "If one manifest is sensitive, Terraform takes all results to be; use `mutate` in a `for` expression then.",
 		Parameters: []function.Parameter{
 			function.MapParameter{
 				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
 				MarkdownDescription: "Manifests under keys of your own, for instance those of `split`. Each is one document, YAML or JSON.",
 			},
-			policiesParameter,
+			policiesParameter(true),
 		},
-		VariadicParameter: optionsParameter(),
+		VariadicParameter: optionsParameter(true),
 		Return:            function.MapReturn{ElementType: types.StringType},
 	}
 }
 
 func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
 	var manifests types.Map
-	var policies []*string
+	var policies types.Dynamic
 	var given []types.Dynamic
 	if response.Error = request.Arguments.Get(ctx, &manifests, &policies, &given); response.Error != nil {
 		return
@@ -51,29 +52,38 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 		return
 	}
 	var c config
-	if response.Error = c.take(ctx, policies, given); response.Error != nil {
+	known, failure := c.take(ctx, policies, given)
+	if response.Error = failure; failure != nil {
 		return
 	}
-	results := make(map[string]types.String, len(manifests.Elements()))
+	elements := manifests.Elements() // every call copies them
+	results := make(map[string]types.String, len(elements))
 	at := path.Root("manifests")
 	var keys []string
-	for _, key := range slices.Sorted(maps.Keys(manifests.Elements())) {
-		value, _ := manifests.Elements()[key].(types.String)
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		value, _ := elements[key].(types.String)
 		at := at.AtMapKey(key)
 		switch {
 		case value.IsNull():
 			response.Error = argumentError(0, errorf(at, "option-value", "%s is null", at))
 			return
-		case value.IsUnknown():
+		case value.IsUnknown(), !known:
 			results[key] = types.StringUnknown()
 		default:
 			keys = append(keys, key)
 			c.manifests = append(c.manifests, text{at, at.String(), value.ValueString()})
 		}
 	}
+	if !known {
+		response.Error = response.Result.Set(ctx, results)
+		return
+	}
 	a := admit(ctx, f.sets, &c)
 	a.requireOne()
 	isPart := len(results) > 0
+	if !isPart { // what is not known may be a policy
+		a.requirePolicies()
+	}
 	if response.Error = funcError(a.problems); response.Error != nil && !(isPart && a.mayRecover()) {
 		return
 	}

@@ -19,7 +19,8 @@ func (f *splitFunction) Definition(_ context.Context, _ function.DefinitionReque
 	response.Definition = function.Definition{
 		Summary: "The objects of a stream of manifests by key",
 		MarkdownDescription: "Returns the objects of a YAML or JSON stream as JSON, under the keys that `preadmit_manifests` gives them: " +
-			"`group/Kind/namespace/name` with `_` for a part that is empty; the namespace is `default` where a manifest names none. " +
+			"`group/Kind/namespace/name` with `_` for a part that is empty. An object has the same key whatever it is read with. " +
+			"The namespace is `default` where a manifest of a built-in kind names none, and `_` where a custom resource does. " +
 			"Lists are taken apart, empty documents are left out, and two objects with the same key are an error.",
 		Parameters: []function.Parameter{function.StringParameter{
 			Name:                "yaml",

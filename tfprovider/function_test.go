@@ -152,3 +152,91 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%v %v", other, err)
 	}
 }
+
+// Policies and options that are not known yet leave the keys known.
+func TestMutateAllKeys(t *testing.T) {
+	s := newServer(t)
+	manifests := map[string]any{"a": configMap("a"), "b": unknown{}}
+	want := map[string]any{"a": unknown{}, "b": unknown{}}
+	for name, arguments := range map[string][]any{
+		"policies":     {unknown{anything}},
+		"a policy":     {[]any{labelPolicy, unknown{}}},
+		"options":      {[]string{labelPolicy}, unknown{anything}},
+		"an option":    {[]string{labelPolicy}, map[string]any{"namespace": unknown{}}},
+		"some context": {[]string{labelPolicy}, map[string]any{"context": []any{shop, unknown{}}}},
+	} {
+		got, err := s.call(t, "mutate_all", append([]any{manifests}, arguments...)...)
+		if err != nil || !reflect.DeepEqual(got, any(want)) {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+	}
+}
+
+// Texts may have names, which messages know them by.
+func TestNamedTexts(t *testing.T) {
+	s := newServer(t)
+	named := map[string]any{"policies/label.yaml": labelPolicy, "policies/team.yaml": teamPolicy}
+	got, err := s.call(t, "explain", inShop("a"), named, map[string]any{"context": map[string]any{"shop.yaml": shop}})
+	if err != nil || !strings.Contains(fmt.Sprint(got), "policies/team.yaml, line 13, column 5") {
+		t.Errorf("%v %v", got, err)
+	}
+	named["policies/team.yaml"] = strings.Replace(teamPolicy, "Object{", "Objct{", 1)
+	if _, err := s.call(t, "mutate", inShop("a"), named); err == nil || !strings.Contains(err.Error(), "argument 1: Invalid Policy: policies/team.yaml, line 15") {
+		t.Error(err)
+	}
+}
+
+// Objects that a provider read have nulls for all that they do not have.
+func TestNulls(t *testing.T) {
+	s := newServer(t)
+	policy := `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{"name":"label.example.com","labels":null,"generateName":null},"spec":{
+		"failurePolicy":null,"matchConditions":null,"paramKind":null,"variables":null,"reinvocationPolicy":"Never",
+		"matchConstraints":{"excludeResourceRules":null,"matchPolicy":null,"namespaceSelector":{"matchExpressions":null,"matchLabels":null},"objectSelector":null,
+			"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resourceNames":null,"resources":["configmaps"],"scope":null}]},
+		"mutations":[{"patchType":"ApplyConfiguration","jsonPatch":null,"applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {\"mutated\": \"yes\"}}}"}}]}}`
+	binding := `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"label.example.com","paramRef":null,"matchResources":null}}`
+	kyverno := `{"apiVersion":"kyverno.io/v1","kind":"ClusterPolicy","metadata":{"name":"team","annotations":null},"spec":{"background":null,"failurePolicy":null,"rules":[{"name":"team","context":null,"preconditions":null,"exclude":null,"validate":null,
+		"match":{"all":null,"any":[{"resources":{"kinds":["ConfigMap"],"names":null,"namespaces":null,"selector":null,"annotations":null},"subjects":null,"roles":null}]},
+		"mutate":{"targets":null,"foreach":null,"patchesJson6902":null,"patchStrategicMerge":{"metadata":{"labels":{"team":"x"}}}}}]}}`
+	crd := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com","labels":null},"spec":{"group":"example.com","conversion":null,"preserveUnknownFields":null,"scope":"Namespaced",
+		"names":{"kind":"Thing","plural":"things","categories":null,"listKind":null,"shortNames":null,"singular":null},
+		"versions":[{"name":"v1","served":true,"storage":true,"deprecated":null,"subresources":null,"additionalPrinterColumns":null,
+			"schema":{"openAPIV3Schema":{"type":"object","required":null,"enum":null,"items":null,"default":null,"properties":{"spec":{"type":"object","properties":null,"x-kubernetes-preserve-unknown-fields":null}}}}}]},"status":null}`
+	given := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":null,"namespace":null},"data":null}`
+	got, err := s.call(t, "mutate", given, []string{policy, binding, kyverno}, map[string]any{"context": []string{crd}})
+	want := `{"apiVersion":"v1","data":null,"kind":"ConfigMap","metadata":{"labels":{"mutated":"yes","team":"x"},"name":"a","namespace":null}}`
+	if err != nil || got != want {
+		t.Errorf("%v\n%v", got, err)
+	}
+}
+
+// A document has the same key whatever it is given with.
+func TestKeys(t *testing.T) {
+	s := newServer(t)
+	const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+	thing, other := "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a, namespace: default}\n"
+	for _, config := range []map[string]any{
+		{"manifests": []string{thing}},
+		{"manifests": []string{thing}, "context": []string{crd}},
+		{"manifests": []string{thing, crd}},
+		{"manifests": []string{thing}, "sensitive_context": []string{crd}, "write_namespace": true},
+	} {
+		config["policies"] = []string{labelPolicy}
+		state, messages := s.read(t, config)
+		if state == nil || state["ids"].([]any)[0] != "example.com/Thing/_/a" {
+			t.Errorf("%v: %v %s", config, state["ids"], messages)
+		}
+	}
+	if _, messages := s.read(t, map[string]any{"manifests": []string{thing, other, crd}, "policies": []string{labelPolicy}}); !strings.Contains(messages, "is already defined in manifests[0]") {
+		t.Error(messages)
+	}
+}

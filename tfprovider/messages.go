@@ -22,8 +22,18 @@ type message struct {
 // summary is the first line of the message.
 func (m message) summary() string { return m.title + " [" + m.code + "]" }
 
-// text is the message where there is one text only.
-func (m message) text() string { return m.summary() + ": " + m.detail }
+// text is the message where there is one text only. Terraform puts a full stop after it,
+// which must not be taken for a part of a key in quotes.
+func (m message) text() string {
+	text := m.summary() + ": " + m.detail
+	if last := text[len(text)-1]; last == '"' || last == '?' || last == '^' {
+		text += " (" + m.code + ")"
+	}
+	return text
+}
+
+// isInterruption reports whether a text is that of messages about an interruption.
+func isInterruption(text string) bool { return strings.Contains(text, "[interrupted]") }
 
 // titles are the titles of messages by their code. Those of others say what they are
 // about.
@@ -67,11 +77,8 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 		default:
 			m.title = "Invalid " + kind
 		}
-		known := false
-		for _, other := range a.problems {
-			known = known || other.summary() == m.summary() && other.detail == m.detail
-		}
-		if !known {
+		if said := m.text(); !a.said[said] {
+			a.said[said] = true
 			a.problems = append(a.problems, m)
 		}
 	}
@@ -79,21 +86,38 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 
 // origin finds the attribute or argument that gave a text, and says what it gives.
 func (a *admission) origin(name string) (path.Path, string) {
+	if a.origins == nil {
+		a.indexOrigins()
+	}
+	if found, ok := a.origins[name]; ok {
+		return found.at, found.kind
+	}
+	return path.Empty(), "Policy"
+}
+
+// origin is where a text was given, and what it gives.
+type origin struct {
+	at   path.Path
+	kind string
+}
+
+// indexOrigins notes where each text was given, by its name.
+func (a *admission) indexOrigins() {
+	a.origins = map[string]origin{}
 	c := a.config
 	for _, given := range []struct {
 		texts []text
 		kind  string
 	}{
-		{c.manifests, "Manifest"}, {c.sensitive, "Manifest"}, {c.policies, "Policy"},
-		{c.context, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"}, {c.values, "Values"}, {c.userInfo, "User Info"},
+		{c.manifests, "Manifest"}, {c.sensitive, "Manifest"}, {c.policies, "Policy"}, {c.sensitivePolicies, "Policy"},
+		{c.context, "Context"}, {c.sensitiveContext, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"}, {c.values, "Values"}, {c.userInfo, "User Info"},
 	} {
 		for _, t := range given.texts {
-			if t.name == name {
-				return t.at, given.kind
+			if _, ok := a.origins[t.name]; !ok {
+				a.origins[t.name] = origin{t.at, given.kind}
 			}
 		}
 	}
-	return path.Empty(), "Policy"
 }
 
 // detail is the text of a diagnostic. What an error says about a sensitive manifest may

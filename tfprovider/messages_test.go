@@ -97,7 +97,7 @@ func TestFunctionErrors(t *testing.T) {
 		{"unknown option within", "mutate", []any{configMap("a"), policies, map[string]any{"request": map[string]any{"operaton": "CREATE"}}}},
 		{"option in another place", "mutate", []any{configMap("a"), policies, map[string]any{"operation": "CREATE"}}},
 		{"option of the data source", "mutate", []any{configMap("a"), policies, map[string]any{"policy_files": []string{}}}},
-		{"option type", "mutate", []any{configMap("a"), policies, map[string]any{"kubernetes_version": 1, "context": "text", "request": "text"}}},
+		{"option type", "mutate", []any{configMap("a"), policies, map[string]any{"kubernetes_version": 1.3, "strict": "yes", "context": "text", "request": "text"}}},
 		{"two options objects", "mutate", []any{configMap("a"), policies, map[string]any{}, map[string]any{}}},
 		{"not an object", "mutate", []any{configMap("a"), policies, "context"}},
 		{"two documents", "mutate", []any{configMap("a") + "---\n" + configMap("b"), policies}},
@@ -105,6 +105,13 @@ func TestFunctionErrors(t *testing.T) {
 		{"null", "mutate_all", []any{map[string]any{"a": nil}, policies}},
 		{"duplicate", "split", []any{configMap("a") + "---\n" + configMap("a")}},
 		{"manifest without kind", "explain", []any{"metadata: {name: x}\n", policies}},
+		{"no policies", "mutate", []any{configMap("a"), []string{}}},
+		{"an empty policy", "mutate_all", []any{map[string]any{"a": configMap("a")}, []string{labelPolicy, "# nothing\n"}}},
+		{"an unbound policy", "admit", []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}, []string{strings.Split(labelPolicy, "---")[0]}}},
+		{"none is allowed", "mutate", []any{configMap("a"), []string{""}, map[string]any{"allow_no_policies": true}}},
+		{"strict", "mutate", []any{inShop("a"), []string{teamPolicy}, map[string]any{"strict": true}}},
+		{"policy type", "mutate", []any{configMap("a"), labelPolicy}},
+		{"policy number", "mutate", []any{configMap("a"), []any{labelPolicy, 1}}},
 		{"policy", "mutate", []any{configMap("a"), []string{labelPolicy, "kind: MutatingAdmissionPolicy\n"}}},
 	} {
 		_, err := s.call(t, test.function, test.arguments...)

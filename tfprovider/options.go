@@ -14,9 +14,11 @@ import (
 type config struct {
 	engine                                             engine.Options
 	manifests, sensitive, policies, context, old       []text
+	sensitivePolicies, sensitiveContext                []text
 	openAPI, values, userInfo                          []text
 	manifestFiles, policyFiles, contextFiles, apiFiles []pattern
 	outputs                                            []string
+	allowNoPolicies                                    bool
 }
 
 // text is a string, or a file, that holds manifests.
@@ -58,6 +60,8 @@ type option struct {
 const (
 	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means its `*.yaml`, `*.yml` and `*.json` files and those in directories below it. Relative paths are relative to the root module: use `${path.module}/…`."
 	yamlStrings = "Strings with YAML or JSON, of any number of documents."
+	// namedStrings are what functions take.
+	namedStrings = yamlStrings + " With a map in place of the list, its keys are their names in messages."
 )
 
 // options is the table of options. Schema, the options of functions, documentation and
@@ -78,9 +82,15 @@ var options = []option{
 	{name: "policy_files", faces: inDataSource,
 		help:   "Files with policies and their bindings. " + paths,
 		target: func(c *config) any { return &c.policyFiles }},
+	{name: "sensitive_policies", faces: inDataSource, sensitive: true,
+		help:   "Policies that hold what nobody is to see: what they write is sensitive, and messages about them leave it out. " + yamlStrings,
+		target: func(c *config) any { return &c.sensitivePolicies }},
 	{name: "context", faces: inDataSource | inFunctions,
 		help:   "What the cluster holds besides: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
 		target: func(c *config) any { return &c.context }},
+	{name: "sensitive_context", faces: inDataSource, sensitive: true,
+		help:   "Context that holds what nobody is to see: what policies make of it is sensitive. " + yamlStrings,
+		target: func(c *config) any { return &c.sensitiveContext }},
 	{name: "context_files", faces: inDataSource,
 		help:   "Files with context. " + paths,
 		target: func(c *config) any { return &c.contextFiles }},
@@ -94,8 +104,14 @@ var options = []option{
 		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in.",
 		target: func(c *config) any { return &c.openAPI }},
 	{name: "namespace", faces: inDataSource | inFunctions,
-		help:   "Namespace of manifests that name none, default `default`. It is not written into them.",
+		help:   "Namespace of manifests that name none, default `default`. It is written into them only with `write_namespace`.",
 		target: func(c *config) any { return &c.engine.Namespace }},
+	{name: "write_namespace", faces: inDataSource | inFunctions,
+		help:   "Whether to write the namespace into manifests that belong in one and name none, default `false`.",
+		target: func(c *config) any { return &c.engine.WriteNamespace }},
+	{name: "normalize", faces: inDataSource | inFunctions,
+		help:   "Whether to bring the manifests' own values into the form in which a server stores them, too, default `false`: what is empty is left out, quantities are canonical, `stringData` is in `data`. With `kubernetes_manifest` it should be `true`.",
+		target: func(c *config) any { return &c.engine.Normalize }},
 	{name: "request.operation", faces: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
 		help:   "What the request does to the objects: `CREATE` (default) or `UPDATE`.",
 		target: func(c *config) any { return (*string)(&c.engine.Operation) }},
@@ -118,7 +134,7 @@ var options = []option{
 		help:   "What expressions hear from the authorizer: `allow` or `deny`. By default asking is an error.",
 		target: func(c *config) any { return (*string)(&c.engine.Authorizer) }},
 	{name: "old", faces: inDataSource | inFunctions,
-		help:   "The objects before an `UPDATE`. " + yamlStrings,
+		help:   "The objects as they are in the cluster, before an `UPDATE`: what `oldObject` is in policies. " + yamlStrings,
 		target: func(c *config) any { return &c.old }},
 	{name: "defaulting", faces: inDataSource | inFunctions, values: []string{"on", "off"},
 		help:   "Whether policies see the defaults of the API, as on a server: `on` (default) or `off`.",
@@ -129,6 +145,12 @@ var options = []option{
 	{name: "non_idempotent", faces: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
 		help:   "What to do about policies that would change their own output again: `fail`, `warn` (default), or `skip` the check.",
 		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) }},
+	{name: "strict", faces: inDataSource | inFunctions,
+		help:   "Whether it is an error if there is no telling what a cluster would do, default `false`. Functions cannot warn, so without it they say nothing then; `explain` does.",
+		target: func(c *config) any { return &c.engine.Strict }},
+	{name: "allow_no_policies", faces: inFunctions,
+		help:   "Whether there may be no policy at all, or one without a binding, default `false`: then it is an error, as `fileset` of a wrong directory is empty.",
+		target: func(c *config) any { return &c.allowNoPolicies }},
 	{name: "values", faces: inDataSource | inFunctions,
 		help:   "What Kyverno's rules cannot know without a cluster, as in the Values file of its own command. " + yamlStrings,
 		target: func(c *config) any { return &c.values }},

@@ -1,5 +1,5 @@
 // Package tfprovider is preadmit as a provider of Terraform and OpenTofu: the data
-// source preadmit_manifests and the functions mutate, mutate_all, split and explain. It
+// source preadmit_manifests and the functions admit, mutate, mutate_all, split and explain. It
 // turns configuration into engine.Options, and an engine.Outcome into state, results
 // and diagnostics. It needs no configuration, no cluster and no network.
 //
@@ -14,7 +14,8 @@
 // configuration to options), files.go (paths to files), cache.go (compiled policies),
 // admit.go (the run), messages.go (diagnostics for people), data_manifests.go (the data
 // source), function.go (what functions share), function_mutate.go,
-// function_mutate_all.go, function_split.go, function_explain.go.
+// function_mutate_all.go, function_admit.go (objects in place of texts) with value.go and
+// unknown.go, function_split.go, function_explain.go, answers.go (answers are kept).
 package tfprovider
 
 import (
@@ -65,6 +66,7 @@ func (p *preadmit) DataSources(context.Context) []func() datasource.DataSource {
 
 func (p *preadmit) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{
+		func() function.Function { return &admitFunction{p.sets} },
 		func() function.Function { return &mutateFunction{p.sets} },
 		func() function.Function { return &mutateAllFunction{p.sets} },
 		func() function.Function { return &splitFunction{p.sets} },

@@ -1,14 +1,15 @@
 package tfprovider
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"math/big"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -54,7 +55,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{ProviderServer: providerserver.NewProtocol6(New("test")())()}
+	s := &server{ProviderServer: NewServer("test")}
 	response, err := s.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +101,29 @@ func dynamic(v any) tftypes.Value {
 		return tftypes.NewValue(tftypes.Bool, v)
 	case int:
 		return tftypes.NewValue(tftypes.Number, int64(v))
+	case float64:
+		return tftypes.NewValue(tftypes.Number, v)
+	case json.Number:
+		f, _, err := big.ParseFloat(v.String(), 10, 512, big.ToNearestEven)
+		if err != nil {
+			panic(err)
+		}
+		return tftypes.NewValue(tftypes.Number, f)
+	case nil:
+		return tftypes.NewValue(tftypes.DynamicPseudoType, nil)
+	case unknown:
+		return tftypes.NewValue(map[shape]tftypes.Type{
+			someText: tftypes.String, someNumber: tftypes.Number, someBool: tftypes.Bool,
+			anything: tftypes.DynamicPseudoType, several: tftypes.List{ElementType: tftypes.String},
+		}[v.shape], tftypes.UnknownValue)
+	case []any:
+		var kinds []tftypes.Type
+		var items []tftypes.Value
+		for _, item := range v {
+			items = append(items, dynamic(item))
+			kinds = append(kinds, items[len(items)-1].Type())
+		}
+		return tftypes.NewValue(tftypes.Tuple{ElementTypes: kinds}, items)
 	case []string:
 		return value(nil, v)
 	case map[string]any:
@@ -122,12 +146,12 @@ func encode(t *testing.T, kind tftypes.Type, v tftypes.Value) *tfprotov6.Dynamic
 	return &encoded
 }
 
-// call calls a function. The first argument is a string or a map, the second a list;
-// what follows are options.
+// call calls a function. The first argument is a string, a map of them, or an object for
+// admit; what follows are policies and options.
 func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) {
 	t.Helper()
 	result := map[string]tftypes.Type{
-		"mutate": tftypes.String, "explain": nil,
+		"mutate": tftypes.String, "explain": nil, "admit": tftypes.DynamicPseudoType,
 		"mutate_all": tftypes.Map{ElementType: tftypes.String}, "split": tftypes.Map{ElementType: tftypes.String},
 	}[name]
 	if name == "explain" {
@@ -140,10 +164,8 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 	var encoded []*tfprotov6.DynamicValue
 	for i, argument := range arguments {
 		switch {
-		case i > 1:
+		case i > 0 || name == "admit":
 			encoded = append(encoded, encode(t, tftypes.DynamicPseudoType, dynamic(argument)))
-		case i == 1:
-			encoded = append(encoded, encode(t, tftypes.List{ElementType: tftypes.String}, value(nil, argument)))
 		default:
 			kind := tftypes.Type(tftypes.String)
 			if _, ok := argument.(map[string]any); ok {
@@ -163,6 +185,9 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 		}
 		return nil, errors.New("argument " + argument + ": " + response.Error.Text)
 	}
+	if name == "admit" {
+		return decodeDynamic(t, response.Result), nil
+	}
 	raw, err := response.Result.Unmarshal(result)
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +197,20 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 		t.Fatal(err)
 	}
 	return decoded, nil
+}
+
+// decodeDynamic decodes a value that says itself of what type it is.
+func decodeDynamic(t *testing.T, encoded *tfprotov6.DynamicValue) any {
+	t.Helper()
+	raw, err := encoded.Unmarshal(tftypes.DynamicPseudoType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded
 }
 
 // text is the result of a function that returns a string.
@@ -193,7 +232,7 @@ func (s *server) validate(t *testing.T, config map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return describe(response.Diagnostics)
+	return printed(response.Diagnostics)
 }
 
 // read validates and reads the data source. It returns the state, nil if there was an
@@ -208,7 +247,7 @@ func (s *server) read(t *testing.T, config map[string]any) (map[string]any, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := describe(response.Diagnostics)
+	messages := printed(response.Diagnostics)
 	for _, d := range response.Diagnostics {
 		if d.Severity == tfprotov6.DiagnosticSeverityError {
 			return nil, messages
@@ -225,7 +264,7 @@ func (s *server) read(t *testing.T, config map[string]any) (map[string]any, stri
 	return state.(map[string]any), messages
 }
 
-func describe(diagnostics []*tfprotov6.Diagnostic) string {
+func printed(diagnostics []*tfprotov6.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range diagnostics {
 		fmt.Fprintf(&b, "%s at %s: %s: %s\n", d.Severity, d.Attribute, d.Summary, d.Detail)

@@ -79,7 +79,16 @@ type Stream struct {
 	lines func() []int32
 	// origin is where values of a stream come from that was not read; see Made.
 	origin func(change.Path) source.Position
+	// sensitive: see MarkSensitive.
+	sensitive bool
 }
+
+// MarkSensitive says that nobody is to see what the documents of the stream hold, as if
+// they were Secrets.
+func (s *Stream) MarkSensitive() { s.sensitive = true }
+
+// Sensitive reports whether the stream is marked so.
+func (s *Stream) Sensitive() bool { return s.sensitive }
 
 // A unit is what stands between two document separators of a stream: a document
 // with its comments, or several JSON objects.

@@ -62,7 +62,11 @@ func (r Run) index() map[*manifest.Document]int {
 func (m mask) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
 	var edits []Edit
 	for _, c := range change.Diff(from, to, nil) {
-		old, value := m.pair(secret.Is(d.Object()), c.Path, c.Old, c.New)
+		hidden := of(d)
+		if slices.ContainsFunc(given, func(g Edit) bool { return g.sensitive && related(g.Path, c.Path.String()) }) {
+			hidden = everything
+		}
+		old, value := m.pair(hidden, c.Path, c.Old, c.New)
 		e := Edit{Op: c.Op, Path: m.text(c.Path.String()), Pointer: m.text(c.Path.Pointer()), Old: old, New: value, At: d.At(c.Path), last: m.last(c.Path)}
 		if c.Op == change.Move {
 			e.From = m.text(c.Path[:len(c.Path)-1].Index(c.From).Pointer())

@@ -24,14 +24,27 @@ func (m mask) text(text string) string {
 	return m.secrets.Text(text)
 }
 
+// hidden says which paths of an object lead to what nobody is to see; nil for none.
+type hidden func(path change.Path) bool
+
+// of are the paths in a document that are hidden if it is a Secret.
+func of(d *manifest.Document) hidden {
+	if isSecret(d) {
+		return isData
+	}
+	return nil
+}
+
+func everything(change.Path) bool { return true }
+
 // hidesNothing reports whether there is nothing to hide in an object.
-func (m mask) hidesNothing(isSecret bool) bool {
-	return m.secrets == nil || m.secrets.IsEmpty() && !isSecret
+func (m mask) hidesNothing(hidden hidden) bool {
+	return m.secrets == nil || m.secrets.IsEmpty() && hidden == nil
 }
 
 // hidesNothingIn reports whether there is nothing to hide in documents.
 func (m mask) hidesNothingIn(documents []*manifest.Document) bool {
-	return m.hidesNothing(slices.ContainsFunc(documents, isSecret))
+	return m.secrets == nil || m.secrets.IsEmpty() && !slices.ContainsFunc(documents, isSecret)
 }
 
 // isSecret reports whether a document is a Secret, or may be meant as one.
@@ -40,10 +53,10 @@ func isSecret(d *manifest.Document) bool {
 	return (kind == "" || secret.IsKind(kind)) && secret.Is(d.Object())
 }
 
-// value hides the values in the value at a path of an object, wholly if it is data of a
-// Secret. Where other, its counterpart, differs, the mask has a suffix.
-func (m mask) value(isSecret bool, path change.Path, value, other any, suffix string) any {
-	if m.hidesNothing(isSecret) {
+// value hides the values in the value at a path of an object, wholly if the path is hidden.
+// Where other, its counterpart, differs, the mask has a suffix.
+func (m mask) value(hidden hidden, path change.Path, value, other any, suffix string) any {
+	if m.hidesNothing(hidden) {
 		return value
 	}
 	switch v := value.(type) {
@@ -53,7 +66,7 @@ func (m mask) value(isSecret bool, path change.Path, value, other any, suffix st
 		masked := make(map[string]any, len(v))
 		otherMap, _ := other.(map[string]any)
 		for key, item := range v {
-			masked[m.text(key)] = m.value(isSecret, path.Key(key), item, otherMap[key], suffix)
+			masked[m.text(key)] = m.value(hidden, path.Key(key), item, otherMap[key], suffix)
 		}
 		return masked
 	case []any:
@@ -64,11 +77,11 @@ func (m mask) value(isSecret bool, path change.Path, value, other any, suffix st
 			if i < len(otherList) {
 				counterpart = otherList[i]
 			}
-			masked[i] = m.value(isSecret, path.Index(i), item, counterpart, suffix)
+			masked[i] = m.value(hidden, path.Index(i), item, counterpart, suffix)
 		}
 		return masked
 	}
-	if isSecret && isData(path) || m.secrets.Holds(fmt.Sprint(value)) {
+	if hidden != nil && hidden(path) || m.secrets.Holds(fmt.Sprint(value)) {
 		if suffix != "" && other != nil && !change.Equal(value, other) {
 			return secret.Masked + suffix
 		}
@@ -86,13 +99,13 @@ func isData(path change.Path) bool {
 }
 
 // manifests hides the values in a text of manifests, and the comments of Secrets; other is
-// its other text, if any.
-func (m mask) manifests(name, text string, other *string, suffix string) string {
+// its other text, if any. hides are the paths that are hidden besides, by document.
+func (m mask) manifests(name, text string, other *string, suffix string, hides map[int]hidden) string {
 	if m.secrets == nil {
 		return text
 	}
 	read, _ := manifest.Read(name, []byte(text))
-	if m.hidesNothingIn(read.Documents()) {
+	if len(hides) == 0 && m.hidesNothingIn(read.Documents()) {
 		return text
 	}
 	var counterparts []*manifest.Document
@@ -108,7 +121,11 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 			counterpart = counterparts[i].Object()
 		}
 		secrets = secrets || secret.Is(object)
-		masked := m.value(secret.Is(object), nil, object, counterpart, suffix).(map[string]any)
+		hidden := of(d)
+		if hidden == nil {
+			hidden = hides[i]
+		}
+		masked := m.value(hidden, nil, object, counterpart, suffix).(map[string]any)
 		if err := d.Set(masked, nil); err != nil {
 			return secret.Masked + "\n"
 		}
@@ -121,7 +138,7 @@ func (m mask) manifests(name, text string, other *string, suffix string) string 
 
 // manifest hides the values in what became of a manifest.
 func (m mask) manifest(from *engine.Manifest) Manifest {
-	isSecret := isSecret(from.Document)
+	own := of(from.Document)
 	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
 	if from.Maker != nil {
 		to.MadeOf = m.text(from.Maker.ID)
@@ -134,7 +151,11 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 		to.ID, to.Name = to.At.String(), to.At.String()
 	}
 	step := func(c engine.Change) Step {
-		old, value := m.pair(isSecret, c.Path, c.Old, c.New)
+		hidden := own
+		if c.Sensitive {
+			hidden = everything
+		}
+		old, value := m.pair(hidden, c.Path, c.Old, c.New)
 		return Step{
 			Disposition: c.Disposition, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Rule, Plugin: c.By.Plugin, At: c.At, Pass: c.Pass,
 			Op: c.Op, Path: m.text(c.Path.String()), Old: old, New: value,
@@ -142,10 +163,14 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 	}
 	all := from.All()
 	for _, e := range from.Edits {
-		old, value := m.pair(isSecret, e.Path, e.Old, e.New)
+		hidden := own
+		if isSensitive(e, all) {
+			hidden = everything
+		}
+		old, value := m.pair(hidden, e.Path, e.Old, e.New)
 		edit := Edit{
 			Op: e.Op, Path: m.text(e.Path.String()), Pointer: m.text(e.Path.Pointer()), Old: old, New: value,
-			At: from.Document.At(e.Source), source: e.Source, result: e.Result, last: m.last(e.Path),
+			At: from.Document.At(e.Source), source: e.Source, result: e.Result, sensitive: isSensitive(e, all), last: m.last(e.Path),
 		}
 		if e.Op == change.Move {
 			edit.From = m.text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
@@ -166,6 +191,36 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 	return to
 }
 
+// isSensitive reports whether an edit comes from a policy that has looked at what nobody is
+// to see; all are all changes to the manifest.
+func isSensitive(e engine.Edit, all []engine.Change) bool {
+	return slices.ContainsFunc(e.Causes, func(i int) bool { return all[i].Sensitive })
+}
+
+// hiddenIn are the paths in the documents of a stream, as they have become, to what
+// policies wrote that have looked at what nobody is to see.
+func hiddenIn(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int) map[int]hidden {
+	hides := map[int]hidden{}
+	for document, d := range s.Documents() {
+		i, ok := index[d]
+		if !ok || !manifests[i].Sensitive {
+			continue
+		}
+		var paths []change.Path
+		for _, e := range manifests[i].Edits {
+			if isSensitive(e, manifests[i].All()) {
+				paths = append(paths, e.Result)
+			}
+		}
+		if len(paths) > 0 {
+			hides[document] = func(path change.Path) bool {
+				return slices.ContainsFunc(paths, func(p change.Path) bool { return path.HasPrefix(p) })
+			}
+		}
+	}
+	return hides
+}
+
 // last is the last element of a path.
 func (m mask) last(path change.Path) change.Element {
 	if len(path) == 0 {
@@ -176,8 +231,8 @@ func (m mask) last(path change.Path) change.Element {
 	return last
 }
 
-func (m mask) pair(isSecret bool, path change.Path, old, value any) (any, any) {
-	return m.value(isSecret, path, old, value, " (before)"), m.value(isSecret, path, value, old, " (after)")
+func (m mask) pair(hidden hidden, path change.Path, old, value any) (any, any) {
+	return m.value(hidden, path, old, value, " (before)"), m.value(hidden, path, value, old, " (after)")
 }
 
 func (m mask) notApplied(n policy.NotApplied) NotApplied {

@@ -82,7 +82,9 @@ type Edit struct {
 	// source and result are where it is in the manifest as it was, and as it is; last is
 	// the last element of its path.
 	source, result change.Path
-	last           change.Element
+	// sensitive says that nobody is to see the value.
+	sensitive bool
+	last      change.Element
 }
 
 // Step is what one rule of a policy wrote, or admission.
@@ -152,11 +154,11 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets 
 	}
 	r.Total = len(r.Manifests)
 	for _, s := range streams {
-		r.Files = append(r.Files, r.fileOf(s, index, secrets))
+		r.Files = append(r.Files, r.fileOf(s, outcome.Manifests, index, secrets))
 	}
 	for _, s := range policies {
 		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
-			r.Policies = append(r.Policies, Text{s.Name(), mask.manifests(s.Name(), s.Text(), nil, "")})
+			r.Policies = append(r.Policies, Text{s.Name(), mask.manifests(s.Name(), s.Text(), nil, "", nil)})
 		}
 	}
 	return r
@@ -164,17 +166,22 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets 
 
 // Compare makes a File of two texts of manifests. secrets hides values; nil hides none.
 func Compare(name, before, after string, secrets *secret.Mask) File {
-	mask := mask{secrets}
-	return File{Name: name, Before: mask.manifests(name, before, &after, " (before)"), After: mask.manifests(name, after, &before, " (after)")}
+	return mask{secrets}.compare(name, before, after, nil)
+}
+
+// compare is Compare; hides are the paths that are hidden in the documents after.
+func (m mask) compare(name, before, after string, hides map[int]hidden) File {
+	return File{Name: name, Before: m.manifests(name, before, &after, " (before)", nil), After: m.manifests(name, after, &before, " (after)", hides)}
 }
 
 // fileOf compares a stream with what became of it.
-func (r *Report) fileOf(s *manifest.Stream, index map[*manifest.Document]int, secrets *secret.Mask) File {
+func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int, secrets *secret.Mask) File {
 	before, after := s.Text(), s.Bytes()
 	written, _ := manifest.Read(s.Name(), after)
 	f, read := File{Name: s.Name(), Before: before, After: written.Text()}, s
-	if mask := (mask{secrets}); !mask.hidesNothingIn(slices.Concat(s.Documents(), written.Documents())) {
-		f = Compare(s.Name(), before, f.After, secrets)
+	mask, hides := mask{secrets}, hiddenIn(s, manifests, index)
+	if len(hides) > 0 || !mask.hidesNothingIn(slices.Concat(s.Documents(), written.Documents())) {
+		f = mask.compare(s.Name(), before, f.After, hides)
 		read, _ = manifest.Read(s.Name(), []byte(f.Before))
 		written, _ = manifest.Read(s.Name(), []byte(f.After))
 	}

@@ -53,20 +53,53 @@ func IsOpen(field string) bool {
 
 // Learn adds the values of an object, if it is a Secret.
 func (m *Mask) Learn(object map[string]any) {
-	if !Is(object) {
-		return
+	if Is(object) {
+		m.LearnAll(object)
 	}
-	m.learnFields(object)
 }
 
-func (m *Mask) learnFields(object map[string]any) {
+// LearnTexts adds texts that policies made of what nobody is to see.
+func (m *Mask) LearnTexts(texts []string) {
+	for _, text := range texts {
+		m.learn(text, false)
+	}
+}
+
+// Texts are the scalars in a value as texts, but for booleans and null.
+func Texts(value any) []string {
+	var texts []string
+	eachScalar(value, func(scalar any) bool {
+		texts = append(texts, fmt.Sprint(scalar))
+		return true
+	})
+	return texts
+}
+
+// OpenTexts are the scalars in the fields of a Secret that are open.
+func OpenTexts(object map[string]any) []string {
+	var texts []string
+	for field, value := range object {
+		if !IsOpen(field) {
+			continue
+		}
+		if metadata, ok := value.(map[string]any); ok {
+			value = change.CloneObject(metadata)
+			_ = change.Apply(value.(map[string]any), []change.Change{{Op: change.Remove, Path: change.Keys("annotations", LastApplied)}}) // there may be none
+		}
+		texts = append(texts, Texts(value)...)
+	}
+	return texts
+}
+
+// LearnAll adds the values of an object that nobody is to see, whatever it is.
+func (m *Mask) LearnAll(object map[string]any) {
 	for value, field := range scalars(object) {
 		m.learn(value, field != "data")
 	}
 	text, _ := change.Keys("metadata", "annotations", LastApplied).Get(object)
 	applied := map[string]any{}
 	if text, ok := text.(string); ok && json.Unmarshal([]byte(text), &applied) == nil {
-		m.learnFields(applied)
+		m.LearnAll(applied)
 	}
 }
 

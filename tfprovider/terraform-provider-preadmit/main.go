@@ -7,9 +7,11 @@ import (
 	"flag"
 	"log"
 	"os"
+	"os/signal"
 	"runtime/debug"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/preadmit/preadmit/tfprovider"
 )
@@ -28,11 +30,24 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	err := providerserver.Serve(context.Background(), tfprovider.New(version), providerserver.ServeOpts{
-		Address: "registry.terraform.io/preadmit/preadmit",
-		Debug:   *wait,
-	})
+	server := tfprovider.NewServer(version)
+	go stop(server)
+	var options []tf6server.ServeOpt
+	if *wait {
+		options = append(options, tf6server.WithManagedDebug())
+	}
+	err := tf6server.Serve("registry.terraform.io/preadmit/preadmit", func() tfprotov6.ProviderServer { return server }, options...)
 	if err != nil {
 		log.Fatal(err)
+	}
+}
+
+// stop ends what the server is about whenever somebody presses Ctrl-C. Terraform asks
+// those providers to stop that it has configured, and calls functions of others.
+func stop(server tfprotov6.ProviderServer) {
+	pressed := make(chan os.Signal, 1)
+	signal.Notify(pressed, os.Interrupt)
+	for range pressed {
+		_, _ = server.StopProvider(context.Background(), &tfprotov6.StopProviderRequest{}) // it has no errors
 	}
 }

@@ -15,6 +15,8 @@ type Reader struct {
 	Owner any
 	asked bool
 	err   error
+	// confided: see Confide.
+	confided []map[string]any
 }
 
 // Reader returns a reader of the snapshot.
@@ -25,6 +27,13 @@ func (r *Reader) Ask() { r.asked = true }
 
 // Asked reports whether Ask was called.
 func (r *Reader) Asked() bool { return r.asked }
+
+// Confide notes that an object which was looked up holds what nobody is to see. Objects of
+// the snapshot call it.
+func (r *Reader) Confide(object map[string]any) { r.confided = append(r.confided, object) }
+
+// Confided are the objects that Confide was called for.
+func (r *Reader) Confided() []map[string]any { return r.confided }
 
 // Err returns the first error of an object that could not be had. What was computed
 // without the object is worth nothing then, whatever became of the error.
@@ -83,12 +92,22 @@ func (r *Reader) object(k key) (map[string]any, error) {
 // Once returns what compute makes of the objects of the snapshot, computed once for all
 // readers; an error is not kept. The key must be of a type of the caller's own.
 func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
-	if made, ok := r.snapshot.made.Load(key); ok {
-		return made, nil
+	if known, ok := r.snapshot.made.Load(key); ok {
+		known := known.(made)
+		r.confided = append(r.confided, known.confided...)
+		return known.value, nil
 	}
-	made, err := compute()
+	before := len(r.confided)
+	value, err := compute()
 	if err == nil {
-		made, _ = r.snapshot.made.LoadOrStore(key, made)
+		known, _ := r.snapshot.made.LoadOrStore(key, made{value, r.confided[before:len(r.confided):len(r.confided)]})
+		value = known.(made).value
 	}
-	return made, err
+	return value, err
+}
+
+// made is a value of Once, and the objects that were confided for it.
+type made struct {
+	value    any
+	confided []map[string]any
 }

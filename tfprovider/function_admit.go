@@ -1,0 +1,114 @@
+package tfprovider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// admitFunction is the function admit.
+type admitFunction struct{ sets *cache }
+
+func (f *admitFunction) Metadata(_ context.Context, _ function.MetadataRequest, response *function.MetadataResponse) {
+	response.Name = "admit"
+}
+
+func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
+	response.Definition = function.Definition{
+		Summary: "One object as policies change it",
+		MarkdownDescription: "Returns an object as the mutating policies of a cluster change it: `mutate` without `jsonencode` and `jsondecode`. Numbers keep their digits.\n\n" +
+			"A value in the object that is not known until apply stays in its place, and the rest of the result is known:\n\n" +
+			"- Where a policy copies the value, the copy is not known either.\n" +
+			"- Where a policy may decide by the value, nothing is known of the result. Policies are taken to do so if they name every key that leads to the value, " +
+			"for instance `labels` and `env` for `metadata.labels.env`, whatever they do with it.\n" +
+			"- Nothing is known, too, if `apiVersion`, `kind` or `metadata.namespace`, a list or a map as a whole, policies or options are not known, " +
+			"or if the object is not valid without the value.\n\n" +
+			"A policy that goes through all values of a map, names none of their keys and compares them with a text is not seen to decide. " +
+			"Terraform then fails at apply, and says that the plan was inconsistent; `mutate` with `jsonencode` takes all of an object to be unknown if a part of it is.\n\n" +
+			onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
+		Parameters: []function.Parameter{
+			function.DynamicParameter{
+				Name: "object", AllowUnknownValues: true,
+				MarkdownDescription: "One object, for instance what `yamldecode` returns.",
+			},
+			policiesParameter(true),
+		},
+		VariadicParameter: optionsParameter(true),
+		Return:            function.DynamicReturn{},
+	}
+}
+
+func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	var given, policies types.Dynamic
+	var options []types.Dynamic
+	if response.Error = request.Arguments.Get(ctx, &given, &policies, &options); response.Error != nil {
+		return
+	}
+	var c config
+	known, failure := c.take(ctx, policies, options)
+	if response.Error = failure; failure != nil {
+		return
+	}
+	object, err := underlying(ctx, given)
+	if err == nil && !isObject(object) {
+		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", describe(object), adviceFor(object)))
+		return
+	}
+	var result any = unknown{anything}
+	if err == nil && known {
+		var problems []message
+		result, problems, err = f.admit(ctx, object, c)
+		if response.Error = funcError(problems); response.Error != nil {
+			return
+		}
+	}
+	if err == nil {
+		value, problem := fromJSON(ctx, result)
+		if err = problem; err == nil {
+			response.Error = response.Result.Set(ctx, types.DynamicValue(value))
+			return
+		}
+	}
+	response.Error = argumentError(0, errorf(path.Root("object"), "internal", "%v", err))
+}
+
+// admit returns the result, as far as it is known, and all messages.
+func (f *admitFunction) admit(ctx context.Context, object any, c config) (any, []message, error) {
+	if holdsUnknown(object) {
+		return newPartly(object).admit(ctx, f.sets, c)
+	}
+	a := admit(ctx, f.sets, c.with(manifest.JSON(plain(object, nil))))
+	a.requireOne()
+	a.requirePolicies()
+	if a.failed() {
+		return nil, a.problems, nil
+	}
+	result, err := readJSON(a.documents[0].json)
+	return result, a.problems, err
+}
+
+// with returns a config with an object to admit.
+func (c config) with(object []byte) *config {
+	at := path.Root("object")
+	c.manifests = []text{{at, at.String(), string(object)}}
+	return &c
+}
+
+func isObject(value any) bool {
+	_, is := value.(map[string]any)
+	return is || isUnknown(value)
+}
+
+func adviceFor(value any) string {
+	switch value.(type) {
+	case string:
+		return "\n\nfor a text use mutate, or yamldecode"
+	case []any:
+		return "\n\nfor several objects use a for expression"
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package tfprovider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// plain turns a decoded value into one that can be written as JSON. What is not known
+// becomes what stand makes of it.
+func plain(value any, stand func(unknown) any) any {
+	switch v := value.(type) {
+	case unknown:
+		return stand(v)
+	case number:
+		return json.Number(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = plain(v[i], stand)
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key := range v {
+			object[key] = plain(v[key], stand)
+		}
+		return object
+	}
+	return value
+}
+
+// fromJSON turns the value of a document into one of Terraform. Lists become tuples and
+// maps become objects, as those of jsondecode.
+func fromJSON(ctx context.Context, value any) (attr.Value, error) {
+	switch v := value.(type) {
+	case nil:
+		return types.DynamicNull(), nil
+	case unknown:
+		return unknownValue(v.shape), nil
+	case json.Number:
+		return numberValue(v)
+	case string:
+		return types.StringValue(v), nil
+	case bool:
+		return types.BoolValue(v), nil
+	case []any:
+		kinds, items := make([]attr.Type, len(v)), make([]attr.Value, len(v))
+		for i := range v {
+			item, err := fromJSON(ctx, v[i])
+			if err != nil {
+				return nil, err
+			}
+			kinds[i], items[i] = item.Type(ctx), item
+		}
+		return checked(types.TupleValue(kinds, items))
+	case map[string]any:
+		kinds, fields := map[string]attr.Type{}, map[string]attr.Value{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			field, err := fromJSON(ctx, v[key])
+			if err != nil {
+				return nil, err
+			}
+			kinds[key], fields[key] = field.Type(ctx), field
+		}
+		return checked(types.ObjectValue(kinds, fields))
+	}
+	return nil, fmt.Errorf("a %T is no value of a document", value)
+}
+
+// unknownValue is a value that is not known, of the type that it will have.
+func unknownValue(s shape) attr.Value {
+	switch s {
+	case someText:
+		return types.StringUnknown()
+	case someNumber:
+		return types.NumberUnknown()
+	case someBool:
+		return types.BoolUnknown()
+	}
+	return types.DynamicUnknown()
+}
+
+// precision is that of Terraform's own numbers, in bits.
+const precision = 512
+
+// numberValue is a number of a document, digit for digit.
+func numberValue(digits json.Number) (attr.Value, error) {
+	f, _, err := big.ParseFloat(digits.String(), 10, precision, big.ToNearestEven)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no number: %w", digits, err)
+	}
+	return types.NumberValue(f), nil
+}
+
+// checked returns a value, or what is wrong with it.
+func checked[V attr.Value](value V, problems diag.Diagnostics) (attr.Value, error) {
+	for _, problem := range problems.Errors() {
+		return nil, fmt.Errorf("%s: %s", problem.Summary(), problem.Detail())
+	}
+	return value, nil
+}
+
+// readJSON reads the JSON of a document; its numbers keep their digits.
+func readJSON(text string) (any, error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	return value, err
+}
