@@ -1,9 +1,57 @@
 package mutatingpolicy
 
 import (
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Check implements policy.Program.
-func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
+// Check implements policy.Program. What a policy is carried over to is checked as what it
+// was written for.
+func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
+	isHidden := func(k *schema.Kind) bool { return policy.IsHidden(k.Kind) }
+	var found []source.Diagnostic
+	for _, u := range p.units {
+		d := u.policy
+		if u.autogen != "" || d.off != "" {
+			continue
+		}
+		spec := policy.Node{Value: d.document.Object()}.At("spec")
+		checked := policydoc.Checked{Document: d.document, Env: p.language.environment(d.kind), Scope: d.scope}
+		constraints := u.constraints
+		if d.targets != nil && d.targets.isExplicit {
+			constraints = d.targets.rules
+			spec = withoutConditions(spec)
+			for _, item := range spec.At("targetMatchConditions").Items() {
+				checked.Add(item.At("expression"), celenv.Expression{})
+			}
+		}
+		if constraints == nil {
+			continue // the targets are what an expression finds
+		}
+		checked.AddPolicy(spec)
+		for _, finding := range checked.Check(policydoc.KindsOf(constraints, schemas, isHidden)) {
+			if finding.Code == celenv.AtomicList {
+				if d.serverSideApply {
+					continue
+				}
+				finding.Advice = "use a JSONPatch, or set evaluation.useServerSideApply, or Kyverno fails"
+			}
+			found = append(found, finding)
+		}
+	}
+	return found
+}
+
+// withoutConditions is the spec of a policy without the conditions for what triggers it.
+func withoutConditions(spec policy.Node) policy.Node {
+	fields := map[string]any{}
+	for name, value := range spec.Object() {
+		if name != "matchConditions" {
+			fields[name] = value
+		}
+	}
+	return policy.Node{Value: fields, Path: spec.Path}
+}

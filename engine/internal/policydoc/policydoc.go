@@ -3,7 +3,7 @@
 // are those of the API server for a field error, where it has one.
 //
 // The files in order: policydoc.go (Reader), fields.go (what a document has), match.go and
-// expression.go (match blocks and CEL in it).
+// expression.go (match blocks and CEL in it), check.go (mistakes that a server accepts).
 package policydoc
 
 import (
