@@ -72,9 +72,7 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 	if r.run.outcome == nil {
 		return r.run.status()
 	}
-	if r.config.field != "" {
-		r.report.Narrow(r.config.field)
-	}
+	r.report.Narrow(r.config.filter)
 	var b bytes.Buffer
 	switch r.config.output {
 	case "json":
@@ -123,6 +121,7 @@ Usage:
 Examples:
   preadmit explain -p policies/ deployment.yaml
   preadmit explain -p policies/ --field spec.template.spec.containers deployment.yaml
+  preadmit explain -p policies/ --changed --object 'Deployment/check*' manifests/
   preadmit explain -p policies/ -o html manifests/ > report.html
 
 Flags (those with PATH take files and directories, and may be repeated):

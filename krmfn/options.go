@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -26,7 +27,7 @@ type config struct {
 	allowEmpty             bool
 	output                 string
 	// What only some commands know.
-	field                     string
+	filter                    report.Filter
 	statsFile, transcriptFile string
 	showSecrets, update       bool
 	stats, verbose            bool
@@ -262,10 +263,19 @@ var reportOptions = []option{
 		target: func(c *config) any { return &c.color }},
 	{flag: "field", arg: "PATH", commands: []string{"explain"},
 		help:   "tell of this field only, as in spec.template.spec.containers[0].image, and of what is in it",
-		target: func(c *config) any { return &c.field }},
+		target: func(c *config) any { return &c.filter.Field }},
 	{flag: "pods", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check"},
 		help:   "tell of what Kubernetes' controllers make of the manifests, too, down to the Pods",
 		target: func(c *config) any { return &c.pods }},
+	{flag: "object", arg: "KIND/NAME", commands: []string{"explain"},
+		help:   "tell of these objects only, with * and ? for parts of names",
+		target: func(c *config) any { return &c.filter.Object }},
+	{flag: "by", arg: "NAME", commands: []string{"explain"},
+		help:   "tell of what the policies of this name do, or do not, with * and ?",
+		target: func(c *config) any { return &c.filter.Policy }},
+	{flag: "changed", values: []string{"true", "false"}, commands: []string{"explain"},
+		help:   "tell of manifests that change only",
+		target: func(c *config) any { return &c.filter.Changed }},
 	{flag: "show-secrets", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check", "test"},
 		help:   "show the values of Secrets, which are masked otherwise",
 		target: func(c *config) any { return &c.showSecrets }},

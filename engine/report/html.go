@@ -25,7 +25,7 @@ var (
 
 type htmlPage struct {
 	Report   *Report
-	Policies []string
+	Policies []count
 	Files    []htmlFile
 	Sources  []htmlSource
 }
@@ -44,8 +44,10 @@ type htmlLine struct {
 	// Span lines.
 	Edit *Edit
 	Span int
-	// Shown says that the change is one to tell of, Far that there is none near the line.
-	Shown, Far bool
+	// Shown says that the change is one to tell of, Far that there is none near the line,
+	// Gone that there is none for so long that the line is left out.
+	Shown, Far, Gone bool
+	manifest         *Manifest
 }
 
 type htmlSource struct {
@@ -65,22 +67,24 @@ type htmlSourceLine struct {
 func HTML(w io.Writer, r *Report) error {
 	p := htmlPage{Report: r}
 	used := map[string]bool{}
-	for _, f := range r.Files {
-		if file := htmlFileOf(f, r.Field); file.Changes > 0 || r.Field == "" {
-			p.Files = append(p.Files, file)
-		}
-	}
+	told := map[string]bool{}
 	for _, m := range r.Manifests {
+		told[m.anchor()] = true
 		for _, e := range m.Edits {
 			for _, s := range e.Causes {
 				used[s.anchor()] = true
-				if s.Policy != "" && !slices.Contains(p.Policies, s.Policy) {
-					p.Policies = append(p.Policies, s.Policy)
-				}
 			}
 		}
 	}
-	slices.Sort(p.Policies)
+	for _, f := range r.Files {
+		if f.Before == f.After {
+			continue
+		}
+		if file := htmlFileOf(f, func(m mark) bool { return told[m.manifest.anchor()] && related(r.Field, m.edit.Path) }); file.Changes > 0 {
+			p.Files = append(p.Files, file)
+		}
+	}
+	_, p.Policies = r.changedBy()
 	for _, text := range r.Policies {
 		out := htmlSource{Name: text.Name}
 		for i, l := range splitLines(text.Text) {
@@ -117,14 +121,11 @@ func (b *htmlWriter) page(p *htmlPage) {
 	}
 	b.write("</span>\n<div class=\"tools\"><label>Policy <select id=\"policy\"><option value=\"\">all</option>")
 	for _, policy := range p.Policies {
-		b.write(`<option>%s</option>`, policy)
-	}
-	checked := ""
-	if r.Field != "" {
-		checked = " checked"
+		b.write(`<option value="%s">%s (%s)</option>`, policy.name, policy.name, strconv.Itoa(policy.n))
 	}
 	b.WriteString(`</select></label>
-<label><input type="checkbox" id="only"` + checked + `> changes only</label>
+<label>Object <input type="search" id="search" size="16"></label>
+<label><input type="checkbox" id="only"> fewer lines</label>
 <span><button type="button" id="previous" title="key p">Previous</button> <button type="button" id="next" title="key n">Next</button> change</span></div></header>
 <main><div>
 `)
@@ -132,10 +133,10 @@ func (b *htmlWriter) page(p *htmlPage) {
 		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Message, d.Advice, d.Code)
 	}
 	b.WriteByte('\n')
+	b.index(r.Manifests)
 	for _, f := range p.Files {
 		b.file(f)
 	}
-	b.notApplied(r.Manifests)
 	b.write("\n</div><div class=\"policies\">\n")
 	for _, s := range p.Sources {
 		b.source(s)
@@ -164,25 +165,90 @@ func (b *htmlWriter) fold(open bool, name, note string) {
 }
 
 func (b *htmlWriter) file(f htmlFile) {
-	note := fmt.Sprintf("%d changes", f.Changes)
-	switch f.Changes {
-	case 0:
-		note = "nothing changes"
-	case 1:
-		note = "1 change"
-	}
-	b.fold(f.Changes > 0, f.Name, note)
+	b.fold(true, f.Name, changes(f.Changes))
+	var names []string // of the objects that were named last
 	for i, l := range f.Lines {
-		if l.Far && (i == 0 || !f.Lines[i-1].Far) {
-			n := 1
-			for i+n < len(f.Lines) && f.Lines[i+n].Far {
-				n++
-			}
-			b.write("<tr class=\"gap\"><td colspan=\"5\">⋯ %s lines</td></tr>\n", strconv.Itoa(n))
+		switch {
+		case l.Gone && (i == 0 || !f.Lines[i-1].Gone):
+			b.gap("gone", f.Lines[i:], func(l htmlLine) bool { return l.Gone })
+		case l.Far && !l.Gone && (i == 0 || !f.Lines[i-1].Far || f.Lines[i-1].Gone):
+			b.gap("gap", f.Lines[i:], func(l htmlLine) bool { return l.Far && !l.Gone })
 		}
-		b.line(l)
+		first := !l.Gone && (i == 0 || f.Lines[i-1].Gone)
+		if first || !l.Far && i > 0 && f.Lines[i-1].Far {
+			names = b.objects(f.Lines[i:], names, first)
+		}
+		if !l.Gone {
+			b.line(l)
+		}
 	}
 	b.write("</table></details>\n")
+}
+
+// changes counts changes.
+func changes(n int) string {
+	if n == 1 {
+		return "1 change"
+	}
+	return fmt.Sprintf("%d changes", n)
+}
+
+// gap stands for the lines at the beginning that are left out.
+func (b *htmlWriter) gap(class string, lines []htmlLine, out func(htmlLine) bool) {
+	n := 1
+	for n < len(lines) && out(lines[n]) {
+		n++
+	}
+	b.write("<tr class=\"%s\"><td colspan=\"5\">⋯ %s lines</td></tr>\n", class, strconv.Itoa(n))
+}
+
+// objects names the objects that change in the next lines, unless they were named last and
+// the lines are not the first for a while.
+func (b *htmlWriter) objects(lines []htmlLine, last []string, first bool) []string {
+	names := objectsFrom(lines)
+	if first || !slices.Equal(names, last) {
+		b.write(`<tr class="object" data-object="%s"><td colspan="5">%s</td></tr>`+"\n", strings.ToLower(strings.Join(names, " ")), strings.Join(names, ", "))
+	}
+	return names
+}
+
+// objectsFrom names the objects that change in the next lines with changes near them.
+func objectsFrom(lines []htmlLine) []string {
+	var names []string
+	near := false
+	for _, l := range lines {
+		if l.Gone || near && l.Far {
+			break
+		}
+		near = near || !l.Far
+		if l.Shown && !slices.Contains(names, l.manifest.object()) {
+			names = append(names, l.manifest.object())
+		}
+	}
+	return names
+}
+
+// index lists all objects: those that change with the way to their changes, and why policies
+// left them alone.
+func (b *htmlWriter) index(manifests []Manifest) {
+	b.WriteString("<details class=\"file\" id=\"index\"><summary><h2>Objects</h2>")
+	b.write(` <span class="soft">%s</span></summary><ul>`+"\n", strconv.Itoa(len(manifests)))
+	for _, changed := range []bool{true, false} {
+		for _, m := range manifests {
+			if (len(m.Edits) > 0) != changed {
+				continue
+			}
+			b.write(`<li data-object="%s">`, strings.ToLower(m.object()))
+			if changed {
+				b.write(`<a href="#" data-to="%s">%s</a> <span class="soft">%s</span>`, m.anchor(), m.object(), changes(len(m.Edits)))
+			} else {
+				b.write(`%s <span class="soft">nothing changes</span>`, m.object())
+			}
+			b.notApplied(m)
+			b.WriteString("</li>\n")
+		}
+	}
+	b.WriteString("</ul></details>\n")
 }
 
 func (b *htmlWriter) line(l htmlLine) {
@@ -199,13 +265,14 @@ func (b *htmlWriter) line(l htmlLine) {
 	add(l.Far, "far")
 	b.write(`<tr class="%s"`, strings.Join(classes, " "))
 	if l.Shown {
-		b.write(` data-policies="%s"`, strings.Join(l.policies(), "\n"))
+		b.write(` data-of="%s" data-policies="%s"`, l.manifest.anchor(), strings.Join(l.policies(), "\n"))
 	}
-	b.write(`><td class="n">%s</td><td class="n">%s</td><td class="s"></td><td>%s</td>`, number(l.Before), number(l.After), l.Text)
-	switch {
-	case !l.Shown:
-		b.write("<td></td>")
-	case l.Span > 0:
+	span := ""
+	if !l.Shown {
+		span = ` colspan="2"`
+	}
+	b.write(`><td class="n">%s</td><td class="n">%s</td><td class="s"></td><td`+span+`>%s</td>`, number(l.Before), number(l.After), l.Text)
+	if l.Shown && l.Span > 0 {
 		b.write(`<td class="by" rowspan="%s"><code class="soft">%s</code>`, strconv.Itoa(l.Span), l.Edit.Path)
 		for _, s := range l.Edit.Causes {
 			b.cause(s)
@@ -234,21 +301,17 @@ func (b *htmlWriter) cause(s Step) {
 	b.write("</span></div>")
 }
 
-func (b *htmlWriter) notApplied(manifests []Manifest) {
-	if !slices.ContainsFunc(manifests, func(m Manifest) bool { return len(m.NotApplied) > 0 }) {
+// notApplied says why policies left an object alone.
+func (b *htmlWriter) notApplied(m Manifest) {
+	folded := fold(m.NotApplied)
+	if len(folded) == 0 {
 		return
 	}
-	b.write("\n<h3>Not applied</h3>")
-	for _, m := range manifests {
-		if len(m.NotApplied) == 0 {
-			continue
-		}
-		b.write(`<details><summary>%s <span class="soft">(%s)</span></summary><ul>`, m.ID, strconv.Itoa(len(m.NotApplied)))
-		for _, n := range m.NotApplied {
-			b.write(`<li data-policies="%s">%s: <span class="soft">%s</span></li>`, n.Policy, n.name(), n.Reason)
-		}
-		b.write(`</ul></details>`)
+	b.write(`<details><summary class="soft">not applied: %s</summary><ul>`, strconv.Itoa(len(folded)))
+	for _, n := range folded {
+		b.write(`<li data-policies="%s">%s: <span class="soft">%s</span></li>`, n.Policy, n.name(), n.Reason)
 	}
+	b.WriteString(`</ul></details>`)
 }
 
 func (b *htmlWriter) source(s htmlSource) {
@@ -267,6 +330,9 @@ func (b *htmlWriter) source(s htmlSource) {
 	b.write("</table></details>\n")
 }
 
+// anchor names the manifest in the page.
+func (m *Manifest) anchor() string { return m.At.File + ":" + strconv.Itoa(m.At.Line) + ":" + m.ID }
+
 // anchor names the line of the rule in the page.
 func (s Step) anchor() string { return s.At.File + ":" + strconv.Itoa(s.At.Line) }
 
@@ -281,9 +347,8 @@ func (l htmlLine) policies() []string {
 	return names
 }
 
-// htmlFileOf makes the lines of a file. Changes that have nothing to do with the field,
-// if there is one, are not told of.
-func htmlFileOf(f File, field string) htmlFile {
+// htmlFileOf makes the lines of a file. Only changes that are wanted are told of.
+func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
 	out := htmlFile{Name: f.Name}
 	edits := map[*Edit]bool{}
 	for _, l := range compare(f.Before, f.After) {
@@ -294,7 +359,7 @@ func htmlFileOf(f File, field string) htmlFile {
 		}
 		if h.changed() {
 			if m, ok := editAt(marks, at); ok {
-				h.Edit, h.Shown = m.edit, field == "" || related(field, m.edit.Path)
+				h.Edit, h.manifest, h.Shown = m.edit, m.manifest, wanted(m)
 			}
 		}
 		if h.Shown {
@@ -320,21 +385,26 @@ func (f *htmlFile) span() {
 	}
 }
 
+// htmlContext is how many unchanged lines around a change are in the page.
+const htmlContext = 20
+
 // findFar finds the lines that have no change near them.
 func (f *htmlFile) findFar() {
-	last := -diffContext - 1
+	distance := make([]int, len(f.Lines))
+	last := -len(f.Lines) - htmlContext
 	for i := range f.Lines {
 		if f.Lines[i].Shown {
 			last = i
 		}
-		f.Lines[i].Far = i-last > diffContext
+		distance[i] = i - last
 	}
-	last = len(f.Lines) + diffContext
+	last = 2*len(f.Lines) + htmlContext
 	for i := len(f.Lines) - 1; i >= 0; i-- {
 		if f.Lines[i].Shown {
 			last = i
 		}
-		f.Lines[i].Far = f.Lines[i].Far && last-i > diffContext
+		near := min(distance[i], last-i)
+		f.Lines[i].Far, f.Lines[i].Gone = near > diffContext, near > htmlContext
 	}
 }
 

@@ -12,6 +12,7 @@
 package report
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -118,23 +119,66 @@ func (r *Report) Changed() int {
 	return n
 }
 
-// Narrow leaves only what is about a field, at it, in it or around it, and the manifests
-// in which it changes. Files stay whole.
-func (r *Report) Narrow(field string) {
-	r.Field = field
+// Filter says what a report is narrowed to. Empty fields let everything through.
+type Filter struct {
+	// Field is a field; what is at it, in it or around it counts.
+	Field string
+	// Object is Kind/name or the whole ID, with * and ? for parts of a name.
+	Object string
+	// Policy is the name of a policy, with * and ?.
+	Policy string
+	// Changed leaves only manifests that change.
+	Changed bool
+}
+
+// Narrow leaves only what a filter lets through. Files stay whole.
+func (r *Report) Narrow(f Filter) {
+	r.Field = f.Field
 	var manifests []Manifest
 	for _, m := range r.Manifests {
-		m.Edits = slices.DeleteFunc(slices.Clone(m.Edits), func(e Edit) bool { return !related(field, e.Path) })
-		m.Dropped = slices.DeleteFunc(slices.Clone(m.Dropped), func(s Step) bool { return !related(field, s.Path) })
-		if len(m.Edits)+len(m.Dropped) > 0 {
-			manifests = append(manifests, m)
+		if f.Object != "" && !m.isCalled(f.Object) {
+			continue
 		}
+		m.Edits = slices.DeleteFunc(slices.Clone(m.Edits), func(e Edit) bool {
+			return !related(f.Field, e.Path) || !slices.ContainsFunc(e.Causes, func(s Step) bool { return f.by(s.Policy) })
+		})
+		m.Dropped = slices.DeleteFunc(slices.Clone(m.Dropped), func(s Step) bool { return !related(f.Field, s.Path) || !f.by(s.Policy) })
+		m.NotApplied = slices.DeleteFunc(slices.Clone(m.NotApplied), func(n NotApplied) bool { return !f.by(n.Policy) })
+		if (f.Field != "" || f.Changed) && len(m.Edits)+len(m.Dropped) == 0 || f.Policy != "" && len(m.Edits)+len(m.Dropped)+len(m.NotApplied) == 0 {
+			continue
+		}
+		manifests = append(manifests, m)
 	}
 	r.Manifests = manifests
 }
 
-// related reports whether one of two fields holds the other.
+// by reports whether the filter lets a policy through.
+func (f *Filter) by(policy string) bool { return f.Policy == "" || matches(f.Policy, policy) }
+
+// isCalled reports whether a pattern is for the ID of a manifest, or for its kind and name,
+// with or without group and namespace.
+func (m *Manifest) isCalled(pattern string) bool {
+	kind, name := m.Kind[strings.LastIndexByte(m.Kind, '/')+1:], m.Name[strings.LastIndexByte(m.Name, '/')+1:]
+	for _, called := range []string{m.ID, kind + "/" + m.Name, kind + "/" + name, m.Kind + "/" + name} {
+		if matches(strings.ToLower(pattern), strings.ToLower(called)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a pattern with * and ? is for a name. One that is malformed is for
+// itself only.
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil && pattern == name
+}
+
+// related reports whether one of two fields holds the other; the empty one holds all.
 func related(a, b string) bool {
+	if a == "" || b == "" {
+		return true
+	}
 	if len(a) > len(b) {
 		a, b = b, a
 	}

@@ -32,7 +32,7 @@ func Explain(w io.Writer, r *Report, colored bool) {
 			fmt.Fprintf(w, "  %s %s\n", paint("dropped by the server", yellow, colored), oneLine(s.Op, s.Path, s.Old, s.New, colored))
 			fmt.Fprintf(w, "      by %s%s\n", source.Printable(s.by()), paint(at(s.At), dim, colored))
 		}
-		for _, n := range m.NotApplied {
+		for _, n := range fold(m.NotApplied) {
 			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), source.Printable(n.name()), paint(at(n.At), dim, colored), source.Printable(n.Reason))
 		}
 	}
