@@ -2,7 +2,8 @@ terraform {
   required_version = ">= 1.8"
   required_providers {
     preadmit = {
-      source = "preadmit/preadmit"
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
     }
   }
 }
@@ -11,14 +12,14 @@ terraform {
 # says which are not. With a precondition in place of the check it is an error.
 variable "manifests" {
   type    = string
-  default = "../manifests.yaml"
+  default = "manifests.yaml"
 }
 
 check "admission_changes_nothing" {
   data "preadmit_manifests" "rendered" {
     manifest_files = ["${path.module}/${var.manifests}"]
-    policy_files   = ["${path.module}/../policies"]
-    context_files  = ["${path.module}/../namespaces.yaml"]
+    policy_files   = ["${path.module}/policies"]
+    context_files  = ["${path.module}/namespaces.yaml"]
   }
 
   assert {

@@ -2,10 +2,12 @@ terraform {
   required_version = ">= 1.8"
   required_providers {
     preadmit = {
-      source = "preadmit/preadmit"
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
     }
     kubectl = {
-      source = "alekc/kubectl"
+      source  = "alekc/kubectl"
+      version = "~> 2.1"
     }
   }
 }
@@ -22,8 +24,8 @@ variable "password" {
 }
 
 locals {
-  policies = [for f in sort(fileset(path.module, "../policies/*.yaml")) : file("${path.module}/${f}")]
-  context  = [file("${path.module}/../namespaces.yaml")]
+  policies = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
+  context  = [file("${path.module}/namespaces.yaml")]
 
   manifests = {
     config = jsonencode({

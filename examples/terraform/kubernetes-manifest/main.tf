@@ -2,24 +2,27 @@ terraform {
   required_version = ">= 1.8"
   required_providers {
     preadmit = {
-      source = "preadmit/preadmit"
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
     }
     kubernetes = {
-      source = "hashicorp/kubernetes"
+      source  = "hashicorp/kubernetes"
+      version = "~> 2.38"
     }
   }
 }
 
 # The plan is what admission will return. Without the function, the provider fails after
-# apply, "Provider produced inconsistent result", unless every field that a policy may
-# write is listed in computed_fields.
+# apply, "Provider produced inconsistent result", where a policy changes a value, map or list
+# that the manifest sets. The option normalize does the same for values that the server
+# itself stores in another form.
 locals {
-  policies = [for f in sort(fileset(path.module, "../policies/*.yaml")) : file("${path.module}/${f}")]
-  context  = [file("${path.module}/../namespaces.yaml")]
+  policies = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
+  context  = [file("${path.module}/namespaces.yaml")]
 
   app = {
-    for key, manifest in provider::preadmit::split(file("${path.module}/../manifests.yaml")) :
-    key => provider::preadmit::mutate(manifest, local.policies, { context = local.context })
+    for key, manifest in provider::preadmit::split(file("${path.module}/manifests.yaml")) :
+    key => provider::preadmit::mutate(manifest, local.policies, { context = local.context, normalize = true })
   }
 }
 

@@ -2,10 +2,12 @@ terraform {
   required_version = ">= 1.8"
   required_providers {
     preadmit = {
-      source = "preadmit/preadmit"
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
     }
     local = {
-      source = "hashicorp/local"
+      source  = "hashicorp/local"
+      version = "~> 2.5"
     }
   }
 }
@@ -13,9 +15,9 @@ terraform {
 # The rendered manifests pattern: what runs in the cluster is in Git, admission included.
 # Each file is written as it was, comments and all, but for what policies change.
 data "preadmit_manifests" "app" {
-  manifest_files = ["${path.module}/../manifests.yaml"]
-  policy_files   = ["${path.module}/../policies"]
-  context_files  = ["${path.module}/../namespaces.yaml"]
+  manifest_files = ["${path.module}/manifests.yaml"]
+  policy_files   = ["${path.module}/policies"]
+  context_files  = ["${path.module}/namespaces.yaml"]
   outputs        = ["yaml"]
 }
 

@@ -1,3 +1,13 @@
+terraform {
+  required_version = ">= 1.0"
+  required_providers {
+    preadmit = {
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
+    }
+  }
+}
+
 data "preadmit_manifests" "app" {
   manifest_files = ["${path.module}/manifests.yaml"]
   policy_files   = ["${path.module}/policies"]

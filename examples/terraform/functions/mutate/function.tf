@@ -1,3 +1,13 @@
+terraform {
+  required_version = ">= 1.8"
+  required_providers {
+    preadmit = {
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
+    }
+  }
+}
+
 locals {
   policies  = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
   context   = [file("${path.module}/namespaces.yaml")]
