@@ -36,7 +36,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-func streams(b *testing.B, text string) []*manifest.Stream {
+func streams(b testing.TB, text string) []*manifest.Stream {
 	if text == "" {
 		return nil
 	}

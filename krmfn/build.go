@@ -45,7 +45,7 @@ func (f *files) renderings(operands []string) []rendering {
 	var found []rendering
 	add := func(dir string, args ...string) {
 		name := set.nameOf(path{}, dir)
-		found = append(found, rendering{name, &Program{Args: args, Dir: dir}})
+		found = append(found, rendering{name, &Program{Args: args, Dir: dir, MaxOutput: f.input.Bytes}})
 	}
 	for _, dir := range set.site.kustomizations {
 		if !set.site.taken[dir] {
@@ -154,7 +154,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(said.Bytes())))
 		return rendered{diagnostics: []source.Diagnostic{d}}
 	}
-	stream, problems := r.config.reader()(one.name, output)
+	stream, problems := r.config.within(f.bounds())(one.name, output)
 	streams := []*manifest.Stream{stream}
 	result := rendered{stream: stream, diagnostics: problems}
 	if f.checking {

@@ -128,7 +128,7 @@ func (p *Process) kubeVersion() string {
 
 // program is a program to run in the directory of the application.
 func (f *files) program(args ...string) *Program {
-	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr}
+	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr, MaxOutput: f.input.Bytes}
 }
 
 // kustomize runs kustomize without any flag that lets it run other programs.
@@ -143,7 +143,7 @@ const skipMark = "+argocd:skip-file-rendering"
 // asked to.
 func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
-	set.read, set.whole = a.config.reader(), a.config.engine.Plain
+	set.read, set.whole = a.config.within(f.bounds()), a.config.engine.Plain
 	dir := a.path(".", "")
 	dir.shallow = !a.config.recurse
 	set.add(dir)

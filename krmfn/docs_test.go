@@ -139,6 +139,8 @@ func (o *option) schema() map[string]any {
 		return map[string]any{"enum": []any{true, false, "true", "false"}}
 	case *[]string, *[]path:
 		return texts
+	case *size:
+		return map[string]any{"type": "string", "pattern": "^[1-9][0-9]*[MG]i$"}
 	case *[]*manifest.Stream:
 		return map[string]any{"type": "array", "items": map[string]any{"type": []any{"object", "string"}}}
 	case *map[string][]string:

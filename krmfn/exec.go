@@ -22,7 +22,7 @@ func (p *Process) exec(ctx context.Context, given arguments) int {
 	c.loose = true
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
 		p := f.process
-		return f.rendered(ctx, &c, &Program{Args: given.operands, Dir: p.Dir, Stdin: p.Stdin, Stderr: p.Stderr})
+		return f.rendered(ctx, &c, &Program{Args: given.operands, Dir: p.Dir, Stdin: p.Stdin, Stderr: p.Stderr, MaxOutput: int(c.inputLimit)})
 	})
 }
 
@@ -47,7 +47,7 @@ func (f *files) printed(c *config, program *Program, output []byte, err error) [
 		return nil
 	}
 	set := f.set()
-	set.read = c.reader()
+	set.read = c.within(f.bounds())
 	name := "output of " + program.name()
 	set.found = append(set.found, file{name: name, data: output})
 	return f.filled(set.parse(), "the "+name, c)

@@ -68,7 +68,14 @@ type fileSet struct {
 }
 
 // files reads what a config names.
-func (p *Process) files(c *config) *files { return &files{process: p, ignore: c.ignore} }
+func (p *Process) files(c *config) *files {
+	return &files{process: p, ignore: c.ignore, input: limit.Input{Bytes: int(c.inputLimit)}}
+}
+
+// bounds are how much one of the files may hold.
+func (f *files) bounds() manifest.Bounds {
+	return manifest.Bounds{Documents: limit.DocumentsIn(f.input.Bytes)}
+}
 
 // told is what there is to say about the files that were read.
 func (f *files) told(c *config) []source.Diagnostic {
@@ -76,7 +83,7 @@ func (f *files) told(c *config) []source.Diagnostic {
 }
 
 func (f *files) set() *fileSet {
-	return &fileSet{files: f, read: manifest.Read, seen: map[string]bool{}, site: site{taken: map[string]bool{}, parts: map[string]bool{}}}
+	return &fileSet{files: f, read: f.bounds().Read, seen: map[string]bool{}, site: site{taken: map[string]bool{}, parts: map[string]bool{}}}
 }
 
 // stdinNames are names of standard input besides "-".
@@ -423,7 +430,7 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 
 // trees reads the mutation trees in the files that paths name.
 func (s *fileSet) trees(paths []path) []*manifest.Stream {
-	s.read, s.whole = manifest.ReadTrees, true
+	s.read, s.whole = s.bounds().ReadTrees, true
 	return s.manifests(paths)
 }
 

@@ -240,3 +240,18 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%q for a run that was quick", &b)
 	}
 }
+
+// TestInputLimit reads more than the input may be, and as much as it may be when that is
+// raised.
+func TestInputLimit(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"large.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large}\n" + strings.Repeat("# filling filling filling filling\n", 40_000),
+	})
+	for size, want := range map[string]int{"1Mi": exitInvalid, "2Mi": exitDone} {
+		var stderr bytes.Buffer
+		p := &Process{Args: []string{"render", "--input-limit=" + size, "large.yaml"}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}
+		if got := Main(t.Context(), p); got != want || strings.Contains(stderr.String(), "the input is larger than 1 MiB") != (want == exitInvalid) {
+			t.Errorf("%s: status %d\n%s", size, got, stderr.String())
+		}
+	}
+}

@@ -18,7 +18,9 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
 		return p.misused(misusef("argument-invalid", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
 	}
-	f := &files{process: p}
+	var flags config
+	given.apply(&flags)
+	f := p.files(&flags)
 	stream, err := p.readList(f, given.bare)
 	if err != nil {
 		return p.misused(err, "preadmit --help")

@@ -192,7 +192,7 @@ func (f *functionConfig) unknownField(name string, at change.Path) {
 // value gives an option the value of a field.
 func (f *functionConfig) value(o *option, value any, at change.Path) {
 	switch target := o.target(f.config).(type) {
-	case *string, *bool:
+	case *string, *bool, *size:
 		if text, ok := scalarText(o, value); ok {
 			f.set(o, text, at)
 		} else {

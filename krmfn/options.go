@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
@@ -24,6 +25,7 @@ type config struct {
 	trees                  []path
 	values, userInfo       inputs
 	openAPI                []path
+	inputLimit             size
 	allowEmpty             bool
 	output                 string
 	// What only some commands know.
@@ -57,6 +59,9 @@ type inputs struct {
 	paths  []path
 	inline []*manifest.Stream
 }
+
+// size is a number of bytes; zero stands for the default.
+type size int
 
 // path is a file or directory that an option or an argument names.
 type path struct {
@@ -192,6 +197,10 @@ var options = []option{
 	{field: "userInfo",
 		help:   "user and roles: an object, or a string that holds YAML",
 		target: func(c *config) any { return &c.userInfo.inline }},
+	{flag: "input-limit", arg: "SIZE", field: "inputLimit", key: "inputLimit",
+		help: "how large the input may be, all files together (default 64Mi), with 100,000 documents a file for every 64Mi; " +
+			"what stands in a functionConfig counts for the files that it names",
+		target: func(c *config) any { return &c.inputLimit }, view: true},
 	{flag: "allow-empty", values: []string{"true", "false"}, stream: true,
 		help:   "accept a stream without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true},
@@ -352,6 +361,10 @@ func (o *option) set(c *config, text string, from path) error {
 		*target = text
 	case *bool:
 		*target = text == "true"
+	case *size:
+		bytes, err := limit.ParseInput(text)
+		*target = size(bytes)
+		return err
 	case *[]string:
 		if values := strings.Split(text, ","); o.separated {
 			*target = append(*target, values...)

@@ -19,6 +19,9 @@ func (o *option) sample() string {
 	if len(o.values) > 0 {
 		return o.values[0]
 	}
+	if _, isSize := o.target(new(config)).(*size); isSize {
+		return "256Mi"
+	}
 	return "some"
 }
 

@@ -24,6 +24,8 @@ type Program struct {
 	Dir    string
 	Stdin  io.Reader
 	Stderr io.Writer
+	// MaxOutput is how many bytes it may print; zero stands for limit.InputBytes.
+	MaxOutput int
 }
 
 // patience is how long a program has to end after it was told to, and its children
@@ -36,7 +38,7 @@ const patience = 5 * time.Second
 func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var stdout limit.Buffer
+	stdout := limit.Buffer{Most: program.MaxOutput}
 	command := exec.CommandContext(ctx, program.Args[0], program.Args[1:]...)
 	command.Dir, command.Stdin, command.Stdout, command.Stderr = program.Dir, program.Stdin, &stdout, program.Stderr
 	command.WaitDelay = patience

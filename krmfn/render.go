@@ -3,6 +3,7 @@ package krmfn
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -58,7 +59,7 @@ func (c *config) print(manifests []*manifest.Stream) []byte {
 	output := manifest.Join(manifests)
 	switch {
 	case c.output == "json":
-		return canonical(output, c.reader())
+		return canonical(output, c.within(manifest.Bounds{Documents: math.MaxInt}))
 	case c.loose && !c.engine.Plain:
 		return withoutLists(output)
 	}
@@ -72,7 +73,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 		operands = []string{"-"}
 	}
 	set := f.set()
-	set.read, set.lenient, set.whole = c.reader(), true, c.engine.Plain
+	set.read, set.lenient, set.whole = c.within(f.bounds()), true, c.engine.Plain
 	for _, name := range operands {
 		if !set.add(path{name: name}) && !c.allowEmpty {
 			set.fail(path{name: name}, errNoManifests)
@@ -99,12 +100,12 @@ func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*ma
 // readFunc splits a text into documents.
 type readFunc func(name string, data []byte) (*manifest.Stream, []source.Diagnostic)
 
-// reader is how manifests are read.
-func (c *config) reader() readFunc {
+// within is how manifests are read within bounds.
+func (c *config) within(bounds manifest.Bounds) readFunc {
 	if c.engine.Plain {
-		return manifest.ReadPlain
+		return bounds.ReadPlain
 	}
-	return manifest.Read
+	return bounds.Read
 }
 
 // canonical is the objects of a stream as JSON: sorted, compact, one on each line.
@@ -124,8 +125,8 @@ func withoutLists(text []byte) []byte {
 	if !bytes.Contains(text, []byte("List")) {
 		return text
 	}
-	stream, _ := manifest.Read("-", text)
-	plain, _ := manifest.ReadPlain("-", text)
+	stream, _ := manifest.Reread("-", text)
+	plain, _ := manifest.Bounds{Documents: math.MaxInt}.ReadPlain("-", text)
 	if slices.EqualFunc(stream.Documents(), plain.Documents(), func(a, b *manifest.Document) bool { return a.Kind() == b.Kind() }) {
 		return text
 	}

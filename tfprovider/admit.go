@@ -55,7 +55,7 @@ func (a *admission) failed() bool {
 func admit(ctx context.Context, sets *cache, c *config) *admission {
 	a := &admission{config: c, said: map[string]bool{}}
 	texts := a.texts()
-	streams, diagnostics := readStreams(texts)
+	streams, diagnostics := c.readStreams(texts)
 	a.streams = streams
 	for _, stream := range streams[len(c.manifests):] {
 		stream.MarkSensitive()
@@ -110,7 +110,7 @@ func edited(stream *manifest.Stream) []*manifest.Document {
 	for _, d := range documents {
 		if d.Changed() {
 			// The text was just written by what reads it here.
-			stream, _ := manifest.Read(stream.Name(), stream.Bytes())
+			stream, _ := manifest.Reread(stream.Name(), stream.Bytes())
 			return stream.Documents()
 		}
 	}

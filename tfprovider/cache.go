@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -116,7 +117,7 @@ func digest(h hash.Hash, v reflect.Value) {
 
 func (e *compiled) compile(given *config) {
 	read := func(texts []text) []*manifest.Stream {
-		streams, diagnostics := readStreams(texts)
+		streams, diagnostics := given.readStreams(texts)
 		e.diagnostics = append(e.diagnostics, diagnostics...)
 		return streams
 	}
@@ -142,9 +143,10 @@ func (e *compiled) compile(given *config) {
 }
 
 // readStreams reads the documents in texts.
-func readStreams(texts []text) (streams []*manifest.Stream, diagnostics []source.Diagnostic) {
+func (c *config) readStreams(texts []text) (streams []*manifest.Stream, diagnostics []source.Diagnostic) {
+	bounds := manifest.Bounds{Documents: limit.DocumentsIn(int(c.inputLimit))}
 	for _, t := range texts {
-		stream, problems := manifest.Read(t.name, []byte(t.data))
+		stream, problems := bounds.Read(t.name, []byte(t.data))
 		streams = append(streams, stream)
 		diagnostics = append(diagnostics, problems...)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -194,6 +195,13 @@ func (r *reader) value(o *option, value any, at path.Path) {
 		} else if r.allowed(o, text, at) {
 			*target = text
 		}
+	case *size:
+		text, _ := value.(string)
+		bytes, err := limit.ParseInput(text)
+		if err != nil {
+			r.fail(at, err.Error())
+		}
+		*target = size(bytes)
 	case *bool:
 		is, ok := value.(bool)
 		if !ok {

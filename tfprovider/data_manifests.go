@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
@@ -107,13 +108,14 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 // readFiles reads the files that the options name.
 func (c *config) readFiles() []message {
 	var problems []message
+	input := &limit.Input{Bytes: int(c.inputLimit)}
 	for _, files := range []struct {
 		patterns []pattern
 		texts    *[]text
 	}{
 		{c.manifestFiles, &c.manifests}, {c.policyFiles, &c.policies}, {c.contextFiles, &c.context}, {c.apiFiles, &c.openAPI},
 	} {
-		texts, found := readFiles(files.patterns)
+		texts, found := readFiles(files.patterns, input)
 		*files.texts = append(*files.texts, texts...)
 		problems = append(problems, found...)
 	}

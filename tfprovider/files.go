@@ -16,9 +16,8 @@ import (
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // readFiles reads the files that patterns name, each once.
-func readFiles(patterns []pattern) (texts []text, problems []message) {
+func readFiles(patterns []pattern, input *limit.Input) (texts []text, problems []message) {
 	seen := map[string]bool{}
-	var input limit.Input
 	for _, p := range patterns {
 		names, err := find(p.text)
 		for _, name := range names {

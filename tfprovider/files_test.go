@@ -9,6 +9,23 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
+// TestReadTogether shows that the limit is one of all files together, and that it can be
+// raised.
+func TestReadTogether(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.yaml", "b.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("# six\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for bytes, want := range map[int]int{12: 0, 11: 1} {
+		c := &config{inputLimit: size(bytes), manifestFiles: []pattern{{text: filepath.Join(dir, "a.yaml")}}, policyFiles: []pattern{{text: filepath.Join(dir, "b.yaml")}}}
+		if problems := c.readFiles(); len(problems) != want {
+			t.Errorf("%d bytes: %v", bytes, problems)
+		}
+	}
+}
+
 // TestReadTooMuch reads a file, most of it a hole, that is larger than all input may be.
 func TestReadTooMuch(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.yaml")
@@ -20,7 +37,7 @@ func TestReadTooMuch(t *testing.T) {
 	if err := file.Truncate(limit.InputBytes + 1); err != nil {
 		t.Fatal(err)
 	}
-	texts, problems := readFiles([]pattern{{text: name}})
+	texts, problems := readFiles([]pattern{{text: name}}, new(limit.Input))
 	if len(texts) > 0 || len(problems) != 1 || !strings.HasPrefix(problems[0].text(), "Input Too Large [limit-input-size]: ") {
 		t.Errorf("%d files, %v", len(texts), problems)
 	}

@@ -19,7 +19,11 @@ type config struct {
 	manifestFiles, policyFiles, contextFiles, apiFiles []pattern
 	outputs                                            []string
 	allowNoPolicies                                    bool
+	inputLimit                                         size
 }
+
+// size is a number of bytes; zero stands for the default.
+type size int
 
 // text is a string, or a file, that holds manifests.
 type text struct {
@@ -157,6 +161,9 @@ var options = []option{
 	{name: "user_info", faces: inDataSource | inFunctions,
 		help:   "User and roles, as in the UserInfo file of Kyverno's command; `request.user` wins over it. " + yamlStrings,
 		target: func(c *config) any { return &c.userInfo }},
+	{name: "input_limit", faces: inDataSource,
+		help:   "How large the files may be, all together, default `64Mi`, with 100,000 documents in each for every 64Mi.",
+		target: func(c *config) any { return &c.inputLimit }},
 	{name: "outputs", faces: inDataSource, values: []string{"yaml"},
 		help:   "Outputs to make besides those that are always there: `yaml`.",
 		target: func(c *config) any { return &c.outputs }},
@@ -191,7 +198,7 @@ func inputs(prefix string) map[string]schema.Attribute {
 
 func (o *option) attribute() schema.Attribute {
 	switch o.target(new(config)).(type) {
-	case *string:
+	case *string, *size:
 		return schema.StringAttribute{Optional: true, MarkdownDescription: o.help}
 	case *bool:
 		return schema.BoolAttribute{Optional: true, MarkdownDescription: o.help}

@@ -2,20 +2,47 @@ package limit
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 )
 
-// Input reads the files of a run, InputBytes in all.
-type Input struct{ read int }
+// MaxInputBytes is how much InputBytes can be raised to: positions count in 32 bits.
+const MaxInputBytes = 2047 << 20
+
+// ParseInput reads how large the input may be, a number of mebibytes or gibibytes.
+func ParseInput(text string) (int, error) {
+	for suffix, unit := range map[string]int{"Mi": 1 << 20, "Gi": 1 << 30} {
+		digits, ok := strings.CutSuffix(text, suffix)
+		if n, err := strconv.ParseUint(digits, 10, 12); ok && err == nil && n > 0 && int(n) <= MaxInputBytes/unit {
+			return int(n) * unit, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a size; expected one such as 256Mi, of %dMi at most", text, MaxInputBytes>>20)
+}
+
+// DocumentsIn is how many documents a file may have where the input may have so many
+// bytes; zero stands for InputBytes.
+func DocumentsIn(bytes int) int { return max(Documents, int(int64(Documents)*int64(bytes)/InputBytes)) }
+
+// Input reads the files of a run, so many Bytes in all; zero stands for InputBytes.
+type Input struct {
+	Bytes int
+	read  int
+}
+
+func (i *Input) most() int { return cmp.Or(i.Bytes, InputBytes) }
 
 // Read reads all of a reader, and stops when the bound is exceeded.
 func (i *Input) Read(from io.Reader) ([]byte, error) {
 	var buffer bytes.Buffer
-	buffer.Grow(bytes.MinRead + min(sizeOfFile(from), InputBytes))
-	_, err := buffer.ReadFrom(io.LimitReader(from, int64(InputBytes-i.read)+1))
-	if i.read += buffer.Len(); i.read > InputBytes {
-		return nil, tooMuch()
+	buffer.Grow(bytes.MinRead + min(sizeOfFile(from), i.most()))
+	_, err := buffer.ReadFrom(io.LimitReader(from, int64(i.most()-i.read)+1))
+	if i.read += buffer.Len(); i.read > i.most() {
+		return nil, tooMuch(i.most())
 	}
 	return buffer.Bytes(), err
 }
@@ -33,20 +60,21 @@ func sizeOfFile(from io.Reader) int {
 	return int(info.Size())
 }
 
-func tooMuch() *Error {
-	return Exceeded(InputSize, "run preadmit on one part after the other", "the input is larger than %d MiB, of all files together", InputBytes>>20)
+func tooMuch(most int) *Error {
+	return Exceeded(InputSize, "run preadmit on one part after the other, or raise the limit with the option input-limit", "the input is larger than %d MiB, of all files together", most>>20)
 }
 
-// Buffer takes what another program writes, InputBytes at most.
+// Buffer takes what another program writes, Most bytes of it; zero stands for InputBytes.
 type Buffer struct {
+	Most   int
 	buffer bytes.Buffer // not embedded: its ReadFrom knows no bound
 	err    error
 }
 
 // Write implements io.Writer.
 func (b *Buffer) Write(data []byte) (int, error) {
-	if b.buffer.Len()+len(data) > InputBytes {
-		b.err = tooMuch()
+	if most := cmp.Or(b.Most, InputBytes); b.buffer.Len()+len(data) > most {
+		b.err = tooMuch(most)
 		return 0, b.err
 	}
 	return b.buffer.Write(data)

@@ -21,10 +21,11 @@ import (
 
 // The bounds on input.
 const (
-	// InputBytes is how much is read, from all files of a run together. A List of 20 MB is usual; a run takes some sixty
-	// times as much memory if policies change every manifest in it.
+	// InputBytes is how much is read, from all files of a run together, unless the user
+	// raises it. A List of 20 MB is usual; a run takes some ten times as much memory if
+	// policies change every manifest in it.
 	InputBytes = 64 << 20
-	// Documents is how many documents one file may have.
+	// Documents is how many documents one file may have; more if InputBytes is raised.
 	Documents = 100_000
 	// YAMLBytes is how large a document may be that only the YAML library can read: it
 	// takes some seventy times as much memory.

@@ -94,7 +94,7 @@ var explanations = [...]struct{ code, message, advice string }{
 
 	tooDeep:          {"too-deep", "maps and lists nest more than 200 levels deep", "flatten the object; Kubernetes has none this deep"},
 	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},
-	tooMany:          {limit.DocumentCount, fmt.Sprintf("there are more than %d documents", limit.Documents), "run preadmit on one part after the other"},
+	tooMany:          {limit.DocumentCount, "", "run preadmit on one part after the other, or raise the limit with the option input-limit"},
 	tooWrong:         {limit.MessageCount, fmt.Sprintf("there are more than %d mistakes; the rest of the file is not read", limit.Mistakes), "check whether the file is what it should be"},
 	tooOdd:           {limit.YAMLSize, fmt.Sprintf("a document with unusual YAML is larger than %d MiB", limit.YAMLBytes>>20), "write maps, lists and scalars in their usual forms, or split it"},
 	notUTF8:          {"not-utf8", "the text is not valid UTF-8", "convert the file to UTF-8"},

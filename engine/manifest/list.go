@@ -112,9 +112,12 @@ func (r *reader) items(d *Document, implied map[string]string) {
 		r.refuseAt(d.positionOf(items, at), badItems)
 		return
 	}
+	r.documents-- // the list, for which its items stand
 	index := 0
 	for item := items + 1; item < int(t.nodes[items].next) && !r.full(int(t.nodes[item].start)); item = int(t.nodes[item].next) {
-		r.documents++
+		if !r.another(int(t.nodes[item].start)) {
+			return
+		}
 		path := at.Index(index)
 		index++
 		if t.nodes[item].kind == opaque {

@@ -56,6 +56,8 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -117,18 +119,42 @@ type unit struct {
 // name is how positions name the file, "-" for standard input. Documents that cannot be read are left out, and a diagnostic
 // says why; there is one at least for each of them.
 func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{})
+	return Bounds{}.Read(name, data)
+}
+
+// Reread is Read for what was written by this package, without bounds.
+func Reread(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return Bounds{Documents: math.MaxInt}.Read(name, data)
 }
 
 // ReadPlain is Read for objects of any kind: lists are documents like others.
 func ReadPlain(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{plain: true})
+	return Bounds{}.ReadPlain(name, data)
 }
 
 // ReadTrees is ReadPlain for mutation trees: a key in brackets, like [labels], is text
 // also where it is not quoted. In policies of json.preadmit.dev it is for Read, too.
 func ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{plain: true, trees: true})
+	return Bounds{}.ReadTrees(name, data)
+}
+
+// Bounds are how much a stream may hold: so many Documents; zero stands for
+// limit.Documents.
+type Bounds struct{ Documents int }
+
+// Read is Read within bounds.
+func (b Bounds) Read(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{bounds: b})
+}
+
+// ReadPlain is ReadPlain within bounds.
+func (b Bounds) ReadPlain(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{bounds: b, plain: true})
+}
+
+// ReadTrees is ReadTrees within bounds.
+func (b Bounds) ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
+	return read(name, data, reader{bounds: b, plain: true, trees: true})
 }
 
 func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
@@ -257,6 +283,7 @@ const nodeSize = 11
 // A reader fills a stream.
 type reader struct {
 	stream *Stream
+	bounds Bounds
 	scan   scanner
 	// plain says that lists are documents, trees that every document is a mutation tree.
 	plain, trees bool
@@ -293,13 +320,20 @@ func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	return &r.found[len(r.found)-1]
 }
 
+// another counts a document that begins, unless there are too many.
+func (r *reader) another(at int) bool {
+	if most := cmp.Or(r.bounds.Documents, limit.Documents); r.documents == most && !r.stopped {
+		r.refuse(at, tooMany).Message = fmt.Sprintf("there are more than %d documents", most)
+		r.stopped = true
+	}
+	r.documents++
+	return !r.stopped
+}
+
 // full reports whether reading ends before the end of the stream, and says why, once.
 func (r *reader) full(at int) bool {
 	switch {
 	case r.stopped:
-	case r.documents > limit.Documents:
-		r.refuse(at, tooMany)
-		r.stopped = true
 	case len(r.found)-min(r.warnings, limit.Messages) > limit.Mistakes:
 		r.refuse(at, tooWrong)
 		r.stopped = true
@@ -473,7 +507,9 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 			r.refuse(r.scan.failedAt, r.scan.failed)
 			return true
 		}
-		r.documents++
+		if !r.another(at) {
+			return true
+		}
 		r.accept(u, root)
 		at = firstToken(r.stream.text, stop, u.end)
 		if at < u.end && r.stream.text[at] != '{' {
@@ -486,7 +522,9 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 
 // yamlUnit reads one YAML document.
 func (r *reader) yamlUnit(u *unit) {
-	r.documents++
+	if !r.another(u.start) {
+		return
+	}
 	odd, isOdd := within(r.odd, u.start, u.end)
 	if isOdd && odd.why != outside {
 		r.refuse(odd.at, odd.why)

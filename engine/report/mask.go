@@ -104,13 +104,13 @@ func (m mask) manifests(name, text string, other *string, suffix string, hides m
 	if m.secrets == nil {
 		return text
 	}
-	read, _ := manifest.Read(name, []byte(text))
+	read, _ := manifest.Reread(name, []byte(text))
 	if len(hides) == 0 && m.hidesNothingIn(read.Documents()) {
 		return text
 	}
 	var counterparts []*manifest.Document
 	if other != nil {
-		counterpart, _ := manifest.Read(name, []byte(*other))
+		counterpart, _ := manifest.Reread(name, []byte(*other))
 		counterparts = counterpart.Documents()
 	}
 	secrets := false

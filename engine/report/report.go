@@ -221,13 +221,13 @@ func (m mask) compare(name, before, after string, hides map[int]hidden) File {
 // fileOf compares a stream with what became of it.
 func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int, secrets *secret.Mask) File {
 	before, after := s.Text(), s.Bytes()
-	written, _ := manifest.Read(s.Name(), after)
+	written, _ := manifest.Reread(s.Name(), after)
 	f, read := File{Name: s.Name(), Before: before, After: written.Text()}, s
 	mask, hides := mask{secrets}, hiddenIn(s, manifests, index)
 	if len(hides) > 0 || !mask.hidesNothingIn(slices.Concat(s.Documents(), written.Documents())) {
 		f = mask.compare(s.Name(), before, f.After, hides)
-		read, _ = manifest.Read(s.Name(), []byte(f.Before))
-		written, _ = manifest.Read(s.Name(), []byte(f.After))
+		read, _ = manifest.Reread(s.Name(), []byte(f.Before))
+		written, _ = manifest.Reread(s.Name(), []byte(f.After))
 	}
 	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
 		return f

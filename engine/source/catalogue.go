@@ -450,12 +450,12 @@ const tooMuch = "a golden would have to hold that much; the tests with hostile i
 
 var limits = []Entry{
 	{Code: "limit-input-size", Severities: errors, Title: "The input is too large",
-		Cause:  "All files of a run together are larger than 64 MiB.",
-		Advice: "Run preadmit on one part after the other.",
+		Cause:  "All files of a run together are larger than 64 MiB, or than the option input-limit says.",
+		Advice: "Run preadmit on one part after the other, or raise the limit with the option input-limit.",
 		Unseen: tooMuch},
 	{Code: "limit-documents", Severities: errors, Title: "Too many documents",
-		Cause:  "A run has more than 100,000 documents.",
-		Advice: "Run preadmit on one part after the other.",
+		Cause:  "A file has more than 100,000 documents; more are read if the option input-limit is raised, in proportion.",
+		Advice: "Run preadmit on one part after the other, or raise the limit with the option input-limit.",
 		Unseen: tooMuch},
 	{Code: "limit-yaml-size", Severities: errors, Title: "A document with unusual YAML is too large",
 		Cause:  "A document with YAML that people hardly write, such as a list as a key, is larger than 8 MiB; to read it takes many times as much memory.",

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// longest is how many lines a function of the engine's own files may have: it fits on a
+// screen.
+const longest = 40
+
+// findings are the boolean fields that there may be besides those of Options: they note
+// what has been found out. None switches what a stage does; what would be switched is an
+// Observer, a Program or another function.
+var findings = map[string]bool{
+	"passes.mutated": true, "event.drops": true, "job.denied": true,
+	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
+	"followState.changed": true, "followState.touched": true,
+	// What observers are there for; see isUntouched.
+	"Observer.partial": true, "run.watched": true,
+}
+
+// TestCode keeps the engine's own files readable from top to bottom.
+func TestCode(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if lines := files.Position(n.End()).Line - files.Position(n.Pos()).Line + 1; lines > longest {
+					t.Errorf("%s: %s has %d lines, more than %d", files.Position(n.Pos()), n.Name.Name, lines, longest)
+				}
+			case *ast.TypeSpec:
+				if fields, ok := n.Type.(*ast.StructType); ok {
+					checkSwitches(t, files, n.Name.Name, fields)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func checkSwitches(t *testing.T, files *token.FileSet, of string, fields *ast.StructType) {
+	for _, field := range fields.Fields.List {
+		kind, ok := field.Type.(*ast.Ident)
+		if !ok || kind.Name != "bool" || of == "Options" {
+			continue
+		}
+		for _, name := range field.Names {
+			if !findings[of+"."+name.Name] {
+				t.Errorf("%s: %s.%s: make what it switches two functions, or say above that it is a finding", files.Position(name.Pos()), of, name.Name)
+			}
+		}
+	}
+}
