@@ -139,6 +139,8 @@ func TestOptionsReachTheEngine(t *testing.T) {
 			if len(o.values) > 0 {
 				sample = o.values[0]
 			}
+		case *size:
+			sample = "1Mi"
 		case *bool:
 			sample = true
 		case *map[string][]string:
