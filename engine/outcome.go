@@ -81,7 +81,7 @@ func (m *Manifest) All() []Change {
 type Change struct {
 	change.Change
 	By policy.ID
-	// At is where the rule stands.
+	// At is where the rule is.
 	At source.Position
 	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for what a policy
 	// did when another object had been admitted.

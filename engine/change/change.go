@@ -78,7 +78,7 @@ func Apply(object map[string]any, changes []Change) error {
 }
 
 // apply carries out c on the value that rest leads to, and returns the container
-// that now stands in place of parent (a list may have grown).
+// that now is in place of parent (a list may have grown).
 func apply(parent any, rest Path, c Change) (any, error) {
 	e := rest[0]
 	if e.IsIndex() {

@@ -140,7 +140,7 @@ func (d *differ) addItem(i int, c Change) {
 }
 
 // moves brings the items that stay into their new order. The longest run that is
-// in order already stays where it is; each of the others is put behind the item
+// in order already stays where it is; each of the others is put after the item
 // that it is to follow.
 func (d *differ) moves(pairs []int, kept []bool) {
 	if inOrder(pairs) {
@@ -233,7 +233,7 @@ func areMaps(items []any) bool {
 }
 
 // alignInPlace aligns lists of which one has the items of the other in the same places,
-// and perhaps more behind them; it returns nil for others.
+// and perhaps more after them; it returns nil for others.
 func alignInPlace(from, to []any, keys []string) []int {
 	for i := range min(len(from), len(to)) {
 		a, b := from[i].(map[string]any), to[i].(map[string]any)

@@ -20,7 +20,7 @@ type Fact struct{ _ byte }
 // Laws:
 //
 //	Recall gives what Note was given for the same fact and the same map or list
-//	a fact depends on the value alone, never on what stands around it
+//	a fact depends on the value alone, never on what is around it
 //	a value that a Memo knows is not modified again
 //
 // The second and the third bind those who use it; the build tag reference checks the

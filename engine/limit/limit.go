@@ -3,8 +3,8 @@
 // where it has one, and otherwise far above what a cluster would take. What exceeds one
 // is an error that names it, never a result that is cut short.
 //
-// These are the bounds of more than one package, and their errors. Those that only one
-// has stand with it: the depth of a document and the values of its aliases in
+// These are the bounds of more than one package, and their errors. Those that only
+// one has are in that package: the depth of a document and the values of its aliases in
 // engine/manifest, the length of expressions in engine/internal/jmespath and
 // engine/internal/mutationtree, the rounds of variables and the elements of foreach in
 // engine/internal/kyverno, the costs of CEL in engine/internal/celenv.

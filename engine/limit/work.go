@@ -7,7 +7,7 @@ import "github.com/preadmit/preadmit/engine/change"
 const Unit = 32
 
 // Size is the size of a value: the bytes of its texts and keys, and some for each value.
-// What stands in it twice counts twice. It stops counting, and fits is false, beyond
+// What is in it twice counts twice. It stops counting, and fits is false, beyond
 // most.
 func Size(value any, most int) (size int, fits bool) { return sizeOf(nil, value, most) }
 

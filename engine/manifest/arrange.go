@@ -13,7 +13,7 @@ type flowItem struct {
 }
 
 // A flowLayout tells where the entries of a flow collection are, with their commas and
-// comments. The comma of an entry is the one behind it.
+// comments. The comma of an entry is the one after it.
 type flowLayout struct {
 	*editor
 	entries []entry
@@ -48,7 +48,7 @@ func (l *flowLayout) start(i int) int { return l.flowStart(l.entries[i]) }
 func (l *flowLayout) end(i int) int   { return l.flowEnd(l.entries[i]) }
 func (l *flowLayout) last() int       { return len(l.entries) - 1 }
 
-// next is where the entry behind that at index i starts, or the bracket is.
+// next is where the entry after that at index i starts, or the bracket is.
 func (l *flowLayout) next(i int) int {
 	if i < l.last() {
 		return l.start(i + 1)
@@ -204,7 +204,7 @@ func (l *flowLayout) separator(comma string) string {
 	return comma
 }
 
-// insert adds entries behind the one at index i. A comment behind that stays there if
+// insert adds entries after the one at index i. A comment after that stays there if
 // the lines below can take the new ones; isTail says that what follows goes away.
 func (l *flowLayout) insert(i int, texts []string, separator string, isTail bool) {
 	at := l.end(i)
@@ -224,7 +224,7 @@ func (l *flowLayout) insert(i int, texts []string, separator string, isTail bool
 	}
 }
 
-// remove takes away the entry at index i and one comma; another entry behind it stays.
+// remove takes away the entry at index i and one comma; another entry after it stays.
 // Comments stay, but for those of an entry with lines of its own.
 func (l *flowLayout) remove(i int, staysBefore bool) {
 	start, end, next := l.start(i), l.end(i), l.next(i)
@@ -251,7 +251,7 @@ func (l *flowLayout) cutBlank(i int) {
 	}
 }
 
-// removeTail takes away the entries behind that at index i.
+// removeTail takes away the entries after that at index i.
 func (l *flowLayout) removeTail(i int) {
 	if i == l.last() {
 		return

@@ -7,14 +7,14 @@ import (
 )
 
 // A decoder makes the value of a scalar from its text. On the way it notes where
-// the byte at one offset of the value stands in the text.
+// the byte at one offset of the value is in the text.
 type decoder struct {
 	out  []byte
 	want int // the offset in the value, or -1
-	at   int // where it stands
+	at   int // where it is
 }
 
-// put adds to the value what stands at position at.
+// put adds to the value what is at position at.
 func (d *decoder) put(at int, s string) {
 	if n := d.want - len(d.out); 0 <= n && n < len(s) {
 		d.at = at
@@ -128,12 +128,12 @@ func (d *decoder) escape(text string, i, end int) int {
 func (d *decoder) putRune(at int, r rune) {
 	var buffer [utf8.UTFMax]byte
 	n := utf8.EncodeRune(buffer[:], r)
-	for _, b := range buffer[:n] { // each byte stands where the escape does
+	for _, b := range buffer[:n] { // each byte is where the escape does
 		d.put(at, string([]byte{b}))
 	}
 }
 
-// escapedBreak passes an escaped line break and the blanks and line breaks behind
+// escapedBreak passes an escaped line break and the blanks and line breaks after
 // it, and counts the latter.
 func (d *decoder) escapedBreak(text string, i *int, end int) int {
 	breaks := -1

@@ -30,7 +30,7 @@ type Document struct {
 }
 
 // A window is the part of a text that holds a document, with the blank lines below,
-// and that can be read by itself behind column blanks.
+// and that can be read by itself after column blanks.
 type window struct {
 	start, end, column int
 }
@@ -111,7 +111,7 @@ func (d *Document) Object() map[string]any {
 	return object
 }
 
-// At returns where the value at path stands in the stream; its key, if it is null
+// At returns where the value at path is in the stream; its key, if it is null
 // without text; its deepest ancestor that exists, if there is no such value. The
 // empty path is the start of the document's first key.
 func (d *Document) At(path change.Path) source.Position {
@@ -133,7 +133,7 @@ func (d *Document) positionOf(i int, path change.Path) source.Position {
 	return d.unit.stream.position(d.unit.tape.offset(i, nil))
 }
 
-// In returns where the byte at an offset of the string at path stands. It is exact
+// In returns where the byte at an offset of the string at path is. It is exact
 // for what the scanner reads, and close to it otherwise.
 func (d *Document) In(path change.Path, offset int) source.Position {
 	if d.unit.rewritten != nil {
@@ -142,10 +142,10 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 	return d.unit.stream.position(d.unit.tape.offsetIn(d.root, path, offset))
 }
 
-// Line returns the line of the stream that p stands on, without its line break.
+// Line returns the line of the stream that p is on, without its line break.
 func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
 
-// Excerpt returns the line of the stream that p stands on, with a caret below the place;
+// Excerpt returns the line of the stream that p is on, with a caret below the place;
 // "" if the place is not known. Of a long line it has what is near the place.
 func (d *Document) Excerpt(p source.Position) string {
 	line := d.Line(p)
@@ -312,8 +312,8 @@ func (d *Document) place() place {
 	case n.lead < 0:
 		return place{column: -1}
 	}
-	// The indicator before the value stands in the column of the collection around
-	// it, or behind the key that does.
+	// The indicator before the value is in the column of the collection around
+	// it, or after the key that does.
 	return place{column: d.column, item: t.text[n.lead] == '-'}
 }
 

@@ -29,9 +29,9 @@ type editor struct {
 type place struct {
 	// column is that of the block collection around the value, -1 for a root.
 	column int
-	// item says that the value stands behind a dash and not behind a colon.
+	// item says that the value is after a dash and not after a colon.
 	item bool
-	// flow says that it stands in a flow collection, and like how strings are quoted
+	// flow says that it is in a flow collection, and like how strings are quoted
 	// there.
 	flow bool
 	like kind
@@ -105,7 +105,7 @@ func (e *editor) replace(i int, p place, to any) {
 	}
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
-		// What stands in brackets stays in brackets.
+		// What is in brackets stays in brackets.
 		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start, e.modelOf(i)))
 		return
 	case p.column < 0:
@@ -284,7 +284,7 @@ func isScalar(value any) bool {
 	return true
 }
 
-// nextLine returns where the line behind that of i starts.
+// nextLine returns where the line after that of i starts.
 func (t *tape) nextLine(i int) int {
 	return min(lineEnd(t.text, i)+1, len(t.text))
 }
@@ -300,7 +300,7 @@ func (t *tape) indentation(i int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// startsLine reports whether nothing but white space stands before i on its line.
+// startsLine reports whether nothing but white space is before i on its line.
 func (t *tape) startsLine(i int) bool {
 	for i > 0 && isBlank(t.text[i-1]) {
 		i--

@@ -29,7 +29,7 @@ func (e *editor) editFlowMap(m int, to map[string]any, shape change.Shape) bool 
 }
 
 // addFlow takes entries of the flow map at index m away, and adds those of to with the
-// given names behind the last one that stays.
+// given names after the last one that stays.
 func (e *editor) addFlow(m int, entries []entry, removed []int, names []string, to map[string]any) {
 	var order []flowItem
 	for i := range entries {

@@ -94,7 +94,7 @@ func (e *editor) editList(q int, to []any, shape change.Shape) bool {
 // listLimit is headLimit for a sequence, which is never a root.
 func (e *editor) listLimit(q int) int { return e.headLimit(q, place{}) }
 
-// insertItem adds an item behind the one at index before, or as the first.
+// insertItem adds an item after the one at index before, or as the first.
 func (e *editor) insertItem(items []entry, before int, value any, column, limit int) {
 	out := e.emitter()
 	if before >= 0 {
@@ -116,7 +116,7 @@ func (e *editor) insertItem(items []entry, before int, value any, column, limit 
 	e.cut(at, at, out.String())
 }
 
-// dashWidth is how far the values of the items stand behind their dashes.
+// dashWidth is how far the values of the items are after their dashes.
 func (e *editor) dashWidth(items []entry) int {
 	for _, it := range items {
 		n := &e.t.nodes[it.value]
@@ -128,7 +128,7 @@ func (e *editor) dashWidth(items []entry) int {
 }
 
 // rebuildList writes a block sequence whose items change their order: each takes
-// its lines and comments along, and what stands between items stays where it is.
+// its lines and comments along, and what is between items stays where it is.
 func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape change.Shape) {
 	column, limit := int(e.t.nodes[q].column), e.listLimit(q)
 	starts, ends := make([]int, len(items)), make([]int, len(items))

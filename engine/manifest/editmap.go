@@ -173,7 +173,7 @@ func (e *editor) start(en entry) int {
 // removeLines takes the lines of entries of a block collection away, with the
 // comments that belong to them. At least one of the entries stays.
 func (e *editor) removeLines(entries []entry, removed []int, column, limit int) {
-	// Where the first entry stands on the line of a dash, the entry that becomes the
+	// Where the first entry is on the line of a dash, the entry that becomes the
 	// first moves up to that line, or the comment above it does.
 	if len(removed) > 0 && removed[0] == 0 && !e.t.startsLine(e.start(entries[0])) {
 		last := 0

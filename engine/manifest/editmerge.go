@@ -10,7 +10,7 @@ import (
 // A mergePlan says what becomes of the merge keys of a map. The zero mergePlan is that
 // of a map without any.
 type mergePlan struct {
-	// keeps says that the merge keys stay. Otherwise the entries that are copied stand
+	// keeps says that the merge keys stay. Otherwise the entries that are copied are
 	// in their place.
 	keeps  bool
 	copied []string
@@ -53,7 +53,7 @@ func (e *editor) planMerge(m int, entries []entry, to map[string]any, shape chan
 			if isOwn {
 				p.idle[i] = true
 			}
-		case isOwn: // it cannot be had a second time, behind the merge key
+		case isOwn: // it cannot be had a second time, after the merge key
 			p.keeps = false
 		}
 	}
@@ -145,7 +145,7 @@ func (e *editor) copyMerged(m int, en entry, to map[string]any, names []string) 
 	out.entries(to, names, column, m)
 	text, end := out.String(), int(e.t.nodes[en.value].end)
 	if k := e.t.nodes[en.value].kind; k.isFlow() || k == alias {
-		// A comment behind the alias stays.
+		// A comment after the alias stays.
 		text = strings.TrimSuffix(text, e.lineBreak)
 	} else {
 		end = e.t.behind(en.value, column)

@@ -17,7 +17,7 @@ import (
 type style struct {
 	lineBreak string
 	// step is how much deeper a nested map is indented; compact says that the items
-	// of a list stand in the column of its key.
+	// of a list are in the column of its key.
 	step    int
 	compact bool
 	// quoted says that strings of several lines are quoted.
@@ -28,11 +28,11 @@ type style struct {
 	// tab is what a nested JSON collection is indented by, "" where JSON is all on
 	// one line.
 	tab string
-	// colon and comma separate what stands in a flow collection.
+	// colon and comma separate what is in a flow collection.
 	colon, comma string
 }
 
-// An emitter writes values as text. Where it copies a value that stands elsewhere, it
+// An emitter writes values as text. Where it copies a value that is elsewhere, it
 // has the index of its node as the model: keys keep their order, collections and
 // scalars their form, aliases what they are called by.
 type emitter struct {
@@ -233,7 +233,7 @@ func (e *emitter) entries(object map[string]any, keys []string, column, model in
 	}
 }
 
-// behindKey writes a value behind the colon of its key, with the lines below it.
+// behindKey writes a value after the colon of its key, with the lines below it.
 func (e *emitter) behindKey(value any, column, model int) {
 	if !isScalar(value) && !e.inBrackets(value, model) {
 		e.WriteString(e.lineBreak)
@@ -277,7 +277,7 @@ func (e *emitter) items(list []any, column, model int) {
 	}
 }
 
-// item writes an item, whose value starts the given width behind its dash.
+// item writes an item, whose value starts the given width after its dash.
 func (e *emitter) item(value any, column, width, model int) {
 	e.indent(column)
 	e.WriteString("-" + strings.Repeat(" ", width-1))
@@ -337,7 +337,7 @@ func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string 
 }
 
 // blockHeader returns the header under which a string of several lines can be
-// written as a literal block scalar, a step behind the collection around it.
+// written as a literal block scalar, a step after the collection around it.
 func (e *emitter) blockHeader(s string) (string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if e.quoted || body == "" || !strings.Contains(s, "\n") {
@@ -424,7 +424,7 @@ func (e *emitter) number(f float64) string {
 	return text
 }
 
-// flow writes a value as it stands in a flow collection; indent starts the line
+// flow writes a value as it is in a flow collection; indent starts the line
 // that the value starts on, and like says how strings are quoted.
 func (e *emitter) flow(value any, like kind, indent string, model int) {
 	if e.alias(value, model) {

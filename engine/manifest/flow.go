@@ -2,7 +2,7 @@ package manifest
 
 import "github.com/preadmit/preadmit/engine/internal/number"
 
-// flow scans the flow collection at the current position and moves behind it.
+// flow scans the flow collection at the current position and moves after it.
 func (s *scanner) flow() bool {
 	if !s.descend() {
 		return false
@@ -76,7 +76,7 @@ func (s *scanner) flowSequence() bool {
 	return true
 }
 
-// flowComma moves behind a comma, or to the bracket that closes the collection.
+// flowComma moves after a comma, or to the bracket that closes the collection.
 func (s *scanner) flowComma(closing byte) (more, ok bool) {
 	if !s.flowToken() {
 		return false, false
@@ -114,7 +114,7 @@ func (s *scanner) flowToken() bool {
 	return s.fail(s.pos, openFlow)
 }
 
-// flowKey scans a key of a flow map and moves behind its colon.
+// flowKey scans a key of a flow map and moves after its colon.
 func (s *scanner) flowKey() bool {
 	at := len(s.nodes)
 	switch c := s.text[s.pos]; {

@@ -403,7 +403,7 @@ func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 }
 
 // mapping expands the entries of n in order. As in go.yaml.in/yaml/v2, a merge key
-// overrides the entries before it, and those behind it override what it merged.
+// overrides the entries before it, and those after it override what it merged.
 func (x *expander) mapping(n *yaml.Node, depth int) {
 	entries := n.Content
 	n.Tag, n.Style, n.Content = "", n.Style&yaml.FlowStyle, nil
@@ -572,7 +572,7 @@ func (w *rewritten) at(n *yaml.Node) source.Position {
 
 func (w *rewritten) position(path change.Path) source.Position { return w.at(w.find(path)) }
 
-// positionIn is where the byte at an offset of the string at path stands. It is
+// positionIn is where the byte at an offset of the string at path is. It is
 // exact for literal block scalars and for strings on one line without escapes.
 func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	n := w.find(path)

@@ -62,7 +62,7 @@ func (t *tape) find(i int, path change.Path) (value, key int) {
 	return i, key
 }
 
-// offset is where the value at the path below the node at index i stands: its key,
+// offset is where the value at the path below the node at index i is: its key,
 // if it has no text.
 func (t *tape) offset(i int, path change.Path) int {
 	value, key := t.find(i, path)
@@ -75,7 +75,7 @@ func (t *tape) offset(i int, path change.Path) int {
 	return int(n.start)
 }
 
-// offsetIn is where the byte at offset want of the string at path stands.
+// offsetIn is where the byte at offset want of the string at path is.
 func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	value, _ := t.find(i, path)
 	n := &t.nodes[value]
@@ -91,7 +91,7 @@ func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	return min(d.at, int(n.end))
 }
 
-// pathTo is the path below the node at index i of what stands at an offset: a key,
+// pathTo is the path below the node at index i of what is at an offset: a key,
 // or a value.
 func (t *tape) pathTo(i, at int) change.Path {
 	var path change.Path

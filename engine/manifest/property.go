@@ -90,7 +90,7 @@ func (t tag) read(text string) (value any, fits bool) {
 	return text, true
 }
 
-// scanProperty scans the anchor and the tag at the current position, and moves behind
+// scanProperty scans the anchor and the tag at the current position, and moves after
 // the blanks after them.
 func (s *scanner) scanProperty() (p property, ok bool) {
 	p.start = int32(s.pos)
@@ -185,7 +185,7 @@ func (s *scanner) mark(i int) bool {
 	return true
 }
 
-// propertied scans the value behind p.
+// propertied scans the value after p.
 func (s *scanner) propertied(p property, scan func() bool) bool {
 	at := len(s.nodes)
 	i := s.attach(p, at)
@@ -200,7 +200,7 @@ func (s *scanner) propertied(p property, scan func() bool) bool {
 	return s.mark(i)
 }
 
-// blockProperty scans a property and the value behind it, which stands inside a
+// blockProperty scans a property and the value after it, which is inside a
 // collection at column parent. A map may start here.
 func (s *scanner) blockProperty(parent int) bool {
 	start := s.pos
@@ -219,7 +219,7 @@ func (s *scanner) blockProperty(parent int) bool {
 	return s.scalarOrMap(parent, start, &p)
 }
 
-// inlineProperty scans a property on the line of a key, and the value behind it.
+// inlineProperty scans a property on the line of a key, and the value after it.
 func (s *scanner) inlineProperty(parent int) bool {
 	p, ok := s.scanProperty()
 	return ok && s.propertied(p, func() bool {
@@ -241,7 +241,7 @@ func (s *scanner) belowProperty(p property, parent int, list bool) bool {
 	return s.below(int(p.end), parent, list)
 }
 
-// flowProperty scans a property and the value behind it in a flow collection.
+// flowProperty scans a property and the value after it in a flow collection.
 func (s *scanner) flowProperty() bool {
 	p, ok := s.scanProperty()
 	if !ok || !s.flowToken() {
@@ -362,7 +362,7 @@ func (t *tape) hasAliases(i int) bool {
 }
 
 // merged lists the entries of a merging map as it reads. As in go.yaml.in/yaml/v2, a
-// merge key overrides the entries before it, and those behind it override what it
+// merge key overrides the entries before it, and those after it override what it
 // merged.
 func (t *tape) merged(m int) []entry {
 	var list []entry
@@ -401,7 +401,7 @@ func (t *tape) merged(m int) []entry {
 }
 
 // sources lists the maps that the value of a merge key at index i consists of. They
-// override those behind them.
+// override those after them.
 func (t *tape) sources(i int) []int {
 	if !t.nodes[i].kind.isSequence() {
 		return []int{i}

@@ -34,7 +34,7 @@ func doubleQuote(s string) string {
 	return b.String()
 }
 
-// isPrintable reports whether a character may stand in a scalar as it is, without
+// isPrintable reports whether a character may be in a scalar as it is, without
 // being a line break to some reader.
 func isPrintable(c rune) bool {
 	switch {

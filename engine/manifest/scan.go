@@ -41,7 +41,7 @@ const (
 	tagged                        // a scalar that reads as its tag says
 	merge                         // the key <<, whose value is merged into the map
 	merging                       // a map with such a key
-	explicit                      // a key behind a question mark
+	explicit                      // a key after a question mark
 )
 
 // A node is a scalar, map or sequence on the tape. Its children follow it: the
@@ -53,14 +53,14 @@ type node struct {
 	// or the text of what is opaque start, counted in bytes from 0. Of an alias it is
 	// the index of the node that it stands for.
 	column int32
-	// lead is where the indicator before the node stands: behind the colon of its
+	// lead is where the indicator before the node is: after the colon of its
 	// key, or on the dash of its item, or on the question mark of an explicit key. Other
-	// keys, the root and what stands in flow collections have none.
+	// keys, the root and what is in flow collections have none.
 	lead int32
 	// start and end bound the text of the node, without a property before it. A block
 	// scalar ends before the line break of its last line.
 	start, end int32
-	// next is the index of the node behind this one and its children.
+	// next is the index of the node after this one and its children.
 	next int32
 }
 
@@ -180,7 +180,7 @@ func (s *scanner) token() bool {
 	return false
 }
 
-// rest moves to the end of the line, where nothing but a comment may stand.
+// rest moves to the end of the line, where nothing but a comment may be.
 func (s *scanner) rest() bool {
 	i := s.pos
 	for isBlank(s.peek(i)) {
@@ -202,7 +202,7 @@ func (s *scanner) rest() bool {
 	return s.fail(i, trailingText)
 }
 
-// block scans the value at the current token, which stands inside a collection at
+// block scans the value at the current token, which is inside a collection at
 // column parent. A map may start here.
 func (s *scanner) block(parent int) bool {
 	if !s.descend() {
@@ -273,7 +273,7 @@ func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
 	return s.firstKey(p) && s.mapping(m, column)
 }
 
-// mapping scans the block map whose node stands at index m, from the colon of its
+// mapping scans the block map whose node is at index m, from the colon of its
 // first key.
 func (s *scanner) mapping(m, column int) bool {
 	for {
@@ -338,7 +338,7 @@ func (s *scanner) key() bool {
 	return true
 }
 
-// explicitKey scans a key behind a question mark, up to the colon on the next line.
+// explicitKey scans a key after a question mark, up to the colon on the next line.
 // Those who write YAML give long keys this form.
 func (s *scanner) explicitKey() bool {
 	lead, column, at := s.pos, s.pos-s.line, len(s.nodes)
@@ -366,7 +366,7 @@ func (s *scanner) explicitKey() bool {
 	return true
 }
 
-// atKeyEnd moves behind the line of an explicit key, and to the next token.
+// atKeyEnd moves after the line of an explicit key, and to the next token.
 func (s *scanner) atKeyEnd() bool {
 	for s.peek(s.pos) == ' ' {
 		s.pos++
@@ -410,7 +410,7 @@ func (s *scanner) addKey(end int) {
 	s.nodes = append(s.nodes, n)
 }
 
-// mapValue scans the value behind a colon.
+// mapValue scans the value after a colon.
 func (s *scanner) mapValue(column int) bool {
 	lead, at := s.pos, len(s.nodes)
 	for isBlank(s.peek(s.pos)) {
@@ -438,8 +438,8 @@ func (s *scanner) atLineEnd() bool {
 }
 
 // below scans a value that starts on one of the next lines, inside a collection at
-// column parent; list says that the dashes of a list may stand in that column. at is
-// where a value without text stands.
+// column parent; list says that the dashes of a list may be in that column. at is
+// where a value without text is.
 func (s *scanner) below(at, parent int, list bool) bool {
 	switch {
 	case !s.token() || s.pos-s.line < parent:
@@ -520,7 +520,7 @@ func (s *scanner) setAside(lead, column int) {
 	s.pos, s.line = i, i
 }
 
-// inline scans a value that stands on the line of its key, where no block
+// inline scans a value that is on the line of its key, where no block
 // collection may start, up to the end of its last line.
 func (s *scanner) inline(parent int) bool {
 	switch c := s.text[s.pos]; c {
@@ -546,7 +546,7 @@ func (s *scanner) inline(parent int) bool {
 	return s.plainValue(parent, end, stop)
 }
 
-// restOfLine is rest behind a flow collection or an alias, which may be a key.
+// restOfLine is rest after a flow collection or an alias, which may be a key.
 func (s *scanner) restOfLine() bool {
 	if s.rest() {
 		return true
@@ -576,7 +576,7 @@ func (s *scanner) openAt(k kind, start int) int {
 	return len(s.nodes) - 1
 }
 
-// close ends the collection at index i behind its last child.
+// close ends the collection at index i after its last child.
 func (s *scanner) close(i int) {
 	s.nodes[i].end = int32(s.last)
 	s.nodes[i].next = int32(len(s.nodes))
@@ -650,7 +650,7 @@ func (s *scanner) lineEnd(i int) int {
 	return i + n
 }
 
-// nextLine returns where the line behind that of i starts.
+// nextLine returns where the line after that of i starts.
 func (s *scanner) nextLine(i int) int {
 	if n := strings.IndexByte(s.text[i:s.end], '\n'); n >= 0 {
 		return i + n + 1

@@ -23,7 +23,7 @@ func (s *scanner) failIndicator() bool {
 }
 
 // plainLine returns where the plain scalar that starts at i ends on its line, and
-// what character behind it stops it: a colon, a comment or the end of the line.
+// what character after it stops it: a colon, a comment or the end of the line.
 func (s *scanner) plainLine(i int) (end, stop int) {
 	text := s.text[:s.end]
 	for end = i; i < len(text); i++ {
@@ -85,7 +85,7 @@ func (s *scanner) addPlain(n node) {
 	s.add(n)
 }
 
-// quoted scans the quoted scalar at the current position and moves behind it.
+// quoted scans the quoted scalar at the current position and moves after it.
 func (s *scanner) quoted(quote byte) bool {
 	n := node{kind: singleQuoted, start: int32(s.pos)}
 	if quote == '"' {
@@ -121,7 +121,7 @@ func (s *scanner) quoted(quote byte) bool {
 }
 
 // blockScalar scans the literal or folded scalar at the current position and moves
-// to the line behind it.
+// to the line after it.
 func (s *scanner) blockScalar(parent int) bool {
 	n := node{kind: literal, start: int32(s.pos)}
 	if s.text[s.pos] == '>' {

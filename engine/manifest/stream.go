@@ -92,11 +92,11 @@ func (s *Stream) MarkSensitive() { s.sensitive = true }
 // Sensitive reports whether the stream is marked so.
 func (s *Stream) Sensitive() bool { return s.sensitive }
 
-// A unit is what stands between two document separators of a stream: a document
+// A unit is what is between two document separators of a stream: a document
 // with its comments, or several JSON objects.
 type unit struct {
 	stream *Stream
-	// start and end bound the unit in the stream's text; a "..." is behind it.
+	// start and end bound the unit in the stream's text; a "..." is after it.
 	start, end int
 	lineBreak  string
 	// tape and roots are where its documents are: on the stream's tape, or on one of
@@ -111,7 +111,7 @@ type unit struct {
 	aside []problem
 	// shared ties documents together that share values; it is nil where none do.
 	shared *sharing
-	// column is how many columns stand before the text of an item on its first line.
+	// column is how many columns are before the text of an item on its first line.
 	column int
 }
 
@@ -183,7 +183,7 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 func (s *Stream) Name() string { return s.name }
 
 // Documents returns every object of the stream in order. The items of a List, of a
-// typed list (ConfigMapList) and of a ResourceList stand in place of the list.
+// typed list (ConfigMapList) and of a ResourceList are in place of the list.
 func (s *Stream) Documents() []*Document { return s.docs }
 
 // Text returns the stream as it was read.
@@ -462,7 +462,7 @@ func (r *reader) unit(start, end int, exact bool) {
 }
 
 // documentEnd returns where the document from start to end ends: before its "..."
-// if it has one, behind which there may be only comments.
+// if it has one, after which there may be only comments.
 func (r *reader) documentEnd(start, end int) int {
 	text := r.stream.text[:end]
 	for at := start; ; {
@@ -494,7 +494,7 @@ func firstToken(text string, start, end int) int {
 	return end
 }
 
-// jsonUnit reads JSON objects, one behind the other. It reports false, having read
+// jsonUnit reads JSON objects, one after the other. It reports false, having read
 // nothing, if the first is no JSON.
 func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 	for at := first; at < u.end && !r.full(at); {

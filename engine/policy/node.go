@@ -3,7 +3,7 @@ package policy
 import "github.com/preadmit/preadmit/engine/change"
 
 // Node is a value in the document of a policy and the path to it, by which messages say
-// where it stands.
+// where it is.
 type Node struct {
 	// Value is nil if there is none.
 	Value any

@@ -185,7 +185,7 @@ type Invocation interface {
 // Step is the result of one rule.
 type Step struct {
 	ID ID
-	// At is where the rule stands.
+	// At is where the rule is.
 	At source.Position
 	// Object is the object after the rule, nil if there is a Failure or the rule was
 	// NotApplied. It shares what the rule did not change with the object before.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// diffContext is how many unchanged lines stand around a change.
+// diffContext is how many unchanged lines are around a change.
 const diffContext = 3
 
 // Diff is the unified diff of two texts with their names; empty if they are equal.

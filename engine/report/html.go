@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// What stands before and after the content of the page. It is not a template of
+// What is before and after the content of the page. It is not a template of
 // html/template, because that keeps the linker from leaving out what is not used of all
 // other packages: a third of the program, and some of its start-up.
 var (
@@ -40,7 +40,7 @@ type htmlFile struct {
 type htmlLine struct {
 	Text          string
 	Before, After int
-	// Edit is what the line belongs to if it has changed. Its name stands in the first of
+	// Edit is what the line belongs to if it has changed. Its name is in the first of
 	// Span lines.
 	Edit *Edit
 	Span int

@@ -28,7 +28,7 @@ type Report struct {
 	Files       []File
 	Manifests   []Manifest
 	Diagnostics []source.Diagnostic
-	// Policies are the texts of the files that policies stand in.
+	// Policies are the texts of the files that policies are in.
 	Policies []Text
 	// Field is the field that the report is narrowed to, and Total how many manifests
 	// there were before that.
@@ -77,7 +77,7 @@ type Edit struct {
 	// one after the other on the manifest, as a JSON Patch, edits make the output.
 	Pointer, From string
 	Old, New      any
-	// At is where the value stands in the manifest, or what will hold it.
+	// At is where the value is in the manifest, or what will hold it.
 	At     source.Position
 	Causes []Step
 	// source and result are where it is in the manifest as it was, and as it is; last is
@@ -247,7 +247,7 @@ func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index 
 	return f
 }
 
-// startOf is the line of a value in a document, or of its key if that stands above.
+// startOf is the line of a value in a document, or of its key if that is above.
 func startOf(d *manifest.Document, path change.Path) int {
 	at := d.At(path)
 	above := at

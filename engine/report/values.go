@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// longestInline is how many characters of a value stand beside its path.
+	// longestInline is how many characters of a value are beside its path.
 	longestInline = 60
 	// longestLine is how many characters of a line of a larger value are shown, and
 	// longestRun how many lines in a row.

@@ -46,7 +46,7 @@ func Is(object map[string]any) bool {
 func IsKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
 
 // IsOpen reports whether a field of a Secret, with all that is in it, is no secret. The
-// data may stand in a field whose name is misspelt.
+// data may be in a field whose name is misspelt.
 func IsOpen(field string) bool {
 	return field == "apiVersion" || field == "kind" || field == "metadata" || field == "type"
 }
@@ -162,7 +162,7 @@ func (m *Mask) learn(value any, plain bool) {
 	}
 }
 
-// add notes a value, also as it stands where it is quoted or broken into lines.
+// add notes a value, also as it is where it is quoted or broken into lines.
 func (m *Mask) add(value string) {
 	forms := []string{value, strings.TrimSpace(value)}
 	if quoted, err := json.Marshal(value); err == nil {

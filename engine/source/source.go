@@ -53,7 +53,7 @@ type Severity int
 const (
 	// Info is worth knowing; nothing need be done.
 	Info Severity = iota
-	// Warning means that the output stands but may not be what was meant.
+	// Warning means that there is output, but it may not be what was meant.
 	Warning
 	// Error means that there is no output.
 	Error

@@ -81,7 +81,7 @@ func machine() string {
 	return fmt.Sprintf("%s/%s, %d processors (%s), %s of memory, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, memory, runtime.Version())
 }
 
-// firstLine is what stands behind the colon in the first line of a file that begins with a
+// firstLine is what is after the colon in the first line of a file that begins with a
 // prefix; "unknown" if there is none, as on other systems than Linux.
 func firstLine(file, prefix string) string {
 	text, _ := os.ReadFile(file)

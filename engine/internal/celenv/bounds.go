@@ -16,7 +16,7 @@ import (
 )
 
 // The costs of CEL bound what an expression does, but they are known when a function has
-// done it, and a value that stands in another costs nothing however large it is. So
+// done it, and a value that is in another costs nothing however large it is. So
 // functions whose result is much larger than their arguments check first, and every list
 // and map that is made is sized.
 

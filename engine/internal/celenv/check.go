@@ -224,7 +224,7 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 	return problems
 }
 
-// place is where an expression stands in the text, in bytes.
+// place is where an expression is in the text, in bytes.
 func place(text string, checked *ast.AST, e ast.Expr) int {
 	location := checked.SourceInfo().GetStartLocation(e.ID())
 	return offset(text, location.Line(), location.Column())

@@ -68,7 +68,7 @@ func nestsLiterals(e ast.Expr, field bool) bool {
 	}
 }
 
-// unwrapped is what stands in dyn(…).
+// unwrapped is what is in dyn(…).
 func unwrapped(e ast.Expr) ast.Expr {
 	for e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 {
 		e = e.AsCall().Args()[0]

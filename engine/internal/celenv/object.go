@@ -163,7 +163,7 @@ func convert(value ref.Val, top, nested bool) (any, error) {
 }
 
 // checkTypeNames reports every Object literal whose type name is not the field path
-// at which it stands.
+// at which it is.
 func (o *objectValue) checkTypeNames() error {
 	if namesAreRight(o, o.typ.TypeName()) {
 		return nil

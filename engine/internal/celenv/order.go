@@ -37,7 +37,7 @@ func (a ordered) NativeToValue(value any) ref.Val {
 // orderedMap is a map of cel-go with another order.
 type orderedMap struct{ traits.Mapper }
 
-// Iterator implements traits.Iterable: text in its order, other keys behind it in theirs.
+// Iterator implements traits.Iterable: text in its order, other keys after it in theirs.
 func (m *orderedMap) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {

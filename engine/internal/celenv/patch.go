@@ -130,7 +130,7 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 	return operation, nil
 }
 
-// holdsObject reports whether an Object literal stands somewhere in a list or map.
+// holdsObject reports whether an Object literal is somewhere in a list or map.
 func holdsObject(value ref.Val) bool {
 	switch value := value.(type) {
 	case *objectValue:

@@ -10,7 +10,7 @@ import (
 )
 
 // The declared types. A field that is not declared is a compile error, as on the API
-// server; what stands under object, oldObject and params is not declared at all.
+// server; what is under object, oldObject and params is not declared at all.
 var (
 	requestType   = types.NewObjectType("kubernetes.AdmissionRequest")
 	namespaceType = types.NewObjectType("kubernetes.Namespace")

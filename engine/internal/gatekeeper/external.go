@@ -19,7 +19,7 @@ type external struct {
 	provider, dataSource, failurePolicy, byDefault string
 }
 
-// placeholder stands where the answer to a key will be.
+// placeholder is where the answer to a key will be.
 type placeholder struct {
 	external *external
 	key      string
@@ -114,7 +114,7 @@ var responseShape = object(map[string]shape{
 // errUnanswered says that nobody gave the answer of a provider.
 var errUnanswered = errors.New("its answer is not known")
 
-// resolve is the text that stands in place of a placeholder in the end.
+// resolve is the text that is in place of a placeholder in the end.
 func (p placeholder) resolve(providers map[string]*provider) (string, error) {
 	e := p.external
 	given := providers[e.provider]

@@ -140,5 +140,5 @@ func (h *hook) mutate(r *policy.Request) []policy.Step {
 	return steps
 }
 
-// end is where the last node of the location stands.
+// end is where the last node of the location is.
 func (m *mutator) end() source.Position { return m.node(len(m.location) - 1) }

@@ -40,7 +40,7 @@ type mutator struct {
 	location location
 	tests    pathTests
 	action   action
-	// criteria are where applyTo and the criteria of match stand.
+	// criteria are where applyTo and the criteria of match are.
 	criteria map[string]source.Position
 	// contests are the schema conflicts that disable the mutator.
 	contests []*contest
@@ -72,7 +72,7 @@ func (m *mutator) id(round int) policy.ID {
 
 var locationPath = change.Keys("spec", "location")
 
-// node is where a node of the location stands.
+// node is where a node of the location is.
 func (m *mutator) node(depth int) source.Position {
 	if depth >= 0 && depth < len(m.location) && m.location[depth].offset > 0 {
 		return m.document.In(locationPath, m.location[depth].offset)
@@ -80,7 +80,7 @@ func (m *mutator) node(depth int) source.Position {
 	return m.document.At(locationPath)
 }
 
-// at is where a field of the spec stands.
+// at is where a field of the spec is.
 func (m *mutator) at(keys ...string) source.Position {
 	return m.document.At(append(change.Keys("spec"), change.Keys(keys...)...))
 }

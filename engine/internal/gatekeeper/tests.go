@@ -18,7 +18,7 @@ const (
 // pathTest is a test of the node of a location at some depth.
 type pathTest struct {
 	condition condition
-	// at is where the test stands.
+	// at is where the test is.
 	at policy.Node
 }
 

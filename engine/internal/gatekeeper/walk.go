@@ -258,7 +258,7 @@ func (e emptyList) String() string {
 	return "there are no items in " + e.mutator.location[:e.depth].String()
 }
 
-// where is where the reason of a walk that stopped stands in the document.
+// where is where the reason of a walk that stopped is in the document.
 func where(reason fmt.Stringer) source.Position {
 	switch reason := reason.(type) {
 	case failedTest:

@@ -28,7 +28,7 @@ func counters(budget *limit.Budget) []jmespath.FunctionEntry {
 }
 
 // bounded makes an expression count. What it does for every item of a list is a step;
-// and values are counted where one can come to stand in another twice, which makes them
+// and values are counted where one can come to be in another twice, which makes them
 // grow beyond any bound in a few steps, and where they are compared.
 func bounded(node jmespath.ASTNode) jmespath.ASTNode {
 	children := make([]jmespath.ASTNode, len(node.Children))

@@ -117,7 +117,7 @@ func orderProjections(expression string) (ordered string, offsets func(int) int)
 	}
 }
 
-// closing returns the offset behind the quoted text that starts at i.
+// closing returns the offset after the quoted text that starts at i.
 func closing(expression string, i int) int {
 	quote := expression[i]
 	for i++; i < len(expression); i++ {

@@ -108,7 +108,7 @@ func finite(f float64) (any, error) {
 	return number.Whole(f), nil
 }
 
-// Text is a value as it stands within a string: a string as it is, anything else as
+// Text is a value as it is within a string: a string as it is, anything else as
 // JSON.
 func Text(value any) string {
 	if text, ok := value.(string); ok {

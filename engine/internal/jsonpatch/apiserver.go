@@ -16,7 +16,7 @@ import (
 //   - a test of a missing key passes only without a value; a test for null finds
 //     empty maps and lists, and nulls that the patch wrote, but none of the object's
 //   - a negative index counts from the end of a list
-//   - a pointer need not start with a slash: what stands before the first is ignored
+//   - a pointer need not start with a slash: what is before the first is ignored
 //   - the empty pointer is known to replace and test only
 //
 // Where that library crashes (a root replaced without a value, something written below a

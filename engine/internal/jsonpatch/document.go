@@ -19,15 +19,15 @@ type document struct {
 	used usage
 }
 
-// Opened maps and lists are changed in place. They stand only in one another: what
-// stands in a plain map or list is not the document's own.
+// Opened maps and lists are changed in place. They are only in one another: what
+// is in a plain map or list is not the document's own.
 type (
 	openMap  map[string]any
 	openList struct{ items []any }
 )
 
 // null is a null that an operation wrote, which hosts tell from one of the object. It
-// stands in opened maps and lists only.
+// is in opened maps and lists only.
 type null struct{}
 
 // open returns a map or list to be changed in place; anything else as it is.
@@ -103,7 +103,7 @@ func clone(value any) any {
 	return value
 }
 
-// keysOf splits a JSON Pointer; what stands before its first slash does not count. A
+// keysOf splits a JSON Pointer; what is before its first slash does not count. A
 // tilde that escapes nothing stands for itself.
 func keysOf(pointer string) []string {
 	keys := strings.Split(pointer, "/")[1:]

@@ -61,7 +61,7 @@ func (r *reader) unsupported(n policy.Node, supported ...string) {
 	r.invalid(n, "Unsupported value: %q: supported values: %s", n.Text(), strings.Join(quoted, ", "))
 }
 
-// matched takes over the problems of a match block, which stands at n.
+// matched takes over the problems of a match block, which is at n.
 func (r *reader) matched(n policy.Node, problems []match.FieldError) {
 	for _, p := range problems {
 		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)

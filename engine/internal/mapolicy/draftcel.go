@@ -70,7 +70,7 @@ func (r rewriting) original(offset int) int {
 // uses reports whether a name occurs in the expression, outside strings.
 func (r rewriting) uses(name string) bool { return slices.Contains(r.names, name) }
 
-// follows reports whether tokens with these texts come behind the one at i.
+// follows reports whether tokens with these texts come after the one at i.
 func follows(tokens []token, i int, texts ...string) bool {
 	for _, text := range texts {
 		if i++; i >= len(tokens) || tokens[i].text != text {

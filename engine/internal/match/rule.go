@@ -10,7 +10,7 @@ import (
 
 // rule is a resource rule (NamedRuleWithOperations in the API).
 type rule struct {
-	// at is where the rule stands: "resourceRules[0]".
+	// at is where the rule is: "resourceRules[0]".
 	at string
 	// The lists of what the rule covers; "*" is everything.
 	operations, groups, versions, resources []string

@@ -84,7 +84,7 @@ func (v *validator) wildcard(items []string, path change.Path, what string) {
 }
 
 // resources finds resources that an earlier one covers. Like the server it finds
-// plain resources only behind a "*".
+// plain resources only after a "*".
 func (v *validator) resources(resources []string, path change.Path) {
 	if len(resources) == 0 {
 		v.required(path, "")

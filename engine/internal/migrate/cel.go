@@ -42,7 +42,7 @@ type code struct {
 	// types are those of the value, one for each kind of object that a rule is about;
 	// empty if one is not known.
 	types []*schema.Type
-	// path is where the value stands, if it is a field of an object.
+	// path is where the value is, if it is a field of an object.
 	path *path
 	// maybe is the same expression with an optional value, if it may have none.
 	maybe string
@@ -215,7 +215,7 @@ func kindOfType(t *schema.Type) kind {
 	return anything
 }
 
-// field is what stands below a key of a value.
+// field is what is below a key of a value.
 func (c code) field(key string) code {
 	if c.path != nil {
 		types, sure := fieldTypes(c.types, key)
@@ -462,7 +462,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// isIdentifier reports whether CEL takes a key behind a dot.
+// isIdentifier reports whether CEL takes a key after a dot.
 func isIdentifier(key string) bool {
 	if key == "" || '0' <= key[0] && key[0] <= '9' || slices.Contains([]string{"in", "true", "false", "null"}, key) {
 		return false
@@ -550,7 +550,7 @@ func isPrimary(condition string) bool {
 	return !hasOutside(condition, " ") && !strings.HasPrefix(condition, "!")
 }
 
-// hasOutside reports whether a text stands in an expression outside of brackets and quotes.
+// hasOutside reports whether a text is in an expression outside of brackets and quotes.
 func hasOutside(expression, found string) bool {
 	depth := 0
 	for i := 0; i < len(expression); i++ {

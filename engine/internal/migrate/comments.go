@@ -66,7 +66,7 @@ func (r *remarks) block(key string) []string {
 // sections are the keys of a rule that its comments are sorted by.
 var sections = []string{"name", "match", "exclude", "context", "preconditions", "mutate"}
 
-// rule are the comments of the rule at a path, by the key that they are about or stand
+// rule are the comments of the rule at a path, by the key that they are about or are
 // below; "" for those above it.
 func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]string {
 	start := d.At(path).Line - r.first
@@ -92,7 +92,7 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 			continue
 		}
 		if i > start && keyIndent(line) < indent || i > start && strings.IndexByte(line, '-') == dash && strings.TrimSpace(line[:dash]) == "" {
-			return found // what stands before the next rule is about that
+			return found // what is before the next rule is about that
 		}
 		if keyIndent(line) == indent {
 			for _, key := range sections {
@@ -112,7 +112,7 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 // keyIndent is the column of what a line has first, dashes of lists aside.
 func keyIndent(line string) int { return len(line) - len(strings.TrimLeft(line, " -")) }
 
-// commentIn is the comment in a line, without what stands before it.
+// commentIn is the comment in a line, without what is before it.
 func commentIn(line string) []string {
 	var quote byte
 	for i := 0; i < len(line); i++ {

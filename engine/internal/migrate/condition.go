@@ -246,7 +246,7 @@ func ordered(operator string, key, value code) (string, error) {
 	return fmt.Sprintf("%s %s %s", key.in(sum), sign, value.in(sum)), nil
 }
 
-// pattern says that a value fits a pattern, as it stands below a condition in a patch.
+// pattern says that a value fits a pattern, as it is below a condition in a patch.
 func (s *scope) pattern(value code, pattern any) (string, error) {
 	switch pattern := pattern.(type) {
 	case map[string]any:

@@ -71,7 +71,7 @@ func (c *converter) report(severity source.Severity, path change.Path, text, adv
 	})
 }
 
-// failed reports an error of saying something that stands at a path.
+// failed reports an error of saying something that is at a path.
 func (c *converter) failed(path change.Path, err error) error {
 	var none *noForm
 	switch {

@@ -6,7 +6,7 @@ import "strings"
 type layout interface {
 	// flat is the expression in one line.
 	flat() string
-	// lines writes it in several, behind a text, with an indent for all but the first.
+	// lines writes it in several, after a text, with an indent for all but the first.
 	lines(b *strings.Builder, indent string)
 }
 
@@ -66,7 +66,7 @@ func (g group) lines(b *strings.Builder, indent string) {
 	b.WriteString("\n" + indent + g.close)
 }
 
-// named is a thing behind a name.
+// named is a thing after a name.
 type named struct {
 	name  string
 	value layout

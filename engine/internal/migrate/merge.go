@@ -79,7 +79,7 @@ func (r resourceRule) equal(other resourceRule) bool {
 		slices.Equal(r.operations, other.operations) && slices.Equal(r.resources, other.resources)
 }
 
-// join puts the mutations of a rule behind those of this one.
+// join puts the mutations of a rule after those of this one.
 func (c *converter) join(other *converter) {
 	if !slices.Equal(c.matched.conditions, other.matched.conditions) || other.dependsOnItself(c) {
 		c.guardMutations()

@@ -34,7 +34,7 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 	return nil
 }
 
-// quoteVariables lets a text with variables be read as YAML, where they stand without
+// quoteVariables lets a text with variables be read as YAML, where they are without
 // quotes.
 func quoteVariables(value any) any {
 	text, ok := value.(string)

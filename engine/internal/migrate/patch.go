@@ -381,7 +381,7 @@ func simplifyName(item code, condition string) string {
 	return condition
 }
 
-// gate is a condition about the whole patch that stands in an item of a list: one item must
+// gate is a condition about the whole patch that is in an item of a list: one item must
 // fulfil it, if there are any.
 func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (string, error) {
 	name := elementName(at, s)

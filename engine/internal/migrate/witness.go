@@ -22,7 +22,7 @@ type fact struct {
 }
 
 var (
-	// chains find chains of fields, with what comes behind them.
+	// chains find chains of fields, with what comes after them.
 	chains   = lazyregexp.New(`\b([A-Za-z_]\w*)((?:\.\??[A-Za-z_]\w*\b|\[\??(?:"[^"]*"|\d+|i)\])+)`)
 	steps    = lazyregexp.New(`\.\??([A-Za-z_]\w*)|\[\??(?:"([^"]*)"|(\d+)|(i))\]`)
 	loops    = lazyregexp.New(`^\((\w+), `)
@@ -83,7 +83,7 @@ func factsOf(expression string) []fact {
 	return found
 }
 
-// valuesOf are values for a field that make a difference to what stands behind it.
+// valuesOf are values for a field that make a difference to what is after it.
 func valuesOf(rest string) []any {
 	if m := compared().FindStringSubmatch(rest); m != nil {
 		return []any{constantOf(m[1])}

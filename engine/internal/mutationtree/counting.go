@@ -54,7 +54,7 @@ func longest(name string, arguments []any) int {
 }
 
 // counted makes an expression count. What it does for every item of a list is a step;
-// and values are counted where one can come to stand in another twice, which makes them
+// and values are counted where one can come to be in another twice, which makes them
 // grow beyond any bound in a few steps, where they are compared, and where a binding
 // copies them.
 func counted(node parsing.ASTNode) parsing.ASTNode {

@@ -10,7 +10,7 @@ import (
 )
 
 // The syntax of strings in trees, as kyverno-json (pkg/core/expression, 2024-10) reads
-// it: "(jp; expression)" or "(expression)", and "\text\" for the text itself. It stands
+// it: "(jp; expression)" or "(expression)", and "\text\" for the text itself. It is
 // on one line.
 var (
 	expressionSyntax = lazyregexp.New(`^\((?:(\w+);)?(.+)\)$`)
@@ -54,7 +54,7 @@ func (c *compiler) parseScalar(value any, language string, at change.Path) expre
 	return c.parseExpression(m[2], language, at, len(text)-1-len(m[2]))
 }
 
-// parseExpression compiles an expression that stands behind offset bytes of the string
+// parseExpression compiles an expression that is after offset bytes of the string
 // at a path.
 func (c *compiler) parseExpression(text, language string, at change.Path, offset int) expression {
 	switch language {

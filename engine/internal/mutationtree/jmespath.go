@@ -24,7 +24,7 @@ import (
 // object come in the order of its keys.
 type jmesPath struct{ node parsing.ASTNode }
 
-// syntaxError is an error in an expression, Offset bytes behind its start.
+// syntaxError is an error in an expression, Offset bytes after its start.
 type syntaxError struct {
 	Text   string
 	Offset int

@@ -26,7 +26,7 @@ type Checked struct {
 	Scope    *celenv.Scope
 	// HasParams says that expressions may name params.
 	HasParams bool
-	// Expressions are in the order in which they are compiled; Paths say where they stand.
+	// Expressions are in the order in which they are compiled; Paths say where they are.
 	Expressions []celenv.Expression
 	Paths       []change.Path
 }

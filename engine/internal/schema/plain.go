@@ -57,7 +57,7 @@ func mergeObject(t *Type, live, patch map[string]any) (merged map[string]any, ok
 // maxPairs bounds the work of mergeItems, which compares items in pairs.
 const maxPairs = 1 << 14
 
-// mergeItems merges lists: items that are in both keep their order, new ones stand
+// mergeItems merges lists: items that are in both keep their order, new ones are
 // before the item that they precede in the patch.
 func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
 	if len(live)*len(patch) > maxPairs || !t.distinct(patch) {

@@ -192,7 +192,7 @@ type listMerger struct {
 	items []any
 	item  *schema.Type
 	// keys are empty in a list that does not merge by key: its items stay where they
-	// are, and the patch's go behind them.
+	// are, and the patch's go after them.
 	keys []string
 	path change.Path
 	// touched are the indexes of patched and new items in the order of the patch,

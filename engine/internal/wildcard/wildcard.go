@@ -11,7 +11,7 @@ func Match(pattern, text string) bool {
 		return pattern == text
 	}
 	p, t := []rune(pattern), []rune(text)
-	// star is the place behind the last star, from the place in the text that it has
+	// star is the place after the last star, from the place in the text that it has
 	// been tried up to.
 	star, from := -1, 0
 	i, j := 0, 0

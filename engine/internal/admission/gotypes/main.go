@@ -9,7 +9,7 @@
 //
 //	apps/v1.DaemonSetSpec selector^meta/v1.LabelSelector template!v1.PodTemplateSpec minReadySeconds~i ...
 //
-// After a field's name stands how its zero value is written:
+// After a field's name is how its zero value is written:
 //
 //	!  always            a value without omitempty, or a struct
 //	~  not at all        a value with omitempty

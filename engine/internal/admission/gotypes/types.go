@@ -66,7 +66,7 @@ var notServed = []reflect.Type{
 	reflect.TypeFor[storagev1beta1.VolumeAttachment](),
 }
 
-// inAnnotations are types that no kind has a field of, but whose JSON stands in the
+// inAnnotations are types that no kind has a field of, but whose JSON is in the
 // annotations of autoscaling/v1 HorizontalPodAutoscalers.
 var inAnnotations = []reflect.Type{
 	reflect.TypeFor[autoscalingv1.MetricSpec](),

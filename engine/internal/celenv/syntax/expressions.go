@@ -333,7 +333,7 @@ func (g *grammar) list() ast.Expr {
 	return g.make.NewList(id, elements, optionals)
 }
 
-// items parses what stands between commas. One may be the last; there may also be
+// items parses what is between commas. One may be the last; there may also be
 // nothing else.
 func (g *grammar) items(closing kind, item func()) {
 	if !g.accept(",") {
