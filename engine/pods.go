@@ -131,7 +131,11 @@ func (r *run) jobFor(m *made) *job {
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	d := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.stored(view, r.set.settings.minor), m.at).Documents()[0]
+	stream := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.stored(view, r.set.settings.minor), m.at)
+	if owner.document.Stream().Sensitive() {
+		stream.MarkSensitive()
+	}
+	d := stream.Documents()[0]
 	return &job{
 		document: d, result: &Manifest{Document: d, ID: named.id(), Namespace: p.namespace, Maker: owner.result}, done: make(chan struct{}),
 		place: p, made: m, raw: view, written: view,

@@ -52,7 +52,7 @@ func (a *admission) failed() bool {
 }
 
 // admit runs the policies of a config on its manifests, those that are sensitive last.
-func admit(ctx context.Context, sets *cache, c *config) *admission {
+func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Observer) *admission {
 	a := &admission{config: c, said: map[string]bool{}}
 	texts := a.texts()
 	streams, diagnostics := c.readStreams(texts)
@@ -66,7 +66,7 @@ func admit(ctx context.Context, sets *cache, c *config) *admission {
 		return a
 	}
 	a.set = compiled.set
-	a.outcome = a.set.Run(ctx, streams, engine.Explain())
+	a.outcome = a.set.Run(ctx, streams, append(observers, engine.Explain())...)
 	a.collect(texts)
 	a.add(a.secrets(), a.outcome.Diagnostics...)
 	if err := ctx.Err(); err != nil {

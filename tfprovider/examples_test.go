@@ -70,6 +70,7 @@ func TestDocumentedExamples(t *testing.T) {
 		"functions/admit":                 `"example.com/team" = "payments"`,
 		"functions/mutate":                `"example.com/team" = "payments"`,
 		"functions/mutate_all":            `"example.com/team" = "payments"`,
+		"functions/pods":                  "\"nginx:1.27\",\n",
 		"functions/split":                 "\"_/Service/shop/web\",\n",
 		"functions/explain":               "changed = false",
 	} {

@@ -104,6 +104,36 @@ func TestMutateAllErrors(t *testing.T) {
 	}
 }
 
+// TestPods asks for what controllers make, and what policies make of that.
+func TestPods(t *testing.T) {
+	s := newServer(t)
+	job := "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}}"
+	pod := "{apiVersion: v1, kind: Pod, metadata: {name: given}, spec: {containers: [{name: c, image: busybox}]}}"
+	policies := []string{strings.ReplaceAll(labelPolicy, "configmaps", "pods")}
+	got, err := s.call(t, "pods", map[string]any{"job": job, "pod": pod, "map": configMap("a")}, policies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"_/Pod/default/once-00000": `"batch.kubernetes.io/job-tracking"`,
+		"_/Pod/default/given":      `"kube-api-access-00000"`,
+	} {
+		text, _ := got.(map[string]any)[key].(string)
+		if !strings.Contains(text, want) || !strings.Contains(text, `"mutated":"yes"`) {
+			t.Errorf("%s: %s", key, text)
+		}
+	}
+	if len(got.(map[string]any)) != 2 {
+		t.Errorf("%d objects: %v", len(got.(map[string]any)), got)
+	}
+	if got, err := s.call(t, "pods", map[string]any{"job": job, "n": unknown{}}, policies); err != nil || reflect.TypeOf(got) != reflect.TypeFor[unknown]() {
+		t.Errorf("not all is known: %v %v", got, err)
+	}
+	if _, err := s.call(t, "pods", map[string]any{"job": strings.Replace(job, "restartPolicy: Never, ", "", 1)}, policies); err == nil || !strings.Contains(err.Error(), "restartPolicy: Required value") {
+		t.Error(err)
+	}
+}
+
 func TestSplit(t *testing.T) {
 	s := newServer(t)
 	stream := configMap("a") + "---\n\n---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}}\n- {apiVersion: v1, kind: Namespace, metadata: {name: ns}}\n"

@@ -15,7 +15,7 @@
 // admit.go (the run), messages.go (diagnostics for people), data_manifests.go (the data
 // source), function.go (what functions share), function_mutate.go,
 // function_mutate_all.go, function_admit.go (objects in place of texts) with value.go and
-// unknown.go, function_split.go, function_explain.go, answers.go (answers are kept).
+// unknown.go, function_pods.go, function_split.go, function_explain.go, answers.go (answers are kept).
 package tfprovider
 
 import (
@@ -69,6 +69,7 @@ func (p *preadmit) Functions(context.Context) []func() function.Function {
 		func() function.Function { return &admitFunction{p.sets} },
 		func() function.Function { return &mutateFunction{p.sets} },
 		func() function.Function { return &mutateAllFunction{p.sets} },
+		func() function.Function { return &podsFunction{p.sets} },
 		func() function.Function { return &splitFunction{p.sets} },
 		func() function.Function { return &explainFunction{p.sets} },
 	}

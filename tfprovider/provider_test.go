@@ -152,7 +152,7 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 	t.Helper()
 	result := map[string]tftypes.Type{
 		"mutate": tftypes.String, "explain": nil, "admit": tftypes.DynamicPseudoType,
-		"mutate_all": tftypes.Map{ElementType: tftypes.String}, "split": tftypes.Map{ElementType: tftypes.String},
+		"mutate_all": tftypes.Map{ElementType: tftypes.String}, "pods": tftypes.Map{ElementType: tftypes.String}, "split": tftypes.Map{ElementType: tftypes.String},
 	}[name]
 	if name == "explain" {
 		response, err := s.GetFunctions(t.Context(), &tfprotov6.GetFunctionsRequest{})

@@ -1,0 +1,106 @@
+package tfprovider
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// podsFunction is the function pods.
+type podsFunction struct{ sets *cache }
+
+func (f *podsFunction) Metadata(_ context.Context, _ function.MetadataRequest, response *function.MetadataResponse) {
+	response.Name = "pods"
+}
+
+func (f *podsFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
+	response.Definition = function.Definition{
+		Summary: "What the cluster will run: the Pods of manifests, as policies change them",
+		MarkdownDescription: "Returns what Kubernetes' controllers make of the Deployments, StatefulSets, DaemonSets, Jobs, CronJobs, ReplicaSets and ReplicationControllers " +
+			"of a map of manifests, down to the Pods, each object as the mutating policies of a cluster change it, as JSON. The keys are those of `preadmit_manifests`. " +
+			"Pods that are among the manifests are in the result, too.\n\n" +
+			"Of every template there is one Pod, the first one. What a cluster makes up has a form that no cluster has: random suffixes of names are `00000`, uids are zeros. " +
+			"The admission plug-ins of a stock server act unless the option `admission_plugins` says otherwise.\n\n" +
+			"The result is not known before all manifests and policies are.",
+		Parameters: []function.Parameter{
+			function.MapParameter{
+				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
+				MarkdownDescription: "Manifests under keys of your own, for instance those of `split`. Each is one document, YAML or JSON.",
+			},
+			policiesParameter(true),
+		},
+		VariadicParameter: optionsParameter(true),
+		Return:            function.MapReturn{ElementType: types.StringType},
+	}
+}
+
+func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	var manifests types.Map
+	var policies types.Dynamic
+	var given []types.Dynamic
+	if response.Error = request.Arguments.Get(ctx, &manifests, &policies, &given); response.Error != nil {
+		return
+	}
+	var c config
+	known, failure := c.take(ctx, policies, given)
+	if response.Error = failure; failure != nil {
+		return
+	}
+	known = known && !manifests.IsUnknown()
+	elements := manifests.Elements() // every call copies them
+	at := path.Root("manifests")
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		value, _ := elements[key].(types.String)
+		at := at.AtMapKey(key)
+		if value.IsNull() {
+			response.Error = argumentError(0, errorf(at, "option-value", "%s is null", at))
+			return
+		}
+		known = known && !value.IsUnknown()
+		c.manifests = append(c.manifests, text{at, at.String(), value.ValueString()})
+	}
+	if !known {
+		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
+		return
+	}
+	if len(c.engine.AdmissionPlugins) == 0 {
+		c.engine.AdmissionPlugins = []string{"default"}
+	}
+	a := admit(ctx, f.sets, &c, engine.Pods())
+	a.requireOne()
+	if response.Error = funcError(a.problems); response.Error == nil {
+		response.Error = response.Result.Set(ctx, a.pods())
+	}
+}
+
+// pods are the objects that controllers made, and the Pods that were given, by their keys.
+func (a *admission) pods() map[string]string {
+	pods := map[string]string{}
+	for i := range a.documents {
+		d := &a.documents[i]
+		if d.Kind().Group == "" && d.Kind().Kind == "Pod" {
+			pods[d.key()] = d.json
+		}
+	}
+	if a.outcome == nil {
+		return pods
+	}
+	namespaces := map[*manifest.Document]string{}
+	for _, m := range a.outcome.Manifests {
+		namespaces[m.Document] = m.Namespace
+	}
+	for _, stream := range a.outcome.Made() {
+		for i, result := range edited(stream) {
+			d := document{Document: result, namespace: namespaces[stream.Documents()[i]]}
+			pods[d.key()] = string(result.JSON())
+		}
+	}
+	return pods
+}
