@@ -6,7 +6,8 @@
 //
 // The files in order: report.go (Report), mask.go and comments.go (values and comments of
 // Secrets), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
-// with numbers), hunks.go (what changed in each), values.go (values on one line), summary.go
+// with numbers), hunks.go (what changed in each), values.go (values on one line), fold.go
+// (rules that were not applied for one reason), summary.go
 // and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
 package report

@@ -48,7 +48,7 @@
 // of the list, and new items come first.
 //
 // The files in order: language.go (from documents to a program), document.go (reading
-// and checking), definition.go (policies and rules), autogen.go (rules for pod
+// and checking), definition.go and rules.go (policies and rules), autogen.go (rules for pod
 // controllers), exceptions.go, values.go (values and user info); plan.go (what applies to
 // a request), match.go, scope.go (variables), context.go, apicall.go and images.go (where
 // they come from), variables.go (replacing them), conditions.go (preconditions); mutate.go
