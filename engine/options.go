@@ -212,6 +212,20 @@ func KnowsKubernetesVersion(version string) bool {
 	return ok
 }
 
+// NearestKubernetesVersion is the known version that is nearest to one that is not; empty
+// if that is no version at all.
+func NearestKubernetesVersion(version string) string {
+	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	if len(parts) < 2 || parts[0] != "1" {
+		return ""
+	}
+	minor, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("1.%d", min(max(minor, oldestMinor), newestMinor))
+}
+
 // minorVersion reads "1.36", "v1.36" or "1.36.3".
 func minorVersion(version string) (int, bool) {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")

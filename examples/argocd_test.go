@@ -109,7 +109,7 @@ func TestArgoCD(t *testing.T) {
 	for _, c := range []struct{ name, application, parameters, announced string }{
 		{"plain", "apps/plain", "null", "policies context recurse"},
 		{"kustomization", "apps/kustomization", "[]", "policies context"},
-		{"chart", "apps/chart", `[{"name": "value-files", "array": ["production.yaml"]}]`, "policies context release-name value-files"},
+		{"chart", "apps/chart", `[{"name": "value-files", "array": ["production.yaml"]}]`, "policies context release-name value-files helm-parameters helm-values"},
 	} {
 		golden(t, "argocd/expected/"+c.name+".yaml", p.generated(t, "argocd", c.application, c.parameters))
 		if r := p.ask(t, "match", "argocd", c.application, c.parameters); !strings.Contains(r.stdout, `"isSupported":true`) {

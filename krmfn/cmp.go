@@ -109,15 +109,27 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 	problems := app.readParameters(p.getenv("ARGOCD_APP_PARAMETERS"))
 	given.apply(&c)
 	if c.engine.KubernetesVersion == version && version != "" && !engine.KnowsKubernetesVersion(version) {
-		problems = append(problems, source.Errorf(source.Position{}, "option-value", "KUBE_VERSION: the cluster has version %s, which is not known", version).
-			With("expected "+engine.KnownKubernetesVersions()+"; to have the policies run as in one of them, set the flag --kubernetes-version of preadmit cmp generate"))
+		problems = append(problems, c.useNearestVersion())
 	}
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
-		if f.diagnostics = append(f.diagnostics, problems...); len(problems) > 0 {
+		if f.diagnostics = append(f.diagnostics, problems...); source.HasErrors(problems) {
 			return nil
 		}
 		return app.layout.read(app, ctx, f)
 	})
+}
+
+// useNearestVersion takes the known version that is nearest to that of the cluster.
+func (c *config) useNearestVersion() source.Diagnostic {
+	version := c.engine.KubernetesVersion
+	nearest := engine.NearestKubernetesVersion(version)
+	if nearest == "" {
+		return source.Errorf(source.Position{}, "option-value", "KUBE_VERSION: %q is not a version of Kubernetes", version).
+			With("expected " + engine.KnownKubernetesVersions())
+	}
+	c.engine.KubernetesVersion = nearest
+	return source.Warningf(source.Position{}, "version-nearest", "KUBE_VERSION: the cluster has version %s, which is not known; the policies run as in %s", version, nearest).
+		With("known are " + engine.KnownKubernetesVersions() + "; the flag --kubernetes-version of preadmit cmp generate names another one")
 }
 
 // kubeVersion is the version of the cluster without what its distributor adds.

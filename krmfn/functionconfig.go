@@ -35,6 +35,8 @@ var (
 
 // functionConfig reads the options that the functionConfig of a ResourceList gives.
 type functionConfig struct {
+	// further are fields that the document may have besides.
+	further  []string
 	document *manifest.Document
 	// lines are those of the text that the document stands in.
 	lines  func() []string
@@ -179,6 +181,9 @@ func (f *functionConfig) unknownField(name string, at change.Path) {
 				siblings = append(siblings, sibling)
 			}
 		}
+	}
+	if parent == "spec." {
+		siblings = append(siblings, f.further...)
 	}
 	for _, candidates := range [][]string{siblings, known} {
 		if best := source.Nearest(name, candidates); best != "" {

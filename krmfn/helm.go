@@ -3,7 +3,9 @@ package krmfn
 import (
 	"context"
 	"encoding/csv"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/limit"
@@ -25,16 +27,25 @@ func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
 	if !ok {
 		return nil
 	}
-	template := f.program(args...)
+	template := a.template(f, args)
 	output, said, err := f.attempt(ctx, template)
 	if err != nil && strings.Contains(said, missingDependencies) {
 		if !a.buildDependencies(ctx, f) {
 			return nil
 		}
-		return f.rendered(ctx, a.config, f.program(args...))
+		return f.rendered(ctx, a.config, a.template(f, args))
 	}
 	f.say(said)
 	return f.printed(a.config, template, output, err)
+}
+
+// template is the program that makes manifests of the chart.
+func (a *application) template(f *files, args []string) *Program {
+	template := f.program(args...)
+	if a.config.chartValues != "" {
+		template.Stdin = strings.NewReader(a.config.chartValues)
+	}
+	return template
 }
 
 // buildDependencies fetches the dependencies of a chart.
@@ -109,6 +120,12 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 		p.ledger.noteRead(name.name, full)
 		add("--values", quoteCSV(full))
 	}
+	if c.chartValues != "" {
+		add("--values", "-")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.chartParameters)) {
+		args = append(args, "--set="+name+"="+escapeCommas(c.chartParameters[name]))
+	}
 	release := c.releaseName
 	if release == "" {
 		release = p.releaseName()
@@ -118,6 +135,22 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 			With("Argo CD gives it in ARGOCD_APP_NAME; without Argo CD, set that variable"))
 	}
 	return append(args, "--", release, "."), len(f.diagnostics) == 0
+}
+
+// escapeCommas has Helm take a value of --set for one, as Argo CD does; a list in braces
+// stays one.
+func escapeCommas(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	var b strings.Builder
+	for i := range len(value) {
+		if value[i] == ',' && (i == 0 || value[i-1] != '\\') {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
 }
 
 // releaseName is the name of the application. That of one outside the namespace of Argo

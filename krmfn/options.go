@@ -48,7 +48,10 @@ type config struct {
 	// What an application of Argo CD says besides.
 	valueFiles  []path
 	releaseName string
-	recurse     bool
+	// chartParameters and chartValues are values of a chart besides those in files.
+	chartParameters map[string]string
+	chartValues     string
+	recurse         bool
 	// What policies are converted to, and the manifests that show whether it is the same.
 	to     string
 	verify []path
@@ -345,6 +348,12 @@ func (o *option) isList() bool {
 		return true
 	}
 	return false
+}
+
+// isMap reports whether the option takes values by name.
+func (o *option) isMap() bool {
+	_, ok := o.target(new(config)).(*map[string]string)
+	return ok
 }
 
 // set gives the option a value, a list a further one. from says where a path comes

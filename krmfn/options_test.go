@@ -94,6 +94,9 @@ func TestParameters(t *testing.T) {
 		if p.option.isList() {
 			form, value = "array", "["+value+"]"
 		}
+		if p.option.isMap() {
+			form, value = "map", "{"+value+": "+value+"}"
+		}
 		for given, wantChange := range map[string]bool{value: true, "null": false} {
 			var c config
 			app := (&Process{Dir: t.TempDir()}).newApplication(&c)

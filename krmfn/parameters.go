@@ -35,6 +35,12 @@ var parameters = []parameter{
 	{name: "value-files", title: "Value files", layout: chart, option: option{
 		help:   "files with values for the chart, the last one wins",
 		target: func(c *config) any { return &c.valueFiles }}},
+	{name: "helm-parameters", title: "Helm parameters", layout: chart, option: option{
+		help:   "values of the chart by their paths, as for helm --set; they win over value files",
+		target: func(c *config) any { return &c.chartParameters }}},
+	{name: "helm-values", title: "Helm values", layout: chart, option: option{
+		help:   "values of the chart as YAML; they win over value files",
+		target: func(c *config) any { return &c.chartValues }}},
 	{name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" }, option: option{
 		values: []string{"true", "false"},
 		help:   "read the manifests in directories below, too",
@@ -70,6 +76,10 @@ func (a *application) readParameters(text string) []source.Diagnostic {
 		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // cleared
 		case p.layout != "" && p.layout != a.layout.name:
 			fail("parameter-unused", "it is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove it")
+		case p.option.isMap() && g.Map == nil:
+			fail("parameter-value", "expected a map", "")
+		case p.option.isMap():
+			a.config.chartParameters = g.Map
 		case p.option.isList() && g.Array == nil:
 			fail("parameter-value", "expected an array", "")
 		case !p.option.isList() && g.String == nil:
@@ -134,8 +144,11 @@ func (p *Process) announce(_ context.Context, _ arguments) int {
 	var list []announcement
 	for _, parameter := range app.announced() {
 		a := announcement{Name: parameter.name, Title: parameter.title, Tooltip: parameter.option.help}
-		if parameter.option.isList() {
+		switch {
+		case parameter.option.isList():
 			a.CollectionType = "array"
+		case parameter.option.isMap():
+			a.CollectionType = "map"
 		}
 		if parameter.option.isSwitch() {
 			a.ItemType = "boolean"

@@ -125,6 +125,9 @@ type testRun struct {
 	manifests []*manifest.Stream
 }
 
+// testFields are the fields of the spec of a PreadmitTest that a Preadmit does not have.
+var testFields = []string{"manifests", "expected", "denied"}
+
 // own runs a PreadmitTest. Its spec has the fields of a Preadmit, and says what goes in
 // and what is to come out.
 func (t *tester) own(d *manifest.Document, text []byte, full string) {
@@ -133,12 +136,15 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	paths, _ := spec["manifests"].([]any)
 	expected, _ := spec["expected"].(string)
 	denied, _ := spec["denied"].(string)
-	for _, key := range []string{"manifests", "expected", "denied"} {
+	for _, key := range testFields {
 		delete(spec, key)
 	}
 	r := &testRun{}
 	t.given.apply(&r.config)
 	f := t.functionConfig(d, text, &r.config, filepath.Dir(full))
+	for _, key := range testFields {
+		f.further = append(f.further, "spec."+key)
+	}
 	f.fields(object, nil)
 	if len(paths) == 0 {
 		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")

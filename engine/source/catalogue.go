@@ -398,6 +398,9 @@ var streams = []Entry{
 }
 
 var options = []Entry{
+	{Code: "version-nearest", Severities: warnings, Title: "The version of the cluster is not known", Unsure: true,
+		Cause:  "Argo CD says in KUBE_VERSION that the cluster has a version of Kubernetes that preadmit does not know. The nearest one takes its place.",
+		Advice: "Take a newer preadmit, or name a version with `--kubernetes-version`."},
 	{Code: "option-value", Severities: errors, Title: "An option has a wrong value",
 		Cause:  "The value of an option is none that it can have.",
 		Advice: "Use one of the values that the message names."},

@@ -121,6 +121,7 @@ const (
 	CodeReleaseUnnamed   = "release-unnamed"
 
 	// Options and the command line.
+	CodeVersionNearest     = "version-nearest"
 	CodeOptionValue        = "option-value"
 	CodeOptionUnknown      = "option-unknown"
 	CodeFunctionConfigKind = "function-config-kind"
