@@ -9,16 +9,26 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Migrate says the mutate rules of Kyverno's ClusterPolicies and Policies among documents as
-// MutatingPolicies, and their exceptions as exceptions from these. Everything else is as it
+// Form is a kind of policies that others are converted to.
+type Form = migrate.Target
+
+// The forms.
+const (
+	MutatingPolicies          = migrate.MutatingPolicy
+	MutatingAdmissionPolicies = migrate.MutatingAdmissionPolicy
+)
+
+// Migrate says the mutate rules of Kyverno's ClusterPolicies and Policies among documents in
+// another form: as MutatingPolicies, and their exceptions as exceptions from these; or, as
+// MutatingPolicies, too, as MutatingAdmissionPolicies with bindings. Everything else is as it
 // was. What the context defines is known of the kinds that rules are about. If any
 // diagnostic is an error, a part of a policy has no equivalent, and the streams lack it.
-func Migrate(policies, context []*manifest.Stream, options Options) ([]*manifest.Stream, []source.Diagnostic) {
+func Migrate(form Form, policies, context []*manifest.Stream, options Options) ([]*manifest.Stream, []source.Diagnostic) {
 	s, diagnostics := newSet(policies, context, options)
 	if s == nil || source.HasErrors(diagnostics) {
 		return nil, diagnostics
 	}
-	m := migrate.New(s.settings.kyverno, s.schemas)
+	m := migrate.New(form, s.settings.kyverno, s.schemas)
 	for _, d := range documentsOf(policies) {
 		if kyverno.IsPolicy(d.Kind()) {
 			diagnostics = append(diagnostics, m.Policy(d)...)
@@ -36,6 +46,26 @@ func Migrate(policies, context []*manifest.Stream, options Options) ([]*manifest
 		diagnostics = append(diagnostics, problems...)
 		migrated = append(migrated, read)
 	}
+	if !source.HasErrors(diagnostics) {
+		diagnostics = append(diagnostics, refused(migrated, context, options)...)
+	}
 	source.Sort(diagnostics)
 	return migrated, diagnostics
+}
+
+// refused says what a server or Kyverno would refuse in converted policies.
+func refused(policies, context []*manifest.Stream, options Options) []source.Diagnostic {
+	_, problems := Compile(policies, context, options)
+	var diagnostics []source.Diagnostic
+	for _, p := range problems {
+		if p.Severity != source.Error {
+			continue
+		}
+		message, _, _ := strings.Cut(p.Message, "\n")
+		d := source.Errorf(source.Position{File: p.At.File}, "policy-not-convertible", "there is no equivalent for this: what it converts to would be refused: %s: %s", p.Field, message).
+			With("say that part in another way first")
+		d.Subject = p.Subject
+		diagnostics = append(diagnostics, d)
+	}
+	return diagnostics
 }

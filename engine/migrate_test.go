@@ -24,7 +24,7 @@ func TestMigrateCorpus(t *testing.T) {
 		suite := filepath.Base(filepath.Dir(dir))
 		t.Run(suite+"/"+filepath.Base(dir), func(t *testing.T) {
 			policies := readNamed(t, dir, "earlier.yaml", "policy.yaml", "exceptions.yaml")
-			migrated, diagnostics := Migrate(policies, cluster(t, dir), Options{})
+			migrated, diagnostics := Migrate(MutatingPolicies, policies, cluster(t, dir), Options{})
 			if suite == "policies-v1" {
 				published++
 			}

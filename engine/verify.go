@@ -149,7 +149,7 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 			read, _ := manifest.Read(stream.Name(), stream.Bytes())
 			copies = append(copies, read)
 		}
-		outcomes[i] = set.Run(v.ctx, copies, Explain())
+		outcomes[i] = set.Run(v.ctx, copies, Explain(), Views())
 	}
 	if madeUp && (outcomes[0].Invalid && outcomes[1].Invalid) {
 		return // no such object can be
@@ -259,7 +259,7 @@ func reportDifference(m *Manifest, path change.Path, text string) *source.Diagno
 // author says who wrote a field.
 func author(m *Manifest, path change.Path) string {
 	for _, c := range slices.Backward(m.Changes) {
-		if path.HasPrefix(c.Path) || c.Path.HasPrefix(path) {
+		if c.By.Policy != "" && (path.HasPrefix(c.Path) || c.Path.HasPrefix(path)) {
 			return c.By.String()
 		}
 	}

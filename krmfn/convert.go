@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// kindMutatingPolicy is a kind that policies can be converted to.
-const kindMutatingPolicy = "MutatingPolicy"
+// convertKinds are the kinds that policies can be converted to.
+var convertKinds = []string{string(engine.MutatingPolicies), string(engine.MutatingAdmissionPolicies)}
 
 const convertText = `Print policies in another form. Comments stay, and what is no such policy is printed as
 it was.
@@ -22,7 +22,8 @@ and policies and bindings of older versions.
 
 With --to MutatingPolicy it is Kyverno's form in CEL: the mutate rules of ClusterPolicies
 and Policies become MutatingPolicies and NamespacedMutatingPolicies, and exceptions from
-them become exceptions from those. With --verify both forms are run on manifests, and each
+them become exceptions from those. With --to MutatingAdmissionPolicy it is that of API
+servers, with bindings, for these and for MutatingPolicies of Kyverno. With --verify both forms are run on manifests, and each
 object on which they differ is an error. Without one it is said on how many objects that
 rests, and what no object came to: for that, objects are made up.
 
@@ -53,7 +54,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	if c.to == "" && len(c.verify) > 0 {
-		return p.misused(misusef("argument-invalid", "--verify is for --to %s only", kindMutatingPolicy), "preadmit convert --help")
+		return p.misused(misusef("argument-invalid", "--verify needs --to"), "preadmit convert --help")
 	}
 	f := p.files(&c)
 	streams := f.stream(given.operands, &c)
@@ -86,7 +87,7 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 		p.report(a.diagnostics, noOutput)
 		return exitInvalid
 	}
-	migrated, diagnostics := engine.Migrate(policies, surroundings, c.engine)
+	migrated, diagnostics := engine.Migrate(engine.Form(c.to), policies, surroundings, c.engine)
 	a.add(diagnostics...)
 	var proof *engine.Proof
 	if len(c.verify) > 0 && !source.HasErrors(a.diagnostics) {

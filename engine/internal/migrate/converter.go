@@ -19,7 +19,9 @@ import (
 type converter struct {
 	rule    kyverno.Rule
 	schemas *schema.Registry
-	matched constraints
+	// isNative says that the policy is for API servers, not for Kyverno.
+	isNative bool
+	matched  constraints
 	// types are those of the objects that the rule is about, one for each kind.
 	types []*schema.Type
 	// targets are what the rule changes in place of the objects that it matches.
@@ -104,6 +106,11 @@ func (c *converter) convert() error {
 	}
 	if err := c.follow(s, mutate.At("targets")); err != nil {
 		return err
+	}
+	if c.isNative {
+		if err := c.fitServer(); err != nil {
+			return err
+		}
 	}
 	if c.targets != nil {
 		s = s.with("target", c.changed())

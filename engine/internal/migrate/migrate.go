@@ -11,8 +11,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
+// Target is a kind of policies to make.
+type Target string
+
+// The targets.
+const (
+	MutatingPolicy          Target = "MutatingPolicy"
+	MutatingAdmissionPolicy Target = "MutatingAdmissionPolicy"
+)
+
 // Migration is what becomes of the policies among documents.
 type Migration struct {
+	target   Target
 	language *kyverno.Language
 	schemas  *schema.Registry
 	// of are the policies that have been made of a document.
@@ -27,8 +37,8 @@ type made struct {
 }
 
 // New begins a migration.
-func New(language *kyverno.Language, schemas *schema.Registry) *Migration {
-	return &Migration{language: language, schemas: schemas, of: map[*manifest.Document][]made{}}
+func New(target Target, language *kyverno.Language, schemas *schema.Registry) *Migration {
+	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]made{}}
 }
 
 // Policy makes policies of the mutate rules of a document.
@@ -45,7 +55,7 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 	}
 	var converted []*converter
 	for _, rule := range rules {
-		c := &converter{rule: rule, schemas: m.schemas}
+		c := &converter{rule: rule, schemas: m.schemas, isNative: m.target == MutatingAdmissionPolicy}
 		if rule.First && len(rules) > 1 {
 			c.refuse(rule.Root.Path, "applyRules One: of several rules, the first that changes the object is the last", "give the rules conditions that exclude each other, and leave applyRules out")
 			return append(problems, c.problems...)
@@ -89,6 +99,10 @@ func unique(problems []source.Diagnostic) []source.Diagnostic {
 // Write returns the documents that take the place of one.
 func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) {
 	switch {
+	case m.target == MutatingAdmissionPolicy && isException(d.Kind()):
+		return m.noException(d)
+	case m.target == MutatingAdmissionPolicy && isMutatingPolicy(d.Kind()):
+		return native(d)
 	case kyverno.IsException(d.Kind()):
 		return m.exception(d)
 	case !kyverno.IsPolicy(d.Kind()):

@@ -231,6 +231,8 @@ func isScalar(n *node) bool {
 func (c *converter) canApply(n *node) bool {
 	t := first(n.at.types)
 	switch {
+	case c.isNative && n.isLeaf && !isScalar(n) && holdsAtomic(n.value, t):
+		return false
 	case n.gone || n.union || t == nil || t.Preserve || t.Scalar == schema.Untyped:
 		return false
 	case n.isLeaf && !isScalar(n):
@@ -248,6 +250,24 @@ func (c *converter) canApply(n *node) bool {
 		}
 	}
 	return true
+}
+
+// holdsAtomic reports whether a value has a list, a map or a struct that merges as a whole,
+// which API servers refuse in an ApplyConfiguration.
+func holdsAtomic(value any, t *schema.Type) bool {
+	switch value := value.(type) {
+	case keyed:
+		for _, p := range value {
+			key, _ := p.key.constant.(string)
+			if holdsAtomic(p.value, t.FieldType(key)) {
+				return true
+			}
+		}
+		return t == nil || t.AtomicMap
+	case []any:
+		return t == nil || t.IsList && t.List == schema.Atomic
+	}
+	return false
 }
 
 func (c *converter) canApplyItems(n *node) bool {

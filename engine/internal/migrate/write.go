@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,11 +69,16 @@ func (w *writer) value(indent int, key string, value map[string]any) {
 // metadata writes the metadata of a policy as the user wrote it, with another name.
 func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
 	written := r.block("metadata")
-	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil {
+	inFlow := func(line string) bool {
+		return strings.Contains(line, autogenAnnotation) && !strings.HasPrefix(strings.TrimSpace(line), autogenAnnotation+":")
+	}
+	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil || slices.ContainsFunc(written, inFlow) {
 		metadata, _ := d.Object()["metadata"].(map[string]any)
 		metadata["name"] = name
 		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			delete(annotations, autogenAnnotation)
+			if delete(annotations, autogenAnnotation); len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
 		}
 		w.value(0, "metadata", metadata)
 		return
@@ -157,7 +163,7 @@ func (c *converter) yaml(name string, first bool) string {
 	if first {
 		w.comments(0, r.head())
 	}
-	w.line(0, "apiVersion: policies.kyverno.io/v1")
+	w.line(0, "apiVersion: %s", c.apiVersion())
 	w.line(0, "kind: %s", c.kind())
 	w.metadata(d, r, name)
 	w.line(0, "spec:")
@@ -165,7 +171,11 @@ func (c *converter) yaml(name string, first bool) string {
 	if c.rule.Ignore {
 		w.line(2, "failurePolicy: Ignore")
 	}
-	c.evaluation(&w)
+	if c.isNative {
+		w.line(2, "reinvocationPolicy: Never")
+	} else {
+		c.evaluation(&w)
+	}
 	w.comments(2, append(about["match"], about["exclude"]...))
 	w.constraints("matchConstraints", c.matched)
 	w.conditions("matchConditions", c.matched.conditions, about["preconditions"])
@@ -184,7 +194,17 @@ func (c *converter) yaml(name string, first bool) string {
 		w.line(4, "%s:", map[string]string{applyConfiguration: "applyConfiguration", jsonPatch: "jsonPatch"}[m.patchType])
 		w.expression(6, "expression", pretty(m.expression))
 	}
+	if c.isNative {
+		w.WriteString("---\n" + bindingOf(name))
+	}
 	return w.String()
+}
+
+func (c *converter) apiVersion() string {
+	if c.isNative {
+		return "admissionregistration.k8s.io/v1"
+	}
+	return "policies.kyverno.io/v1"
 }
 
 // evaluation writes how the policy is evaluated.
@@ -240,8 +260,11 @@ func dnsName(text string) string {
 
 // kind is the kind of the policy.
 func (c *converter) kind() string {
-	if c.rule.Namespace != "" {
+	switch {
+	case c.isNative:
+		return string(MutatingAdmissionPolicy)
+	case c.rule.Namespace != "":
 		return "NamespacedMutatingPolicy"
 	}
-	return "MutatingPolicy"
+	return string(MutatingPolicy)
 }

@@ -1,0 +1,140 @@
+package migrate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+const (
+	celGroup      = "policies.kyverno.io"
+	namespaceName = "kubernetes.io/metadata.name"
+)
+
+func isMutatingPolicy(kind gvk.Kind) bool {
+	return kind.Group == celGroup && (kind.Kind == "MutatingPolicy" || kind.Kind == "NamespacedMutatingPolicy")
+}
+
+func isException(kind gvk.Kind) bool {
+	return kind.Kind == "PolicyException" && (kind.Group == celGroup || kind.Group == "kyverno.io")
+}
+
+// bindingOf is the binding of a policy, without which it does nothing.
+func bindingOf(name string) string {
+	return "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata:\n  name: " + scalar(name) +
+		"\nspec:\n  policyName: " + scalar(name) + "\n"
+}
+
+// fitServer reports what a rule needs and API servers do not do.
+func (c *converter) fitServer() error {
+	if c.targets != nil {
+		return c.refuse(c.rule.Root.At("mutate", "targets").Path, "a MutatingAdmissionPolicy changes the object of the request only", "convert it --to MutatingPolicy")
+	}
+	for _, rule := range c.matched.rules {
+		if slices.Contains(rule.operations, "DELETE") {
+			return c.refuse(c.rule.Root.At("match").Path, "a MutatingAdmissionPolicy for DELETE", "leave the operation out, as there is no object to change")
+		}
+	}
+	if namespace := c.rule.Namespace; namespace != "" {
+		if c.matched.namespaces != nil {
+			return c.refuse(c.rule.Root.At("match").Path, "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
+		}
+		c.matched.namespaces = map[string]any{"matchLabels": map[string]any{namespaceName: namespace}}
+	}
+	return nil
+}
+
+// noException reports an exception from a policy that is converted.
+func (m *Migration) noException(d *manifest.Document) ([]string, []source.Diagnostic) {
+	at := d.At(nil)
+	return []string{textOf(d)}, []source.Diagnostic{source.Errorf(at, "policy-not-convertible", "there is no equivalent for this: a MutatingAdmissionPolicy has no exceptions").
+		With("say the exception in the conditions of the policy")}
+}
+
+// native says a MutatingPolicy as a MutatingAdmissionPolicy, in place: comments stay.
+func native(d *manifest.Document) ([]string, []source.Diagnostic) {
+	n := nativePolicy{d: d, root: policy.Node{Value: d.Object()}}
+	spec := n.root.At("spec")
+	n.check(spec)
+	if source.HasErrors(n.problems) {
+		return nil, n.problems
+	}
+	object := d.Object()
+	metadata, _ := object["metadata"].(map[string]any)
+	fields, _ := object["spec"].(map[string]any)
+	object["apiVersion"], object["kind"] = "admissionregistration.k8s.io/v1", string(MutatingAdmissionPolicy)
+	delete(object, "status")
+	for _, name := range []string{"evaluation", "autogen", "webhookConfiguration", "auditAnnotations"} {
+		delete(fields, name)
+	}
+	if fields["reinvocationPolicy"] == nil {
+		fields["reinvocationPolicy"] = "Never"
+	}
+	if d.Kind().Kind == "NamespacedMutatingPolicy" {
+		constraints, _ := fields["matchConstraints"].(map[string]any)
+		constraints["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{namespaceName: metadata["namespace"]}}
+		delete(metadata, "namespace")
+	}
+	if err := d.Set(object, nil); err != nil {
+		n.refuse(spec, "the policy cannot be rewritten: "+err.Error(), "")
+		return nil, n.problems
+	}
+	text := textOf(d)
+	d.Reset()
+	return []string{text, bindingOf(d.Name())}, n.problems
+}
+
+// nativePolicy is a MutatingPolicy that is to become a native one.
+type nativePolicy struct {
+	d        *manifest.Document
+	root     policy.Node
+	problems []source.Diagnostic
+}
+
+func (n *nativePolicy) refuse(at policy.Node, why, advice string) {
+	c := converter{}
+	c.rule.Document = n.d
+	_ = c.refuse(at.Path, why, advice)
+	n.problems = append(n.problems, c.problems...)
+}
+
+// check reports what API servers do not do.
+func (n *nativePolicy) check(spec policy.Node) {
+	is := func(at policy.Node) bool { value, _ := at.Value.(bool); return value }
+	evaluation := spec.At("evaluation")
+	if at := evaluation.At("mutateExisting", "enabled"); is(at) {
+		n.refuse(at, "a MutatingAdmissionPolicy changes the object of the request only", "")
+	}
+	if at := evaluation.At("useServerSideApply"); is(at) {
+		n.refuse(at, "API servers refuse an ApplyConfiguration of lists that merge as a whole", "write these with a JSONPatch")
+	}
+	if at := evaluation.At("admission", "enabled"); at.Given() && !is(at) {
+		n.refuse(at, "the policy does nothing at admission", "leave it out")
+	}
+	if controllers := spec.At("autogen", "podControllers", "controllers"); n.isForPods(spec.At("matchConstraints")) && (!controllers.Given() || len(controllers.Items()) > 0) {
+		n.refuse(spec.At("matchConstraints"), "the policy is carried over to pod controllers",
+			"set autogen.podControllers.controllers to [], and write a policy for the controllers, if you need it")
+	}
+	if n.d.Kind().Kind == "NamespacedMutatingPolicy" && spec.At("matchConstraints", "namespaceSelector").Given() {
+		n.refuse(spec.At("matchConstraints", "namespaceSelector"), "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
+	}
+	if len(spec.At("variables").Items()) > 0 && len(spec.At("mutations").Items()) > 1 {
+		at := spec.At("variables")
+		w := source.Warningf(n.d.At(at.Path), "policy-converted-almost", "a server works out variables anew for each mutation, Kyverno once").
+			With("see that no variable reads what a mutation changes")
+		w.Subject, w.Field = n.d.Kind().Kind+" "+n.d.Name(), at.Path.String()
+		n.problems = append(n.problems, w)
+	}
+}
+
+// isForPods reports whether a match block is of those that Kyverno carries over to pod
+// controllers.
+func (n *nativePolicy) isForPods(block policy.Node) bool {
+	rules := block.At("resourceRules").Items()
+	return len(rules) == 1 && strings.Join(rules[0].At("resources").Texts(), " ") == "pods" && strings.Join(rules[0].At("apiGroups").Texts(), " ") == "" &&
+		len(block.At("objectSelector").Object())+len(block.At("excludeResourceRules").Items())+len(rules[0].At("resourceNames").Items()) == 0
+}
