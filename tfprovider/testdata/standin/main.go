@@ -25,9 +25,13 @@ var (
 	text = schema.StringAttribute{Required: true}
 
 	resources = map[string]map[string]schema.Attribute{
-		"kubernetes_manifest": {"manifest": schema.DynamicAttribute{Required: true}},
-		"kubectl_manifest":    {"yaml_body": schema.StringAttribute{Required: true, Sensitive: true}},
-		"local_file":          {"filename": text, "content": text},
+		"kubernetes_manifest": {
+			"manifest": schema.DynamicAttribute{Required: true},
+			"stored":   schema.StringAttribute{Optional: true},
+			"object":   schema.DynamicAttribute{Computed: true},
+		},
+		"kubectl_manifest": {"yaml_body": schema.StringAttribute{Required: true, Sensitive: true}},
+		"local_file":       {"filename": text, "content": text},
 	}
 	dataSources = map[string]map[string]dataschema.Attribute{
 		"helm_template": {
@@ -92,8 +96,24 @@ func (r *standInResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 	response.Schema = schema.Schema{Attributes: resources[r.name]}
 }
 
-func (r *standInResource) Create(_ context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
+// ModifyPlan plans an object as the provider of Kubernetes does: what the manifest sets is
+// known, and all else that the server stores is not.
+func (r *standInResource) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
+	if r.name != "kubernetes_manifest" || request.Plan.Raw.IsNull() {
+		return
+	}
+	if planned, same := unchanged(ctx, request); same {
+		response.Diagnostics.Append(response.Plan.SetAttribute(ctx, path.Root("object"), planned)...)
+	} else {
+		response.Diagnostics.Append(setObject(ctx, request.Plan, &response.Plan, true)...)
+	}
+}
+
+func (r *standInResource) Create(ctx context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
 	response.State.Raw = request.Plan.Raw
+	if r.name == "kubernetes_manifest" {
+		response.Diagnostics.Append(setObject(ctx, request.Plan, &response.State, false)...)
+	}
 }
 
 func (r *standInResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}

@@ -1,0 +1,121 @@
+package tfprovider
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// recordings are what an API server answered: see engine/testdata/recorded.
+const recordings = "../engine/testdata/recorded"
+
+// inapplicable are cases that kubernetes_manifest cannot apply, and why.
+var inapplicable = map[string]string{
+	"service-account-alias/given":    "the manifest sets serviceAccount, which the server overwrites with serviceAccountName",
+	"role-without-rules/roles-0":     "normalize leaves out rules: [], which the server stores as null, and the policy tells one from the other",
+	"hidden-from-policies/objects-2": "nothing is stored of it",
+}
+
+// applied is a manifest as we make it, and what the server stored of the one that we were
+// given.
+type applied struct {
+	Manifest string `json:"manifest"`
+	Stored   string `json:"stored"`
+}
+
+// TestApplied plans and applies all recorded cases with a stand-in for kubernetes_manifest,
+// which plans what the manifest sets and returns what the server stored. Terraform holds the
+// one against the other. The second plan is empty.
+func TestApplied(t *testing.T) {
+	terraform(t)
+	cases := recordedCases(t)
+	if len(cases) < 50 {
+		t.Fatalf("only %d cases are recorded", len(cases))
+	}
+	text, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCLI(t, configuration(t, map[string]string{
+		"cases.json": string(text),
+		"main.tf": strings.Replace(required, "required_providers {", "required_providers {\n    kubernetes = {\n      source = \"hashicorp/kubernetes\"\n    }", 1) + `
+			locals {
+				cases = jsondecode(file("${path.module}/cases.json"))
+			}
+			resource "kubernetes_manifest" "x" {
+				for_each = local.cases
+				manifest = jsondecode(each.value.manifest)
+				stored   = each.value.stored
+			}
+		`,
+	}))
+	c.run(t, "apply", "-auto-approve")
+	c.run(t, "plan", "-detailed-exitcode")
+}
+
+// recordedCases admits all recorded manifests that the server accepted.
+func recordedCases(t *testing.T) map[string]applied {
+	t.Helper()
+	s, cases := newServer(t), map[string]applied{}
+	exceptions, err := os.ReadFile("../engine/testdata/exceptions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directories, err := filepath.Glob(recordings + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, directory := range directories {
+		name := filepath.Base(directory)
+		if strings.Contains(string(exceptions), name) {
+			continue
+		}
+		for key, document := range recordedManifests(t, directory) {
+			stored, err := os.ReadFile(filepath.Join(directory, "server", key+".result.json"))
+			if err != nil || strings.Contains(string(stored), `"kind": "Status"`) || inapplicable[name+"/"+key] != "" {
+				continue // the server refused it
+			}
+			options := map[string]any{"normalize": true, "allow_no_policies": true, "request": map[string]any{
+				"dry_run": true, "authorizer": "allow",
+				"user": map[string]any{"username": "oracle-admin", "uid": "oracle-uid", "groups": []string{"system:masters", "system:authenticated"}},
+			}}
+			got, err := s.call(t, "mutate", document, contents(t, directory+"/policies"), options)
+			if err != nil {
+				continue // a test of the engine sees to it that the server says the same
+			}
+			cases[name+"/"+key] = applied{got.(string), string(stored)}
+		}
+	}
+	return cases
+}
+
+// recordedManifests are the documents of a recorded case under the names of the answers.
+func recordedManifests(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	files, err := filepath.Glob(directory + "/manifests/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, _ := manifest.Read(file, text)
+		base := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		for i, d := range stream.Documents() {
+			name := base
+			if _, err := os.Stat(filepath.Join(directory, "server", base+".result.json")); err != nil {
+				name = fmt.Sprintf("%s-%d", base, i)
+			}
+			found[name] = string(d.JSON())
+		}
+	}
+	return found
+}
