@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/podspec"
 	"github.com/preadmit/preadmit/engine/internal/workload"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -49,15 +48,6 @@ func (m *made) at(path change.Path) source.Position {
 	return m.owner.document.At(append(m.From[:len(m.From):len(m.From)], path...))
 }
 
-// stored is what the server holds of the object in the end, given what admission has left.
-func (m *made) stored(admitted map[string]any, minor int) map[string]any {
-	stored := workload.Stored(m.Kind, admitted, minor)
-	for _, reference := range m.Later {
-		podspec.Append(podspec.Ensure(stored, "metadata"), "ownerReferences", reference)
-	}
-	return stored
-}
-
 // hold finds out what the server holds of a job that will not change any more.
 func (r *run) hold(j *job) {
 	view, err := r.defaulting.view(nil, j.place, j.edited)
@@ -65,7 +55,25 @@ func (r *run) hold(j *job) {
 		j.internal("what the server holds of it is not valid: %v", err)
 		return
 	}
-	j.stored = workload.Stored(j.kind.Kind, view, r.set.settings.minor)
+	if minor := r.set.settings.minor; j.made != nil {
+		j.stored = j.made.Stored(view, minor)
+	} else {
+		j.stored = workload.Stored(j.kind.Kind, view, minor)
+	}
+}
+
+// complete gives what policies wrote into an object that a controller made the defaults of the
+// API, like all else in it.
+func (r *run) complete(j *job) {
+	if j.made == nil || j.failed() || change.Equal(j.edited, j.raw) {
+		return
+	}
+	view, err := r.defaulting.view(j.memo, j.place, j.edited)
+	if err != nil {
+		j.internal("what the server holds of it is not valid: %v", err)
+		return
+	}
+	j.edited = view
 }
 
 // makePods carries out the controllers, generation by generation. What each makes comes
@@ -131,7 +139,7 @@ func (r *run) jobFor(m *made) *job {
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	stream := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.stored(view, r.set.settings.minor), m.at)
+	stream := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.Stored(view, r.set.settings.minor), m.at)
 	if owner.document.Stream().Sensitive() {
 		stream.MarkSensitive()
 	}

@@ -227,6 +227,7 @@ func (r *run) admitJob(j *job) {
 	r.tellUpdates(j)
 	if !j.failed() {
 		r.write(j)
+		r.complete(j)
 		for _, o := range r.observers {
 			o.admitted(r, j)
 		}

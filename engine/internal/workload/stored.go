@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -39,6 +40,24 @@ func selectByUID(job map[string]any) {
 		setAbsent(labels, prefix+"controller-uid", UID)
 	}
 	setAbsent(podspec.Ensure(job, "spec", "selector", "matchLabels"), "batch.kubernetes.io/controller-uid", UID)
+	if len(podspec.Map(job, "metadata", "labels")) == 0 { // as the server defaults them when it reads the Job
+		podspec.Ensure(job, "metadata")["labels"] = maps.Clone(labels)
+	}
+}
+
+// Stored is what the server holds of the object in the end, given what admission has left.
+// A Job without labels of its own has those of its template, and the server adds to both.
+func (m Made) Stored(admitted map[string]any, minor int) map[string]any {
+	labels := podspec.Map(admitted, "metadata", "labels")
+	if m.Kind == JobKind && podspec.Map(m.Object, "metadata", "labels") == nil && change.Equal(labels, podspec.Map(admitted, "spec", "template", "metadata", "labels")) {
+		admitted = change.CloneObject(admitted)
+		delete(podspec.Map(admitted, "metadata"), "labels")
+	}
+	stored := Stored(m.Kind, admitted, minor)
+	for _, reference := range m.Later {
+		podspec.Append(podspec.Ensure(stored, "metadata"), "ownerReferences", reference)
+	}
+	return stored
 }
 
 // countTemplates annotates a DaemonSet with how often its template has changed.
