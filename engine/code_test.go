@@ -19,6 +19,7 @@ const longest = 40
 var findings = map[string]bool{
 	"passes.mutated": true, "event.drops": true, "job.denied": true,
 	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
+	"Manifest.DependsOnOthers": true, "Manifest.Sensitive": true, "Change.Sensitive": true,
 	"followState.changed": true, "followState.touched": true,
 	// What observers are there for; see isUntouched.
 	"Observer.partial": true, "run.watched": true,

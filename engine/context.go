@@ -58,20 +58,23 @@ func (r *run) index(local []*manifest.Document) {
 	}
 	for id, c := range all {
 		c.object = sync.OnceValues(func() (map[string]any, error) { return r.candidate(c) })
-		r.snapshot.Put(id.kind, id.namespace, id.name, func(reader *snapshot.Reader) (map[string]any, error) {
-			asker := reader.Owner.(*job)
-			for _, j := range c.jobs {
-				if b := r.need(asker, j); b != nil {
-					return nil, b
-				}
-			}
-			object, err := c.object()
-			if err == nil && c.isSensitive() {
-				reader.Confide(object)
-			}
-			return object, err
-		})
+		r.snapshot.Put(id.kind, id.namespace, id.name, func(reader *snapshot.Reader) (map[string]any, error) { return r.lookUp(c, reader) })
 	}
+}
+
+// lookUp is what a server would hold of candidates, when their jobs are done.
+func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, error) {
+	asker := reader.Owner.(*job)
+	for _, j := range c.jobs {
+		if b := r.need(asker, j); b != nil {
+			return nil, b
+		}
+	}
+	object, err := c.object()
+	if err == nil && c.isSensitive() {
+		reader.Confide(object)
+	}
+	return object, err
 }
 
 // isSensitive reports whether nobody is to see what an object holds, when all jobs are
