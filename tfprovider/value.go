@@ -93,10 +93,10 @@ func unknownValue(s shape) attr.Value {
 const precision = 512
 
 // numberValue is a number of a document, digit for digit.
-func numberValue(digits json.Number) (attr.Value, error) {
-	f, _, err := big.ParseFloat(digits.String(), 10, precision, big.ToNearestEven)
+func numberValue(text json.Number) (attr.Value, error) {
+	f, _, err := big.ParseFloat(text.String(), 10, precision, big.ToNearestEven)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no number: %w", digits, err)
+		return nil, fmt.Errorf("%s is no number: %w", text, err)
 	}
 	return types.NumberValue(f), nil
 }

@@ -9,8 +9,9 @@
 // No error holds a value of the input: it may be secret.
 //
 // The files in order: jmespath.go (Expression, Env), value.go (values in and out),
-// bounds.go (what an expression may use), call.go (arguments), strings.go, objects.go, arithmetic.go, clock.go, crypto.go and
-// image.go (the functions), compare.go (quantities and versions for others).
+// bounds.go (what an expression may use), call.go (arguments), strings.go, objects.go,
+// arithmetic.go, clock.go, crypto.go and image.go (the functions), compare.go (quantities and
+// versions for others), tree.go (the parts of an expression, for others).
 package jmespath
 
 import (

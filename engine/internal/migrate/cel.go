@@ -80,16 +80,16 @@ type path struct {
 
 // part is a key of a map, the index of an item, or an expression for either.
 type part struct {
-	key     string
-	index   int
-	isIndex bool
-	code    string
+	key      string
+	index    int
+	isIndex  bool
+	computed string
 }
 
 func (p part) text() string {
 	switch {
-	case p.code != "":
-		return p.code
+	case p.computed != "":
+		return p.computed
 	case p.isIndex:
 		return strconv.Itoa(p.index)
 	}
@@ -102,7 +102,7 @@ func (p part) step(optional bool) string {
 	if optional {
 		mark = "?"
 	}
-	if p.code == "" && !p.isIndex && isIdentifier(p.key) {
+	if p.computed == "" && !p.isIndex && isIdentifier(p.key) {
 		return "." + mark + p.key
 	}
 	return "[" + mark + p.text() + "]"
@@ -139,7 +139,7 @@ func (p *path) present() string {
 	switch {
 	case last.isIndex:
 		return fmt.Sprintf("size(%s) > %s", parent, last.text())
-	case last.code == "" && isIdentifier(last.key):
+	case last.computed == "" && isIdentifier(last.key):
 		return "has(" + parent + last.step(false) + ")"
 	}
 	return last.text() + " in " + parent
@@ -151,11 +151,11 @@ func (p *path) pointer() string {
 	constant := ""
 	for _, part := range p.parts {
 		switch {
-		case part.code != "" && part.isIndex:
-			parts = append(parts, quote(constant+"/"), "string("+part.code+")")
+		case part.computed != "" && part.isIndex:
+			parts = append(parts, quote(constant+"/"), "string("+part.computed+")")
 			constant = ""
-		case part.code != "":
-			parts = append(parts, quote(constant+"/"), "jsonpatch.escapeKey("+part.code+")")
+		case part.computed != "":
+			parts = append(parts, quote(constant+"/"), "jsonpatch.escapeKey("+part.computed+")")
 			constant = ""
 		case part.isIndex:
 			constant += "/" + strconv.Itoa(part.index)

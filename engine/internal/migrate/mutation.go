@@ -639,7 +639,7 @@ func (c *converter) itemOperations(n *node) ([]layout, error) {
 		all = append(all, operations...)
 	}
 	for _, e := range n.items.each {
-		item := ofPath(n.at.path.then(part{code: "i", isIndex: true}, true), itemTypes(n.at.types))
+		item := ofPath(n.at.path.then(part{computed: "i", isIndex: true}, true), itemTypes(n.at.types))
 		condition, body, err := e.of(item)
 		if err != nil {
 			return nil, err

@@ -142,7 +142,7 @@ func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
 	}
 	element := ofPath(&path{root: l.list.in(primary) + "[i]"}, itemTypes(l.list.types))
 	if l.list.path != nil {
-		known := l.list.path.then(part{code: "i", isIndex: true}, true)
+		known := l.list.path.then(part{computed: "i", isIndex: true}, true)
 		known.sure = len(known.parts)
 		element = ofPath(known, itemTypes(l.list.types))
 	}
@@ -193,7 +193,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 // isElement reports whether a path leads to the element of a foreach.
 func (l *loop) isElement(p *path) bool {
 	list := l.list.path
-	if list == nil || len(p.parts) != len(list.parts)+1 || p.parts[len(list.parts)] != (part{code: "i", isIndex: true}) {
+	if list == nil || len(p.parts) != len(list.parts)+1 || p.parts[len(list.parts)] != (part{computed: "i", isIndex: true}) {
 		return false
 	}
 	return slices.Equal(p.parts[:len(list.parts)], list.parts)
@@ -227,9 +227,9 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 			return code{}, err
 		}
 		if said.kind == number {
-			return ofPath(at.path.then(part{code: said.text, isIndex: true}, false), itemTypes(at.types)), nil
+			return ofPath(at.path.then(part{computed: said.text, isIndex: true}, false), itemTypes(at.types)), nil
 		}
-		return ofPath(at.path.then(part{code: said.asText().text}, false), nil), nil
+		return ofPath(at.path.then(part{computed: said.asText().text}, false), nil), nil
 	}
 	isList := at.kind == list
 	index, err := strconv.Atoi(key)
@@ -241,7 +241,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 			return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
 		}
 		last := fmt.Sprintf("size(%s) - 1", at.orEmptyList().text)
-		return ofPath(at.path.then(part{code: last, isIndex: true}, true), itemTypes(at.types)), nil
+		return ofPath(at.path.then(part{computed: last, isIndex: true}, true), itemTypes(at.types)), nil
 	case err == nil && index >= 0 && (isList || at.kind == anything):
 		return at.item(index), nil
 	}
@@ -259,10 +259,10 @@ func added(at code, value any, op string) layout {
 	for n := len(p.parts) - 1; n > 0; n-- {
 		last := p.parts[n]
 		switch {
-		case last.isIndex || last.key == "-" && last.code == "":
+		case last.isIndex || last.key == "-" && last.computed == "":
 			whole = []any{whole}
-		case last.code != "":
-			whole = keyed{{code{text: last.code, kind: text}, whole}}
+		case last.computed != "":
+			whole = keyed{{code{text: last.computed, kind: text}, whole}}
 		default:
 			whole = keyed{{literal(last.key), whole}}
 		}

@@ -160,7 +160,7 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 		}
 		member := at.field(bare)
 		if !name.isConstant {
-			member.at = ofPath(at.at.path.then(part{code: name.asText().text}, false), nil)
+			member.at = ofPath(at.at.path.then(part{computed: name.asText().text}, false), nil)
 		}
 		if anchor == kyverno.Condition || anchor == kyverno.Global {
 			if err := b.condition(s, n, member, name, pattern[key], conditions); err != nil {

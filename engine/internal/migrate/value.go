@@ -274,7 +274,7 @@ func withKind(c code, k kind) code {
 func (s *scope) image(left code, name string) (code, error) {
 	parts := append(slices.Clone(left.path.parts), part{key: name})
 	if c, ok := s.vars[name]; ok {
-		parts[len(parts)-1].code = c.asText().text
+		parts[len(parts)-1].computed = c.asText().text
 	}
 	if len(parts) < 3 {
 		return code{path: &path{root: imagesRoot, parts: parts}}, nil
@@ -285,7 +285,7 @@ func (s *scope) image(left code, name string) (code, error) {
 	}
 	containers := pod.field(parts[0].key)
 	image := code{}
-	if element, ok := s.vars["element"]; ok && parts[1].code == element.text+".name" {
+	if element, ok := s.vars["element"]; ok && parts[1].computed == element.text+".name" {
 		image = element.field("image")
 	} else {
 		image = code{text: fmt.Sprintf("%s.filter(c, c.name == %s)[0].image", containers.orEmptyList().in(primary), parts[1].text())}
@@ -522,7 +522,7 @@ func (s *scope) listOf(n jmespath.Node) (code, error) {
 func elementName(of code, s *scope) string {
 	name := "x"
 	if of.path != nil && len(of.path.parts) > 0 {
-		if last := of.path.parts[len(of.path.parts)-1]; last.code == "" && last.key != "" && isIdentifier(last.key) {
+		if last := of.path.parts[len(of.path.parts)-1]; last.computed == "" && last.key != "" && isIdentifier(last.key) {
 			name = strings.ToLower(last.key[:1])
 		}
 	} else if strings.Contains(of.text, "ontainers") {
