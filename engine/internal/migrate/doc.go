@@ -20,5 +20,6 @@
 // patterns), patch.go (strategic merge patches to trees), mutation.go (trees to mutations),
 // operations.go (JSON Patches), foreach.go (foreach and targets), merge.go (rules that need
 // each other's work), cel.go (expressions), layout.go (in lines), comments.go, write.go
-// (YAML), exception.go; witness.go (objects that reach what others do not).
+// (YAML), exception.go; native.go (policies of Kubernetes itself); witness.go (objects that
+// reach what others do not).
 package migrate
