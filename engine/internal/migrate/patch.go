@@ -233,7 +233,8 @@ func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*
 		}
 		value, err := b.scope(s, at).value(pattern)
 		if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey == "" {
-			return b.union(at.at, value.([]any)), err
+			values, _ := value.([]any)
+			return b.union(at.at, values), err
 		}
 		return &node{at: at.at, value: value, isLeaf: true}, err
 	}
