@@ -94,12 +94,12 @@ type files struct {
 func newFiles(policies, context []*manifest.Stream) files {
 	f := files{sensitive: map[string]bool{}}
 	for _, stream := range slices.Concat(policies, context) {
-		if stream.Sensitive() {
+		if stream != nil && stream.Sensitive() {
 			f.sensitive[stream.Name()] = true
 		}
 	}
 	for _, stream := range policies {
-		if !stream.Sensitive() {
+		if stream != nil && !stream.Sensitive() {
 			f.open = append(f.open, stream.Text())
 		}
 	}
