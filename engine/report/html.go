@@ -352,15 +352,9 @@ func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
 	out := htmlFile{Name: f.Name}
 	edits := map[*Edit]bool{}
 	for _, l := range compare(f.Before, f.After) {
-		h := htmlLine{Text: strings.TrimRight(l.text, "\r\n"), Before: l.before, After: l.after}
-		marks, at := f.after, l.after
-		if l.after == 0 {
-			marks, at = f.before, l.before
-		}
-		if h.changed() {
-			if m, ok := editAt(marks, at); ok {
-				h.Edit, h.manifest, h.Shown = m.edit, m.manifest, wanted(m)
-			}
+		h := htmlLine{Text: strings.TrimRight(l.Text, "\r\n"), Before: l.Before, After: l.After}
+		if m, ok := f.markOf(l); ok {
+			h.Edit, h.manifest, h.Shown = m.edit, m.manifest, wanted(m)
 		}
 		if h.Shown {
 			edits[h.Edit] = true

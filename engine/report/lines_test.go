@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	} {
 		var got []string
 		for _, l := range compare(c.before, c.after) {
-			got = append(got, fmt.Sprintf("%d:%d %s", l.before, l.after, strings.TrimSuffix(l.text, "\n")))
+			got = append(got, fmt.Sprintf("%d:%d %s", l.Before, l.After, strings.TrimSuffix(l.Text, "\n")))
 		}
 		if got := strings.Join(got, ", "); got != c.want {
 			t.Errorf("%q and %q: %s, want %s", c.before, c.after, got, c.want)
@@ -50,19 +50,19 @@ func FuzzCompare(f *testing.F) {
 		var a, b strings.Builder
 		countA, countB, kept := 0, 0, 0
 		for _, l := range compare(before, after) {
-			if l.before != 0 {
+			if l.Before != 0 {
 				countA++
-				a.WriteString(l.text)
+				a.WriteString(l.Text)
 			}
-			if l.after != 0 {
+			if l.After != 0 {
 				countB++
-				b.WriteString(l.text)
+				b.WriteString(l.Text)
 			}
-			if l.before != 0 && l.after != 0 {
+			if l.Before != 0 && l.After != 0 {
 				kept++
 			}
-			if l.before != 0 && l.before != countA || l.after != 0 && l.after != countB || l.before == 0 && l.after == 0 {
-				t.Fatalf("%q and %q: a line is numbered %d:%d", before, after, l.before, l.after)
+			if l.Before != 0 && l.Before != countA || l.After != 0 && l.After != countB || l.Before == 0 && l.After == 0 {
+				t.Fatalf("%q and %q: a line is numbered %d:%d", before, after, l.Before, l.After)
 			}
 		}
 		if a.String() != before || b.String() != after {
