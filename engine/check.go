@@ -29,6 +29,9 @@ var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 
 // fights reports fields that one policy writes and another overwrites.
 var fights = Observer{admit: func(r *run, j *job) {
+	if j.trace == nil { // of a plain document: there is no server
+		return
+	}
 	var all []Change
 	for _, e := range j.trace.events {
 		if !e.drops {
@@ -66,7 +69,7 @@ func (c Change) fight(earlier Change) source.Diagnostic {
 // orders runs the policies in other orders than ours, and reports which two of them give
 // another result when they change places.
 var orders = Observer{admit: func(r *run, j *job) {
-	if !j.trace.changed() || len(j.trace.shuffled) < 2 {
+	if j.trace == nil || !j.trace.changed() || len(j.trace.shuffled) < 2 {
 		return
 	}
 	o := ordering{run: r, job: j, planned: j.trace.shuffled}

@@ -1,0 +1,54 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Session answers one request after the other. It keeps the policies of the last one: most
+// requests are about the same.
+type Session struct {
+	key   string
+	rules *rules
+}
+
+// questions is the table of what can be asked.
+var questions = map[string]func(*Session, *Request) (any, error){
+	"explain": sure((*Session).explain),
+	"check":   sure((*Session).check),
+	"view":    sure((*Session).view),
+	"command": sure((*Session).command),
+	"test":    (*Session).test,
+	"page":    (*Session).page,
+}
+
+// sure makes an answer that cannot fail one like the others.
+func sure[T any](answer func(*Session, *Request) T) func(*Session, *Request) (any, error) {
+	return func(s *Session, r *Request) (any, error) { return answer(s, r), nil }
+}
+
+// JSON answers a request in JSON. An object with nothing but "error" says that there is no
+// answer, and why.
+func (s *Session) JSON(request string) string {
+	answer, err := s.answer(request)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(answer)
+	}
+	if err != nil {
+		data, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return string(data)
+}
+
+func (s *Session) answer(request string) (any, error) {
+	r, err := read(request)
+	if err != nil {
+		return nil, err
+	}
+	question := questions[r.Ask]
+	if question == nil {
+		return nil, fmt.Errorf("there is no question %q", r.Ask)
+	}
+	return question(s, r)
+}

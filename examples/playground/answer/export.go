@@ -1,0 +1,235 @@
+package answer
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+)
+
+// Download is a file to save.
+type Download struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// Command is what to type, or to paste.
+type Command struct {
+	Text string `json:"text"`
+}
+
+// command is a script for a shell that writes the files and runs preadmit on them.
+func (s *Session) command(r *Request) Command {
+	var b strings.Builder
+	var directories []string
+	for _, f := range r.Files {
+		if dir := path.Dir(f.Name); dir != "." && !slices.Contains(directories, dir) {
+			directories = append(directories, dir)
+		}
+	}
+	if len(directories) > 0 {
+		b.WriteString("mkdir -p")
+		for _, dir := range directories {
+			b.WriteString(" " + quoted(dir))
+		}
+		b.WriteByte('\n')
+	}
+	for _, f := range r.Files {
+		b.WriteString(writing(f))
+	}
+	b.WriteString("preadmit render")
+	for _, o := range options {
+		for _, value := range r.Options[o.flag] {
+			b.WriteString(" --" + o.flag)
+			if !isSwitch(r.Options[o.flag]) {
+				b.WriteString(" " + quoted(value))
+			}
+		}
+	}
+	for _, role := range roles {
+		for _, name := range r.paths(role.name) {
+			if role.flag != "" {
+				b.WriteString(" " + role.flag)
+			}
+			b.WriteString(" " + quoted(name))
+		}
+	}
+	b.WriteByte('\n')
+	return Command{b.String()}
+}
+
+// writing is a command that writes a file.
+func writing(f File) string {
+	if !strings.HasSuffix(f.Text, "\n") || strings.Contains(f.Text, "\r") {
+		return fmt.Sprintf("printf %%s %s > %s\n", quoted(f.Text), quoted(f.Name))
+	}
+	end := "END"
+	for strings.Contains("\n"+f.Text, "\n"+end+"\n") {
+		end += "_"
+	}
+	return fmt.Sprintf("cat > %s <<'%s'\n%s%s\n", quoted(f.Name), end, f.Text, end)
+}
+
+// quoted is a text as a word of a shell.
+func quoted(text string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:@", c)
+	}
+	if text != "" && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(c rune) bool { return !plain(c) }) {
+		return text
+	}
+	if strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(c rune) bool { return !plain(c) }) {
+		text = "./" + text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// paths name the files of a role: by their directory if nothing else is in it, and its
+// order is theirs.
+func (r *Request) paths(role string) []string {
+	var names []string
+	dir := ""
+	for i, f := range r.of(role) {
+		names = append(names, f.Name)
+		if top, _, found := strings.Cut(f.Name, "/"); !found || i > 0 && top != dir || !isManifest(f.Name) {
+			dir = "."
+		} else {
+			dir = top
+		}
+	}
+	alone := !slices.ContainsFunc(r.Files, func(f File) bool {
+		return f.Role != role && (strings.HasPrefix(f.Name, dir+"/") || f.Name == dir)
+	})
+	if dir != "" && dir != "." && alone && slices.IsSorted(names) {
+		return []string{dir}
+	}
+	return names
+}
+
+// isManifest reports whether a file is one of those that are read in a directory.
+func isManifest(name string) bool {
+	hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
+	return !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// test is an archive with a test for `preadmit test`: the files, what is expected, and
+// the test itself.
+func (s *Session) test(r *Request) (any, error) {
+	spec := map[string]any{}
+	for _, o := range options {
+		values := r.Options[o.flag]
+		switch {
+		case values == nil:
+		case o.field == nil:
+			return nil, fmt.Errorf("a test has no option %s: copy the command line", o.flag)
+		default:
+			put(spec, o, values)
+		}
+	}
+	for _, role := range roles {
+		if paths := r.paths(role.name); len(paths) > 0 {
+			spec[role.field] = items(paths)
+		}
+	}
+	files, err := s.expect(r, spec)
+	if err != nil {
+		return nil, err
+	}
+	document := manifest.YAML(map[string]any{
+		"apiVersion": "preadmit.dev/v1alpha1", "kind": "PreadmitTest",
+		"metadata": map[string]any{"name": "from the playground"}, "spec": spec,
+	})
+	files = append(files, File{Name: "preadmit-test.yaml", Text: string(document)})
+	return archive(files)
+}
+
+// expect adds to the spec of a test what comes of its files, and returns all of them.
+func (s *Session) expect(r *Request, spec map[string]any) ([]File, error) {
+	result := s.explain(r)
+	files := slices.Clone(r.Files)
+	switch result.Status {
+	case done:
+		name := "expected.yaml"
+		for slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
+			name = "really-" + name
+		}
+		spec["expected"] = name
+		return append(files, File{Name: name, Text: result.Output}), nil
+	case denied:
+		in := s.input(r)
+		outcome := in.run((*engine.Set).Run)
+		for _, d := range outcome.Diagnostics {
+			if d.Code == denied {
+				spec["denied"] = d.Message
+				return files, nil
+			}
+		}
+	}
+	return nil, errors.New("a test needs policies that do something: mend the mistakes first")
+}
+
+// put adds the values of an option to the spec of a test.
+func put(spec map[string]any, o option, values []string) {
+	for _, key := range o.field[:len(o.field)-1] {
+		below, ok := spec[key].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			spec[key] = below
+		}
+		spec = below
+	}
+	key := o.field[len(o.field)-1]
+	switch {
+	case o.flag == "as-group":
+		spec[key] = items(values)
+	case isSwitch(values):
+		spec[key] = true
+	default:
+		spec[key] = values[0]
+	}
+}
+
+func items(texts []string) []any {
+	var items []any
+	for _, text := range texts {
+		items = append(items, text)
+	}
+	return items
+}
+
+// archive packs files.
+func archive(files []File) (any, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range files {
+		to, err := w.Create(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := to.Write([]byte(f.Text)); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return Download{"preadmit-test.zip", b.Bytes()}, nil
+}
+
+// page is the report as a page, as `preadmit explain -o html` prints it.
+func (s *Session) page(r *Request) (any, error) {
+	in := s.input(r)
+	outcome := in.run((*engine.Set).Run)
+	var b bytes.Buffer
+	if err := report.HTML(&b, in.report(outcome)); err != nil {
+		return nil, err
+	}
+	return Download{"preadmit.html", b.Bytes()}, nil
+}

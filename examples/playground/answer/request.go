@@ -1,0 +1,195 @@
+// Package answer is what the page of the playground knows of preadmit: a question about
+// policies and manifests goes in, and JSON for a script comes out. It adds nothing to what
+// the command line does with the same files.
+//
+// The files in order: request.go (what is asked, and the options), run.go (what becomes of
+// the manifests, what a check finds, what policies see), export.go (the same for
+// elsewhere: a command line, a test, a page), answer.go (the table of questions).
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Request is a question about files.
+type Request struct {
+	Ask   string `json:"ask"`
+	Files []File `json:"files"`
+	// Options are the values of flags by their names, "true" for a switch.
+	Options map[string][]string `json:"options"`
+}
+
+// File is a text with what it is for, one of the roles.
+type File struct {
+	Role string `json:"role"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// role says what files are for: by a flag on the command line, and by a field of a test.
+type role struct{ name, flag, field string }
+
+// roles are those that files can have. The manifests have no flag.
+var roles = []role{
+	{"policies", "--policy", "policyPaths"},
+	{"trees", "--tree", "treePaths"},
+	{"context", "--context", "contextPaths"},
+	{"values", "--values", "valuesPaths"},
+	{"user-info", "--user-info", "userInfoPaths"},
+	{"old", "--old", "oldPaths"},
+	{manifests, "", "manifests"},
+}
+
+const manifests = "manifests"
+
+// option is an option with its names, and how it is set.
+type option struct {
+	flag string
+	// field is the path below spec in a test; empty if a test has no such option.
+	field []string
+	set   func(o *engine.Options, values []string)
+}
+
+var options = []option{
+	text("kubernetes-version", "kubernetesVersion", func(o *engine.Options) *string { return &o.KubernetesVersion }),
+	text("namespace", "namespace", func(o *engine.Options) *string { return &o.Namespace }),
+	text("operation", "request.operation", func(o *engine.Options) *policy.Operation { return &o.Operation }),
+	flag("dry-run", "request.dryRun", func(o *engine.Options) *bool { return &o.DryRun }),
+	text("as", "request.userInfo.username", func(o *engine.Options) *string { return &o.User.Name }),
+	{"as-group", strings.Split("request.userInfo.groups", "."), func(o *engine.Options, values []string) { o.User.Groups = values }},
+	text("authorizer", "request.authorizer", func(o *engine.Options) *engine.Authorizer { return &o.Authorizer }),
+	text("defaulting", "defaulting", func(o *engine.Options) *engine.Defaulting { return &o.Defaulting }),
+	text("non-idempotent", "nonIdempotent", func(o *engine.Options) *engine.NonIdempotent { return &o.NonIdempotent }),
+	flag("strict", "strict", func(o *engine.Options) *bool { return &o.Strict }),
+	flag("normalize", "normalize", func(o *engine.Options) *bool { return &o.Normalize }),
+	flag("write-namespace", "writeNamespace", func(o *engine.Options) *bool { return &o.WriteNamespace }),
+	flag("plain", "", func(o *engine.Options) *bool { return &o.Plain }),
+}
+
+func text[T ~string](name, field string, target func(*engine.Options) *T) option {
+	return option{name, strings.Split(field, "."), func(o *engine.Options, values []string) { *target(o) = T(values[0]) }}
+}
+
+func flag(name, field string, target func(*engine.Options) *bool) option {
+	o := option{flag: name, set: func(o *engine.Options, _ []string) { *target(o) = true }}
+	if field != "" {
+		o.field = strings.Split(field, ".")
+	}
+	return o
+}
+
+// isSwitch reports whether the option has no value but "true".
+func isSwitch(values []string) bool { return slices.Equal(values, []string{"true"}) }
+
+// read reads a request. It refuses what the page never sends: anybody can write the
+// address from which the page takes its files.
+func read(text string) (*Request, error) {
+	r := &Request{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, f := range r.Files {
+		switch {
+		case !slices.ContainsFunc(roles, func(r role) bool { return r.name == f.Role }):
+			return nil, fmt.Errorf("%s: a file cannot be for %q", f.Name, f.Role)
+		case !fs.ValidPath(f.Name) || f.Name == "." || strings.ContainsAny(f.Name, "\x00\n\r\\"):
+			return nil, fmt.Errorf("%q is not the name of a file", f.Name)
+		case names[f.Name]:
+			return nil, fmt.Errorf("there are two files with the name %s", f.Name)
+		}
+		names[f.Name] = true
+	}
+	for name, values := range r.Options {
+		if len(values) == 0 || !slices.ContainsFunc(options, func(o option) bool { return o.flag == name }) {
+			return nil, fmt.Errorf("there is no option %s with %d values", name, len(values))
+		}
+	}
+	return r, nil
+}
+
+// input is what a request gives the engine.
+type input struct {
+	*rules
+	manifests   []*manifest.Stream
+	diagnostics []source.Diagnostic
+}
+
+// rules are all but the manifests: what is compiled, and kept for the next request.
+type rules struct {
+	policies, context []*manifest.Stream
+	options           engine.Options
+	// set is nil if the diagnostics have errors.
+	set         *engine.Set
+	diagnostics []source.Diagnostic
+}
+
+// input reads the documents of the files, and compiles the policies unless they are those
+// of the request before.
+func (s *Session) input(r *Request) *input {
+	if key := r.key(); s.rules == nil || s.key != key {
+		s.rules, s.key = r.rules(), key
+	}
+	in := &input{rules: s.rules}
+	reader := manifest.Read
+	if in.options.Plain {
+		reader = manifest.ReadPlain
+	}
+	in.manifests = readAll(r.of(manifests), reader, &in.diagnostics)
+	in.diagnostics = append(in.diagnostics, s.rules.diagnostics...)
+	return in
+}
+
+// key tells the rules of requests apart.
+func (r *Request) key() string {
+	files := slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Role == manifests })
+	data, _ := json.Marshal(Request{Files: files, Options: r.Options}) // texts always encode
+	return string(data)
+}
+
+func (r *Request) rules() *rules {
+	c := &rules{}
+	for _, o := range options {
+		if values := r.Options[o.flag]; values != nil {
+			o.set(&c.options, values)
+		}
+	}
+	c.policies = readAll(r.of("policies"), manifest.Read, &c.diagnostics)
+	c.context = readAll(r.of("context"), manifest.Read, &c.diagnostics)
+	c.options.Trees = readAll(r.of("trees"), manifest.ReadTrees, &c.diagnostics)
+	c.options.Values = readAll(r.of("values"), manifest.Read, &c.diagnostics)
+	c.options.UserInfo = readAll(r.of("user-info"), manifest.Read, &c.diagnostics)
+	c.options.Old = readAll(r.of("old"), manifest.Read, &c.diagnostics)
+	if source.HasErrors(c.diagnostics) {
+		return c
+	}
+	set, diagnostics := engine.Compile(c.policies, c.context, c.options)
+	if c.set = set; set == nil { // every run says again what is no error
+		c.diagnostics = append(c.diagnostics, diagnostics...)
+	}
+	return c
+}
+
+// of are the files with a role.
+func (r *Request) of(role string) []File {
+	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Role != role })
+}
+
+func readAll(files []File, read func(string, []byte) (*manifest.Stream, []source.Diagnostic), found *[]source.Diagnostic) []*manifest.Stream {
+	var streams []*manifest.Stream
+	for _, f := range files {
+		stream, diagnostics := read(f.Name, []byte(f.Text))
+		*found = append(*found, diagnostics...)
+		streams = append(streams, stream)
+	}
+	return streams
+}

@@ -1,0 +1,186 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Result is what became of the manifests.
+type Result struct {
+	// Status is "done", "denied" (as a server would), "invalid" (the input is bad) or
+	// "empty" (there are no manifests).
+	Status string `json:"status"`
+	// Output is what `preadmit render` prints; nothing unless the status is done.
+	Output string `json:"output"`
+	// Files are the files of manifests, line by line.
+	Files []ResultFile `json:"files"`
+	// Report is what `preadmit explain -o json` prints.
+	Report json.RawMessage `json:"report"`
+}
+
+// ResultFile is a file of manifests, before and after.
+type ResultFile struct {
+	Name  string       `json:"name"`
+	Lines []ResultLine `json:"lines"`
+}
+
+// ResultLine is a line of a file; Before and After are its numbers.
+type ResultLine struct {
+	Text   string `json:"text"`
+	Before int    `json:"before,omitempty"`
+	After  int    `json:"after,omitempty"`
+	// Edit leads to the edit of the Report that the line belongs to: the indices of the
+	// manifest and the edit.
+	Edit []int `json:"edit,omitempty"`
+}
+
+// Statuses of a Result.
+const (
+	done    = "done"
+	denied  = "denied"
+	invalid = "invalid"
+	empty   = "empty"
+)
+
+// runner is Run or Check.
+type runner func(*engine.Set, context.Context, []*manifest.Stream, ...engine.Observer) *engine.Outcome
+
+// run runs the policies. The outcome is nil if that did not begin.
+func (in *input) run(run runner) *engine.Outcome {
+	if source.HasErrors(in.diagnostics) {
+		return nil
+	}
+	outcome := run(in.set, context.Background(), in.manifests, engine.Explain())
+	in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
+	return outcome
+}
+
+// status says how a run went.
+func (in *input) status(outcome *engine.Outcome) string {
+	switch {
+	case outcome != nil && outcome.Denied && !outcome.Invalid:
+		return denied
+	case source.HasErrors(in.diagnostics):
+		return invalid
+	case !slices.ContainsFunc(in.manifests, func(s *manifest.Stream) bool { return len(s.Documents()) > 0 }):
+		return empty
+	}
+	return done
+}
+
+// report is the report of a run; one of the diagnostics if there was none.
+func (in *input) report(outcome *engine.Outcome) *report.Report {
+	r := &report.Report{}
+	if outcome != nil {
+		r = report.New(outcome, in.manifests, in.policies, outcome.Secrets)
+	}
+	r.Diagnostics = in.diagnostics
+	return r
+}
+
+// explain says what becomes of the manifests and why.
+func (s *Session) explain(r *Request) Result {
+	in := s.input(r)
+	outcome := in.run((*engine.Set).Run)
+	result := Result{Status: in.status(outcome), Files: []ResultFile{}}
+	var b bytes.Buffer
+	report.JSON(&b, in.report(outcome))
+	result.Report = b.Bytes()
+	if result.Status == done {
+		result.Output = string(manifest.Join(in.manifests))
+		result.Files = in.lines(outcome)
+	}
+	return result
+}
+
+// lines are the files line by line, as they are: the page shows them beside the input.
+func (in *input) lines(outcome *engine.Outcome) []ResultFile {
+	open := report.New(outcome, in.manifests, nil, nil)
+	index := map[*report.Edit][]int{}
+	for m := range open.Manifests {
+		for e := range open.Manifests[m].Edits {
+			index[&open.Manifests[m].Edits[e]] = []int{m, e}
+		}
+	}
+	var files []ResultFile
+	for _, f := range open.Files {
+		file := ResultFile{Name: f.Name, Lines: []ResultLine{}}
+		for _, l := range f.Lines() {
+			file.Lines = append(file.Lines, ResultLine{l.Text, l.Before, l.After, index[l.Edit]})
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// check finds what `preadmit check` finds.
+func (s *Session) check(r *Request) json.RawMessage {
+	in := s.input(r)
+	in.run((*engine.Set).Check)
+	findings := slices.DeleteFunc(in.diagnostics, func(d source.Diagnostic) bool {
+		return d.Severity == source.Info && d.Code != "value-not-stored"
+	})
+	source.Sort(findings)
+	var b bytes.Buffer
+	report.FindingsJSON(&b, findings)
+	return b.Bytes()
+}
+
+// Views are the manifests as policies see them.
+type Views struct {
+	Lines []ViewLine `json:"lines"`
+	// Notes say what is left out, and what is wrong.
+	Notes json.RawMessage `json:"notes"`
+}
+
+// ViewLine is a line of a view.
+type ViewLine struct {
+	Text string `json:"text"`
+	// Filled says that the manifest does not have the line: the server fills it in.
+	Filled bool `json:"filled,omitempty"`
+}
+
+// view shows what policies see.
+func (s *Session) view(r *Request) Views {
+	in := s.input(r)
+	views := Views{Lines: []ViewLine{}}
+	if !source.HasErrors(in.diagnostics) && !in.options.Plain {
+		outcome := engine.View(in.manifests, in.context, in.options)
+		in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
+		if !outcome.Failed() {
+			views.Lines = linesOf(outcome)
+		}
+	}
+	var b bytes.Buffer
+	report.FindingsJSON(&b, in.diagnostics)
+	views.Notes = b.Bytes()
+	return views
+}
+
+// linesOf are the lines that `preadmit view` prints, each compared with its manifest in
+// the same form.
+func linesOf(outcome *engine.Outcome) []ViewLine {
+	lines := []ViewLine{}
+	for _, m := range outcome.Manifests {
+		if m.Before == nil {
+			continue
+		}
+		if len(lines) > 0 {
+			lines = append(lines, ViewLine{Text: "---"})
+		}
+		written, seen := string(manifest.YAML(m.Document.Object())), string(manifest.YAML(m.Before))
+		for _, l := range report.Compare(m.ID, written, seen, nil).Lines() {
+			if l.After > 0 {
+				lines = append(lines, ViewLine{l.Text, l.Before == 0})
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,54 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Packages is the directory with the packages of the scripts of the repository at root,
+// which it installs if they are not there.
+func Packages(root string) (string, error) {
+	b := &builder{root: root}
+	return b.installPackages()
+}
+
+// installPackages installs what web/package-lock.json pins, and returns the directory of
+// the packages. It is outside of the repository, whose tools and tests would take what is
+// in it for ours, and is kept for the next time.
+func (b *builder) installPackages() (string, error) {
+	lock, err := os.ReadFile(b.own("web", "package-lock.json"))
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(lock)
+	dir := filepath.Join(cache, "preadmit-playground", hex.EncodeToString(sum[:8]))
+	packages := filepath.Join(dir, "node_modules")
+	if _, err := os.Stat(filepath.Join(packages, ".package-lock.json")); err == nil {
+		return packages, nil // npm writes it last
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(b.own("web", name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			return "", err
+		}
+	}
+	install := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	install.Dir = dir
+	if output, err := install.CombinedOutput(); err != nil {
+		return "", failed("npm ci", output, err)
+	}
+	return packages, nil
+}

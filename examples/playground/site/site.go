@@ -1,0 +1,75 @@
+// Package site makes the playground, and the reference beside it, as a directory that any
+// web server serves and that works from a disk as well.
+//
+// The files in order: site.go (Build), examples.go, engine.go (the engine as WebAssembly),
+// packages.go (what comes from npm), page.go (the scripts and styles), reference.go (the
+// pages of reference, and the index that is searched), licenses.go.
+package site
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// builder makes a site.
+type builder struct {
+	// root is that of the repository, dir where the site goes.
+	root, dir string
+}
+
+// own is a directory or file of the playground's sources.
+func (b *builder) own(names ...string) string {
+	return filepath.Join(append([]string{b.root, "examples", "playground"}, names...)...)
+}
+
+// Build makes the site of the repository at root in a directory, which it makes if it is
+// not there.
+func Build(root, dir string) error {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	b := &builder{root, dir}
+	if err := os.MkdirAll(filepath.Join(dir, "reference"), 0o777); err != nil {
+		return err
+	}
+	packages, err := b.installPackages()
+	if err != nil {
+		return err
+	}
+	size, err := b.engine()
+	if err != nil {
+		return err
+	}
+	bundled, err := b.page(packages, size)
+	if err != nil {
+		return err
+	}
+	if err := b.reference(); err != nil {
+		return err
+	}
+	return b.licenses(packages, bundled)
+}
+
+// write writes a file of the site.
+func (b *builder) write(name string, data []byte) error {
+	return os.WriteFile(filepath.Join(b.dir, name), data, 0o666)
+}
+
+// copy copies a file of the sources.
+func (b *builder) copy(name string) error {
+	data, err := os.ReadFile(b.own("web", name))
+	if err != nil {
+		return err
+	}
+	return b.write(name, data)
+}
+
+// failed adds what a program has said to its error.
+func failed(what string, output []byte, err error) error {
+	return fmt.Errorf("%s: %w\n%s", what, err, output)
+}

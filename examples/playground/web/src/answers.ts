@@ -1,0 +1,103 @@
+// answers.ts has the types of what the engine answers; see the Go package answer.
+
+export interface Place {
+  file: string;
+  line?: number;
+  column?: number;
+}
+
+export interface Step {
+  policy?: string;
+  binding?: string;
+  param?: string;
+  rule?: string;
+  /** plugin is an admission plug-in of the API server, which is the author then. */
+  plugin?: string;
+  disposition: string;
+  at?: Place;
+  pass?: number;
+  op: string;
+  path: string;
+  old?: unknown;
+  new?: unknown;
+}
+
+export interface Edit {
+  op: string;
+  path: string;
+  old?: unknown;
+  new?: unknown;
+  at?: Place;
+  causes: Step[] | null;
+}
+
+export interface NotApplied {
+  policy?: string;
+  binding?: string;
+  param?: string;
+  rule?: string;
+  at?: Place;
+  reason: string;
+}
+
+export interface Manifest {
+  id: string;
+  at?: Place;
+  edits: Edit[];
+  dropped?: Step[];
+  notApplied?: NotApplied[];
+}
+
+export interface Diagnostic {
+  severity: "info" | "warning" | "error";
+  code: string;
+  message: string;
+  advice?: string;
+  subject?: string;
+  field?: string;
+  at?: Place;
+}
+
+export interface Line {
+  text: string;
+  before?: number;
+  after?: number;
+  edit?: [number, number];
+}
+
+export interface Result {
+  status: "done" | "denied" | "invalid" | "empty";
+  output: string;
+  files: { name: string; lines: Line[] }[];
+  report: { manifests: Manifest[]; changed: number; diagnostics: Diagnostic[] };
+}
+
+export interface Findings {
+  findings: Diagnostic[];
+}
+
+export interface Views {
+  lines: { text: string; filled?: boolean }[];
+  notes: Findings;
+}
+
+export interface Download {
+  name: string;
+  data: string;
+}
+
+/** who names the author of a step: a policy, or what the server itself does. */
+export function who(step: { policy?: string; plugin?: string; disposition?: string }): string {
+  return step.policy ?? step.plugin ?? (step.disposition === "normalized" ? "normalized" : "the API server");
+}
+
+/** rule is what a step says besides its author. */
+export function rule(step: { policy?: string; binding?: string; param?: string; rule?: string; plugin?: string; pass?: number; disposition?: string }): string {
+  const parts = [];
+  if (step.binding && step.binding !== step.policy) parts.push("binding " + step.binding);
+  if (step.param) parts.push("param " + step.param);
+  if (step.rule) parts.push(step.rule);
+  if (!step.policy && !step.plugin && step.disposition) parts.push(step.disposition);
+  if ((step.pass ?? 0) > 1) parts.push("reinvoked");
+  return parts.join(", ");
+}

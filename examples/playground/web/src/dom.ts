@@ -1,0 +1,49 @@
+// dom.ts makes elements, without markup in texts: what users write is never markup.
+
+type Child = Node | string | null | undefined | false;
+
+type Properties = { [name: string]: string | number | boolean | null | undefined | ((event: any) => void) };
+
+/** h makes an element. Functions are listeners; a value that is null or false is left out. */
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Properties = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  for (const child of children) {
+    if (child) element.append(child);
+  }
+  return element;
+}
+
+/** by finds an element of the page, which is there. */
+export function by<T extends HTMLElement = HTMLElement>(id: string): T {
+  return document.getElementById(id) as T;
+}
+
+/** say tells something for a moment, also to those who do not see it. */
+export function say(text: string) {
+  const toast = by("toast");
+  toast.textContent = text;
+  toast.classList.add("shown");
+  clearTimeout(hiding);
+  hiding = window.setTimeout(() => toast.classList.remove("shown"), 4000);
+}
+let hiding = 0;
+
+/** plural is "1 change" or "2 changes". */
+export function plural(n: number, one: string): string {
+  return n === 1 ? `1 ${one}` : `${n} ${one}s`;
+}
+
+/** save has the browser save a file. */
+export function save(name: string, data: BlobPart) {
+  const url = URL.createObjectURL(new Blob([data]));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

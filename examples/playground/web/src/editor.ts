@@ -1,0 +1,139 @@
+// editor.ts makes the editors. Each is in a shadow root, where CodeMirror's styles need no
+// exception from the page's policy for its content.
+
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Mark } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState, type Extension, Prec, type Text } from "@codemirror/state";
+import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+import type { Diagnostic, Place } from "./answers";
+import { completeFrom } from "./completion";
+
+const colors = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
+  { tag: [tags.string, tags.special(tags.string), tags.content], color: "var(--text)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.typeName], color: "var(--value)" },
+  { tag: [tags.comment, tags.meta], color: "var(--comment)", fontStyle: "italic" },
+  { tag: [tags.punctuation, tags.separator, tags.brace, tags.squareBracket], color: "var(--soft)" },
+  { tag: [tags.labelName], color: "var(--value)" },
+]);
+
+const theme = EditorView.theme({
+  "&": { height: "100%", color: "var(--fg)", backgroundColor: "var(--panel)", fontSize: "var(--code-size)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", overflow: "auto", overscrollBehavior: "contain" },
+  ".cm-content": { padding: "8px 0 40px", caretColor: "var(--fg)" },
+  ".cm-line": { padding: "0 12px 0 6px" },
+  ".cm-cursor, .cm-dropCursor": { borderLeftColor: "var(--accent)", borderLeftWidth: "2px" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection": { backgroundColor: "var(--selection)" },
+  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 10px", minWidth: "34px" },
+  ".cm-foldGutter .cm-gutterElement": { padding: "0 2px", cursor: "pointer" },
+  ".cm-gutter-lint": { width: "14px" },
+  ".cm-gutter-lint .cm-gutterElement": { padding: "0 0 0 3px" },
+  ".cm-lint-marker": { width: "9px", height: "9px", marginTop: "6px", borderRadius: "50%", content: '""' },
+  ".cm-lint-marker-error": { backgroundColor: "var(--bad)", content: '""' },
+  ".cm-lint-marker-warning": { backgroundColor: "var(--warn)", content: '""' },
+  ".cm-lint-marker-info": { backgroundColor: "var(--accent)", content: '""' },
+  ".cm-activeLine": { backgroundColor: "var(--active)" },
+  ".cm-activeLineGutter": { backgroundColor: "var(--active)", color: "var(--fg)" },
+  ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
+  ".cm-selectionMatch": { backgroundColor: "var(--hover)" },
+  ".cm-foldPlaceholder": { backgroundColor: "var(--hover)", border: "1px solid var(--line)", color: "var(--soft)" },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad) 1px", textUnderlineOffset: "4px" },
+  ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn) 1px", textUnderlineOffset: "4px" },
+  ".cm-lintRange-info": { backgroundImage: "none", textDecoration: "underline dotted var(--accent) 1px", textUnderlineOffset: "4px" },
+  ".cm-lintRange-active": { backgroundColor: "var(--hover)" },
+  ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "8px", boxShadow: "var(--shadow)", overflow: "hidden", maxWidth: "min(560px, 90vw)", zIndex: "30" },
+  ".cm-tooltip.cm-tooltip-lint, .cm-tooltip-hover ul": { padding: "0", margin: "0" },
+  ".cm-diagnostic": { padding: "8px 12px", borderLeft: "3px solid var(--soft)", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45", whiteSpace: "pre-wrap", overflowWrap: "anywhere" },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+  ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
+  ".cm-diagnostic-info": { borderLeftColor: "var(--accent)" },
+  ".cm-diagnosticSource": { fontSize: "11px", opacity: ".7" },
+  ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", fontSize: "12px" },
+  ".cm-tooltip-autocomplete > ul > li": { padding: "3px 8px" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-completionDetail": { color: "inherit", opacity: ".65", fontStyle: "normal" },
+  ".cm-panels": { backgroundColor: "var(--bg)", color: "var(--fg)", borderColor: "var(--line)" },
+  ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
+  ".cm-textfield": { backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
+  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
+  ".cm-searchMatch": { backgroundColor: "var(--found)" },
+  // What the engine says about a rule, at the end of its line.
+  ".told": { marginLeft: "16px", padding: "0 7px", border: "1px solid var(--line)", borderRadius: "9px", font: "11px/16px var(--sans)", color: "var(--soft)", background: "var(--panel)", cursor: "pointer", whiteSpace: "nowrap" },
+  ".told:hover": { borderColor: "var(--accent)", color: "var(--fg)" },
+  ".told .dot": { marginRight: "5px" },
+  ".dot": { display: "inline-block", width: "8px", height: "8px", borderRadius: "50%", background: "var(--by, var(--soft))" },
+  ".dot.hollow": { background: "none", boxShadow: "inset 0 0 0 1.5px var(--soft)" },
+  ".flash": { backgroundColor: "var(--found)" },
+});
+
+/** look is what all editors have in common. */
+const look: Extension = [lineNumbers(), theme, syntaxHighlighting(colors), highlightSpecialChars(), drawSelection(), search({ top: false }), keymap.of([...searchKeymap, ...foldKeymap])];
+
+/** shadow makes the root that an editor lives in. */
+function shadow(parent: HTMLElement): { root: ShadowRoot; parent: HTMLElement } {
+  const root = parent.attachShadow({ mode: "open" });
+  const inner = document.createElement("div");
+  inner.style.height = "100%";
+  root.append(inner);
+  return { root, parent: inner };
+}
+
+export function makeView(parent: HTMLElement): EditorView {
+  return new EditorView({ ...shadow(parent) });
+}
+
+/** editable is a state for a text that the user writes. */
+export function editable(text: string, label: string, more: Extension): EditorState {
+  return EditorState.create({
+    doc: text,
+    extensions: [
+      look, lintGutter(), foldGutter(), history(), dropCursor(), EditorState.allowMultipleSelections.of(true), indentOnInput(), bracketMatching(),
+      closeBrackets(), autocompletion({ override: [completeFrom], icons: false }), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
+      yaml(), indentUnit.of("  "), EditorState.tabSize.of(2),
+      Prec.high(keymap.of(completionKeymap)),
+      keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+      more,
+    ],
+  });
+}
+
+/** readable is a state for a text that is only to be read. */
+export function readable(text: string, label: string, more: Extension): EditorState {
+  return EditorState.create({
+    doc: text,
+    extensions: [
+      look, yaml(), EditorState.readOnly.of(true), EditorView.editable.of(false), keymap.of(defaultKeymap),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }), more,
+    ],
+  });
+}
+
+/** rangeOf is what a place names: from its column to the end of the word there. */
+export function rangeOf(doc: Text, at: Place): { from: number; to: number } {
+  const line = doc.line(Math.max(1, Math.min(at.line ?? 1, doc.lines)));
+  const ahead = [...line.text].slice(0, Math.max(0, (at.column ?? 1) - 1)).join("").length;
+  const from = Math.min(line.from + ahead, line.to);
+  const rest = line.text.slice(from - line.from);
+  const word = /^(?:"[^"]*"|'[^']*'|[^\s:,{}[\]]+)/.exec(rest)?.[0].length ?? rest.trimEnd().length;
+  return from === line.to ? { from: line.from + line.text.search(/\S|$/), to: line.to } : { from, to: from + Math.max(1, word) };
+}
+
+/** mark underlines what diagnostics are about. */
+export function mark(view: EditorView, diagnostics: Diagnostic[]) {
+  const marks: Mark[] = diagnostics.map((d) => ({
+    ...rangeOf(view.state.doc, d.at!),
+    severity: d.severity,
+    source: d.code,
+    message: [d.field ? `${d.field}: ${d.message}` : d.message, d.advice].filter(Boolean).join("\n"),
+  }));
+  view.dispatch(setDiagnostics(view.state, marks.sort((a, b) => a.from - b.from)));
+}

@@ -1,0 +1,100 @@
+// state.ts is what the user has made of the page, and its way into an address: the whole
+// of it stands in the fragment, compressed, and no server is told of it.
+
+export type Role = "policies" | "trees" | "context" | "values" | "user-info" | "old" | "manifests";
+
+export interface File {
+  role: Role;
+  name: string;
+  text: string;
+}
+
+export interface State {
+  files: File[];
+  /** options are the values of flags by their names. */
+  options: Record<string, string[]>;
+}
+
+export interface Example extends State {
+  name: string;
+  group: string;
+  title: string;
+  about: string;
+}
+
+/** same reports whether two states are the same. */
+export function same(a: State, b: State): boolean {
+  const plain = (s: State) => JSON.stringify([s.files.map((f) => [f.role, f.name, f.text]), Object.entries(s.options).sort()]);
+  return plain(a) === plain(b);
+}
+
+/** toFragment is what stands behind the # of an address. */
+export async function toFragment(state: State, examples: Example[]): Promise<string> {
+  const example = examples.find((e) => same(e, state));
+  if (example) return example.name;
+  const text = JSON.stringify({ files: state.files, options: state.options });
+  const packed = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  return "state=" + toBase64(packed).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** fromFragment is the state in a fragment; an error says that it is damaged. */
+export async function fromFragment(fragment: string, examples: Example[]): Promise<State> {
+  const packed = fragment.startsWith("state=") ? fragment.slice("state=".length) : null;
+  if (packed === null) {
+    const example = examples.find((e) => e.name === decodeURIComponent(fragment));
+    if (!example) throw new Error(`there is no example ${fragment}`);
+    return copy(example);
+  }
+  const data = fromBase64(packed.replaceAll("-", "+").replaceAll("_", "/"));
+  const state = JSON.parse(new TextDecoder().decode(await through(data, new DecompressionStream("deflate-raw"))));
+  if (!isState(state)) throw new Error("the address has something else than files and options");
+  return { files: state.files, options: state.options };
+}
+
+/** isState tells states from whatever else an address may hold. */
+function isState(value: any): value is State {
+  const isText = (text: unknown) => typeof text === "string";
+  return Array.isArray(value?.files) && value.files.every((f: any) => isText(f?.role) && isText(f?.name) && isText(f?.text)) &&
+    typeof value.options === "object" && value.options !== null &&
+    Object.values(value.options).every((v) => Array.isArray(v) && v.every(isText));
+}
+
+export function copy(state: State): State {
+  return { files: state.files.map((f) => ({ role: f.role, name: f.name, text: f.text })), options: { ...state.options } };
+}
+
+/** longest is how much an address may unpack to: a small one must not fill the memory. */
+const longest = 8 << 20;
+
+async function through(data: Uint8Array<ArrayBuffer>, transform: CompressionStream | DecompressionStream): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = new Blob([data]).stream().pipeThrough(transform as ReadableWritablePair<Uint8Array, Uint8Array>).getReader();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+    if (length > longest) throw new Error("the address holds more than 8 MiB");
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function toBase64(data: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < data.length; i += 0x8000) text += String.fromCharCode(...data.subarray(i, i + 0x8000));
+  return btoa(text);
+}
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const data = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) data[i] = binary.charCodeAt(i);
+  return data;
+}

@@ -1,0 +1,21 @@
+// worker.ts runs the engine away from the page. It gets the compiled module first, then
+// questions one by one.
+
+import "wasm_exec";
+
+declare const Go: new () => { importObject: WebAssembly.Imports; run(instance: WebAssembly.Instance): Promise<void> };
+declare function preadmit(request: string): string;
+
+self.onmessage = async (event: MessageEvent<WebAssembly.Module | { id: number; request: string }>) => {
+  if (event.data instanceof WebAssembly.Module) {
+    const go = new Go();
+    const instance = await WebAssembly.instantiate(event.data, go.importObject);
+    void go.run(instance).then(() => self.postMessage({ died: true }));
+    self.postMessage({ ready: true });
+    return;
+  }
+  const { id, request } = event.data;
+  const start = performance.now();
+  const answer = preadmit(request);
+  self.postMessage({ id, answer, took: performance.now() - start });
+};
