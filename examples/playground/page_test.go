@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 func TestTyping(t *testing.T) {
 	p := playground(t, "quickstart")
 	p.choose("team-label.yaml")
-	p.replace("policies", `labels: {"example.com/team"`, `labels: {"example.com/squad": variables.team}`)
+	p.replace("policies", `labels: {"example.com/team"`, `labels: {"example.com/squad": namespaceObject.metadata.labels["example.com/team"]}`)
 	if !strings.Contains(p.shown("policies"), "example.com/squad") {
 		t.Fatalf("the editor has\n%s", p.shown("policies"))
 	}
