@@ -181,17 +181,18 @@ func isOurs(kind gvk.Kind) bool {
 	return kind.Group == "preadmit.dev" || kind.Group == "cli.kyverno.io"
 }
 
-// looksLikeObject reports whether a text that cannot be read has an apiVersion and a kind.
+// looksLikeObject reports whether a text that cannot be read has an apiVersion or a kind: what
+// is broken may lack the other, and must not be passed over.
 func looksLikeObject(text string) bool {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "{{") {
-		return strings.Contains(text, `"apiVersion"`) && strings.Contains(text, `"kind"`)
+		return strings.Contains(text, `"apiVersion"`) || strings.Contains(text, `"kind"`)
 	}
-	version, kind := false, false
 	for line := range strings.Lines(text) {
-		version = version || strings.HasPrefix(line, "apiVersion:")
-		kind = kind || strings.HasPrefix(line, "kind:")
+		if strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") {
+			return true
+		}
 	}
-	return version && kind
+	return false
 }
 
 // tellForeign says which files in directories were passed over: all, or how many.

@@ -110,7 +110,7 @@ func (n *nativePolicy) check(spec policy.Node) {
 		n.refuse(at, "a MutatingAdmissionPolicy changes the object of the request only", "")
 	}
 	if at := evaluation.At("useServerSideApply"); is(at) {
-		n.refuse(at, "API servers refuse an ApplyConfiguration of lists that merge as a whole", "write these with a JSONPatch")
+		n.refuse(at, "an ApplyConfiguration of lists that merge as a whole, which API servers refuse", "write these with a JSONPatch")
 	}
 	if at := evaluation.At("admission", "enabled"); at.Given() && !is(at) {
 		n.refuse(at, "the policy does nothing at admission", "leave it out")
