@@ -129,14 +129,18 @@ func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]an
 }
 
 func ambiguous(id string, first, second *manifest.Document) *blockade {
-	return &blockade{code: "context-ambiguous", at: second.At(nil), object: id,
+	return &blockade{
+		code: "context-ambiguous", at: second.At(nil), object: id,
 		problem: fmt.Sprintf("is defined here and, differently, at %s", first.At(nil)),
-		advice:  "leave out the one that is not meant, or evaluate each directory by itself with the option per-directory"}
+		advice:  "leave out the one that is not meant, or evaluate each directory by itself with the option per-directory",
+	}
 }
 
 func invalidContext(d *manifest.Document, id string, err error) *blockade {
-	return &blockade{code: "context-failed", at: d.At(nil), object: id,
-		problem: "is not valid: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+	return &blockade{
+		code: "context-failed", at: d.At(nil), object: id,
+		problem: "is not valid: " + strings.ReplaceAll(err.Error(), "\n", "; "),
+	}
 }
 
 // essence is an object without what a server adds when it stores it, so that an object

@@ -164,8 +164,10 @@ func (b *blockade) message(others int) string {
 // the lock of the run.
 func (j *job) blockade() *blockade {
 	if j.blocks == nil {
-		j.blocks = &blockade{code: "context-failed", object: j.result.ID, problem: "was not admitted",
-			advice: "correct that one first: there is an error about it"}
+		j.blocks = &blockade{
+			code: "context-failed", object: j.result.ID, problem: "was not admitted",
+			advice: "correct that one first: there is an error about it",
+		}
 	}
 	return j.blocks
 }

@@ -61,38 +61,52 @@ func TestWebhook(t *testing.T) {
 	count := `Object{metadata: Object.metadata{labels: {"containers": string(object.spec.containers.size())}}}`
 	add := "mutate: {patchesJson6902: [{op: add, path: /spec/containers/-, value: {name: added, image: x}}]}"
 	for _, c := range []struct{ name, policies, want string }{
-		{"a change by Kyverno has the policy run again",
+		{
+			"a change by Kyverno has the policy run again",
 			admissionPolicy("count", "IfNeeded", count) +
 				clusterPolicy("add", "preconditions: {all: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}\n    "+add),
 			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
 			1 policy add, rule r: spec.containers[1]
-			2 policy count, binding count, mutations[0]: metadata.labels.containers 2`},
-		{"a policy that does not want to be",
+			2 policy count, binding count, mutations[0]: metadata.labels.containers 2`,
+		},
+		{
+			"a policy that does not want to be",
 			admissionPolicy("count", "Never", count) + clusterPolicy("add", "preconditions: {all: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}\n    "+add),
 			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
-			1 policy add, rule r: spec.containers[1]`},
-		{"Kyverno runs again where a policy changed its output",
+			1 policy add, rule r: spec.containers[1]`,
+		},
+		{
+			"Kyverno runs again where a policy changed its output",
 			admissionPolicy("count", "IfNeeded", count) +
 				clusterPolicy("add", "mutate: {foreach: [{list: 'request.object.metadata.labels.containers', patchStrategicMerge: {metadata: {annotations: {count: \"{{ element }}\"}}, spec: {containers: [{name: added, image: x}]}}}]}"),
 			`1 policy count, binding count, mutations[0]: metadata.labels.containers 1
 			1 policy add, rule r, foreach[0] element 0: metadata.annotations.count 1
 			1 policy add, rule r, foreach[0] element 0: spec.containers[0]
 			2 policy count, binding count, mutations[0]: metadata.labels.containers 2
-			2 policy add, rule r, foreach[0] element 0: metadata.annotations.count 2`},
-		{"Kyverno does not run again on its own output",
+			2 policy add, rule r, foreach[0] element 0: metadata.annotations.count 2`,
+		},
+		{
+			"Kyverno does not run again on its own output",
 			clusterPolicy("add", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"n{{ request.object.metadata.labels.text || '' }}\"}}}}"),
-			`1 policy add, rule r: metadata.labels.text n`},
-		{"the defaults of the API are there already",
-			clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"), ``},
-		{"but not those of what a rule before it added",
+			`1 policy add, rule r: metadata.labels.text n`,
+		},
+		{
+			"the defaults of the API are there already",
+			clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"), ``,
+		},
+		{
+			"but not those of what a rule before it added",
 			clusterPolicy("add", "mutate: {patchStrategicMerge: {spec: {containers: [{name: added, image: x}]}}}") +
 				clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"),
 			`1 policy add, rule r: spec.containers[0]
-			1 policy pull, rule r: spec.containers[0].imagePullPolicy Never`},
-		{"a rule that fails leaves nothing behind, and the others the object",
+			1 policy pull, rule r: spec.containers[0].imagePullPolicy Never`,
+		},
+		{
+			"a rule that fails leaves nothing behind, and the others the object",
 			strings.Replace(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}"), "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1) +
 				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),
-			`1 policy label, rule r: metadata.labels.text none`},
+			`1 policy label, rule r: metadata.labels.text none`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})

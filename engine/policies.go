@@ -31,8 +31,10 @@ var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "polic
 var otherKinds = map[string][]string{
 	"admissionregistration.k8s.io": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 	"kyverno.io":                   {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
-	"policies.kyverno.io": {"ValidatingPolicy", "NamespacedValidatingPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy",
-		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"},
+	"policies.kyverno.io": {
+		"ValidatingPolicy", "NamespacedValidatingPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy",
+		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy",
+	},
 	"json.kyverno.io": {"ValidatingPolicy"},
 }
 

@@ -52,11 +52,17 @@ func TestReplayNames(t *testing.T) {
 		policies [][2]string
 		want     []string
 	}{
-		{"two that count", [][2]string{{"a", count("x")}, {"b", count("q")}, {"c", `Object{data: {"z": "1"}}`}},
-			[]string{"data.x: policy a, binding a, mutations[0]", "data.q: policy b, binding b, mutations[0]"}},
+		{
+			"two that count",
+			[][2]string{{"a", count("x")}, {"b", count("q")}, {"c", `Object{data: {"z": "1"}}`}},
+			[]string{"data.x: policy a, binding a, mutations[0]", "data.q: policy b, binding b, mutations[0]"},
+		},
 		{"one undoes the other", [][2]string{{"a", `Object{data: {"x": "7"}}`}, {"b", `Object{data: {"x": "8"}}`}}, nil},
-		{"one undoes the other, another counts", [][2]string{{"a", `Object{data: {"x": "7"}}`}, {"b", `Object{data: {"x": "8"}}`}, {"c", count("q")}},
-			[]string{"data.q: policy c, binding c, mutations[0]"}},
+		{
+			"one undoes the other, another counts",
+			[][2]string{{"a", `Object{data: {"x": "7"}}`}, {"b", `Object{data: {"x": "8"}}`}, {"c", count("q")}},
+			[]string{"data.q: policy c, binding c, mutations[0]"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set, diagnostics := Compile(policiesNamed(t, c.policies...), nil, Options{})

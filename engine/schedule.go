@@ -143,9 +143,11 @@ func block(cycle []*job) *blockade {
 	for _, member := range cycle {
 		names = append(names, member.result.ID)
 	}
-	b := &blockade{code: cycleCode, at: cycle[0].document.At(nil), object: names[0],
+	b := &blockade{
+		code: cycleCode, at: cycle[0].document.At(nil), object: names[0],
 		problem: fmt.Sprintf("is needed as context to mutate itself (%s)", strings.Join(append(names, names[0]), " needs ")),
-		advice:  "give the object that is meant as context with the option context, or keep the policy from matching it"}
+		advice:  "give the object that is meant as context with the option context, or keep the policy from matching it",
+	}
 	for _, member := range cycle {
 		member.blocked = b
 	}

@@ -235,8 +235,10 @@ func TestLibraries(t *testing.T) {
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			for _, minor := range minors() {
-				v := versioned{minor: minor, resource: "configmaps", patchType: "JSONPatch",
-					expression: `[JSONPatch{op: 'add', path: '/data', value: {'x': string(` + tc.expression + `)}}]`}
+				v := versioned{
+					minor: minor, resource: "configmaps", patchType: "JSONPatch",
+					expression: `[JSONPatch{op: 'add', path: '/data', value: {'x': string(` + tc.expression + `)}}]`,
+				}
 				if minor <= tc.since || tc.want == "" {
 					set, diagnostics := v.compile(t)
 					if set != nil || len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, tc.refusal) {

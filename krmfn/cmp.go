@@ -54,8 +54,10 @@ type application struct {
 // newApplication finds out what the working directory holds, and where its repository
 // starts.
 func (p *Process) newApplication(c *config) *application {
-	a := &application{process: p, config: c, bounds: &bounds{dirs: []string{p.Dir}, names: "the repository of the application",
-		advice: "parameters are for files of the application; flags in plugin.yaml may name others"}}
+	a := &application{process: p, config: c, bounds: &bounds{
+		dirs: []string{p.Dir}, names: "the repository of the application",
+		advice: "parameters are for files of the application; flags in plugin.yaml may name others",
+	}}
 	below := filepath.Clean(filepath.FromSlash(p.getenv("ARGOCD_APP_SOURCE_PATH")))
 	if root, ok := strings.CutSuffix(p.Dir, string(filepath.Separator)+below); ok && filepath.IsLocal(below) {
 		a.bounds.dirs = append(a.bounds.dirs, root)

@@ -76,8 +76,10 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []
 // written by the author of the functionConfig; so a package elsewhere is believed only
 // if it is one.
 func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) path {
-	from := path{base: p.Dir, within: &bounds{dirs: []string{p.Dir}, names: "the working directory and of the package",
-		advice: "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES"}}
+	from := path{base: p.Dir, within: &bounds{
+		dirs: []string{p.Dir}, names: "the working directory and of the package",
+		advice: "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES",
+	}}
 	annotations := annotationsOf(object)
 	dir := annotations[packagePathAnnotation]
 	if dir == "" && object["kind"] == configMapKind.Kind {

@@ -25,26 +25,33 @@ type parameter struct {
 var parameters = []parameter{
 	{name: "policies", title: "Policies", option: option{
 		help:   "files and directories with policies and their bindings, besides those of the plugin",
-		target: func(c *config) any { return &c.policies.paths }}},
+		target: func(c *config) any { return &c.policies.paths },
+	}},
 	{name: "context", title: "Context", option: option{
 		help:   "files and directories with what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
-		target: func(c *config) any { return &c.context.paths }}},
+		target: func(c *config) any { return &c.context.paths },
+	}},
 	{name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName, option: option{
 		help:   "name of the release; that of the application if empty",
-		target: func(c *config) any { return &c.releaseName }}},
+		target: func(c *config) any { return &c.releaseName },
+	}},
 	{name: "value-files", title: "Value files", layout: chart, option: option{
 		help:   "files with values for the chart, the last one wins",
-		target: func(c *config) any { return &c.valueFiles }}},
+		target: func(c *config) any { return &c.valueFiles },
+	}},
 	{name: "helm-parameters", title: "Helm parameters", layout: chart, option: option{
 		help:   "values of the chart by their paths, as for helm --set; they win over value files",
-		target: func(c *config) any { return &c.chartParameters }}},
+		target: func(c *config) any { return &c.chartParameters },
+	}},
 	{name: "helm-values", title: "Helm values", layout: chart, option: option{
 		help:   "values of the chart as YAML; they win over value files",
-		target: func(c *config) any { return &c.chartValues }}},
+		target: func(c *config) any { return &c.chartValues },
+	}},
 	{name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" }, option: option{
 		values: []string{"true", "false"},
 		help:   "read the manifests in directories below, too",
-		target: func(c *config) any { return &c.recurse }}},
+		target: func(c *config) any { return &c.recurse },
+	}},
 }
 
 // readParameters gives the config the values of parameters, which are JSON. A form that

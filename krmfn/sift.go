@@ -64,8 +64,10 @@ var takenFields = []string{"resources", "bases", "components"}
 
 // partFields are fields of a kustomization that name files which are no objects of their
 // own.
-var partFields = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", "openapi", "transformers", "generators", "validators",
-	"configMapGenerator", "secretGenerator", "helmCharts"}
+var partFields = []string{
+	"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", "openapi", "transformers", "generators", "validators",
+	"configMapGenerator", "secretGenerator", "helmCharts",
+}
 
 // noteParts notes what a kustomization takes in, and which files it takes for patches and
 // the like. One that cannot be read names none.

@@ -47,8 +47,10 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 	if len(what) == 0 {
 		return nil
 	}
-	note := source.Diagnostic{At: first, Severity: source.Info, Code: "made-in-cluster",
-		Message: "what the cluster makes of " + strings.Join(what, ", ") + " is not seen here"}
+	note := source.Diagnostic{
+		At: first, Severity: source.Info, Code: "made-in-cluster",
+		Message: "what the cluster makes of " + strings.Join(what, ", ") + " is not seen here",
+	}
 	if substituting > 0 {
 		note.Message += fmt.Sprintf("; %s variables in what they build (postBuild), which is not done", plural(substituting, "Kustomization substitutes", "Kustomizations substitute"))
 	}

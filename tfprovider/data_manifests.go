@@ -41,20 +41,34 @@ func (s *manifestsDataSource) Schema(_ context.Context, _ datasource.SchemaReque
 
 // outputs are the attributes that the data source computes.
 var outputs = map[string]schema.Attribute{
-	"ids": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The keys of all manifests in the order of the input, `group/Kind/namespace/name` with `_` for a part that is empty. A name that the server generates ends in `*`."},
-	"results": schema.MapAttribute{Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The manifests as JSON, without Secrets and what was given as sensitive."},
-	"sensitive_results": schema.MapAttribute{Computed: true, Sensitive: true, ElementType: types.StringType,
-		MarkdownDescription: "The Secrets and what was given as sensitive, as JSON."},
-	"changed": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The keys of the manifests that policies changed."},
-	"diffs": schema.MapAttribute{Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "Unified diffs of the manifests that policies changed, without those that are sensitive."},
-	"warnings": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The warnings, which are also shown."},
-	"yaml": schema.StringAttribute{Computed: true, Sensitive: true,
-		MarkdownDescription: "The whole stream as it was written, but for the changes; Secrets included. Only with `outputs = [\"yaml\"]`."},
+	"ids": schema.ListAttribute{
+		Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The keys of all manifests in the order of the input, `group/Kind/namespace/name` with `_` for a part that is empty. A name that the server generates ends in `*`.",
+	},
+	"results": schema.MapAttribute{
+		Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The manifests as JSON, without Secrets and what was given as sensitive.",
+	},
+	"sensitive_results": schema.MapAttribute{
+		Computed: true, Sensitive: true, ElementType: types.StringType,
+		MarkdownDescription: "The Secrets and what was given as sensitive, as JSON.",
+	},
+	"changed": schema.ListAttribute{
+		Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The keys of the manifests that policies changed.",
+	},
+	"diffs": schema.MapAttribute{
+		Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "Unified diffs of the manifests that policies changed, without those that are sensitive.",
+	},
+	"warnings": schema.ListAttribute{
+		Computed: true, ElementType: types.StringType,
+		MarkdownDescription: "The warnings, which are also shown.",
+	},
+	"yaml": schema.StringAttribute{
+		Computed: true, Sensitive: true,
+		MarkdownDescription: "The whole stream as it was written, but for the changes; Secrets included. Only with `outputs = [\"yaml\"]`.",
+	},
 }
 
 // read makes a config of the configuration.
@@ -130,8 +144,10 @@ func (a *admission) warnOfSecrets(inState int) {
 		d := &a.documents[i]
 		if secret.Is(d.Object()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
-			a.problems = append(a.problems, message{source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
-				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files"})
+			a.problems = append(a.problems, message{
+				source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
+				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files",
+			})
 		}
 	}
 }

@@ -161,10 +161,14 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	want := []any{
-		map[string]any{"policy": "label.example.com", "binding": "label.example.com", "param": "", "rule": "mutations[0]", "at": "policies[0], line 13, column 5",
-			"op": "add", "path": "/metadata/labels", "old": nil, "new": `{"mutated":"yes"}`, "disposition": "written"},
-		map[string]any{"policy": "team.example.com", "binding": "team.example.com", "param": "", "rule": "mutations[0]", "at": "policies[1], line 13, column 5",
-			"op": "add", "path": "/metadata/labels/team", "old": nil, "new": `"none"`, "disposition": "written"},
+		map[string]any{
+			"policy": "label.example.com", "binding": "label.example.com", "param": "", "rule": "mutations[0]", "at": "policies[0], line 13, column 5",
+			"op": "add", "path": "/metadata/labels", "old": nil, "new": `{"mutated":"yes"}`, "disposition": "written",
+		},
+		map[string]any{
+			"policy": "team.example.com", "binding": "team.example.com", "param": "", "rule": "mutations[0]", "at": "policies[1], line 13, column 5",
+			"op": "add", "path": "/metadata/labels/team", "old": nil, "new": `"none"`, "disposition": "written",
+		},
 	}
 	if !reflect.DeepEqual(e["changes"], any(want)) {
 		t.Errorf("changes:\n%v\nwant:\n%v", e["changes"], want)

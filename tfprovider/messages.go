@@ -109,8 +109,16 @@ func (a *admission) indexOrigins() {
 		texts []text
 		kind  string
 	}{
-		{c.manifests, "Manifest"}, {c.sensitive, "Manifest"}, {c.policies, "Policy"}, {c.sensitivePolicies, "Policy"},
-		{c.context, "Context"}, {c.sensitiveContext, "Context"}, {c.old, "Old Object"}, {c.openAPI, "OpenAPI Document"}, {c.values, "Values"}, {c.userInfo, "User Info"},
+		{c.manifests, "Manifest"},
+		{c.sensitive, "Manifest"},
+		{c.policies, "Policy"},
+		{c.sensitivePolicies, "Policy"},
+		{c.context, "Context"},
+		{c.sensitiveContext, "Context"},
+		{c.old, "Old Object"},
+		{c.openAPI, "OpenAPI Document"},
+		{c.values, "Values"},
+		{c.userInfo, "User Info"},
 	} {
 		for _, t := range given.texts {
 			if _, ok := a.origins[t.name]; !ok {

@@ -27,8 +27,11 @@ type guess struct {
 // guesses are the choices: texts that are good for names, labels and base64, those that are
 // quantities, too, and one that is an image with a tag.
 var guesses = []guess{
-	{"preadmitunknown1", "1112", true}, {"preadmitunknown2", "1113", false},
-	{"1112", "1112", true}, {"1113", "1113", false}, {"preadmit.invalid/unknown:1.0", "1114", true},
+	{"preadmitunknown1", "1112", true},
+	{"preadmitunknown2", "1113", false},
+	{"1112", "1112", true},
+	{"1113", "1113", false},
+	{"preadmit.invalid/unknown:1.0", "1114", true},
 }
 
 func (s guess) value(u unknown) any {

@@ -48,25 +48,44 @@ func TestDiff(t *testing.T) {
 		want           string
 	}{
 		{"nothing", `{"a": [1, {"b": null}]}`, `{"a": [1, {"b": null}]}`, nil, ""},
-		{"maps", `{"a": 1, "b": 2, "c": {"d": 3}}`, `{"b": 4, "c": {"d": 3, "e": 5}}`, nil,
-			"remove a: 1; replace b: 2 -> 4; add c.e: 5"},
+		{
+			"maps", `{"a": 1, "b": 2, "c": {"d": 3}}`, `{"b": 4, "c": {"d": 3, "e": 5}}`, nil,
+			"remove a: 1; replace b: 2 -> 4; add c.e: 5",
+		},
 		{"a map for a scalar", `{"a": 1}`, `{"a": {"b": 1}}`, nil, "replace a: 1 -> map[b:1]"},
 		{"an integer is not a float", `{"a": 1}`, `{"a": 1.5}`, nil, "replace a: 1 -> 1.5"},
-		{"keyed: insert, change", `{"l": [{"name": "a", "v": 1}, {"name": "c"}]}`,
-			`{"l": [{"name": "a", "v": 2}, {"name": "b"}, {"name": "c"}]}`, byName{},
-			"add l[1]: map[name:b]; replace l[0].v: 1 -> 2"},
-		{"keyed: remove", `{"l": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}`, `{"l": [{"name": "b"}]}`, byName{},
-			"remove l[2]: map[name:c]; remove l[0]: map[name:a]"},
-		{"keyed: move and change", `{"l": [{"name": "a"}, {"name": "b"}, {"name": "c", "v": 1}]}`,
-			`{"l": [{"name": "c", "v": 2}, {"name": "a"}, {"name": "b"}]}`, byName{},
-			"move l[0] from 2; replace l[0].v: 1 -> 2"},
-		{"keyed: repeated keys by order", `{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`,
-			`{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 3}]}`, byName{}, "replace l[1].v: 2 -> 3"},
+		{
+			"keyed: insert, change", `{"l": [{"name": "a", "v": 1}, {"name": "c"}]}`,
+			`{"l": [{"name": "a", "v": 2}, {"name": "b"}, {"name": "c"}]}`,
+			byName{},
+			"add l[1]: map[name:b]; replace l[0].v: 1 -> 2",
+		},
+		{
+			"keyed: remove", `{"l": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}`, `{"l": [{"name": "b"}]}`,
+			byName{},
+			"remove l[2]: map[name:c]; remove l[0]: map[name:a]",
+		},
+		{
+			"keyed: move and change", `{"l": [{"name": "a"}, {"name": "b"}, {"name": "c", "v": 1}]}`,
+			`{"l": [{"name": "c", "v": 2}, {"name": "a"}, {"name": "b"}]}`,
+			byName{},
+			"move l[0] from 2; replace l[0].v: 1 -> 2",
+		},
+		{
+			"keyed: repeated keys by order", `{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`,
+			`{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 3}]}`,
+			byName{},
+			"replace l[1].v: 2 -> 3",
+		},
 		{"by value: insert in the middle", `{"l": [1, 2, 3]}`, `{"l": [1, 9, 2, 3]}`, nil, "add l[1]: 9"},
-		{"by value: a changed item", `{"l": [{"a": 1}, {"a": 2, "b": 0}, {"a": 3}]}`, `{"l": [{"a": 1}, {"a": 7, "b": 0}, {"a": 3}]}`, nil,
-			"replace l[1].a: 2 -> 7"},
-		{"odd keys", `{"metadata": {"labels": {}}}`, `{"metadata": {"labels": {"example.com/a": "x", "plain": "y"}}}`, nil,
-			"add metadata.labels[example.com/a]: x; add metadata.labels.plain: y"},
+		{
+			"by value: a changed item", `{"l": [{"a": 1}, {"a": 2, "b": 0}, {"a": 3}]}`, `{"l": [{"a": 1}, {"a": 7, "b": 0}, {"a": 3}]}`, nil,
+			"replace l[1].a: 2 -> 7",
+		},
+		{
+			"odd keys", `{"metadata": {"labels": {}}}`, `{"metadata": {"labels": {"example.com/a": "x", "plain": "y"}}}`, nil,
+			"add metadata.labels[example.com/a]: x; add metadata.labels.plain: y",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			from, to := object(t, tc.from), object(t, tc.to)

@@ -221,8 +221,13 @@ func (d *Document) set(object map[string]any, shape change.Shape, a above) (*nam
 // block scalars may swallow comments and blank lines below them: then strings are
 // quoted, or the blank lines dropped. Text that becomes JSON may have to be exact.
 var ways = [...]struct{ quoted, tidy, expand, exact bool }{
-	{}, {quoted: true}, {tidy: true}, {quoted: true, tidy: true},
-	{expand: true}, {quoted: true, tidy: true, expand: true}, {exact: true},
+	{},
+	{quoted: true},
+	{tidy: true},
+	{quoted: true, tidy: true},
+	{expand: true},
+	{quoted: true, tidy: true, expand: true},
+	{exact: true},
 }
 
 // edits finds the splices that make the document read as object; nil if there are none.

@@ -346,8 +346,12 @@ var ingredients = []any{
 	"it's", "\"q\"", "two\nlines\n", "no\nend", "more\n\n\n", "\n", "\n\nlate\n", "  indented\nfirst\n", "\ttab\nx", "a\rb\n", "t\t\nu",
 	"- x", "{x}", "[", "*a", "&a", "!t", "%d", "@", "`", "?", "? a", "---", "...", "<<", "=", "~", "é\u0085ü", "\u2028", "😀",
 	"x\n---\ny\n", "x\n  y\n\n z", "\n  \nz\n", "  \n", "trailing \nspaces  \n",
-	map[string]any{}, []any{}, map[string]any{"name": "n", "on": "off", "1": []any{}}, []any{"a", []any{int64(1)}, map[string]any{"name": "z", "b": nil}},
-	map[string]any{"x": map[string]any{"y": "deep\nlines\n"}}, []any{[]any{[]any{}}, []any{map[string]any{"k": []any{"v"}}}},
+	map[string]any{},
+	[]any{},
+	map[string]any{"name": "n", "on": "off", "1": []any{}},
+	[]any{"a", []any{int64(1)}, map[string]any{"name": "z", "b": nil}},
+	map[string]any{"x": map[string]any{"y": "deep\nlines\n"}},
+	[]any{[]any{[]any{}}, []any{map[string]any{"k": []any{"v"}}}},
 }
 
 var keys = []string{"a", "name", "b", "kind", "metadata", "on", "1", "", "x: y", "#", "apiVersion", "é", "long key", "~", "- d", "\"", "new\nline"}

@@ -11,14 +11,20 @@ const secretHead = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n"
 
 func TestHideComments(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"everywhere", "# one\n" + secretHead + "# two\ndata: # three\n  a: b   # four\n  #five\n# six\n",
-			"# *****\n" + secretHead + "# *****\ndata: # *****\n  a: b   # *****\n  # *****\n# *****\n"},
-		{"only in Secrets", "# one\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} # two\n---\n" + secretHead + "# three\n---\n# four\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n",
-			"# one\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} # two\n---\n" + secretHead + "# *****\n---\n# four\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"},
+		{
+			"everywhere", "# one\n" + secretHead + "# two\ndata: # three\n  a: b   # four\n  #five\n# six\n",
+			"# *****\n" + secretHead + "# *****\ndata: # *****\n  a: b   # *****\n  # *****\n# *****\n",
+		},
+		{
+			"only in Secrets", "# one\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} # two\n---\n" + secretHead + "# three\n---\n# four\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n",
+			"# one\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} # two\n---\n" + secretHead + "# *****\n---\n# four\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n",
+		},
 		{"beside Secrets", "# one\n---\n" + secretHead + "---\n# two\n", "# *****\n---\n" + secretHead + "---\n# *****\n"},
 		{"separators", "--- # one\n" + secretHead + "... # two\n", "--- # *****\n" + secretHead + "... # *****\n"},
-		{"no comments", secretHead + "  annotations:\n    a: 'b # c'\n    d: \"e # f\" # one\n    g: h#i # two # three\n    j: |\n      # title\n      k # l\n    m: >-\n      n\n      # o\ntype: Opaque #p\n",
-			secretHead + "  annotations:\n    a: 'b # c'\n    d: \"e # f\" # *****\n    g: h#i # *****\n    j: |\n      # title\n      k # l\n    m: >-\n      n\n      # o\ntype: Opaque # *****\n"},
+		{
+			"no comments", secretHead + "  annotations:\n    a: 'b # c'\n    d: \"e # f\" # one\n    g: h#i # two # three\n    j: |\n      # title\n      k # l\n    m: >-\n      n\n      # o\ntype: Opaque #p\n",
+			secretHead + "  annotations:\n    a: 'b # c'\n    d: \"e # f\" # *****\n    g: h#i # *****\n    j: |\n      # title\n      k # l\n    m: >-\n      n\n      # o\ntype: Opaque # *****\n",
+		},
 		{"nothing in them", secretHead + "#\n##\ndata: {} #\n", secretHead + "#\n##\ndata: {} #\n"},
 		{"of Windows", strings.ReplaceAll("\ufeff# one\n"+secretHead+"data: {} # two\n", "\n", "\r\n"), strings.ReplaceAll("\ufeff# *****\n"+secretHead+"data: {} # *****\n", "\n", "\r\n")},
 		{"other line breaks", "apiVersion: v1 # one\u0085# two\rkind: Secret\rmetadata: {name: a} # three\r# four\r", "apiVersion: v1 # *****\u0085# *****\rkind: Secret\rmetadata: {name: a} # *****\r# *****\r"},

@@ -75,8 +75,10 @@ func TestBlock(t *testing.T) {
 		{"a map", change.Replace, change.Key("a"), map[string]any{"kind": "x", "z": long + "x"}, map[string]any{"kind": "v", "z": long + "x"}, "-kind: x\n+kind: v\n z: " + long + "x\n"},
 		{"a map in place of a text", change.Replace, change.Key("a"), "x", map[string]any{"b": long + "x"}, "-a: x\n+b: " + long + "x\n"},
 		{"one of many lines", change.Replace, change.Key("a"), many(40), append(many(40), "v"), " a:\n - x\n - x\n.⋯ 35 lines\n - x\n - x\n - x\n+- v\n"},
-		{"long lines", change.Replace, change.Key("a"), strings.Repeat("x", 400) + "a" + strings.Repeat("y", 400), strings.Repeat("x", 400) + "b" + strings.Repeat("y", 400),
-			"-…" + strings.Repeat("x", 39) + "a" + strings.Repeat("y", 39) + "…\n+…" + strings.Repeat("x", 39) + "b" + strings.Repeat("y", 39) + "…\n"},
+		{
+			"long lines", change.Replace, change.Key("a"), strings.Repeat("x", 400) + "a" + strings.Repeat("y", 400), strings.Repeat("x", 400) + "b" + strings.Repeat("y", 400),
+			"-…" + strings.Repeat("x", 39) + "a" + strings.Repeat("y", 39) + "…\n+…" + strings.Repeat("x", 39) + "b" + strings.Repeat("y", 39) + "…\n",
+		},
 	} {
 		var got strings.Builder
 		for _, l := range block(c.op, c.last, c.old, c.value) {

@@ -11,7 +11,8 @@ func encode(text string) string { return base64.StdEncoding.EncodeToString([]byt
 func TestMask(t *testing.T) {
 	var m Mask
 	m.Learn(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "not secret"}})
-	m.Learn(map[string]any{"apiVersion": "v1", "kind": "Secret",
+	m.Learn(map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
 		"data":       map[string]any{"a": encode("decoded value"), "b": nil, "c": "not base64 at all!"},
 		"stringData": map[string]any{"d": "first line\nsecond \"line\"\n", "e": "short"},
 	})

@@ -27,8 +27,10 @@ func TestDiagnostic(t *testing.T) {
 	}{
 		{Errorf(Position{}, "c", "no %s", "place"), "error[c]: no place"},
 		{Warningf(at, "c", "careful").With("do this\nor that"), "policy.yaml:3:7: warning[c]: careful\n    do this\n    or that"},
-		{Diagnostic{At: Position{File: "-", Line: 2}, Code: "c", Subject: "Pod/default/a", Field: "spec.x", Message: "m", Excerpt: "x: y\n   ^"},
-			"-:2: info[c]: Pod/default/a: spec.x: m\n    x: y\n       ^"},
+		{
+			Diagnostic{At: Position{File: "-", Line: 2}, Code: "c", Subject: "Pod/default/a", Field: "spec.x", Message: "m", Excerpt: "x: y\n   ^"},
+			"-:2: info[c]: Pod/default/a: spec.x: m\n    x: y\n       ^",
+		},
 	} {
 		if got := tc.diagnostic.String(); got != tc.want {
 			t.Errorf("got  %q\nwant %q", got, tc.want)

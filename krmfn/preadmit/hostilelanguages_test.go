@@ -127,8 +127,10 @@ func treeCases() []hostile {
 // schemaCases are CustomResourceDefinitions and OpenAPI documents.
 func schemaCases() []hostile {
 	openAPI := func(name string, document generator, want string) hostile {
-		return hostile{name: "openapi: " + name, arguments: []string{"render", "--openapi", "o.json", "-p", "p.yaml", "m.yaml"},
-			files: map[string]generator{"o.json": document, "p.yaml": text(idle), "m.yaml": text("apiVersion: b/v1\nkind: A\nmetadata: {name: a}\na: {a: {a: {}}}\n")}, want: want}
+		return hostile{
+			name: "openapi: " + name, arguments: []string{"render", "--openapi", "o.json", "-p", "p.yaml", "m.yaml"},
+			files: map[string]generator{"o.json": document, "p.yaml": text(idle), "m.yaml": text("apiVersion: b/v1\nkind: A\nmetadata: {name: a}\na: {a: {a: {}}}\n")}, want: want,
+		}
 	}
 	return []hostile{
 		policy("crd: deep schema", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec: {group: b.c, names: {kind: A, plural: as}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: "+

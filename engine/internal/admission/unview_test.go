@@ -17,44 +17,62 @@ func TestUnview(t *testing.T) {
 		// changes are made in the view by merging this into it; null removes.
 		changes, want string
 	}{
-		{"a default is written where it changes",
+		{
+			"a default is written where it changes",
 			`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: a}]}}}}`,
 			`{spec: {replicas: 3, strategy: {rollingUpdate: {maxSurge: 1}}, template: {spec: {securityContext: {runAsNonRoot: true}}}}}`,
 			`{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, strategy: {rollingUpdate: {maxSurge: 1}},
-			  template: {spec: {containers: [{name: a}], securityContext: {runAsNonRoot: true}}}}}`},
-		{"what did not change keeps its text",
+			  template: {spec: {containers: [{name: a}], securityContext: {runAsNonRoot: true}}}}}`,
+		},
+		{
+			"what did not change keeps its text",
 			`{apiVersion: v1, kind: Pod, metadata: {labels: {}}, spec: {nodeName: null, containers: [{name: a, env: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}}}]}}`,
 			`{metadata: {labels: {team: a}}, spec: {nodeName: x}}`,
-			`{apiVersion: v1, kind: Pod, metadata: {labels: {team: a}}, spec: {nodeName: x, containers: [{name: a, env: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}}}]}}`},
-		{"a removal",
+			`{apiVersion: v1, kind: Pod, metadata: {labels: {team: a}}, spec: {nodeName: x, containers: [{name: a, env: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}}}]}}`,
+		},
+		{
+			"a removal",
 			`{apiVersion: v1, kind: ConfigMap, data: {a: b, c: d}}`,
 			`{data: {a: null}}`,
-			`{apiVersion: v1, kind: ConfigMap, data: {c: d}}`},
-		{"the removal of a default leaves no trace",
+			`{apiVersion: v1, kind: ConfigMap, data: {c: d}}`,
+		},
+		{
+			"the removal of a default leaves no trace",
 			`{apiVersion: apps/v1, kind: Deployment, spec: {template: {}}}`,
 			`{spec: {strategy: {rollingUpdate: null}}}`,
-			`{apiVersion: apps/v1, kind: Deployment, spec: {template: {}}}`},
-		{"a list that is a default is written whole",
+			`{apiVersion: apps/v1, kind: Deployment, spec: {template: {}}}`,
+		},
+		{
+			"a list that is a default is written whole",
 			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {}}`,
 			`{spec: {policyTypes: [Ingress, Egress]}}`,
-			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {policyTypes: [Ingress, Egress]}}`},
-		{"items of lists are told apart by their keys",
+			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {policyTypes: [Ingress, Egress]}}`,
+		},
+		{
+			"items of lists are told apart by their keys",
 			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, resources: {limits: {cpu: 1000m}}}, {name: b}]}}`,
 			`{spec: {containers: [{name: new, image: x}, {name: b, image: y}, {name: a, resources: {limits: {cpu: "1"}, requests: {cpu: "1"}},
 			  imagePullPolicy: IfNotPresent, terminationMessagePath: /dev/termination-log, terminationMessagePolicy: File, tty: true}]}}`,
-			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: new, image: x}, {name: b, image: y}, {name: a, tty: true, resources: {limits: {cpu: 1000m}}}]}}`},
-		{"a key of stringData moves to data when it changes",
+			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: new, image: x}, {name: b, image: y}, {name: a, tty: true, resources: {limits: {cpu: 1000m}}}]}}`,
+		},
+		{
+			"a key of stringData moves to data when it changes",
 			`{apiVersion: v1, kind: Secret, data: {a: ""}, stringData: {a: x, b: why, c: z, e: stays}}`,
 			`{data: {a: bmV3, b: /w==, c: null, d: ZA==}}`,
-			`{apiVersion: v1, kind: Secret, data: {a: bmV3, b: /w==, d: ZA==}, stringData: {e: stays}}`},
-		{"stringData of a policy is data",
+			`{apiVersion: v1, kind: Secret, data: {a: bmV3, b: /w==, d: ZA==}, stringData: {e: stays}}`,
+		},
+		{
+			"stringData of a policy is data",
 			`{apiVersion: v1, kind: Secret, stringData: {a: x}}`,
 			`{stringData: {b: why}}`,
-			`{apiVersion: v1, kind: Secret, stringData: {a: x}, data: {b: d2h5}}`},
-		{"what the server owns is not written",
+			`{apiVersion: v1, kind: Secret, stringData: {a: x}, data: {b: d2h5}}`,
+		},
+		{
+			"what the server owns is not written",
 			`{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {}, status: {phase: Odd}}`,
 			`{metadata: {uid: v, name: q, generation: 5}, status: {phase: Running}}`,
-			`{apiVersion: v1, kind: Pod, metadata: {name: q, uid: u}, spec: {}, status: {phase: Odd}}`},
+			`{apiVersion: v1, kind: Pod, metadata: {name: q, uid: u}, spec: {}, status: {phase: Odd}}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))

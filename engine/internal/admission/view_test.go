@@ -140,8 +140,12 @@ func TestShared(t *testing.T) {
 		path   change.Path
 		shared bool
 	}{
-		{change.Keys("metadata", "labels"), true}, {container.Key("env"), true},
-		{change.Keys("metadata"), false}, {container, false}, {container.Key("ports"), false}, {container.Key("resources").Key("limits"), false},
+		{change.Keys("metadata", "labels"), true},
+		{container.Key("env"), true},
+		{change.Keys("metadata"), false},
+		{container, false},
+		{container.Key("ports"), false},
+		{container.Key("resources").Key("limits"), false},
 	} {
 		before, _ := c.path.Get(object)
 		after, _ := c.path.Get(view)
@@ -158,28 +162,46 @@ func TestShared(t *testing.T) {
 
 func TestViewErrors(t *testing.T) {
 	for _, test := range []struct{ name, object, want string }{
-		{"type", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: three}}`,
-			"spec.replicas: expected a whole number, got a string"},
-		{"all are reported", `{apiVersion: v1, kind: Pod, metadata: [], spec: {hostNetwork: 1, containers: [{name: true}], volumes: {}}}`,
+		{
+			"type", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: three}}`,
+			"spec.replicas: expected a whole number, got a string",
+		},
+		{
+			"all are reported", `{apiVersion: v1, kind: Pod, metadata: [], spec: {hostNetwork: 1, containers: [{name: true}], volumes: {}}}`,
 			"metadata: expected a map, got a list\n" +
 				"spec.containers[0].name: expected a string, got a boolean\n" +
 				"spec.hostNetwork: expected a boolean, got a whole number\n" +
-				"spec.volumes: expected a list, got a map"},
-		{"fraction", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3.5}}`,
-			"spec.replicas: expected a whole number, got a number with a fraction"},
-		{"overflow", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 9999999999}}`,
-			"spec.replicas: 9999999999 does not fit into the 32 bits of this field"},
-		{"quantity", `{apiVersion: v1, kind: Pod, spec: {overhead: {cpu: 1 core, memory: true}}}`,
+				"spec.volumes: expected a list, got a map",
+		},
+		{
+			"fraction", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3.5}}`,
+			"spec.replicas: expected a whole number, got a number with a fraction",
+		},
+		{
+			"overflow", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 9999999999}}`,
+			"spec.replicas: 9999999999 does not fit into the 32 bits of this field",
+		},
+		{
+			"quantity", `{apiVersion: v1, kind: Pod, spec: {overhead: {cpu: 1 core, memory: true}}}`,
 			"spec.overhead.cpu: expected a quantity such as 500m, \"2\" or 128Mi, got a string\n" +
-				"spec.overhead.memory: expected a quantity such as 500m, \"2\" or 128Mi, got a boolean"},
-		{"time", `{apiVersion: v1, kind: Event, eventTime: "2020-01-01T00:00:00Z", firstTimestamp: yesterday}`,
-			"eventTime: expected a time such as 1970-01-01T00:00:00.000000Z\nfirstTimestamp: expected a time such as 1970-01-01T00:00:00Z"},
-		{"base64", `{apiVersion: v1, kind: Secret, data: {password: hunter2!}}`,
-			"data.password: expected base64"},
-		{"annotation", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {annotations: {deprecated.daemonset.template.generation: x}}}`,
-			"metadata.annotations[deprecated.daemonset.template.generation]: expected a whole number"},
-		{"union", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {versions: [{schema: {openAPIV3Schema: {additionalProperties: 1}}}]}}`,
-			"spec.versions[0].schema.openAPIV3Schema.additionalProperties: expected a boolean or a schema, got a whole number"},
+				"spec.overhead.memory: expected a quantity such as 500m, \"2\" or 128Mi, got a boolean",
+		},
+		{
+			"time", `{apiVersion: v1, kind: Event, eventTime: "2020-01-01T00:00:00Z", firstTimestamp: yesterday}`,
+			"eventTime: expected a time such as 1970-01-01T00:00:00.000000Z\nfirstTimestamp: expected a time such as 1970-01-01T00:00:00Z",
+		},
+		{
+			"base64", `{apiVersion: v1, kind: Secret, data: {password: hunter2!}}`,
+			"data.password: expected base64",
+		},
+		{
+			"annotation", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {annotations: {deprecated.daemonset.template.generation: x}}}`,
+			"metadata.annotations[deprecated.daemonset.template.generation]: expected a whole number",
+		},
+		{
+			"union", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {versions: [{schema: {openAPIV3Schema: {additionalProperties: 1}}}]}}`,
+			"spec.versions[0].schema.openAPIV3Schema.additionalProperties: expected a boolean or a schema, got a whole number",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
@@ -193,21 +215,33 @@ func TestViewErrors(t *testing.T) {
 
 func TestRedefaultErrors(t *testing.T) {
 	for _, test := range []struct{ name, object, want, path string }{
-		{"fraction", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3.5}}`,
-			"unable to convert unstructured object to apps/v1, Kind=Deployment: cannot convert float64 to int32", "spec.replicas"},
-		{"core group", `{apiVersion: v1, kind: Pod, spec: {overhead: {cpu: true}}}`,
+		{
+			"fraction", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3.5}}`,
+			"unable to convert unstructured object to apps/v1, Kind=Deployment: cannot convert float64 to int32", "spec.replicas",
+		},
+		{
+			"core group", `{apiVersion: v1, kind: Pod, spec: {overhead: {cpu: true}}}`,
 			"unable to convert unstructured object to /v1, Kind=Pod: quantities must match the regular expression " +
-				"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'", "spec.overhead.cpu"},
-		{"overflow", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 9999999999}}`,
+				"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'", "spec.overhead.cpu",
+		},
+		{
+			"overflow", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 9999999999}}`,
 			"unable to convert unstructured object to apps/v1, Kind=Deployment: 9999999999 does not fit into an int32; " +
-				"kube-apiserver 1.36 wraps it around to 1410065407 without telling, which is not what anyone means", "spec.replicas"},
-		{"int or string", `{apiVersion: v1, kind: Service, spec: {ports: [{targetPort: 1.5}]}}`,
+				"kube-apiserver 1.36 wraps it around to 1410065407 without telling, which is not what anyone means", "spec.replicas",
+		},
+		{
+			"int or string", `{apiVersion: v1, kind: Service, spec: {ports: [{targetPort: 1.5}]}}`,
 			"unable to convert unstructured object to /v1, Kind=Service: json: cannot unmarshal number 1.5 into Go value of type int32",
-			"spec.ports[0].targetPort"},
-		{"struct", `{apiVersion: v1, kind: Service, spec: x}`,
-			"unable to convert unstructured object to /v1, Kind=Service: cannot restore struct from: string", "spec"},
-		{"boolean", `{apiVersion: v1, kind: Pod, spec: {hostNetwork: "true"}}`,
-			"unable to convert unstructured object to /v1, Kind=Pod: unrecognized type: bool", "spec.hostNetwork"},
+			"spec.ports[0].targetPort",
+		},
+		{
+			"struct", `{apiVersion: v1, kind: Service, spec: x}`,
+			"unable to convert unstructured object to /v1, Kind=Service: cannot restore struct from: string", "spec",
+		},
+		{
+			"boolean", `{apiVersion: v1, kind: Pod, spec: {hostNetwork: "true"}}`,
+			"unable to convert unstructured object to /v1, Kind=Pod: unrecognized type: bool", "spec.hostNetwork",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
@@ -226,20 +260,26 @@ func TestRedefaultErrors(t *testing.T) {
 // TestRedefault tells Redefault from View: it defaults, but does not convert.
 func TestRedefault(t *testing.T) {
 	for _, test := range []struct{ name, object, want string }{
-		{"whole floats are integers, defaults return",
+		{
+			"whole floats are integers, defaults return",
 			`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {uid: u}, spec: {minReadySeconds: 3.0, unknown: 1, selector: null}}`,
 			`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {uid: u}, spec: {replicas: 1, minReadySeconds: 3, selector: null,
 			  template: {metadata: {}, spec: {containers: null, restartPolicy: Always, terminationGracePeriodSeconds: 30,
-			  dnsPolicy: ClusterFirst, securityContext: {}, schedulerName: default-scheduler}}}, status: {replicas: 0}}`},
-		{"stringData stays",
+			  dnsPolicy: ClusterFirst, securityContext: {}, schedulerName: default-scheduler}}}, status: {replicas: 0}}`,
+		},
+		{
+			"stringData stays",
 			`{apiVersion: v1, kind: Secret, metadata: {}, stringData: {a: b}}`,
-			`{apiVersion: v1, kind: Secret, metadata: {}, stringData: {a: b}, type: Opaque}`},
-		{"no annotation on DaemonSets",
+			`{apiVersion: v1, kind: Secret, metadata: {}, stringData: {a: b}, type: Opaque}`,
+		},
+		{
+			"no annotation on DaemonSets",
 			`{apiVersion: apps/v1, kind: DaemonSet, spec: {updateStrategy: {type: OnDelete}, selector: {}, template: {spec: {serviceAccount: a}}}}`,
 			`{apiVersion: apps/v1, kind: DaemonSet, metadata: {}, spec: {updateStrategy: {type: OnDelete}, revisionHistoryLimit: 10, selector: {},
 			  template: {metadata: {}, spec: {serviceAccount: a, containers: null, restartPolicy: Always, terminationGracePeriodSeconds: 30,
 			  dnsPolicy: ClusterFirst, securityContext: {}, schedulerName: default-scheduler}}},
-			  status: {currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0}}`},
+			  status: {currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0}}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := readYAML(t, []byte(test.object))
@@ -308,10 +348,14 @@ func TestClusterSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ object, want string }{
-		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1.0}, gone: null, unknown: 1}`,
-			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1}}`},
-		{`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {}}, free: {a: {b: null}, c: null}, size: null, unknown: 1}`,
-			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, free: {a: {b: null}, c: null}, size: 3}`},
+		{
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1.0}, gone: null, unknown: 1}`,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, since2030: {a: {}, b: 1}}`,
+		},
+		{
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {}}, free: {a: {b: null}, c: null}, size: null, unknown: 1}`,
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, free: {a: {b: null}, c: null}, size: 3}`,
+		},
 	} {
 		object := readYAML(t, []byte(test.object))
 		kind := registry.Lookup(gvk.Parse(object["apiVersion"].(string), object["kind"].(string)))

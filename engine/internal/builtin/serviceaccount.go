@@ -188,10 +188,16 @@ func (c *call) mirrors() error {
 
 // secretReferences are the fields of volumes that name a secret.
 var secretReferences = [][]string{
-	{"azureFile", "secretName"}, {"secret", "secretName"},
-	{"cephfs", "secretRef", "name"}, {"cinder", "secretRef", "name"}, {"flexVolume", "secretRef", "name"},
-	{"rbd", "secretRef", "name"}, {"scaleIO", "secretRef", "name"}, {"iscsi", "secretRef", "name"},
-	{"storageos", "secretRef", "name"}, {"csi", "nodePublishSecretRef", "name"},
+	{"azureFile", "secretName"},
+	{"secret", "secretName"},
+	{"cephfs", "secretRef", "name"},
+	{"cinder", "secretRef", "name"},
+	{"flexVolume", "secretRef", "name"},
+	{"rbd", "secretRef", "name"},
+	{"scaleIO", "secretRef", "name"},
+	{"iscsi", "secretRef", "name"},
+	{"storageos", "secretRef", "name"},
+	{"csi", "nodePublishSecretRef", "name"},
 }
 
 // referencesSecrets reports whether a Pod names any secret.

@@ -176,14 +176,18 @@ func TestCompileErrors(t *testing.T) {
 		want       string
 		offset     int
 	}{
-		{(*Scope).ApplyConfiguration, 36, `Object{spec: Object.spec{replicas: undefinedVar}}`,
-			"compilation failed: ERROR: <input>:1:36: undeclared reference to 'undefinedVar' (in container '')\n | Object{spec: Object.spec{replicas: undefinedVar}}\n | ...................................^", 35},
+		{
+			(*Scope).ApplyConfiguration, 36, `Object{spec: Object.spec{replicas: undefinedVar}}`,
+			"compilation failed: ERROR: <input>:1:36: undeclared reference to 'undefinedVar' (in container '')\n | Object{spec: Object.spec{replicas: undefinedVar}}\n | ...................................^", 35,
+		},
 		{(*Scope).ApplyConfiguration, 36, `object`, "must evaluate to Object but got dyn", 0},
 		{(*Scope).ApplyConfiguration, 36, `[JSONPatch{op: "add"}]`, "must evaluate to Object but got list(JSONPatch)", 0},
 		{(*Scope).JSONPatch, 36, `Object{}`, "must evaluate to list(JSONPatch) but got Object", 0},
 		{(*Scope).JSONPatch, 36, `[]`, "must evaluate to list(JSONPatch) but got list(dyn)", 0},
-		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", nope: "x"}]`,
-			"compilation failed: ERROR: <input>:1:27: expected type of field 'nope' is '' but provided type is 'string'\n | [JSONPatch{op: \"add\", nope: \"x\"}]\n | ..........................^", 26},
+		{
+			(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", nope: "x"}]`,
+			"compilation failed: ERROR: <input>:1:27: expected type of field 'nope' is '' but provided type is 'string'\n | [JSONPatch{op: \"add\", nope: \"x\"}]\n | ..........................^", 26,
+		},
 		{(*Scope).JSONPatch, 36, `[JSONPatch{op: "add", path: 1}]`, "expected type of field 'path' is 'string' but provided type is 'int'", 26},
 		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: params.x}]`, "undeclared reference to 'params' (in container '')", 41},
 		{(*Scope).JSONPatch, 36, `[JSONPatch{op: 'add', path: '/a', value: [1, 'a']}]`, "expected type 'int' but found 'string'", 45},

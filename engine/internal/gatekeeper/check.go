@@ -235,8 +235,10 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 	_, isText := n.key.(string)
 	_, isInteger := n.key.(int64)
 	if isText && key.Scalar == schema.Integer || isInteger && key.Scalar == schema.String {
-		return &misfit{depth, "type-mismatch", "write the key as the field has it: numbers without quotes, texts with letters or in quotes",
-			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, named(kind))}
+		return &misfit{
+			depth, "type-mismatch", "write the key as the field has it: numbers without quotes, texts with letters or in quotes",
+			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, named(kind)),
+		}
 	}
 	return nil
 }

@@ -116,8 +116,10 @@ func FuzzMatch(f *testing.F) {
 		f.Add(seed)
 	}
 	kind := gvk.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}
-	object := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"name": "checkout", "namespace": "shop", "labels": map[string]any{"app": "checkout"}}}
+	object := map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "checkout", "namespace": "shop", "labels": map[string]any{"app": "checkout"}},
+	}
 	stream, diagnostics := manifest.Read("p.yaml", []byte("kind: Assign"))
 	if len(diagnostics) > 0 {
 		f.Fatal(diagnostics)
@@ -125,8 +127,10 @@ func FuzzMatch(f *testing.F) {
 	by := &mutator{document: stream.Documents()[0]}
 	objects := snapshot.Snapshot{}
 	objects.Put(namespaceKind, "", "shop", func(*snapshot.Reader) (map[string]any, error) {
-		return map[string]any{"apiVersion": "v1", "kind": "Namespace",
-			"metadata": map[string]any{"name": "shop", "labels": map[string]any{"tier": "front", nameLabel: "shop"}}}, nil
+		return map[string]any{
+			"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]any{"name": "shop", "labels": map[string]any{"tier": "front", nameLabel: "shop"}},
+		}, nil
 	})
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -141,8 +145,10 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 		m := readMatcher(policy.Node{Value: block})
-		s := subject{object: object, kind: kind, by: by,
-			request: &policy.Request{Namespace: "shop", Kind: &schema.Kind{Kind: kind, Namespaced: true}, Snapshot: objects.Reader(nil)}}
+		s := subject{
+			object: object, kind: kind, by: by,
+			request: &policy.Request{Namespace: "shop", Kind: &schema.Kind{Kind: kind, Namespaced: true}, Snapshot: objects.Reader(nil)},
+		}
 		reason, err := m.check(&s)
 		if err != nil {
 			t.Fatalf("%v: %v", block, err)

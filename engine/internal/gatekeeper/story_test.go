@@ -112,18 +112,24 @@ func readStory(t *testing.T, text string) *story {
 			for key, value := range flow(t, answers) {
 				items = append(items, map[string]any{"key": key, "value": value})
 			}
-			s.add(t, map[string]any{"apiVersion": responseKind.Group + "/v1beta1", "kind": responseKind.Kind, "metadata": map[string]any{"name": name},
-				"response": map[string]any{"idempotent": true, "items": items}})
+			s.add(t, map[string]any{
+				"apiVersion": responseKind.Group + "/v1beta1", "kind": responseKind.Kind, "metadata": map[string]any{"name": name},
+				"response": map[string]any{"idempotent": true, "items": items},
+			})
 		case "response":
 			s.add(t, flow(t, rest))
 		case "config":
-			s.add(t, map[string]any{"apiVersion": configKind.Group + "/v1alpha1", "kind": configKind.Kind, "metadata": map[string]any{"name": "config", "namespace": home},
-				"spec": map[string]any{"match": []any{flow(t, rest)}}})
+			s.add(t, map[string]any{
+				"apiVersion": configKind.Group + "/v1alpha1", "kind": configKind.Kind, "metadata": map[string]any{"name": "config", "namespace": home},
+				"spec": map[string]any{"match": []any{flow(t, rest)}},
+			})
 		case "webhook":
 			webhook := flow(t, rest)
 			webhook["name"] = webhookName
-			s.add(t, map[string]any{"apiVersion": admissionGroup + "/v1", "kind": configurationKind.Kind, "metadata": map[string]any{"name": configuration},
-				"webhooks": []any{webhook}})
+			s.add(t, map[string]any{
+				"apiVersion": admissionGroup + "/v1", "kind": configurationKind.Kind, "metadata": map[string]any{"name": configuration},
+				"webhooks": []any{webhook},
+			})
 		case "user":
 			s.request.User.Name = rest
 		case "check":

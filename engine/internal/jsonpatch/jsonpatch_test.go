@@ -242,8 +242,10 @@ func TestNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]any{"i": int64(1<<62 + 1), "f": 3.0, "e": 1e21,
-			"l": []any{map[string]any{"v": int64(3), "w": 0.5, "x": int64(math.MinInt64), "y": 1e19}, 2.5, int64(4)}}
+		want := map[string]any{
+			"i": int64(1<<62 + 1), "f": 3.0, "e": 1e21,
+			"l": []any{map[string]any{"v": int64(3), "w": 0.5, "x": int64(math.MinInt64), "y": 1e19}, 2.5, int64(4)},
+		}
 		if !change.Equal(got, want) {
 			t.Errorf("%s: got %#v", op.Path, got)
 		}

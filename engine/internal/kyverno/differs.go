@@ -21,26 +21,44 @@ type deviation struct {
 }
 
 var (
-	additionInItem = &deviation{"+( ) in an item of a list is decided for each item of the object",
-		"lets the first item of the object decide for all", "write a foreach over the items"}
-	severalItems = &deviation{"all items with anchors in the list count",
-		"loses some of them, and items of the object", "write a rule for each item"}
-	nameInItem = &deviation{"a plain name in an item with anchors selects items",
-		"ignores it", "write it as a condition: (name)"}
-	belowCondition = &deviation{"what is below a condition is only compared",
-		"also writes parts of it into the object", "write the condition with anchors down to single values, or as a precondition"}
+	additionInItem = &deviation{
+		"+( ) in an item of a list is decided for each item of the object",
+		"lets the first item of the object decide for all", "write a foreach over the items",
+	}
+	severalItems = &deviation{
+		"all items with anchors in the list count",
+		"loses some of them, and items of the object", "write a rule for each item",
+	}
+	nameInItem = &deviation{
+		"a plain name in an item with anchors selects items",
+		"ignores it", "write it as a condition: (name)",
+	}
+	belowCondition = &deviation{
+		"what is below a condition is only compared",
+		"also writes parts of it into the object", "write the condition with anchors down to single values, or as a precondition",
+	}
 	emptyMap = &deviation{"empty maps of the patch are written", "leaves them out", "write them with patchesJson6902"}
-	inPlace  = &deviation{"items of the object that meet the conditions are changed where they are",
-		"changes items with a name only, and replaces lists that do not merge by name", "write a foreach with patchesJson6902"}
+	inPlace  = &deviation{
+		"items of the object that meet the conditions are changed where they are",
+		"changes items with a name only, and replaces lists that do not merge by name", "write a foreach with patchesJson6902",
+	}
 	replaceMissing = &deviation{"replace adds what is missing", "fails", "use add"}
-	nestedForeach  = &deviation{"the nested foreach is carried over to the controllers of pods",
-		"deletes their pod template", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none"}
-	orderDropped = &deviation{"the order of the foreach is carried over to the controllers of pods",
-		"takes the default order for them", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none"}
-	targetsDropped = &deviation{"a rule with targets is not carried over to the controllers of pods",
-		"carries it over without its targets, and patches the controllers", "set the annotation " + autogenAnnotation + " to none"}
-	afterFailure = &deviation{"the rules after one that failed go on with the object as it was",
-		"gives them an empty object", "correct the rule that fails"}
+	nestedForeach  = &deviation{
+		"the nested foreach is carried over to the controllers of pods",
+		"deletes their pod template", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none",
+	}
+	orderDropped = &deviation{
+		"the order of the foreach is carried over to the controllers of pods",
+		"takes the default order for them", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none",
+	}
+	targetsDropped = &deviation{
+		"a rule with targets is not carried over to the controllers of pods",
+		"carries it over without its targets, and patches the controllers", "set the annotation " + autogenAnnotation + " to none",
+	}
+	afterFailure = &deviation{
+		"the rules after one that failed go on with the object as it was",
+		"gives them an empty object", "correct the rule that fails",
+	}
 	listOfOperations = &deviation{"a list of operations is a JSON Patch", "refuses the policy: its CustomResourceDefinition wants a text", "write it as a text: patchesJson6902: |-"}
 	otherSpelling    = &deviation{"operators may be written in lower or upper case", "takes this one, written like that, as never true", "write it as the documentation does"}
 )
@@ -252,8 +270,10 @@ func (r *rule) check() (found []source.Diagnostic) {
 	report := func(path change.Path, d *deviation) {
 		if key := path.String() + d.does; !seen[key] {
 			seen[key] = true
-			found = append(found, source.Diagnostic{At: r.at(path), Severity: source.Warning, Code: "kyverno-differs", Subject: "policy " + r.key() + ", rule " + r.name,
-				Field: path.String(), Message: d.String(), Advice: d.advice, Excerpt: r.document.Excerpt(r.at(path))})
+			found = append(found, source.Diagnostic{
+				At: r.at(path), Severity: source.Warning, Code: "kyverno-differs", Subject: "policy " + r.key() + ", rule " + r.name,
+				Field: path.String(), Message: d.String(), Advice: d.advice, Excerpt: r.document.Excerpt(r.at(path)),
+			})
 		}
 	}
 	var visit func(n policy.Node)

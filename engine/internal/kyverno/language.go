@@ -59,8 +59,10 @@ type program struct {
 	env         *jmespath.Env
 }
 
-var _ policy.Program = (*program)(nil)
-var _ policy.Follower = (*program)(nil)
+var (
+	_ policy.Program  = (*program)(nil)
+	_ policy.Follower = (*program)(nil)
+)
 
 // Compile implements policy.Language.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {

@@ -46,8 +46,10 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)
 		}
 		for _, rule := range d.rules {
-			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: rule.id(), At: rule.at(rule.root.At("match").Path),
-				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind)})
+			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
+				ID: rule.id(), At: rule.at(rule.root.At("match").Path),
+				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind),
+			})
 		}
 	}
 	return plan

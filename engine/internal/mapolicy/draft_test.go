@@ -49,30 +49,48 @@ func TestDrafts(t *testing.T) {
 
 		{"v1", "v1", flat, `error: spec.mutations[0].expression: unknown field "spec.mutations[0].expression"`},
 		{"v1beta1", "v1beta1", flat, `error: spec.mutations[0].expression: unknown field "spec.mutations[0].expression"`},
-		{"another unknown field", "v1alpha1", "  mutations: [{expression: 'null', patches: []}]\n",
-			"error: spec.mutations[0].expression: unknown field \"spec.mutations[0].expression\"\nerror: spec.mutations[0].patches: unknown field \"spec.mutations[0].patches\""},
-		{"another unknown field in spec", "v1alpha1", flat + "  conditions: []\n",
-			"error: spec.conditions: unknown field \"spec.conditions\"\nerror: spec.mutations[0].expression: unknown field \"spec.mutations[0].expression\""},
+		{
+			"another unknown field", "v1alpha1", "  mutations: [{expression: 'null', patches: []}]\n",
+			"error: spec.mutations[0].expression: unknown field \"spec.mutations[0].expression\"\nerror: spec.mutations[0].patches: unknown field \"spec.mutations[0].patches\"",
+		},
+		{
+			"another unknown field in spec", "v1alpha1", flat + "  conditions: []\n",
+			"error: spec.conditions: unknown field \"spec.conditions\"\nerror: spec.mutations[0].expression: unknown field \"spec.mutations[0].expression\"",
+		},
 		{"a wrong type", "v1alpha1", "  mutations: [{expression: [a]}]\n", `error: spec.mutations[0].expression: unknown field "spec.mutations[0].expression"`},
 		{"not a draft at all", "v1alpha1", "  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{}'}}]\n", "error: spec.reinvocationPolicy: Required value"},
-		{"unset in v1", "v1alpha1", "  reinvocationPolicy: Never\n  mutations: [{patchType: JSONPatch, jsonPatch: {expression: 'JSONPatch{}'}}]\n",
-			"error: spec.mutations[0].jsonPatch.expression: Invalid value: must evaluate to list(JSONPatch) but got JSONPatch"},
+		{
+			"unset in v1", "v1alpha1", "  reinvocationPolicy: Never\n  mutations: [{patchType: JSONPatch, jsonPatch: {expression: 'JSONPatch{}'}}]\n",
+			"error: spec.mutations[0].jsonPatch.expression: Invalid value: must evaluate to list(JSONPatch) but got JSONPatch",
+		},
 
-		{"both forms in one mutation", "v1alpha1", "  mutations: [{expression: 'null', patchType: JSONPatch, jsonPatch: {expression: '[]'}}]\n",
-			warn3962 + "\nerror: spec.mutations[0].jsonPatch: Invalid value: must not be specified beside expression"},
-		{"a type that is no result", "v1alpha1", "  mutations: [{expression: '1'}]\n",
-			warn3775 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to JSONPatch, a list of JSONPatch, null or a bool but got int"},
-		{"an Object without patchType", "v1alpha1", "  mutations: [{expression: 'Object{}'}]\n",
-			warn3775 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to JSONPatch, a list of JSONPatch, null or a bool but got Object"},
-		{"a list of Objects", "v1alpha1", "  mutations: [{patchType: ApplyConfiguration, expression: '[Object{}]'}]\n",
-			warn3962 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to Object, null or a bool but got list(Object)"},
-		{"values that are none", "v1alpha1", "  mutationValidationPolicy: Maybe\n  mutations: [{patchType: Merge, expression: 'null', reinvocationPolicy: Often, condition: '1'}]\n",
+		{
+			"both forms in one mutation", "v1alpha1", "  mutations: [{expression: 'null', patchType: JSONPatch, jsonPatch: {expression: '[]'}}]\n",
+			warn3962 + "\nerror: spec.mutations[0].jsonPatch: Invalid value: must not be specified beside expression",
+		},
+		{
+			"a type that is no result", "v1alpha1", "  mutations: [{expression: '1'}]\n",
+			warn3775 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to JSONPatch, a list of JSONPatch, null or a bool but got int",
+		},
+		{
+			"an Object without patchType", "v1alpha1", "  mutations: [{expression: 'Object{}'}]\n",
+			warn3775 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to JSONPatch, a list of JSONPatch, null or a bool but got Object",
+		},
+		{
+			"a list of Objects", "v1alpha1", "  mutations: [{patchType: ApplyConfiguration, expression: '[Object{}]'}]\n",
+			warn3962 + "\nerror: spec.mutations[0].expression: Invalid value: must evaluate to Object, null or a bool but got list(Object)",
+		},
+		{
+			"values that are none", "v1alpha1", "  mutationValidationPolicy: Maybe\n  mutations: [{patchType: Merge, expression: 'null', reinvocationPolicy: Often, condition: '1'}]\n",
 			warn3962 + "\nerror: spec.mutationValidationPolicy: Unsupported value: \"Maybe\": supported values: \"Fail\", \"Warn\", \"Skip\"" +
 				"\nerror: spec.mutations[0].patchType: Unsupported value: \"Merge\": supported values: \"ApplyConfiguration\", \"JSONPatch\"" +
 				"\nerror: spec.mutations[0].condition: Invalid value: must evaluate to bool but got int" +
-				"\nerror: spec.mutations[0].reinvocationPolicy: Unsupported value: \"Often\": supported values: \"IfNeeded\", \"Never\""},
-		{"a paramKind of both forms", "v1alpha1", "  paramKind: {apiVersion: a.example.com/v1, group: a.example.com, kind: A}\n  mutations: [{expression: 'null'}]\n",
-			warn3775 + "\nerror: spec.paramKind: Invalid value: give either apiVersion and kind, or group, version and kind"},
+				"\nerror: spec.mutations[0].reinvocationPolicy: Unsupported value: \"Often\": supported values: \"IfNeeded\", \"Never\"",
+		},
+		{
+			"a paramKind of both forms", "v1alpha1", "  paramKind: {apiVersion: a.example.com/v1, group: a.example.com, kind: A}\n  mutations: [{expression: 'null'}]\n",
+			warn3775 + "\nerror: spec.paramKind: Invalid value: give either apiVersion and kind, or group, version and kind",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compileOne(t, c.version, c.spec); got != c.want {
@@ -145,20 +163,32 @@ func TestUnset(t *testing.T) {
 		left, rest string
 		err        string
 	}{
-		{"a map entry and a field", `{metadata: {labels: {a: MARK, c: "3"}}, spec: {paused: MARK}}`,
-			`{metadata: {labels: {b: "2"}}, spec: {template: TEMPLATE}}`, `{metadata: {labels: {c: "3"}}}`, ""},
-		{"what is not there", `{metadata: {annotations: {a: MARK}, labels: MARK}, status: MARK}`,
-			`{metadata: {}, spec: {paused: true, template: TEMPLATE}}`, `{}`, ""},
-		{"an item", `{spec: {template: {spec: {containers: [{name: z, k8s_io__value: unset}]}}}}`,
+		{
+			"a map entry and a field", `{metadata: {labels: {a: MARK, c: "3"}}, spec: {paused: MARK}}`,
+			`{metadata: {labels: {b: "2"}}, spec: {template: TEMPLATE}}`, `{metadata: {labels: {c: "3"}}}`, "",
+		},
+		{
+			"what is not there", `{metadata: {annotations: {a: MARK}, labels: MARK}, status: MARK}`,
+			`{metadata: {}, spec: {paused: true, template: TEMPLATE}}`, `{}`, "",
+		},
+		{
+			"an item", `{spec: {template: {spec: {containers: [{name: z, k8s_io__value: unset}]}}}}`,
 			`{metadata: {labels: {a: "1", b: "2"}}, spec: {paused: true, template: {spec: {containers: [
-				{name: x, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}, {containerPort: 81, protocol: TCP}]}]}}}}`, `{}`, ""},
-		{"items of items, by some of their keys", `{spec: {template: {spec: {containers: [{name: x, ports: [{containerPort: 80, k8s_io__value: unset}]}]}}}}`,
+				{name: x, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}, {containerPort: 81, protocol: TCP}]}]}}}}`, `{}`, "",
+		},
+		{
+			"items of items, by some of their keys", `{spec: {template: {spec: {containers: [{name: x, ports: [{containerPort: 80, k8s_io__value: unset}]}]}}}}`,
 			`{metadata: {labels: {a: "1", b: "2"}}, spec: {paused: true, template: {spec: {containers: [{name: x, ports: [{containerPort: 81, protocol: TCP}]}, {name: z}]}}}}`,
-			`{spec: {template: {spec: {containers: [{name: x}]}}}}`, ""},
-		{"an item of a list without keys", `{spec: {template: {spec: {tolerations: [{k8s_io__value: unset}]}}}}`, "", "",
-			"spec.template.spec.tolerations[0]: an item can only be unset by the keys of its list"},
-		{"an item without its key", `{spec: {template: {spec: {containers: [{k8s_io__value: unset}]}}}}`, "", "",
-			"spec.template.spec.containers[0]: an item can only be unset by the keys of its list"},
+			`{spec: {template: {spec: {containers: [{name: x}]}}}}`, "",
+		},
+		{
+			"an item of a list without keys", `{spec: {template: {spec: {tolerations: [{k8s_io__value: unset}]}}}}`, "", "",
+			"spec.template.spec.tolerations[0]: an item can only be unset by the keys of its list",
+		},
+		{
+			"an item without its key", `{spec: {template: {spec: {containers: [{k8s_io__value: unset}]}}}}`, "", "",
+			"spec.template.spec.containers[0]: an item can only be unset by the keys of its list",
+		},
 		{"beside other fields", `{spec: {strategy: {k8s_io__value: unset, type: Recreate}}}`, "", "", "spec.strategy: what is unset must not have other fields"},
 		{"another value", `{spec: {strategy: {k8s_io__value: set}}}`, "", "", `spec.strategy: k8s_io__value must be "unset"`},
 	} {

@@ -164,50 +164,108 @@ func TestNotApplied(t *testing.T) {
 		want string
 	}{
 		{"applied", situation{}, applied},
-		{"other kind", situation{fields: constraints("", ""), object: "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"},
-			"3:18 policy p: not applied: matchConstraints: resourceRules: none covers v1 secrets CREATE"},
-		{"other operation", situation{fields: constraints("", ""), operation: policy.Update},
-			"3:18 policy p: not applied: matchConstraints: resourceRules[0] covers v1 configmaps, but only for CREATE, not UPDATE"},
-		{"other scope", situation{fields: constraints(", scope: Cluster", "")},
-			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has scope Cluster, but the object is in namespace \"shop\""},
-		{"other name", situation{fields: constraints(", resourceNames: [d]", "")},
-			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has resourceNames without \"c\""},
-		{"no name yet", situation{fields: constraints(", resourceNames: [d]", ""), object: "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: d, namespace: shop}}"},
-			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has resourceNames, but the object has no name yet"},
-		{"excluded", situation{fields: constraints("", `, excludeResourceRules: [{apiGroups: [""], apiVersions: ["*"], resources: ["*"], operations: [CREATE]}]`)},
-			"3:18 policy p: not applied: matchConstraints: excludeResourceRules[0] covers v1 configmaps CREATE"},
-		{"object selector", situation{fields: constraints("", ", objectSelector: {matchLabels: {app: shop}}")},
-			"3:18 policy p: not applied: matchConstraints: objectSelector: the object has no label app=shop"},
-		{"namespace selector", situation{fields: constraints("", ", namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [test]}]}"),
-			surroundings: "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: test}}}"},
-			"3:18 policy p: not applied: matchConstraints: namespaceSelector: namespace \"shop\" has a label env in (test)"},
-		{"unknown namespace", situation{fields: constraints("", ", namespaceSelector: {matchLabels: {env: test}}")},
+		{
+			"other kind",
+			situation{fields: constraints("", ""), object: "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"},
+			"3:18 policy p: not applied: matchConstraints: resourceRules: none covers v1 secrets CREATE",
+		},
+		{
+			"other operation",
+			situation{fields: constraints("", ""), operation: policy.Update},
+			"3:18 policy p: not applied: matchConstraints: resourceRules[0] covers v1 configmaps, but only for CREATE, not UPDATE",
+		},
+		{
+			"other scope",
+			situation{fields: constraints(", scope: Cluster", "")},
+			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has scope Cluster, but the object is in namespace \"shop\"",
+		},
+		{
+			"other name",
+			situation{fields: constraints(", resourceNames: [d]", "")},
+			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has resourceNames without \"c\"",
+		},
+		{
+			"no name yet",
+			situation{fields: constraints(", resourceNames: [d]", ""), object: "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: d, namespace: shop}}"},
+			"3:18 policy p: not applied: matchConstraints: resourceRules[0] has resourceNames, but the object has no name yet",
+		},
+		{
+			"excluded",
+			situation{fields: constraints("", `, excludeResourceRules: [{apiGroups: [""], apiVersions: ["*"], resources: ["*"], operations: [CREATE]}]`)},
+			"3:18 policy p: not applied: matchConstraints: excludeResourceRules[0] covers v1 configmaps CREATE",
+		},
+		{
+			"object selector",
+			situation{fields: constraints("", ", objectSelector: {matchLabels: {app: shop}}")},
+			"3:18 policy p: not applied: matchConstraints: objectSelector: the object has no label app=shop",
+		},
+		{
+			"namespace selector",
+			situation{
+				fields:       constraints("", ", namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [test]}]}"),
+				surroundings: "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: test}}}",
+			},
+			"3:18 policy p: not applied: matchConstraints: namespaceSelector: namespace \"shop\" has a label env in (test)",
+		},
+		{
+			"unknown namespace",
+			situation{fields: constraints("", ", namespaceSelector: {matchLabels: {env: test}}")},
 			"3:18 warning: policy p selects namespaces by label, but there is no Namespace \"shop\" in the input; it is assumed to have only the label kubernetes.io/metadata.name\n" +
-				"3:18 policy p: not applied: matchConstraints: namespaceSelector: namespace \"shop\" has no label env=test"},
-		{"unknown resource", situation{fields: "  matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: [cups], operations: [CREATE]}]}\n",
-			object: "{apiVersion: example.com/v1, kind: Cup, metadata: {name: c, namespace: shop}}"},
+				"3:18 policy p: not applied: matchConstraints: namespaceSelector: namespace \"shop\" has no label env=test",
+		},
+		{
+			"unknown resource",
+			situation{
+				fields: "  matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: [cups], operations: [CREATE]}]}\n",
+				object: "{apiVersion: example.com/v1, kind: Cup, metadata: {name: c, namespace: shop}}",
+			},
 			"3:18 warning: policy p: resourceRules[0] may cover example.com/v1, Kind=Cup, whose resource is not known: give its CustomResourceDefinition\n" +
-				"3:18 policy p: not applied: matchConstraints: resourceRules[0] may cover example.com/v1, Kind=Cup, whose resource is not known: give its CustomResourceDefinition"},
+				"3:18 policy p: not applied: matchConstraints: resourceRules[0] may cover example.com/v1, Kind=Cup, whose resource is not known: give its CustomResourceDefinition",
+		},
 		{"hidden kind", situation{object: "{apiVersion: authentication.k8s.io/v1, kind: TokenReview, metadata: {name: t}}"}, ""},
 
-		{"binding, other name", situation{binding: `  matchResources: {resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"], resourceNames: [d]}]}`},
-			"14:3 policy p, binding b: not applied: matchResources of the binding: resourceRules[0] has resourceNames without \"c\""},
-		{"binding, excluded", situation{binding: `  matchResources: {excludeResourceRules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"]}]}`},
-			"14:3 policy p, binding b: not applied: matchResources of the binding: excludeResourceRules[0] covers v1 configmaps CREATE"},
-		{"binding, object selector", situation{binding: "  matchResources: {objectSelector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}"},
-			"14:3 policy p, binding b: not applied: matchResources of the binding: objectSelector: the object has the label app"},
+		{
+			"binding, other name",
+			situation{binding: `  matchResources: {resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"], resourceNames: [d]}]}`},
+			"14:3 policy p, binding b: not applied: matchResources of the binding: resourceRules[0] has resourceNames without \"c\"",
+		},
+		{
+			"binding, excluded",
+			situation{binding: `  matchResources: {excludeResourceRules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"]}]}`},
+			"14:3 policy p, binding b: not applied: matchResources of the binding: excludeResourceRules[0] covers v1 configmaps CREATE",
+		},
+		{
+			"binding, object selector",
+			situation{binding: "  matchResources: {objectSelector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}"},
+			"14:3 policy p, binding b: not applied: matchResources of the binding: objectSelector: the object has the label app",
+		},
 		{"binding, all of it", situation{binding: "  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}"}, applied},
 
-		{"condition", situation{fields: everything + "  matchConditions:\n  - {name: first, expression: 'true'}\n  - {name: second, expression: 'object.metadata.name == \"d\"'}\n  - {name: third, expression: 'false'}\n"},
-			"8:32 policy p, binding b: not applied: matchConditions[1] \"second\" is false"},
-		{"condition, in spite of an error", situation{fields: everything + "  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n  - {name: second, expression: 'false'}\n"},
-			"8:32 policy p, binding b: not applied: matchConditions[1] \"second\" is false"},
-		{"conditions that fail, ignored", situation{fields: everything + "  failurePolicy: Ignore\n  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n"},
-			"8:31 policy p, binding b: not applied: failurePolicy is Ignore, and the matchConditions failed: expression 'object.nope == 1' resulted in error: no such key: nope"},
-		{"no params", situation{fields: everything + "  paramKind: {apiVersion: v1, kind: ConfigMap}\n", binding: "  paramRef: {name: q, parameterNotFoundAction: Allow}"},
-			"16:13 warning: policy p, binding b: there is no ConfigMap q in the namespace of the object, so the policy does nothing, as parameterNotFoundAction Allow says\n15:3 policy p, binding b: not applied: there are no params, and parameterNotFoundAction is Allow"},
-		{"a test of a patch", situation{mutations: `  - {patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: "test", path: "/metadata/name", value: "d"}, JSONPatch{op: "remove", path: "/metadata/name"}]'}}` + "\n" + label},
-			"7:5 policy p, binding b, mutations[0]: not applied: a test operation of the patch failed, so none of it was applied\n8:5 policy p, binding b, mutations[1]: add metadata.labels.a \"b\""},
+		{
+			"condition",
+			situation{fields: everything + "  matchConditions:\n  - {name: first, expression: 'true'}\n  - {name: second, expression: 'object.metadata.name == \"d\"'}\n  - {name: third, expression: 'false'}\n"},
+			"8:32 policy p, binding b: not applied: matchConditions[1] \"second\" is false",
+		},
+		{
+			"condition, in spite of an error",
+			situation{fields: everything + "  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n  - {name: second, expression: 'false'}\n"},
+			"8:32 policy p, binding b: not applied: matchConditions[1] \"second\" is false",
+		},
+		{
+			"conditions that fail, ignored",
+			situation{fields: everything + "  failurePolicy: Ignore\n  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n"},
+			"8:31 policy p, binding b: not applied: failurePolicy is Ignore, and the matchConditions failed: expression 'object.nope == 1' resulted in error: no such key: nope",
+		},
+		{
+			"no params",
+			situation{fields: everything + "  paramKind: {apiVersion: v1, kind: ConfigMap}\n", binding: "  paramRef: {name: q, parameterNotFoundAction: Allow}"},
+			"16:13 warning: policy p, binding b: there is no ConfigMap q in the namespace of the object, so the policy does nothing, as parameterNotFoundAction Allow says\n15:3 policy p, binding b: not applied: there are no params, and parameterNotFoundAction is Allow",
+		},
+		{
+			"a test of a patch",
+			situation{mutations: `  - {patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: "test", path: "/metadata/name", value: "d"}, JSONPatch{op: "remove", path: "/metadata/name"}]'}}` + "\n" + label},
+			"7:5 policy p, binding b, mutations[0]: not applied: a test operation of the patch failed, so none of it was applied\n8:5 policy p, binding b, mutations[1]: add metadata.labels.a \"b\"",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.happens(t); got != tc.want {
@@ -235,38 +293,87 @@ func TestFailures(t *testing.T) {
 		situation
 		want string
 	}{
-		{"the rest goes on", situation{mutations: bad + label},
-			"7:5 policy p, binding b, mutations[0]: failed: " + denied + noKey + "\n8:5 policy p, binding b, mutations[1]: add metadata.labels.a \"b\""},
-		{"ignored", situation{fields: ignore, mutations: label + bad},
-			"8:5 policy p, binding b, mutations[0]: add metadata.labels.a \"b\"\n9:5 policy p, binding b, mutations[1]: failed, ignored: " + denied + noKey},
-		{"conditions", situation{fields: everything + "  matchConditions:\n  - {name: a, expression: 'object.nope == 1'}\n  - {name: b, expression: 'object.neither == 1'}\n"},
-			"7:27 policy p, binding b: failed: " + denied + "[expression 'object.nope == 1' resulted in error: no such key: nope, expression 'object.neither == 1' resulted in error: no such key: neither]"},
-		{"a variable", situation{fields: everything + "  variables: [{name: v, expression: 'object.nope'}]\n", mutations: "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{name: variables.v}}'}}\n"},
-			"8:5 policy p, binding b, mutations[0]: failed: " + denied + `expression 'Object{metadata: Object.metadata{name: variables.v}}' resulted in error: composited variable "v" fails to evaluate: no such key: nope`},
-		{"an atomic list", situation{mutations: `  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{ownerReferences: [Object.metadata.ownerReferences{uid: "1"}]}}'}}` + "\n"},
-			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .metadata.ownerReferences[0]"},
-		{"a patch of nothing", situation{mutations: patch(`op: "remove", path: "/nope"`)},
-			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "JSON Patch: error in remove for path: '/nope': Unable to remove nonexistent key: nope: missing value"},
-		{"a result that cannot be read", situation{fields: ignore, mutations: patch(`op: "add", path: "/data", value: 1`)},
-			"8:5 policy p, binding b, mutations[0]: failed, at once: Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string"},
-		{"a kind without a schema", situation{fields: ignore, object: cup, mutations: "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{spec: Object.spec{a: 1}}'}}\n"},
-			"8:5 policy p, binding b, mutations[0]: failed, at once: error applying patch: there is no schema of example.com/v1, Kind=Cup; without it only metadata can be merged, but the patch has .spec"},
-		{"paramKind", situation{fields: everything + "  paramKind: {apiVersion: example.com/v1, kind: Cup}\n"},
-			`3:18 policy p: failed: policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Cup'`},
-		{"paramKind, ignored", situation{fields: ignore + "  paramKind: {apiVersion: example.com/v1, kind: Cup}\n"},
-			`3:18 policy p: failed, ignored: policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Cup'`},
-		{"params", situation{fields: everything + "  paramKind: {apiVersion: v1, kind: Secret}\n", binding: "  paramRef: {selector: {}, parameterNotFoundAction: Deny}"},
-			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"},
-		{"params of a cluster-scoped object", situation{fields: everything + "  paramKind: {apiVersion: v1, kind: Secret}\n", binding: "  paramRef: {name: s, parameterNotFoundAction: Allow}",
-			object: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c}}"},
-			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"},
-		{"cluster-scoped params in a namespace", situation{fields: everything + "  paramKind: {apiVersion: v1, kind: Namespace}\n", binding: "  paramRef: {name: s, namespace: shop, parameterNotFoundAction: Allow}"},
-			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`"},
-		{"a version that servers do not convert", situation{fields: strings.Replace(everything, `apiVersions: ["*"]`, "apiVersions: [v1]", 1),
-			object: "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}}"},
-			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "converting (v1.HorizontalPodAutoscaler) to (v2.HorizontalPodAutoscaler): unknown conversion"},
-		{"an update of what is not known", situation{operation: policy.Update, fields: everything + "  matchConditions: [{name: a, expression: 'oldObject != null'}]\n"},
-			"6:43 policy p, binding b: failed: " + denied + "expression 'oldObject != null' resulted in error: oldObject was read, but the object before the update is not known; give it with the option old"},
+		{
+			"the rest goes on",
+			situation{mutations: bad + label},
+			"7:5 policy p, binding b, mutations[0]: failed: " + denied + noKey + "\n8:5 policy p, binding b, mutations[1]: add metadata.labels.a \"b\"",
+		},
+		{
+			"ignored",
+			situation{fields: ignore, mutations: label + bad},
+			"8:5 policy p, binding b, mutations[0]: add metadata.labels.a \"b\"\n9:5 policy p, binding b, mutations[1]: failed, ignored: " + denied + noKey,
+		},
+		{
+			"conditions",
+			situation{fields: everything + "  matchConditions:\n  - {name: a, expression: 'object.nope == 1'}\n  - {name: b, expression: 'object.neither == 1'}\n"},
+			"7:27 policy p, binding b: failed: " + denied + "[expression 'object.nope == 1' resulted in error: no such key: nope, expression 'object.neither == 1' resulted in error: no such key: neither]",
+		},
+		{
+			"a variable",
+			situation{fields: everything + "  variables: [{name: v, expression: 'object.nope'}]\n", mutations: "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{name: variables.v}}'}}\n"},
+			"8:5 policy p, binding b, mutations[0]: failed: " + denied + `expression 'Object{metadata: Object.metadata{name: variables.v}}' resulted in error: composited variable "v" fails to evaluate: no such key: nope`,
+		},
+		{
+			"an atomic list",
+			situation{mutations: `  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{ownerReferences: [Object.metadata.ownerReferences{uid: "1"}]}}'}}` + "\n"},
+			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .metadata.ownerReferences[0]",
+		},
+		{
+			"a patch of nothing",
+			situation{mutations: patch(`op: "remove", path: "/nope"`)},
+			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "JSON Patch: error in remove for path: '/nope': Unable to remove nonexistent key: nope: missing value",
+		},
+		{
+			"a result that cannot be read",
+			situation{fields: ignore, mutations: patch(`op: "add", path: "/data", value: 1`)},
+			"8:5 policy p, binding b, mutations[0]: failed, at once: Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string",
+		},
+		{
+			"a kind without a schema",
+			situation{fields: ignore, object: cup, mutations: "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{spec: Object.spec{a: 1}}'}}\n"},
+			"8:5 policy p, binding b, mutations[0]: failed, at once: error applying patch: there is no schema of example.com/v1, Kind=Cup; without it only metadata can be merged, but the patch has .spec",
+		},
+		{
+			"paramKind",
+			situation{fields: everything + "  paramKind: {apiVersion: example.com/v1, kind: Cup}\n"},
+			`3:18 policy p: failed: policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Cup'`,
+		},
+		{
+			"paramKind, ignored",
+			situation{fields: ignore + "  paramKind: {apiVersion: example.com/v1, kind: Cup}\n"},
+			`3:18 policy p: failed, ignored: policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Cup'`,
+		},
+		{
+			"params",
+			situation{fields: everything + "  paramKind: {apiVersion: v1, kind: Secret}\n", binding: "  paramRef: {selector: {}, parameterNotFoundAction: Deny}"},
+			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
+		},
+		{
+			"params of a cluster-scoped object",
+			situation{
+				fields: everything + "  paramKind: {apiVersion: v1, kind: Secret}\n", binding: "  paramRef: {name: s, parameterNotFoundAction: Allow}",
+				object: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c}}",
+			},
+			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+		},
+		{
+			"cluster-scoped params in a namespace",
+			situation{fields: everything + "  paramKind: {apiVersion: v1, kind: Namespace}\n", binding: "  paramRef: {name: s, namespace: shop, parameterNotFoundAction: Allow}"},
+			"3:18 policy p, binding b: failed: " + denied + "failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
+		},
+		{
+			"a version that servers do not convert",
+			situation{
+				fields: strings.Replace(everything, `apiVersions: ["*"]`, "apiVersions: [v1]", 1),
+				object: "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}}",
+			},
+			"7:5 policy p, binding b, mutations[0]: failed: " + denied + "converting (v1.HorizontalPodAutoscaler) to (v2.HorizontalPodAutoscaler): unknown conversion",
+		},
+		{
+			"an update of what is not known",
+			situation{operation: policy.Update, fields: everything + "  matchConditions: [{name: a, expression: 'oldObject != null'}]\n"},
+			"6:43 policy p, binding b: failed: " + denied + "expression 'oldObject != null' resulted in error: oldObject was read, but the object before the update is not known; give it with the option old",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.happens(t); got != tc.want {
@@ -342,9 +449,11 @@ func TestLinks(t *testing.T) {
 		{"policy twice, the same", policyNamed("a", "Fail") + policyNamed("a", "Fail") + bindingNamed("b", "a"), ""},
 		{"policy twice", policyNamed("a", "Fail") + policyNamed("a", "Ignore") + bindingNamed("b", "a"), "p.yaml:14:9: error[policy-defined-twice]: MutatingAdmissionPolicy a is defined twice, differently; the other one is at p.yaml:4:9\n    a cluster keeps one of them: remove the other"},
 		{"binding twice, the same", policyNamed("a", "Fail") + bindingNamed("b", "a") + bindingNamed("b", "a"), ""},
-		{"binding twice", policyNamed("a", "Fail") + policyNamed("c", "Fail") + bindingNamed("b", "a") + bindingNamed("b", "c"),
+		{
+			"binding twice", policyNamed("a", "Fail") + policyNamed("c", "Fail") + bindingNamed("b", "a") + bindingNamed("b", "c"),
 			"p.yaml:31:9: error[policy-defined-twice]: MutatingAdmissionPolicyBinding b is defined twice, differently; the other one is at p.yaml:24:9\n    a cluster keeps one of them: remove the other\n" +
-				"p.yaml:14:9: warning[policy-without-binding]: MutatingAdmissionPolicy c has no binding, so it does nothing\n    give a MutatingAdmissionPolicyBinding with spec.policyName: c"},
+				"p.yaml:14:9: warning[policy-without-binding]: MutatingAdmissionPolicy c has no binding, so it does nothing\n    give a MutatingAdmissionPolicyBinding with spec.policyName: c",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var lines []string
@@ -400,8 +509,10 @@ spec: {policyName: seen}
 		{"its own", fmt.Sprintf(seen, "resourceRules", "", merge), "v1", fmt.Sprintf(result, "v1")},
 		{"another", fmt.Sprintf(seen, "resourceRules", "", merge), "v2", fmt.Sprintf(result, "v2")},
 		{"another, by a patch", fmt.Sprintf(seen, "resourceRules", "", patch), "v2", fmt.Sprintf(result, "v2")},
-		{"another, exactly", fmt.Sprintf(seen, "resourceRules", ", matchPolicy: Exact", merge), "v2",
-			"4:18 policy seen: not applied: matchConstraints: resourceRules: none covers example.com/v2 cups CREATE"},
+		{
+			"another, exactly", fmt.Sprintf(seen, "resourceRules", ", matchPolicy: Exact", merge), "v2",
+			"4:18 policy seen: not applied: matchConstraints: resourceRules: none covers example.com/v2 cups CREATE",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := situation{policies: tc.policies, surroundings: definition, object: "{apiVersion: example.com/" + tc.version + ", kind: Cup, metadata: {name: c, namespace: shop}}"}

@@ -92,8 +92,10 @@ var ruleTests = []struct {
 }{
 	{name: "everything", request: deployment},
 	{name: "operation", request: deployment, rule: `{"operations": ["CREATE"]}`},
-	{name: "other operation", request: deployment, rule: `{"operations": ["UPDATE", "CONNECT"]}`,
-		reason: "resourceRules[0] covers apps/v1 deployments, but only for UPDATE, CONNECT, not CREATE"},
+	{
+		name: "other operation", request: deployment, rule: `{"operations": ["UPDATE", "CONNECT"]}`,
+		reason: "resourceRules[0] covers apps/v1 deployments, but only for UPDATE, CONNECT, not CREATE",
+	},
 	{name: "group and version", request: deployment, rule: `{"apiGroups": ["", "apps"], "apiVersions": ["v1"]}`},
 	{name: "core group", request: namespace, rule: `{"apiGroups": [""]}`},
 	{name: "other group", request: deployment, rule: `{"apiGroups": [""]}`, reason: "resourceRules: none covers apps/v1 deployments CREATE"},
@@ -102,34 +104,48 @@ var ruleTests = []struct {
 	{name: "resource", request: deployment, rule: `{"resources": ["pods", "deployments"]}`},
 	{name: "other resource", request: deployment, rule: `{"resources": ["pods"]}`, reason: "resourceRules: none covers apps/v1 deployments CREATE"},
 	{name: "all resources", request: deployment, rule: `{"resources": ["*"]}`},
-	{name: "all resources without subresources", request: deployment, change: scale, rule: `{"resources": ["*"]}`,
-		reason: "resourceRules: none covers apps/v1 deployments/scale CREATE"},
-	{name: "resource without subresources", request: deployment, change: scale, rule: `{"resources": ["deployments"]}`,
-		reason: "resourceRules: none covers apps/v1 deployments/scale CREATE"},
+	{
+		name: "all resources without subresources", request: deployment, change: scale, rule: `{"resources": ["*"]}`,
+		reason: "resourceRules: none covers apps/v1 deployments/scale CREATE",
+	},
+	{
+		name: "resource without subresources", request: deployment, change: scale, rule: `{"resources": ["deployments"]}`,
+		reason: "resourceRules: none covers apps/v1 deployments/scale CREATE",
+	},
 	{name: "all subresources", request: deployment, change: scale, rule: `{"resources": ["deployments/*"]}`},
 	{name: "all subresources and none", request: deployment, rule: `{"resources": ["deployments/*"]}`},
 	{name: "a subresource", request: deployment, change: scale, rule: `{"resources": ["deployments/scale"]}`},
 	{name: "a subresource of all", request: deployment, change: scale, rule: `{"resources": ["*/scale"]}`},
-	{name: "a subresource, not the object", request: deployment, rule: `{"resources": ["*/scale"]}`,
-		reason: "resourceRules: none covers apps/v1 deployments CREATE"},
+	{
+		name: "a subresource, not the object", request: deployment, rule: `{"resources": ["*/scale"]}`,
+		reason: "resourceRules: none covers apps/v1 deployments CREATE",
+	},
 	{name: "all of all", request: deployment, change: scale, rule: `{"resources": ["*/*"]}`},
 
 	{name: "any scope", request: clusterRole, rule: `{"scope": "*"}`},
 	{name: "namespaced", request: deployment, rule: `{"scope": "Namespaced"}`},
-	{name: "not namespaced", request: clusterRole, rule: `{"scope": "Namespaced"}`,
-		reason: "resourceRules[0] has scope Namespaced, but the object has no namespace"},
+	{
+		name: "not namespaced", request: clusterRole, rule: `{"scope": "Namespaced"}`,
+		reason: "resourceRules[0] has scope Namespaced, but the object has no namespace",
+	},
 	{name: "cluster", request: clusterRole, rule: `{"scope": "Cluster"}`},
-	{name: "not cluster", request: deployment, rule: `{"scope": "Cluster"}`,
-		reason: `resourceRules[0] has scope Cluster, but the object is in namespace "shop"`},
+	{
+		name: "not cluster", request: deployment, rule: `{"scope": "Cluster"}`,
+		reason: `resourceRules[0] has scope Cluster, but the object is in namespace "shop"`,
+	},
 	{name: "a Namespace is cluster-scoped", request: namespace, rule: `{"scope": "Cluster"}`},
-	{name: "a Namespace is not namespaced", request: namespace, rule: `{"scope": "Namespaced"}`,
-		reason: "resourceRules[0] has scope Namespaced, but the object has no namespace"},
+	{
+		name: "a Namespace is not namespaced", request: namespace, rule: `{"scope": "Namespaced"}`,
+		reason: "resourceRules[0] has scope Namespaced, but the object has no namespace",
+	},
 
 	{name: "no names", request: deployment, rule: `{"resourceNames": []}`},
 	{name: "name", request: deployment, rule: `{"resourceNames": ["db", "web"]}`},
 	{name: "other name", request: deployment, rule: `{"resourceNames": ["db"]}`, reason: `resourceRules[0] has resourceNames without "web"`},
-	{name: "generated name", request: deployment, change: func(r *Request) { r.Name = "" }, rule: `{"resourceNames": ["web"]}`,
-		reason: "resourceRules[0] has resourceNames, but the object has no name yet"},
+	{
+		name: "generated name", request: deployment, change: func(r *Request) { r.Name = "" }, rule: `{"resourceNames": ["web"]}`,
+		reason: "resourceRules[0] has resourceNames, but the object has no name yet",
+	},
 }
 
 func TestRules(t *testing.T) {
@@ -175,25 +191,39 @@ var selectorTests = []struct {
 	{name: "empty selectors", request: deployment, block: `{"namespaceSelector": {}, "objectSelector": {}, "resourceRules": []}`},
 
 	{name: "namespace", request: deployment, block: `{"namespaceSelector": {"matchLabels": {"team": "a"}}}`},
-	{name: "other namespace", request: deployment, block: `{"namespaceSelector": {"matchLabels": {"team": "b"}}}`,
-		reason: `namespaceSelector: namespace "shop" has no label team=b`},
+	{
+		name: "other namespace", request: deployment, block: `{"namespaceSelector": {"matchLabels": {"team": "b"}}}`,
+		reason: `namespaceSelector: namespace "shop" has no label team=b`,
+	},
 	{name: "no namespace", request: clusterRole, block: `{"namespaceSelector": {"matchLabels": {"team": "b"}}}`},
 	{name: "name of the namespace", request: deployment, block: `{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}}`},
 	{name: "a Namespace has its own labels", request: namespace, block: `{"namespaceSelector": {"matchLabels": {"team": "own"}}}`},
-	{name: "a Namespace to be updated too", request: namespace, change: func(r *Request) { r.Operation = "UPDATE" },
-		block: `{"namespaceSelector": {"matchLabels": {"team": "own"}}}`},
-	{name: "a Namespace's subresource has those stored", request: namespace, change: status,
-		block: `{"namespaceSelector": {"matchLabels": {"team": "stored"}}}`},
+	{
+		name: "a Namespace to be updated too", request: namespace, change: func(r *Request) { r.Operation = "UPDATE" },
+		block: `{"namespaceSelector": {"matchLabels": {"team": "own"}}}`,
+	},
+	{
+		name: "a Namespace's subresource has those stored", request: namespace, change: status,
+		block: `{"namespaceSelector": {"matchLabels": {"team": "stored"}}}`,
+	},
 
 	{name: "object", request: deployment, block: `{"objectSelector": {"matchLabels": {"app": "web", "tier": "front"}}}`},
-	{name: "other object", request: deployment, block: `{"objectSelector": {"matchLabels": {"app": "web", "tier": "back"}}}`,
-		reason: "objectSelector: the object has no label tier=back"},
-	{name: "old object", request: deployment, change: func(r *Request) { r.OldObject = labelled(map[string]any{"tier": "back"}) },
-		block: `{"objectSelector": {"matchLabels": {"tier": "back"}}}`},
-	{name: "no object", request: deployment, change: func(r *Request) { r.Object = nil },
-		block: `{"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}`, reason: "objectSelector: the object has the label a"},
-	{name: "object without labels", request: deployment, change: func(r *Request) { r.Object = map[string]any{} },
-		block: `{"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}`},
+	{
+		name: "other object", request: deployment, block: `{"objectSelector": {"matchLabels": {"app": "web", "tier": "back"}}}`,
+		reason: "objectSelector: the object has no label tier=back",
+	},
+	{
+		name: "old object", request: deployment, change: func(r *Request) { r.OldObject = labelled(map[string]any{"tier": "back"}) },
+		block: `{"objectSelector": {"matchLabels": {"tier": "back"}}}`,
+	},
+	{
+		name: "no object", request: deployment, change: func(r *Request) { r.Object = nil },
+		block: `{"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}`, reason: "objectSelector: the object has the label a",
+	},
+	{
+		name: "object without labels", request: deployment, change: func(r *Request) { r.Object = map[string]any{} },
+		block: `{"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}`,
+	},
 
 	{name: "In", request: deployment, block: objectsWith("app", "In", `["db", "web"]`)},
 	{name: "not In", request: deployment, block: objectsWith("app", "In", `["db", "cache"]`), reason: "objectSelector: the object has no label app in (cache,db)"},
@@ -206,18 +236,26 @@ var selectorTests = []struct {
 	{name: "DoesNotExist", request: deployment, block: objectsWith("x", "DoesNotExist", `[]`)},
 	{name: "not DoesNotExist", request: deployment, block: objectsWith("app", "DoesNotExist", `[]`), reason: "objectSelector: the object has the label app"},
 
-	{name: "excluded", request: deployment, block: `{"excludeResourceRules": [{"operations": ["DELETE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}, ` + everything + `]}`,
-		reason: "excludeResourceRules[1] covers apps/v1 deployments CREATE"},
-	{name: "excluded by name", request: deployment,
+	{
+		name: "excluded", request: deployment, block: `{"excludeResourceRules": [{"operations": ["DELETE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}, ` + everything + `]}`,
+		reason: "excludeResourceRules[1] covers apps/v1 deployments CREATE",
+	},
+	{
+		name: "excluded by name", request: deployment,
 		block:  `{"excludeResourceRules": [{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "scope": "Namespaced", "resourceNames": ["web"]}]}`,
-		reason: "excludeResourceRules[0] covers apps/v1 deployments CREATE"},
-	{name: "another name is excluded", request: deployment,
-		block: `{"excludeResourceRules": [{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "resourceNames": ["db"]}]}`},
-	{name: "the nearest rule explains", request: deployment, block: `{"resourceRules": [` +
-		`{"operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]},` +
-		`{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "resourceNames": ["db"]},` +
-		`{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["replicasets"]}]}`,
-		reason: `resourceRules[1] has resourceNames without "web"`},
+		reason: "excludeResourceRules[0] covers apps/v1 deployments CREATE",
+	},
+	{
+		name: "another name is excluded", request: deployment,
+		block: `{"excludeResourceRules": [{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "resourceNames": ["db"]}]}`,
+	},
+	{
+		name: "the nearest rule explains", request: deployment, block: `{"resourceRules": [` +
+			`{"operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]},` +
+			`{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "resourceNames": ["db"]},` +
+			`{"operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["replicasets"]}]}`,
+		reason: `resourceRules[1] has resourceNames without "web"`,
+	},
 }
 
 func TestSelectors(t *testing.T) {
@@ -273,13 +311,19 @@ func TestEquivalent(t *testing.T) {
 		reason      string
 	}{
 		{"by default", `{"resourceRules": [` + rule("v1", "") + `]}`, v1, ""},
-		{"Exact", `{"matchPolicy": "Exact", "resourceRules": [` + rule("v1", "") + `]}`, nil,
-			"resourceRules: none covers autoscaling/v2 horizontalpodautoscalers CREATE"},
+		{
+			"Exact", `{"matchPolicy": "Exact", "resourceRules": [` + rule("v1", "") + `]}`, nil,
+			"resourceRules: none covers autoscaling/v2 horizontalpodautoscalers CREATE",
+		},
 		{"its own version first", `{"resourceRules": [` + rule("v1", "") + `, ` + rule("v2", "") + `]}`, v2, ""},
-		{"by name", `{"resourceRules": [` + rule("v1", `, "resourceNames": ["db"]`) + `]}`, nil,
-			"resourceRules: none covers autoscaling/v2 horizontalpodautoscalers CREATE"},
-		{"excluded", `{"excludeResourceRules": [` + rule("v1", "") + `]}`, nil,
-			"excludeResourceRules[0] covers autoscaling/v2 horizontalpodautoscalers CREATE"},
+		{
+			"by name", `{"resourceRules": [` + rule("v1", `, "resourceNames": ["db"]`) + `]}`, nil,
+			"resourceRules: none covers autoscaling/v2 horizontalpodautoscalers CREATE",
+		},
+		{
+			"excluded", `{"excludeResourceRules": [` + rule("v1", "") + `]}`, nil,
+			"excludeResourceRules[0] covers autoscaling/v2 horizontalpodautoscalers CREATE",
+		},
 		{"not excluded", `{"matchPolicy": "Exact", "excludeResourceRules": [` + rule("v1", "") + `]}`, v2, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -303,17 +347,27 @@ func TestUnknownKind(t *testing.T) {
 		{"all resources", `{"resourceRules": [` + rule("example.com", "v1", "*", "CREATE") + `]}`, ""},
 		{"a resource", `{"resourceRules": [` + rule("example.com", "v1", "widgets", "CREATE") + `]}`, "resourceRules[0] " + reason},
 		{"another version", `{"resourceRules": [` + rule("example.com", "v2", "*", "CREATE") + `]}`, "resourceRules[0] " + reason},
-		{"another version, Exact", `{"matchPolicy": "Exact", "resourceRules": [` + rule("example.com", "v2", "*", "CREATE") + `]}`,
-			"resourceRules: none covers example.com/v1, Kind=Widget CREATE"},
-		{"another group", `{"resourceRules": [` + rule("apps", "v1", "widgets", "CREATE") + `]}`,
-			"resourceRules: none covers example.com/v1, Kind=Widget CREATE"},
-		{"another operation", `{"resourceRules": [` + rule("example.com", "v1", "*", "UPDATE") + `]}`,
-			"resourceRules[0] covers example.com/v1, Kind=Widget, but only for UPDATE, not CREATE"},
+		{
+			"another version, Exact", `{"matchPolicy": "Exact", "resourceRules": [` + rule("example.com", "v2", "*", "CREATE") + `]}`,
+			"resourceRules: none covers example.com/v1, Kind=Widget CREATE",
+		},
+		{
+			"another group", `{"resourceRules": [` + rule("apps", "v1", "widgets", "CREATE") + `]}`,
+			"resourceRules: none covers example.com/v1, Kind=Widget CREATE",
+		},
+		{
+			"another operation", `{"resourceRules": [` + rule("example.com", "v1", "*", "UPDATE") + `]}`,
+			"resourceRules[0] covers example.com/v1, Kind=Widget, but only for UPDATE, not CREATE",
+		},
 		{"a resource is excluded", `{"excludeResourceRules": [` + rule("*", "*", "widgets", "*") + `]}`, "excludeResourceRules[0] " + reason},
-		{"all are excluded", `{"excludeResourceRules": [` + rule("*", "*", "*", "*") + `]}`,
-			"excludeResourceRules[0] covers example.com/v1, Kind=Widget CREATE"},
-		{"the object decides", `{"objectSelector": {"matchLabels": {"x": "y"}}, "resourceRules": [` + rule("*", "*", "widgets", "*") + `]}`,
-			"objectSelector: the object has no label x=y"},
+		{
+			"all are excluded", `{"excludeResourceRules": [` + rule("*", "*", "*", "*") + `]}`,
+			"excludeResourceRules[0] covers example.com/v1, Kind=Widget CREATE",
+		},
+		{
+			"the object decides", `{"objectSelector": {"matchLabels": {"x": "y"}}, "resourceRules": [` + rule("*", "*", "widgets", "*") + `]}`,
+			"objectSelector: the object has no label x=y",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			expect(t, resources(t, test.block), Request{

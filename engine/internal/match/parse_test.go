@@ -40,22 +40,30 @@ func TestValidation(t *testing.T) {
 // Paths lead to the very value, where the server's fields do not.
 func TestFieldErrors(t *testing.T) {
 	for _, test := range []struct{ block, want string }{
-		{`{"resourceRules": [{"operations": ["CREATE", "DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]}`,
-			`resourceRules[0].operations[1] resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`},
-		{`{"namespaceSelector": {"matchLabels": {"a": "b", "c.d": "/"}}}`,
-			`namespaceSelector.matchLabels[c.d] namespaceSelector.matchLabels: Invalid value: "/": a valid label must be`},
+		{
+			`{"resourceRules": [{"operations": ["CREATE", "DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]}`,
+			`resourceRules[0].operations[1] resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`,
+		},
+		{
+			`{"namespaceSelector": {"matchLabels": {"a": "b", "c.d": "/"}}}`,
+			`namespaceSelector.matchLabels[c.d] namespaceSelector.matchLabels: Invalid value: "/": a valid label must be`,
+		},
 		{`"all"`, ` : expected a map, got a string`},
 		{`{"resourceRules": {}, "objectSelector": []}`, `objectSelector objectSelector: expected a map, got a list
 			resourceRules resourceRules: expected a list, got a map`},
-		{`{"resourceRules": ["pods", {"operations": "CREATE", "scope": true, "resources": ["pods", 1]}]}`,
+		{
+			`{"resourceRules": ["pods", {"operations": "CREATE", "scope": true, "resources": ["pods", 1]}]}`,
 			`resourceRules[0] resourceRules[0]: expected a map, got a string
 			resourceRules[1].operations resourceRules[1].operations: expected a list, got a string
 			resourceRules[1].resources[1] resourceRules[1].resources[1]: expected a string, got a number
-			resourceRules[1].scope resourceRules[1].scope: expected a string, got a boolean`},
-		{`{"objectSelector": {"matchLabels": {"a": 1}, "matchExpressions": [{"values": {}}]}, "matchPolicy": 1.5}`,
+			resourceRules[1].scope resourceRules[1].scope: expected a string, got a boolean`,
+		},
+		{
+			`{"objectSelector": {"matchLabels": {"a": 1}, "matchExpressions": [{"values": {}}]}, "matchPolicy": 1.5}`,
 			`matchPolicy matchPolicy: expected a string, got a number
 			objectSelector.matchLabels.a objectSelector.matchLabels.a: expected a string, got a number
-			objectSelector.matchExpressions[0].values objectSelector.matchExpressions[0].values: expected a list, got a map`},
+			objectSelector.matchExpressions[0].values objectSelector.matchExpressions[0].values: expected a list, got a map`,
+		},
 	} {
 		_, errs := Parse(parse(t, test.block))
 		want := strings.Split(test.want, "\n")

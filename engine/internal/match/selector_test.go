@@ -14,9 +14,15 @@ func TestRequirements(t *testing.T) {
 		"=": selection.Equals, "In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
 	}
 	for _, ours := range []requirement{
-		{"app", "=", []string{"web"}}, {"app", "=", []string{""}},
-		{"app", "In", []string{"web"}}, {"app", "In", []string{"web", "db", "cache"}}, {"app", "In", []string{"", "b"}},
-		{"app", "NotIn", []string{"web"}}, {"app", "NotIn", []string{"web", "db"}}, {"app", "Exists", nil}, {"app", "DoesNotExist", nil},
+		{"app", "=", []string{"web"}},
+		{"app", "=", []string{""}},
+		{"app", "In", []string{"web"}},
+		{"app", "In", []string{"web", "db", "cache"}},
+		{"app", "In", []string{"", "b"}},
+		{"app", "NotIn", []string{"web"}},
+		{"app", "NotIn", []string{"web", "db"}},
+		{"app", "Exists", nil},
+		{"app", "DoesNotExist", nil},
 	} {
 		theirs, err := apilabels.NewRequirement(ours.key, operators[ours.operator], ours.values)
 		if err != nil {

@@ -32,22 +32,32 @@ func TestExceptions(t *testing.T) {
 		"without conditions": {situation{policies: excepting("")}, `17:18 policy p: not applied: PolicyException x0 excepts the object`},
 		"that applies":       {situation{policies: excepting(other, matching)}, `24:18 policy p: not applied: PolicyException x1 excepts the object`},
 		"that does not":      {situation{policies: excepting(other)}, `12:5 policy p, mutations[0]: add data.x ";"`},
-		"in part": {situation{policies: excepting("  images: [a, b]\n"+matching, "  allowedValues: [c]\n"+matching, "  images: [d]\n"+other)},
-			`12:5 policy p, mutations[0]: add data.x "a,b;c"`},
+		"in part": {
+			situation{policies: excepting("  images: [a, b]\n"+matching, "  allowedValues: [c]\n"+matching, "  images: [d]\n"+other)},
+			`12:5 policy p, mutations[0]: add data.x "a,b;c"`,
+		},
 		"in part and in full": {situation{policies: excepting("  images: [a, b]", "")}, `24:18 policy p: not applied: PolicyException x1 excepts the object`},
-		"that is broken": {situation{policies: excepting(broken, matching)},
-			`20:43 policy p: failed: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: no such key: nope]`},
+		"that is broken": {
+			situation{policies: excepting(broken, matching)},
+			`20:43 policy p: failed: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: no such key: nope]`,
+		},
 		"that is broken after one that applies": {situation{policies: excepting(matching, broken)}, `17:18 policy p: not applied: PolicyException x0 excepts the object`},
-		"that ends": {situation{policies: excepting("  expiresAt: 2024-01-01T00:00:00Z")},
+		"that ends": {
+			situation{policies: excepting("  expiresAt: 2024-01-01T00:00:00Z")},
 			`20:14 warning[exception-expires]: the PolicyException x0 is taken not to have expired: it does at 2024-01-01T00:00:00Z
-17:18 policy p: not applied: PolicyException x0 excepts the object`},
+17:18 policy p: not applied: PolicyException x0 excepts the object`,
+		},
 		"that has ended":     {situation{policies: excepting("  expiresAt: 2024-01-01T00:00:00Z"), values: `globalValues: {"time.now()": "2024-01-01T00:00:01Z"}`}, `12:5 policy p, mutations[0]: add data.x ";"`},
 		"that has not ended": {situation{policies: excepting("  expiresAt: 2024-01-01T00:00:00Z"), values: `globalValues: {"time.now()": "2023-01-01T00:00:01Z"}`}, `17:18 policy p: not applied: PolicyException x0 excepts the object`},
-		"with variables": {situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}]")},
+		"with variables": {
+			situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}]")},
 			`20:43 warning[kyverno-differs]: policy p: PolicyException x0 applies; Kyverno 1.19.0 fails, and denies the request: no such attribute(s): variables
-17:18 policy p: not applied: PolicyException x0 excepts the object`},
-		"with variables that do not count": {situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}, {name: o, expression: 'false'}]")},
-			`12:5 policy p, mutations[0]: add data.x ";"`},
+17:18 policy p: not applied: PolicyException x0 excepts the object`,
+		},
+		"with variables that do not count": {
+			situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}, {name: o, expression: 'false'}]")},
+			`12:5 policy p, mutations[0]: add data.x ";"`,
+		},
 		"of another kind": {situation{policies: strings.Replace(excepting(""), "kind: MutatingPolicy}", "kind: NamespacedMutatingPolicy}", 1)}, `12:5 policy p, mutations[0]: add data.x ";"`},
 	} {
 		compare(t, name, tc.happens(t), tc.want)
@@ -101,59 +111,99 @@ func TestControllers(t *testing.T) {
 		"a pod":        {situation{object: pod, spec: apply(hostNetwork)}, `10:5 policy p, mutations[0]: add spec.hostNetwork true`},
 		"a deployment": {situation{spec: apply(hostNetwork)}, `10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`},
 		"a cron job":   {situation{object: cronJob, spec: apply(hostNetwork)}, `10:5 policy p, mutations[0] (autogen cronjobs): add spec.jobTemplate.spec.template.spec.hostNetwork true`},
-		"none wanted": {situation{spec: "autogen: {podControllers: {controllers: []}}\n" + apply(hostNetwork)},
-			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers apps/v1 deployments CREATE`},
-		"some wanted": {situation{object: cronJob, spec: "autogen: {podControllers: {controllers: [deployments, unknown]}}\n" + apply(hostNetwork)},
-			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers batch/v1 cronjobs CREATE`},
-		"a selector": {situation{header: podHeader + "    objectSelector: {matchLabels: {app: inner}}\n", spec: apply(hostNetwork)},
-			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers apps/v1 deployments CREATE`},
-		"of a namespace": {situation{header: podHeader + "    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}\n", spec: apply(hostNetwork)},
-			`4:9 policy p: not applied: matchConstraints: namespaceSelector: namespace "default" has no label kubernetes.io/metadata.name=other`},
-		"a ReplicationController": {situation{object: strings.Replace(deployment, "apps/v1\nkind: Deployment", "v1\nkind: ReplicationController", 1), spec: apply(hostNetwork)},
-			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers v1 replicationcontrollers CREATE`},
-		"conditions and labels": {situation{spec: "matchConditions:\n- {name: m, expression: 'object.metadata.labels.app == \"inner\" && has(object.spec.containers)'}\n" + apply(`Object{spec: Object.spec{nodeName: object.metadata.name + object.metadata.namespace + object.kind}}`)},
-			`12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "ddefaultDeployment"`},
-		"R1: metadata": {situation{spec: apply(`Object{metadata: Object.metadata{labels: {"x": "y"}}}`)},
+		"none wanted": {
+			situation{spec: "autogen: {podControllers: {controllers: []}}\n" + apply(hostNetwork)},
+			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers apps/v1 deployments CREATE`,
+		},
+		"some wanted": {
+			situation{object: cronJob, spec: "autogen: {podControllers: {controllers: [deployments, unknown]}}\n" + apply(hostNetwork)},
+			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers batch/v1 cronjobs CREATE`,
+		},
+		"a selector": {
+			situation{header: podHeader + "    objectSelector: {matchLabels: {app: inner}}\n", spec: apply(hostNetwork)},
+			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers apps/v1 deployments CREATE`,
+		},
+		"of a namespace": {
+			situation{header: podHeader + "    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}\n", spec: apply(hostNetwork)},
+			`4:9 policy p: not applied: matchConstraints: namespaceSelector: namespace "default" has no label kubernetes.io/metadata.name=other`,
+		},
+		"a ReplicationController": {
+			situation{object: strings.Replace(deployment, "apps/v1\nkind: Deployment", "v1\nkind: ReplicationController", 1), spec: apply(hostNetwork)},
+			`4:9 policy p: not applied: matchConstraints: resourceRules: none covers v1 replicationcontrollers CREATE`,
+		},
+		"conditions and labels": {
+			situation{spec: "matchConditions:\n- {name: m, expression: 'object.metadata.labels.app == \"inner\" && has(object.spec.containers)'}\n" + apply(`Object{spec: Object.spec{nodeName: object.metadata.name + object.metadata.namespace + object.kind}}`)},
+			`12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "ddefaultDeployment"`,
+		},
+		"R1: metadata": {
+			situation{spec: apply(`Object{metadata: Object.metadata{labels: {"x": "y"}}}`)},
 			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.metadata", expected "Object.spec.template.metadata", which matches field name path from root Object type
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"`},
-		"R2: no literal": {situation{spec: apply(`has(object.spec.hostNetwork) ? Object{} : ` + hostNetwork)},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"`,
+		},
+		"R2: no literal": {
+			situation{spec: apply(`has(object.spec.hostNetwork) ? Object{} : ` + hostNetwork)},
 			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.spec.template.spec", expected "Object.spec", which matches field name path from root Object type
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`},
-		"R3: a patch": {situation{spec: patch(`[JSONPatch{op: "add", path: "/spec/hostNetwork", value: true}, JSONPatch{op: "add", path: "/metadata/labels/x", value: "y"}]`)},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+		},
+		"R3: a patch": {
+			situation{spec: patch(`[JSONPatch{op: "add", path: "/spec/hostNetwork", value: true}, JSONPatch{op: "add", path: "/metadata/labels/x", value: "y"}]`)},
 			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x, 1 more is not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"; add spec.template.spec.hostNetwork true`},
-		"R3: a patch that fails": {situation{spec: "failurePolicy: Ignore\n" + patch(`object.spec.containers.map(c, JSONPatch{op: "replace", path: "/spec/containers/" + string(object.spec.containers.indexOf(c)) + "/image", value: "r/" + c.image})`)},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"; add spec.template.spec.hostNetwork true`,
+		},
+		"R3: a patch that fails": {
+			situation{spec: "failurePolicy: Ignore\n" + patch(`object.spec.containers.map(c, JSONPatch{op: "replace", path: "/spec/containers/" + string(object.spec.containers.indexOf(c)) + "/image", value: "r/" + c.image})`)},
 			`11:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and leaves the object as it is: no such key: containers
-11:5 policy p, mutations[0] (autogen defaults): replace spec.template.spec.containers[0].image "r/nginx"`},
-		"R4: variables": {situation{spec: "variables:\n- {name: size, expression: object.spec.containers.size()}\n" + apply(`Object{spec: Object.spec{priority: variables.size}}`)},
+11:5 policy p, mutations[0] (autogen defaults): replace spec.template.spec.containers[0].image "r/nginx"`,
+		},
+		"R4: variables": {
+			situation{spec: "variables:\n- {name: size, expression: object.spec.containers.size()}\n" + apply(`Object{spec: Object.spec{priority: variables.size}}`)},
 			`12:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.priority 1`},
-		"R5: texts": {situation{spec: apply(`Object{spec: Object.spec{nodeName: "object.spec"}}`)},
+12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.priority 1`,
+		},
+		"R5: texts": {
+			situation{spec: apply(`Object{spec: Object.spec{nodeName: "object.spec"}}`)},
 			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.nodeName is not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "object.spec"`},
-		"R5: braces": {situation{spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "object.spec"`,
+		},
+		"R5: braces": {
+			situation{spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
 			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, as it cannot compile what it makes of it for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "}}"`},
-		"R5: braces, for a pod": {situation{object: pod, spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "}}"`,
+		},
+		"R5: braces, for a pod": {
+			situation{object: pod, spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
 			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, as it cannot compile what it makes of it for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
-10:5 policy p, mutations[0]: add spec.nodeName "}}"`},
-		"R5: an index": {situation{spec: "matchConditions:\n- {name: m, expression: 'object[\"spec\"].containers.size() == 1'}\n" + apply(hostNetwork)},
+10:5 policy p, mutations[0]: add spec.nodeName "}}"`,
+		},
+		"R5: an index": {
+			situation{spec: "matchConditions:\n- {name: m, expression: 'object[\"spec\"].containers.size() == 1'}\n" + apply(hostNetwork)},
 			`10:27 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`},
-		"R5: an optional": {situation{spec: "matchConditions:\n- {name: m, expression: 'object.?spec.?containers.hasValue()'}\n" + apply(hostNetwork)},
+12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+		},
+		"R5: an optional": {
+			situation{spec: "matchConditions:\n- {name: m, expression: 'object.?spec.?containers.hasValue()'}\n" + apply(hostNetwork)},
 			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.hostNetwork is not the same
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`},
-		"a template without metadata": {situation{object: cronJob, spec: "matchConditions:\n- {name: m, expression: '!has(object.metadata.labels)'}\n" + patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"x": "y"}}]`)},
+12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+		},
+		"a template without metadata": {
+			situation{object: cronJob, spec: "matchConditions:\n- {name: m, expression: '!has(object.metadata.labels)'}\n" + patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"x": "y"}}]`)},
 			`10:27 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: metadata
-12:5 policy p, mutations[0] (autogen cronjobs): add spec.jobTemplate.spec.template.metadata {"labels":{"x":"y"}}`},
-		"what a template does not have": {situation{spec: patch(`[JSONPatch{op: "add", path: "/status", value: {"x": "y"}}]`)},
+12:5 policy p, mutations[0] (autogen cronjobs): add spec.jobTemplate.spec.template.metadata {"labels":{"x":"y"}}`,
+		},
+		"what a template does not have": {
+			situation{spec: patch(`[JSONPatch{op: "add", path: "/status", value: {"x": "y"}}]`)},
 			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and does not fail
-10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: the patch changes "status", which the template of pods does not have]`},
-		"metadata that only a pod of its own has": {situation{spec: patch(`[JSONPatch{op: "add", path: "/metadata/finalizers", value: ["x"]}, JSONPatch{op: "remove", path: "/metadata/labels"}]`)},
+10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: the patch changes "status", which the template of pods does not have]`,
+		},
+		"metadata that only a pod of its own has": {
+			situation{spec: patch(`[JSONPatch{op: "add", path: "/metadata/finalizers", value: ["x"]}, JSONPatch{op: "remove", path: "/metadata/labels"}]`)},
 			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers, 1 more is not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.finalizers ["x"]; remove spec.template.metadata.labels`},
-		"the object before an update": {situation{operation: "UPDATE", old: strings.Replace(deployment, "image: nginx", "image: old", 1), header: strings.Replace(podHeader, "CREATE", "UPDATE", 1), spec: apply(`Object{spec: Object.spec{nodeName: oldObject.spec.containers[0].image + request.oldObject.spec.containers[0].image + request.object.spec.containers[0].image}}`)},
-			`10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "oldoldnginx"`},
+10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.finalizers ["x"]; remove spec.template.metadata.labels`,
+		},
+		"the object before an update": {
+			situation{operation: "UPDATE", old: strings.Replace(deployment, "image: nginx", "image: old", 1), header: strings.Replace(podHeader, "CREATE", "UPDATE", 1), spec: apply(`Object{spec: Object.spec{nodeName: oldObject.spec.containers[0].image + request.oldObject.spec.containers[0].image + request.object.spec.containers[0].image}}`)},
+			`10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "oldoldnginx"`,
+		},
 	} {
 		if tc.header == "" {
 			tc.header = podHeader

@@ -37,8 +37,10 @@ var controllers = []struct {
 	resources []gvk.Resource
 }{
 	{"defaults", []string{"spec", "template"}, []gvk.Resource{
-		{Group: "apps", Version: "v1", Resource: "daemonsets"}, {Group: "apps", Version: "v1", Resource: "deployments"},
-		{Group: "apps", Version: "v1", Resource: "replicasets"}, {Group: "apps", Version: "v1", Resource: "statefulsets"},
+		{Group: "apps", Version: "v1", Resource: "daemonsets"},
+		{Group: "apps", Version: "v1", Resource: "deployments"},
+		{Group: "apps", Version: "v1", Resource: "replicasets"},
+		{Group: "apps", Version: "v1", Resource: "statefulsets"},
 		{Group: "batch", Version: "v1", Resource: "jobs"},
 	}},
 	{"cronjobs", []string{"spec", "jobTemplate", "spec", "template"}, []gvk.Resource{{Group: "batch", Version: "v1", Resource: "cronjobs"}}},

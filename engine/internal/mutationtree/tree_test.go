@@ -161,9 +161,18 @@ func TestWildcard(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"?", "", false}, {"?", "ü", true},
-		{"a*c", "abbc", true}, {"a*c", "abbd", false}, {"*b*b*", "abab", true}, {"a?c", "abc", true},
-		{"ghcr.io/*:v?", "ghcr.io/x/y:v1", true}, {"*a", "ba", true}, {"*a", "ab", false},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"?", "", false},
+		{"?", "ü", true},
+		{"a*c", "abbc", true},
+		{"a*c", "abbd", false},
+		{"*b*b*", "abab", true},
+		{"a?c", "abc", true},
+		{"ghcr.io/*:v?", "ghcr.io/x/y:v1", true},
+		{"*a", "ba", true},
+		{"*a", "ab", false},
 	} {
 		if got := wildcard(c.pattern, c.text); got != c.want {
 			t.Errorf("wildcard(%q, %q) = %v", c.pattern, c.text, got)

@@ -2,6 +2,7 @@ package policydoc
 
 import (
 	"errors"
+
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"

@@ -201,17 +201,21 @@ func TestCRDProblems(t *testing.T) {
 		want []string
 	}{
 		{`{}`, []string{"kind: expected apiextensions.k8s.io/v1, Kind=CustomResourceDefinition, got /, Kind="}},
-		{`{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition"}`,
-			[]string{"apiVersion: apiextensions.k8s.io/v1beta1 is not served any more, expected apiextensions.k8s.io/v1"}},
+		{
+			`{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition"}`,
+			[]string{"apiVersion: apiextensions.k8s.io/v1beta1 is not served any more, expected apiextensions.k8s.io/v1"},
+		},
 		{`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"","scope":"Global","names":{"kind":3}}}`, []string{
 			"spec.group: expected a string that is not empty",
 			"spec.names.kind: expected a string that is not empty",
 			"spec.names.plural: expected a string that is not empty",
 			`spec.scope: expected Namespaced or Cluster, got "Global"`,
 		}},
-		{`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"apps","scope":"Namespaced","names":{"plural":"deployments","kind":"Deployment"},
+		{
+			`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"apps","scope":"Namespaced","names":{"plural":"deployments","kind":"Deployment"},
 			"versions":[{"name":"v1","served":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`,
-			[]string{"spec.names.kind: apps/v1, Kind=Deployment is built in, it cannot be defined"}},
+			[]string{"spec.names.kind: apps/v1, Kind=Deployment is built in, it cannot be defined"},
+		},
 		{version(`{"type":"object"}`), nil},
 		{version(`null`), []string{at + ": expected a schema"}},
 		{version(`{}`), []string{at + ".type: must not be empty at the root"}},
@@ -239,8 +243,10 @@ func TestCRDProblems(t *testing.T) {
 			at + ".properties.c.x-kubernetes-list-type: must only be used where type is array",
 			at + ".properties.d.x-kubernetes-list-map-keys[0]: expected a property of the items, got map[]",
 		}},
-		{version(`{"type":"object","properties":{"e":{"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`),
-			[]string{at + ".properties.e.type: must be object if x-kubernetes-embedded-resource is true"}},
+		{
+			version(`{"type":"object","properties":{"e":{"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`),
+			[]string{at + ".properties.e.type: must be object if x-kubernetes-embedded-resource is true"},
+		},
 	} {
 		r := Builtin()
 		var got []string

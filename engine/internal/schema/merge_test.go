@@ -229,14 +229,22 @@ func TestMergeCELValues(t *testing.T) {
 		{metadata("annotations", types.NullValue.Value()), ".metadata.annotations: expected map, got &{NULL_VALUE}"},
 		{spec("replicas", types.Uint(3).Value()), ".spec.replicas: expected numeric (int or float), got uint64"},
 		{spec("paused", types.String("true").Value()), ".spec.paused: expected boolean, got &{true}"},
-		{spec("template", mapOf("metadata", mapOf("labels", mapOf("x", text("y")))).Value()),
-			".spec.template: expected map, got &{map[metadata:{labels: {x: y}}]}"},
-		{spec("template", map[string]any{"spec": map[string]any{"containers": []any{mapOf("name", text("x")).Value()}}}),
-			".spec.template.spec.containers: element 0: associative list with keys may not have non-map elements"},
-		{spec("template", map[string]any{"spec": map[string]any{"containers": list.Value()}}),
-			".spec.template.spec.containers: expected list, got &{[{name: x}]}"},
-		{metadata("creationTimestamp", types.Timestamp{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}.Value()),
-			".metadata.creationTimestamp: expected any scalar, got &{2020-01-01 00:00:00 +0000 UTC}"},
+		{
+			spec("template", mapOf("metadata", mapOf("labels", mapOf("x", text("y")))).Value()),
+			".spec.template: expected map, got &{map[metadata:{labels: {x: y}}]}",
+		},
+		{
+			spec("template", map[string]any{"spec": map[string]any{"containers": []any{mapOf("name", text("x")).Value()}}}),
+			".spec.template.spec.containers: element 0: associative list with keys may not have non-map elements",
+		},
+		{
+			spec("template", map[string]any{"spec": map[string]any{"containers": list.Value()}}),
+			".spec.template.spec.containers: expected list, got &{[{name: x}]}",
+		},
+		{
+			metadata("creationTimestamp", types.Timestamp{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}.Value()),
+			".metadata.creationTimestamp: expected any scalar, got &{2020-01-01 00:00:00 +0000 UTC}",
+		},
 		{metadata("labels", map[string]any{"a": types.Int(1).Value()}), ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}"},
 		{metadata("labels", map[string]any{"app": types.NullValue.Value()}), ".metadata.labels.app: expected string, got &value.valueUnstructured{Value:0}"},
 	} {

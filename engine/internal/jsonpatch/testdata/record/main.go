@@ -145,12 +145,19 @@ func nulls() []*line {
 	for _, before := range written {
 		for _, path := range []string{"/x", "/x/b", "/x/b/c"} {
 			for _, after := range []map[string]any{
-				{"op": "add", "path": path, "value": 1}, {"op": "replace", "path": path, "value": 1}, {"op": "remove", "path": path},
-				{"op": "test", "path": path}, {"op": "test", "path": path, "value": nil}, {"op": "test", "path": path, "value": map[string]any{}},
-				{"op": "test", "path": path, "value": []any{}}, {"op": "test", "path": path, "value": map[string]any{"b": nil}},
+				{"op": "add", "path": path, "value": 1},
+				{"op": "replace", "path": path, "value": 1},
+				{"op": "remove", "path": path},
+				{"op": "test", "path": path},
+				{"op": "test", "path": path, "value": nil},
+				{"op": "test", "path": path, "value": map[string]any{}},
+				{"op": "test", "path": path, "value": []any{}},
+				{"op": "test", "path": path, "value": map[string]any{"b": nil}},
 				{"op": "test", "path": path, "value": map[string]any{"b": map[string]any{}}},
-				{"op": "move", "path": "/z", "from": path}, {"op": "copy", "path": "/z", "from": path},
-				{"op": "move", "path": path, "from": "/empty"}, {"op": "copy", "path": path, "from": "/empty"},
+				{"op": "move", "path": "/z", "from": path},
+				{"op": "copy", "path": "/z", "from": path},
+				{"op": "move", "path": path, "from": "/empty"},
+				{"op": "copy", "path": path, "from": "/empty"},
 			} {
 				lines = append(lines, &line{Patch: append(slices.Clone(before), after)})
 			}
