@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"github.com/preadmit/preadmit/examples/playground/site"
@@ -268,7 +267,11 @@ spec:
 // answer does not wait for it.
 func TestHostile(t *testing.T) {
 	p := playground(t, "pinning")
-	p.do(chromedp.Evaluate(in("policies")+`.querySelector(".cm-content").focus()`, nil), chromedp.KeyEvent("a", chromedp.KeyModifiers(input.ModifierCtrl)), insert(hostile))
+	p.do(chromedp.Evaluate(`{
+		const tile = `+in("policies")+`.querySelector(".cm-content").cmTile;
+		const view = (tile.root ?? tile).view;
+		view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: `+"String.raw`"+strings.ReplaceAll(hostile, "`", "${'`'}")+"`"+` } });
+	}`, nil))
 	p.do(chromedp.Poll(`document.body.classList.contains("busy")`, nil))
 	if got := p.text(`1 + 1`); got != "2" { // the page itself is free
 		t.Error(got)
