@@ -1,18 +1,17 @@
 // editor.ts makes the editors. Each is in a shadow root, where CodeMirror's styles need no
 // exception from the page's policy for its content.
 
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Mark } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension, Prec, type Text } from "@codemirror/state";
+import { EditorState, type Extension, type Text } from "@codemirror/state";
 import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 import type { Diagnostic, Place } from "./answers";
-import { completeFrom } from "./completion";
 
 const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
@@ -56,10 +55,6 @@ const theme = EditorView.theme({
   ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
   ".cm-diagnostic-info": { borderLeftColor: "var(--accent)" },
   ".cm-diagnosticSource": { fontSize: "11px", opacity: ".7" },
-  ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", fontSize: "12px" },
-  ".cm-tooltip-autocomplete > ul > li": { padding: "3px 8px" },
-  ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
-  ".cm-completionDetail": { color: "inherit", opacity: ".65", fontStyle: "normal" },
   ".cm-panels": { backgroundColor: "var(--bg)", color: "var(--fg)", borderColor: "var(--line)" },
   ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
   ".cm-textfield": { backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
@@ -96,9 +91,8 @@ export function editable(text: string, label: string, more: Extension): EditorSt
     doc: text,
     extensions: [
       look, lintGutter(), foldGutter(), history(), dropCursor(), EditorState.allowMultipleSelections.of(true), indentOnInput(), bracketMatching(),
-      closeBrackets(), autocompletion({ override: [completeFrom], icons: false }), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
+      closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
       yaml(), indentUnit.of("  "), EditorState.tabSize.of(2),
-      Prec.high(keymap.of(completionKeymap)),
       keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
       more,
