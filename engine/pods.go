@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -25,6 +26,23 @@ func Pods() Observer {
 		},
 		finish: (*run).makePods,
 	}
+}
+
+// Running returns what the cluster runs: the objects that controllers have made, each with a
+// comment that names its owner, and the Pods that were given. The run must have had Pods.
+func (o *Outcome) Running() []*manifest.Stream {
+	var running []*manifest.Stream
+	for _, m := range o.Manifests {
+		switch kind := m.Document.Kind(); {
+		case m.Maker != nil:
+			running = append(running, m.Document.Stream())
+		case kind.Group == "" && kind.Kind == "Pod":
+			_, text := m.Document.Text()
+			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // it was just written
+			running = append(running, pod)
+		}
+	}
+	return running
 }
 
 // made is how an object was made.

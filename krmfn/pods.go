@@ -1,12 +1,10 @@
 package krmfn
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 
-	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -24,7 +22,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
 	var running []*manifest.Stream
 	if a.status() == exitDone {
-		if running = runningOf(a.outcome); len(running) == 0 && !c.allowEmpty {
+		if running = a.outcome.Running(); len(running) == 0 && !c.allowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "there are no controllers and no Pods in the input").
 				With("a controller is a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or ReplicationController; allow it with --allow-empty"))
 		}
@@ -34,22 +32,6 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 		return a.status()
 	}
 	return p.emit(c.print(running), exitDone)
-}
-
-// runningOf are the objects that controllers have made, and the Pods that were given.
-func runningOf(outcome *engine.Outcome) []*manifest.Stream {
-	var running []*manifest.Stream
-	for _, m := range outcome.Manifests {
-		switch kind := m.Document.Kind(); {
-		case m.Maker != nil:
-			running = append(running, m.Document.Stream())
-		case kind.Group == "" && kind.Kind == "Pod":
-			_, text := m.Document.Text()
-			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // it was just written
-			running = append(running, pod)
-		}
-	}
-	return running
 }
 
 const podsText = `Print what the cluster will run: for every controller among the manifests (Deployment,

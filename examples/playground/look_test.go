@@ -26,7 +26,7 @@ func TestLooks(t *testing.T) {
 				p := &tab{t, first.ctx}
 				p.do(chromedp.Evaluate(`document.getElementById("to-result").click()`, nil))
 				p.resize(size.width, size.height, scheme)
-				for _, pane := range []string{"result", "explain", "view", "findings"} {
+				for _, pane := range []string{"result", "explain", "view", "pods", "findings"} {
 					p.click("#tab-" + pane)
 					p.wait(`true`)
 					p.check(size.width)

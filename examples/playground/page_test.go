@@ -123,6 +123,11 @@ func TestExplanation(t *testing.T) {
 	if got := p.text(`[...` + in("view") + `.querySelectorAll(".filled")].map((l) => l.textContent).join("\n")`); !strings.Contains(got, "sessionAffinity: None") {
 		t.Errorf("the server fills in\n%s", got)
 	}
+	p.click("#tab-pods")
+	p.wait(`document.getElementById("pods-note").textContent !== ""`)
+	if got := p.shown("pods"); !strings.Contains(got, "kind: ReplicaSet") {
+		t.Errorf("the cluster runs\n%s", got)
+	}
 	p.visit("conflict")
 	p.click("#tab-findings")
 	if got := p.text(`document.getElementById("findings").innerText`); !strings.Contains(got, "policies-fight") || !strings.Contains(got, "order-dependent") {

@@ -17,6 +17,7 @@ var questions = map[string]func(*Session, *Request) (any, error){
 	"explain": sure((*Session).explain),
 	"check":   sure((*Session).check),
 	"view":    sure((*Session).view),
+	"pods":    sure((*Session).pods),
 	"command": sure((*Session).command),
 	"test":    (*Session).test,
 	"page":    (*Session).page,

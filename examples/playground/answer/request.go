@@ -69,6 +69,7 @@ var options = []option{
 	text("authorizer", "request.authorizer", func(o *engine.Options) *engine.Authorizer { return &o.Authorizer }),
 	text("defaulting", "defaulting", func(o *engine.Options) *engine.Defaulting { return &o.Defaulting }),
 	text("non-idempotent", "nonIdempotent", func(o *engine.Options) *engine.NonIdempotent { return &o.NonIdempotent }),
+	{"admission-plugins", []string{"admissionPlugins"}, func(o *engine.Options, values []string) { o.AdmissionPlugins = strings.Split(values[0], ",") }},
 	flag("strict", "strict", func(o *engine.Options) *bool { return &o.Strict }),
 	flag("normalize", "normalize", func(o *engine.Options) *bool { return &o.Normalize }),
 	flag("write-namespace", "writeNamespace", func(o *engine.Options) *bool { return &o.WriteNamespace }),

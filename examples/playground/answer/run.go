@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -162,6 +164,33 @@ func (s *Session) view(r *Request) Views {
 	report.FindingsJSON(&b, in.diagnostics)
 	views.Notes = b.Bytes()
 	return views
+}
+
+// pods shows what `preadmit pods` prints: what the cluster runs.
+func (s *Session) pods(r *Request) Views {
+	asked := *r
+	if asked.Options["admission-plugins"] == nil {
+		asked.Options = maps.Clone(asked.Options)
+		if asked.Options == nil {
+			asked.Options = map[string][]string{}
+		}
+		asked.Options["admission-plugins"] = []string{"default"}
+	}
+	in := (&Session{}).input(&asked)
+	pods := Views{Lines: []ViewLine{}}
+	if !source.HasErrors(in.diagnostics) && !in.options.Plain {
+		outcome := in.set.Run(context.Background(), in.manifests, engine.Pods())
+		in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
+		if text := strings.TrimSuffix(string(manifest.Join(outcome.Running())), "\n"); !outcome.Failed() && text != "" {
+			for line := range strings.SplitSeq(text, "\n") {
+				pods.Lines = append(pods.Lines, ViewLine{Text: line})
+			}
+		}
+	}
+	var b bytes.Buffer
+	report.FindingsJSON(&b, in.diagnostics)
+	pods.Notes = b.Bytes()
+	return pods
 }
 
 // linesOf are the lines that `preadmit view` prints, each compared with its manifest in

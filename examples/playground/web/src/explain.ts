@@ -88,11 +88,11 @@ export function diagnostics(found: Diagnostic[], go: Go): HTMLElement {
   return list;
 }
 
-/** ViewsView shows what policies see. */
+/** ViewsView shows what policies see, or what the cluster runs. */
 export class ViewsView {
   private readonly view: EditorView;
 
-  constructor(editor: HTMLElement) {
+  constructor(editor: HTMLElement, private readonly label: string) {
     this.view = makeView(editor);
   }
 
@@ -105,6 +105,6 @@ export class ViewsView {
       return builder.finish();
     });
     const theme = EditorView.theme({ ".filled": { backgroundColor: "var(--fill)", boxShadow: "inset 3px 0 0 var(--accent)" } });
-    this.view.setState(readable(views.lines.map((l) => l.text).join("\n"), "what policies see", [filled, theme]));
+    this.view.setState(readable(views.lines.map((l) => l.text).join("\n"), this.label, [filled, theme]));
   }
 }

@@ -26,7 +26,8 @@ const left: Role[] = ["policies", "trees", "context", "values", "user-info"];
 const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"));
 const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"));
 const output = new ResultView(by("result-editor"), authors, go);
-const views = new ViewsView(by("view-editor"));
+const views = new ViewsView(by("view-editor"), "what policies see");
+const pods = new ViewsView(by("pods-editor"), "what the cluster runs");
 
 function go(at: Place) {
   show(policies.files.some((f) => f.name === at.file) ? "policies" : "manifests");
@@ -75,6 +76,7 @@ async function evaluate() {
     found = value.report.diagnostics;
     showResult(took);
     if (!by("view").hidden) await showViews(asked, mine.signal);
+    if (!by("pods").hidden) await showPods(asked, mine.signal);
     const checked = await engine.ask<Findings>("check", asked, mine.signal);
     found = union(found, checked.value.findings);
     showFindings();
@@ -86,6 +88,13 @@ async function evaluate() {
       document.body.dataset.answers = String(++answers);
     }
   }
+}
+
+async function showPods(asked: State, signal?: AbortSignal) {
+  const { value } = await engine.ask<Views>("pods", asked, signal);
+  pods.show(value);
+  const errors = value.notes.findings.filter((d) => d.severity === "error");
+  by("pods-note").textContent = errors.length ? errors[0].message : value.lines.length ? "What Kubernetes' controllers make of the manifests, down to the Pods, each admitted like all else." : "There are no controllers and no Pods among the manifests.";
 }
 
 async function showViews(asked: State, signal?: AbortSignal) {
@@ -196,7 +205,7 @@ function drawLegend() {
 
 // Tabs of the result, and which panel is seen where there is room for one only.
 
-const tabs = ["result", "explain", "view", "findings"];
+const tabs = ["result", "explain", "view", "pods", "findings"];
 
 function pick(name: string) {
   for (const tab of tabs) {
@@ -205,6 +214,7 @@ function pick(name: string) {
     button.setAttribute("aria-selected", String(tab === name));
     button.tabIndex = tab === name ? 0 : -1;
   }
+  if (name === "pods" && isLoaded) void showPods(copy(state)).catch((error: Error) => showFailure(error.message));
   if (name === "view" && isLoaded) void showViews(copy(state)).catch((error: Error) => showFailure(error.message));
 }
 
