@@ -45,13 +45,38 @@ func (g *grammar) policies() string {
 	var out strings.Builder
 	for i := range 1 + g.choose(3) {
 		name := fmt.Sprintf("p%d", i)
-		out.WriteString([]func(string) string{g.admission, g.kyverno, g.tree}[g.choose(3)](name) + "---\n")
+		out.WriteString([]func(string) string{g.admission, g.kyverno, g.tree, g.mutating, g.mutator}[g.choose(5)](name) + "---\n")
 	}
 	return out.String()
 }
 
 // admission is a MutatingAdmissionPolicy with its binding.
 func (g *grammar) admission(name string) string {
+	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  reinvocationPolicy: %[2]s
+%[3]s---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s}
+`, name, g.any("Never", "IfNeeded"), g.inCEL())
+}
+
+// mutating is a MutatingPolicy of Kyverno.
+func (g *grammar) mutating(name string) string {
+	return fmt.Sprintf(`apiVersion: policies.kyverno.io/%s
+kind: MutatingPolicy
+metadata: {name: %s}
+spec:
+  autogen: {podControllers: {controllers: [%s]}}
+%s`, g.any("v1", "v1beta1", "v1alpha1"), name, g.any("", "deployments", "deployments, cronjobs"), g.inCEL())
+}
+
+// inCEL are the fields that policies in CEL have in common.
+func (g *grammar) inCEL() string {
 	mutations, variables := "", ""
 	for i := range g.choose(3) {
 		variables += fmt.Sprintf("  - {name: v%d, expression: %s}\n", i, quoted(g.of(g.text, g.number, g.list, g.condition)))
@@ -63,24 +88,39 @@ func (g *grammar) admission(name string) string {
 			mutations += fmt.Sprintf("  - {patchType: JSONPatch, jsonPatch: {expression: %s}}\n", quoted(g.patches()))
 		}
 	}
-	text := fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: %s}
-spec:
-  reinvocationPolicy: %s
-  failurePolicy: %s
-  matchConstraints: {resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"]}]}
+	text := fmt.Sprintf(`  failurePolicy: %s
+  matchConstraints: {resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: [%s]}]}
   matchConditions: [{name: c, expression: %s}]
-`, name, g.any("Never", "IfNeeded"), g.any("Fail", "Ignore"), quoted(g.of(func() string { return "true" }, g.condition)))
+`, g.any("Fail", "Ignore"), g.any(`"*"`, "pods", "deployments, configmaps"), quoted(g.of(func() string { return "true" }, g.condition)))
 	if variables != "" {
 		text += "  variables:\n" + variables
 	}
-	return text + "  mutations:\n" + mutations + fmt.Sprintf(`---
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec: {policyName: %[1]s}
-`, name)
+	return text + "  mutations:\n" + mutations
+}
+
+// mutator is a mutator of Gatekeeper.
+func (g *grammar) mutator(name string) string {
+	kind := g.any("Assign", "AssignMetadata", "ModifySet")
+	spec := map[string]any{"match": map[string]any{"scope": g.any("*", "Namespaced", "Cluster")}}
+	if kind != "AssignMetadata" {
+		spec["applyTo"] = []any{map[string]any{"groups": []any{"apps", ""}, "versions": []any{"v1"}, "kinds": []any{"Deployment", "Pod", "ConfigMap", "Service"}}}
+	}
+	switch kind {
+	case "Assign":
+		spec["location"] = g.any("spec.replicas", "spec.template.spec.containers[name: *].image", "spec.template.spec.containers[name: new].tty", "spec.template.spec.nodeSelector.a", "data.k")
+		spec["parameters"] = map[string]any{
+			"assign":    map[string]any{"value": g.any("a", "nginx:2")},
+			"pathTests": []any{map[string]any{"subPath": "spec", "condition": g.any("MustExist", "MustNotExist")}},
+		}
+	case "AssignMetadata":
+		spec["location"] = "metadata." + g.any("labels", "annotations") + "." + g.any("a", "app", `"b.example.com/c"`)
+		spec["parameters"] = map[string]any{"assign": map[string]any{"value": g.any("a", "b")}}
+	default:
+		spec["location"] = g.any("spec.template.spec.containers[name: *].args", "spec.template.spec.containers[name: *].command", "metadata2.x")
+		spec["parameters"] = map[string]any{"operation": g.any("merge", "prune"), "values": map[string]any{"fromList": []any{g.any("a", "b")}}}
+	}
+	encoded, _ := json.Marshal(map[string]any{"apiVersion": "mutations.gatekeeper.sh/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec})
+	return string(encoded) + "\n"
 }
 
 // configuration is an expression for an ApplyConfiguration.
