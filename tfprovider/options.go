@@ -64,8 +64,6 @@ type option struct {
 const (
 	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means its `*.yaml`, `*.yml` and `*.json` files and those in directories below it. Relative paths are relative to the root module: use `${path.module}/…`."
 	yamlStrings = "Strings with YAML or JSON, of any number of documents."
-	// namedStrings are what functions take.
-	namedStrings = yamlStrings + " With a map in place of the list, its keys are their names in messages."
 )
 
 // options is the table of options. Schema, the options of functions, documentation and

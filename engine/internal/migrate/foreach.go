@@ -14,11 +14,11 @@ func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 		return c.failed(entry.At("list").Path, err)
 	}
 	inner := s
-	for _, item := range entry.At("context").Items() {
-		if !item.At("variable").Given() {
-			return c.refuse(item.Path, "a lookup for each element", "move it to the context of the rule")
+	if items := entry.At("context").Items(); len(items) > 0 {
+		if !items[0].At("variable").Given() {
+			return c.refuse(items[0].Path, "a lookup for each element", "move it to the context of the rule")
 		}
-		return c.refuse(item.Path, "a variable for each element", "write its value where it is used")
+		return c.refuse(items[0].Path, "a variable for each element", "write its value where it is used")
 	}
 	l := &loop{entry: entry, list: list, scope: inner}
 	switch {

@@ -83,9 +83,7 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 			if err != nil {
 				return err
 			}
-			for _, named := range texts {
-				c.matched.conditions = append(c.matched.conditions, named)
-			}
+			c.matched.conditions = append(c.matched.conditions, texts...)
 		}
 	} else {
 		var any []string
