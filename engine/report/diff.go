@@ -34,8 +34,35 @@ type line struct {
 // and memory grow with its square.
 const maxEdits = 2000
 
-// align finds a way from a to b that is made of lines kept, removed and added.
+// align finds a way from a to b that is made of lines kept, removed and added. Documents stay
+// in their order and none is added, so each is compared with its own: a diff of many costs
+// what they cost one by one.
 func align(a, b []string) []line {
+	from, to := documents(a), documents(b)
+	if len(from) != len(to) {
+		return alignOne(a, b)
+	}
+	var lines []line
+	for i := range from {
+		lines = append(lines, alignOne(from[i], to[i])...)
+	}
+	return lines
+}
+
+// documents splits lines before those that separate YAML documents.
+func documents(lines []string) [][]string {
+	var found [][]string
+	begin := 0
+	for i, text := range lines {
+		if strings.HasPrefix(text, "---") && i > begin {
+			found = append(found, lines[begin:i])
+			begin = i
+		}
+	}
+	return append(found, lines[begin:])
+}
+
+func alignOne(a, b []string) []line {
 	begin, end := common(a, b)
 	lines := appendLines(nil, ' ', a[:begin])
 	lines = append(lines, shortest(a[begin:len(a)-end], b[begin:len(b)-end])...)

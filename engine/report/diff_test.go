@@ -202,3 +202,14 @@ func TestUnifiedOnTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffMany shows that many changes, each in a document of its own, are found one by one.
+func TestDiffMany(t *testing.T) {
+	const documents = 3000
+	before := strings.Repeat("a: 1\nb: 2\nc: 3\n---\n", documents)
+	after := strings.Repeat("a: 1\nb: 3\nc: 3\n---\n", documents)
+	diff := Diff("from", "to", before, after)
+	if removed := strings.Count(diff, "\n-b: 2\n"); removed != documents || strings.Contains(diff, "\n-a: 1\n") {
+		t.Errorf("%d of %d changes are found by themselves", removed, documents)
+	}
+}
