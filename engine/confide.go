@@ -106,9 +106,9 @@ func newFiles(policies, context []*manifest.Stream) files {
 	return f
 }
 
-// reveals returns the texts that an object has got and that may be made of what somebody
-// has looked at. Those are not that stand in a policy as they are, or in what is open of
-// the objects, as the name of a Secret.
+// reveals returns the texts that policies added to an object and may have made of hidden
+// objects. It leaves out texts that a policy spells out, and what anyone may see of the
+// objects, such as the name of a Secret.
 func (f *files) reveals(before, after map[string]any, kind *schema.Kind, objects []map[string]any) []string {
 	var open, found []string
 	for _, object := range objects {

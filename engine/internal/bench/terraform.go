@@ -8,7 +8,7 @@ import (
 )
 
 // plans are the two plans to compare: of ours, and of a data source that copies its
-// strings. There are none without Terraform.
+// strings. It returns nothing where Terraform is not installed.
 func (t *tools) plans() []command {
 	client, err := exec.LookPath("terraform")
 	if err != nil {

@@ -82,7 +82,7 @@ func machine() string {
 }
 
 // firstLine is what is after the colon in the first line of a file that begins with a
-// prefix; "unknown" if there is none, as on other systems than Linux.
+// prefix. It is "unknown" if no line has it, as on systems other than Linux.
 func firstLine(file, prefix string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {

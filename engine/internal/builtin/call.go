@@ -52,7 +52,7 @@ func (c *call) missing(kind, format string, args ...any) error {
 	return &missing{fmt.Sprintf(format, args...), fmt.Sprintf("if the cluster has the %s, give it with the option context", kind)}
 }
 
-// get returns an object, or nil if there is none.
+// get returns an object, or nil if it does not exist.
 func (c *call) get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
 	return c.Lookup(c.Schemas.Lookup(kind), namespace, name)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Programs are the plug-ins with some names, on a server of Kubernetes 1.minor: those that
-// change objects, and those that refuse them in the end. There are none without names.
+// change objects, and those that refuse them in the end. Without names the result is empty.
 func Programs(names []string, minor int) []policy.Program {
 	admitting := &program{hook: policy.Hook{Point: policy.BuiltIn}, minor: minor, run: func(p *plugin) func(*call) error { return p.admit }}
 	validating := &program{hook: policy.Hook{Point: policy.Validating}, minor: minor, run: func(p *plugin) func(*call) error { return p.validate }}

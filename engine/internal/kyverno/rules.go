@@ -57,7 +57,7 @@ func (d *definition) wrote(name string) bool {
 	return false
 }
 
-// At is where something in the rule stands.
+// At is the position of a part of the rule in its file.
 func (r Rule) At(path change.Path) source.Position { return r.Document.At(path) }
 
 // IsPolicy reports whether documents of a kind have rules.

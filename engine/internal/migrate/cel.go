@@ -49,10 +49,9 @@ type code struct {
 	// constant is the value of a literal, and isConstant tells null from none.
 	constant   any
 	isConstant bool
-	// orElse is the expression for a list that may be missing; nil if that is no matter.
+	// orEmpty makes the expression for a list that may be missing. It is nil if none was kept.
 	orEmpty func() code
-	// isNull says that the value is null where there is none, which is no error: a patch
-	// leaves out what is null.
+	// isNull says that a missing value is null and no error: a patch leaves out nulls.
 	isNull bool
 	// ofKeys says that the value is the list of the keys of a map, whose text this is.
 	ofKeys string

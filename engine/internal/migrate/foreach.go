@@ -13,21 +13,20 @@ func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 	if err != nil {
 		return c.failed(entry.At("list").Path, err)
 	}
-	inner := s
 	if items := entry.At("context").Items(); len(items) > 0 {
 		if !items[0].At("variable").Given() {
 			return c.refuse(items[0].Path, "a lookup for each element", "move it to the context of the rule")
 		}
 		return c.refuse(items[0].Path, "a variable for each element", "write its value where it is used")
 	}
-	l := &loop{entry: entry, list: list, scope: inner}
+	l := &loop{entry: entry, list: list, scope: s}
 	switch {
 	case entry.At("foreach").Given():
 		return c.refuse(entry.At("foreach").Path, "a foreach within a foreach", "write the patch in CEL by hand, with one map() within another")
 	case entry.At("patchesJson6902").Given():
-		return c.operations(inner, entry.At("patchesJson6902"), l)
+		return c.operations(s, entry.At("patchesJson6902"), l)
 	}
-	return c.strategic(inner, entry.At("patchStrategicMerge"), l)
+	return c.strategic(s, entry.At("patchStrategicMerge"), l)
 }
 
 // targets are the objects that a rule changes when another one triggers it.
