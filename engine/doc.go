@@ -37,6 +37,6 @@
 //	say.go, outcome.go         the outcome, without the values of Secrets
 //
 // Some files are doors of their own: object.go (Set.Admit), view.go (View: what policies see),
-// convert.go and migrate.go (policies in other forms) and verify.go (whether two forms are the
-// same).
+// fields.go (Fields, for editors), convert.go and migrate.go (policies in other forms) and
+// verify.go (whether two forms are the same).
 package engine

@@ -227,4 +227,17 @@ func insert(text string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error { return input.InsertText(text).Do(ctx) })
 }
 
+// enter presses the key Enter, which writes nothing unless the page does: what chromedp calls
+// a key event writes in any case.
+func enter() chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for _, kind := range []input.KeyType{input.KeyRawDown, input.KeyUp} {
+			if err := input.DispatchKeyEvent(kind).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13).Do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func quoted(text string) string { return "`" + strings.ReplaceAll(text, "`", "\\`") + "`" }

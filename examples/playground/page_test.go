@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -86,6 +87,20 @@ func TestTyping(t *testing.T) {
 	if got := p.copied("copy-result"); got != result {
 		t.Errorf("a reload gives\n%s\nnot\n%s", got, result)
 	}
+}
+
+// TestCompletion types the beginning of a field, and takes what is offered.
+func TestCompletion(t *testing.T) {
+	p := playground(t, "quickstart")
+	p.replace("manifests", "replicas:", "minR")
+	p.wait(in("manifests") + `.querySelector(".cm-tooltip-autocomplete [aria-selected]")`)
+	if offered := p.text(in("manifests") + `.querySelector(".cm-tooltip-autocomplete [aria-selected]").innerText`); !strings.Contains(offered, "minReadySeconds") || !strings.Contains(offered, "integer") {
+		t.Errorf("offered: %q", offered)
+	}
+	p.keep("completion")
+	time.Sleep(100 * time.Millisecond) // CodeMirror takes no key as an answer before one can have read what is offered
+	p.do(enter(), insert("5"))
+	p.wait(in("result") + `.textContent.includes("minReadySeconds: 5")`)
 }
 
 // TestMistakes makes a mistake: it is underlined, and the advice is there.

@@ -3,24 +3,43 @@ package answer
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
-// Session answers one request after the other. It keeps the policies of the last one: most
-// requests are about the same.
+// Session answers one request after the other. It keeps the policies of the last ones: most
+// requests are about the same, with the admission plugins of a cluster or without.
 type Session struct {
+	kept [2]kept
+}
+
+// kept are compiled rules with the key of the request that they belong to.
+type kept struct {
 	key   string
 	rules *rules
 }
 
+// rules are those of a request, the latest first among those that are kept.
+func (s *Session) rules(r *Request) *rules {
+	key := r.key()
+	if i := slices.IndexFunc(s.kept[:], func(k kept) bool { return k.key == key }); i >= 0 {
+		s.kept[0], s.kept[i] = s.kept[i], s.kept[0]
+	} else {
+		s.kept[1] = s.kept[0]
+		s.kept[0] = kept{key, r.rules()}
+	}
+	return s.kept[0].rules
+}
+
 // questions is the table of what can be asked.
 var questions = map[string]func(*Session, *Request) (any, error){
-	"explain": sure((*Session).explain),
-	"check":   sure((*Session).check),
-	"view":    sure((*Session).view),
-	"pods":    sure((*Session).pods),
-	"command": sure((*Session).command),
-	"test":    (*Session).test,
-	"page":    (*Session).page,
+	"explain":  sure((*Session).explain),
+	"check":    sure((*Session).check),
+	"view":     sure((*Session).view),
+	"pods":     sure((*Session).pods),
+	"complete": sure((*Session).complete),
+	"command":  sure((*Session).command),
+	"test":     (*Session).test,
+	"page":     (*Session).page,
 }
 
 // sure makes an answer that cannot fail one like the others.

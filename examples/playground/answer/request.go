@@ -3,8 +3,9 @@
 // the command line does with the same files.
 //
 // The files in order: request.go (what is asked, and the options), run.go (what becomes of
-// the manifests, what a check finds, what policies see), export.go (the same for
-// elsewhere: a command line, a test, a page), answer.go (the table of questions).
+// the manifests, what a check finds, what policies see), complete.go (what fits where
+// somebody types), export.go (the same for elsewhere: a command line, a test, a page),
+// answer.go (the table of questions).
 package answer
 
 import (
@@ -26,6 +27,8 @@ type Request struct {
 	Files []File `json:"files"`
 	// Options are the values of flags by their names, "true" for a switch.
 	Options map[string][]string `json:"options"`
+	// At is where somebody types, for "complete".
+	At Place `json:"at"`
 }
 
 // File is a text with what it is for, one of the roles.
@@ -134,19 +137,16 @@ type rules struct {
 	diagnostics []source.Diagnostic
 }
 
-// input reads the documents of the files, and compiles the policies unless they are those
-// of the request before.
+// input reads the documents of the files, and compiles the policies unless the session still
+// has them.
 func (s *Session) input(r *Request) *input {
-	if key := r.key(); s.rules == nil || s.key != key {
-		s.rules, s.key = r.rules(), key
-	}
-	in := &input{rules: s.rules}
+	in := &input{rules: s.rules(r)}
 	reader := manifest.Read
 	if in.options.Plain {
 		reader = manifest.ReadPlain
 	}
 	in.manifests = readAll(r.of(manifests), reader, &in.diagnostics)
-	in.diagnostics = append(in.diagnostics, s.rules.diagnostics...)
+	in.diagnostics = append(in.diagnostics, in.rules.diagnostics...)
 	return in
 }
 
@@ -158,12 +158,7 @@ func (r *Request) key() string {
 }
 
 func (r *Request) rules() *rules {
-	c := &rules{}
-	for _, o := range options {
-		if values := r.Options[o.flag]; values != nil {
-			o.set(&c.options, values)
-		}
-	}
+	c := &rules{options: r.options()}
 	c.policies = readAll(r.of("policies"), manifest.Read, &c.diagnostics)
 	c.context = readAll(r.of("context"), manifest.Read, &c.diagnostics)
 	c.options.Trees = readAll(r.of("trees"), manifest.ReadTrees, &c.diagnostics)
@@ -178,6 +173,17 @@ func (r *Request) rules() *rules {
 		c.diagnostics = append(c.diagnostics, diagnostics...)
 	}
 	return c
+}
+
+// options are those that no file holds.
+func (r *Request) options() engine.Options {
+	var o engine.Options
+	for _, option := range options {
+		if values := r.Options[option.flag]; values != nil {
+			option.set(&o, values)
+		}
+	}
+	return o
 }
 
 // of are the files with a role.

@@ -176,7 +176,7 @@ func (s *Session) pods(r *Request) Views {
 		}
 		asked.Options["admission-plugins"] = []string{"default"}
 	}
-	in := (&Session{}).input(&asked)
+	in := s.input(&asked)
 	pods := Views{Lines: []ViewLine{}}
 	if !source.HasErrors(in.diagnostics) && !in.options.Plain {
 		outcome := in.set.Run(context.Background(), in.manifests, engine.Pods())

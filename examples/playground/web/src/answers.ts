@@ -101,3 +101,9 @@ export function rule(step: { policy?: string; binding?: string; param?: string; 
   if ((step.pass ?? 0) > 1) parts.push("reinvoked");
   return parts.join(", ");
 }
+
+/** Field is a field that fits where somebody types. */
+export interface Field {
+  name: string;
+  type: string;
+}

@@ -1,7 +1,7 @@
 // editor.ts makes the editors. Each is in a shadow root, where CodeMirror's styles need no
 // exception from the page's policy for its content.
 
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, closeBracketsKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -11,7 +11,7 @@ import { EditorState, type Extension, type Text } from "@codemirror/state";
 import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-import type { Diagnostic, Place } from "./answers";
+import type { Diagnostic, Field, Place } from "./answers";
 
 const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
@@ -55,6 +55,11 @@ const theme = EditorView.theme({
   ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
   ".cm-diagnostic-info": { borderLeftColor: "var(--accent)" },
   ".cm-diagnosticSource": { fontSize: "11px", opacity: ".7" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", fontSize: "var(--code-size)", maxHeight: "14em", padding: "4px" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { display: "flex", justifyContent: "space-between", gap: "24px", padding: "3px 8px", borderRadius: "5px" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--selection)", color: "var(--fg)" },
+  ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "600" },
+  ".cm-completionDetail": { fontStyle: "normal", fontFamily: "var(--sans)", fontSize: "12px", color: "var(--soft)", margin: "0" },
   ".cm-panels": { backgroundColor: "var(--bg)", color: "var(--fg)", borderColor: "var(--line)" },
   ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
   ".cm-textfield": { backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
@@ -85,11 +90,37 @@ export function makeView(parent: HTMLElement): EditorView {
   return new EditorView({ ...shadow(parent) });
 }
 
+/** Completer says which fields fit at a place in a text: a line and a column, from 1. */
+export type Completer = (at: { line: number; column: number }, signal: AbortSignal) => Promise<Field[]>;
+
+/** completions offers fields where a key is typed. */
+async function completions(context: CompletionContext, fieldsAt: Completer): Promise<CompletionResult | null> {
+  const word = context.matchBefore(/[A-Za-z]*/)!;
+  if (word.from === word.to && !context.explicit) return null;
+  const line = context.state.doc.lineAt(context.pos);
+  const out = new AbortController();
+  context.addEventListener("abort", () => out.abort());
+  const column = [...line.text.slice(0, context.pos - line.from)].length + 1;
+  const fields = await fieldsAt({ line: line.number, column }, out.signal).catch(() => []);
+  const colon = line.text.slice(context.pos - line.from).startsWith(":") ? "" : ":";
+  return {
+    from: word.from,
+    validFor: /^[A-Za-z]*$/,
+    options: fields.map((f) => ({ label: f.name, detail: f.type, type: "property", apply: f.name + colon + (colon && isInline(f.type) ? " " : "") })),
+  };
+}
+
+/** isInline reports whether a value usually follows its key on the same line. */
+function isInline(type: string): boolean {
+  return !/^(object|list|map)/.test(type);
+}
+
 /** editable is a state for a text that the user writes. */
-export function editable(text: string, label: string, more: Extension): EditorState {
+export function editable(text: string, label: string, fieldsAt: Completer, more: Extension): EditorState {
   return EditorState.create({
     doc: text,
     extensions: [
+      autocompletion({ override: [(context) => completions(context, fieldsAt)], icons: false }),
       look, lintGutter(), foldGutter(), history(), dropCursor(), EditorState.allowMultipleSelections.of(true), indentOnInput(), bracketMatching(),
       closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
       yaml(), indentUnit.of("  "), EditorState.tabSize.of(2),

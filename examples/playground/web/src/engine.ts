@@ -2,6 +2,7 @@
 // after the other. A question that nobody wants answered any more does not hold up the
 // next, and none runs forever: the worker is then replaced.
 
+import type { Place } from "./answers";
 import { fromBase64, type State } from "./state";
 
 declare const WORKER: string;
@@ -38,10 +39,10 @@ export class Engine {
     this.start();
   }
 
-  /** ask asks a question about a state. */
-  ask<T>(question: string, state: State, signal?: AbortSignal): Promise<{ value: T; took: number }> {
+  /** ask asks a question about a state, and about a place in it. */
+  ask<T>(question: string, state: State, signal?: AbortSignal, at?: Place): Promise<{ value: T; took: number }> {
     return new Promise((resolve, reject) => {
-      const request = JSON.stringify({ ask: question, files: state.files, options: state.options });
+      const request = JSON.stringify({ ask: question, files: state.files, options: state.options, at });
       const job = { id: ++this.ids, request, resolve, reject };
       this.queue.push(job);
       signal?.addEventListener("abort", () => this.abandon(job), { once: true });

@@ -4,9 +4,9 @@ import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import type { EditorState } from "@codemirror/state";
 
-import type { Diagnostic, Place } from "./answers";
+import type { Diagnostic, Field, Place } from "./answers";
 import { h } from "./dom";
-import { editable, makeView, mark, rangeOf } from "./editor";
+import { type Completer, editable, makeView, mark, rangeOf } from "./editor";
 import type { File, Role } from "./state";
 
 /** roleNames say what files are for, where that is not plain from the panel. */
@@ -77,6 +77,7 @@ export class Panel {
     private readonly changed: () => void,
     private readonly edit: (file: File) => void,
     private readonly add: () => void,
+    private readonly fieldsAt: (at: Place, signal: AbortSignal) => Promise<Field[]>,
   ) {
     this.view = makeView(editor);
     tabs.addEventListener("keydown", (event) => this.walk(event));
@@ -107,7 +108,8 @@ export class Panel {
       file.text = u.state.doc.toString();
       this.changed();
     });
-    return editable(file?.text ?? "", file?.name ?? "no file", [update, notes, flash, EditorView.editable.of(file !== undefined)]);
+    const fieldsAt: Completer = async (at, signal) => (file ? this.fieldsAt({ file: file.name, ...at }, signal) : []);
+    return editable(file?.text ?? "", file?.name ?? "no file", fieldsAt, [update, notes, flash, EditorView.editable.of(file !== undefined)]);
   }
 
   /** draw draws the tabs. */

@@ -1,6 +1,6 @@
 // main.ts is the page: it brings the parts together.
 
-import type { Diagnostic, Download, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
+import type { Diagnostic, Download, Field, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
 import { Authors } from "./authors";
 import { by, h, plural, save, say } from "./dom";
 import { Abandoned, Engine } from "./engine";
@@ -23,8 +23,8 @@ let answers = 0; // how many there have been, for who waits for the next
 // The panels.
 
 const left: Role[] = ["policies", "trees", "context", "values", "user-info"];
-const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"));
-const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"));
+const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"), fieldsAt);
+const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"), fieldsAt);
 const output = new ResultView(by("result-editor"), authors, go);
 const views = new ViewsView(by("view-editor"), "what policies see");
 const pods = new ViewsView(by("pods-editor"), "what the cluster runs");
@@ -32,6 +32,13 @@ const pods = new ViewsView(by("pods-editor"), "what the cluster runs");
 function go(at: Place) {
   show(policies.files.some((f) => f.name === at.file) ? "policies" : "manifests");
   if (!policies.go(at)) manifests.go(at);
+}
+
+/** fieldsAt are the fields to offer where somebody types. */
+async function fieldsAt(at: Place, signal: AbortSignal): Promise<Field[]> {
+  if (!isLoaded) return [];
+  const { value } = await engine.ask<{ fields: Field[] }>("complete", state, signal, at);
+  return value.fields;
 }
 
 /** take shows a state. */
