@@ -24,12 +24,12 @@
 //	trees.go                   mutation trees change manifests as they are written
 //	context.go, names.go       what policies may look up, and names in them that nobody knows
 //	schedule.go                in which order jobs begin, and what one waits for
-//	normalize.go               manifests as a server stores them, if that is asked for
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
 //	confide.go                 policies that have looked at what nobody is to see
 //	updates.go                 policies that would have changed an object in a cluster
 //	follow.go                  policies that change other objects after all are admitted
 //	write.go                   from the trace back to the manifest
+//	normalize.go               manifests as a server stores them, if that is asked for
 //	observe.go                 more than the result: explain.go and attribute.go (who changed
 //	                           what), replay.go (the policies on their own output), check.go
 //	                           (mistakes, conflicts, orders)

@@ -33,16 +33,14 @@ func (j *job) explain(server defaulting) {
 			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written})
 		}
 	}
-	for _, e := range j.rewritten {
-		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
-			m.Tree = append(m.Tree, Change{Change: c, Disposition: Normalized})
-		}
-	}
 	m.NotApplied = append(m.NotApplied, j.untouched...)
 	if j.trace != nil {
 		j.explainTrace(server)
 	}
-	if !j.failed() && (len(j.tree)+len(j.rewritten) > 0 || !change.Equal(j.edited, j.raw)) {
+	for _, c := range j.normalized {
+		m.Changes = append(m.Changes, Change{Change: c, Disposition: Normalized})
+	}
+	if !j.failed() && (len(j.tree) > 0 || !change.Equal(j.edited, j.raw)) {
 		j.attribute()
 	}
 }

@@ -21,6 +21,7 @@ func (r *run) follow() {
 			for i, j := range r.jobs {
 				if f.targets != nil && f.states[i].changed {
 					r.write(j)
+					r.normalize(j)
 				}
 			}
 		}

@@ -39,9 +39,6 @@ type job struct {
 	// untouched are why trees left the manifest alone.
 	untouched []policy.NotApplied
 
-	// normalize
-	rewritten []event
-
 	// admit
 	// memo knows what has been found out about the objects of the job while it is carried
 	// out; nil before and after.
@@ -59,6 +56,9 @@ type job struct {
 	edited map[string]any
 	edits  []written
 	pinned []change.Change
+
+	// normalize
+	normalized []change.Change
 
 	// makePods
 	// made is how a controller made the object; nil if somebody wrote it. stored is what the
@@ -134,7 +134,7 @@ func (j *job) discreet(text string) string {
 
 // release lets go of what only the stages look at, but for the object before and after.
 func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.rewritten, j.trace, j.edits, j.pinned, j.request, j.confided = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned, j.normalized, j.request, j.confided = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // blockade keeps jobs from being carried out: what they need cannot be had.

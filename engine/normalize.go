@@ -11,40 +11,37 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// normalize changes the manifest as options ask for, before policies see it. To them it
-// makes no difference.
+// normalize changes what policies have left of the manifest as options ask for. Policies
+// never see that: what a server does not store, as an empty list, they can tell from nothing.
 func (r *run) normalize(j *job) {
 	settings := &r.set.settings
+	if j.made != nil || j.failed() {
+		return
+	}
+	before := j.edited
 	if settings.WriteNamespace && j.kind.Namespaced {
-		j.rewrite(withNamespace(j.raw, j.namespace))
+		j.edited = withNamespace(j.edited, j.namespace)
 	}
 	if settings.Normalize {
-		if normal, ok := r.normal(j); ok {
-			j.rewrite(normal)
+		if normal, ok := r.normal(j, j.edited); ok {
+			j.edited = normal
 		}
 	}
+	j.normalized = append(j.normalized, change.Diff(before, j.edited, j.kind.Type())...)
 }
 
-// normal is the manifest of a job in the form in which a server stores it. It is not ok if
-// no server takes the manifest.
-func (r *run) normal(j *job) (normal map[string]any, ok bool) {
-	view, err := r.defaulting.view(j.memo, j.place, j.raw)
+// normal is an object of a job in the form in which a server stores it. It is not ok if no
+// server takes the object.
+func (r *run) normal(j *job, object map[string]any) (normal map[string]any, ok bool) {
+	view, err := r.defaulting.view(j.memo, j.place, object)
 	if err != nil {
 		j.refuse("manifest-invalid", "", err)
 		return nil, false
 	}
-	if normal, err = r.defaulting.normalize(j.memo, j.place, j.raw, view); err != nil {
+	if normal, err = r.defaulting.normalize(j.memo, j.place, object, view); err != nil {
 		j.internal("the manifest cannot be normalized: %v", err)
 	}
 	return normal, err == nil
-}
-
-// rewrite makes an object the manifest for all that follows.
-func (j *job) rewrite(object map[string]any) {
-	if !change.Equal(j.raw, object) {
-		j.rewritten = append(j.rewritten, event{before: j.raw, written: object})
-		j.raw = object
-	}
 }
 
 // withNamespace returns an object that names its namespace. It has metadata.
@@ -64,7 +61,7 @@ var unstored = Observer{admit: func(r *run, j *job) {
 	if r.set.settings.Plain || j.made != nil {
 		return
 	}
-	normal, ok := r.normal(j)
+	normal, ok := r.normal(j, j.raw)
 	if !ok {
 		return
 	}

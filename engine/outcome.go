@@ -48,8 +48,7 @@ type Manifest struct {
 	// Maker is what a controller made the object of; nil if somebody wrote it. See Pods.
 	Maker *Manifest
 	// Tree are the changes of mutation trees, which come first of all and are made to
-	// the manifest as it is written, and then those of the options Normalize and
-	// WriteNamespace. Their Pass is 0.
+	// the manifest as it is written. Their Pass is 0.
 	Tree []Change
 	// Namespace is where a cluster would keep the object: the namespace of the options
 	// if it names none; empty if the object is not in a namespace.
@@ -65,7 +64,8 @@ type Manifest struct {
 	// kind.
 	Before, After map[string]any
 	// Changes lead from Before to After, but for values that the server derives from
-	// them.
+	// them. Those of the options Normalize and WriteNamespace come last, and make no
+	// difference to the server.
 	Changes []Change
 	// Edits are what the changes of Tree and these come to in the manifest.
 	Edits      []Edit

@@ -23,14 +23,15 @@ var replays = Observer{admit: func(r *run, j *job) {
 
 // replay runs the policies on their own output.
 func (r *run) replay(j *job) {
-	again := r.again(j, j.trace.after)
+	view := r.outputView(j)
+	again := r.again(j, view)
 	if len(again.failures) > 0 {
 		f := again.failures[0]
 		r.notIdempotent(j, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
 		return
 	}
-	repeats, acted := j.repeats(again)
-	left := change.Diff(j.trace.after, again.after, j.kind.Type())
+	repeats, acted := j.repeats(view, again)
+	left := change.Diff(view, again.after, j.kind.Type())
 	named := map[string]bool{}
 	for _, repeat := range repeats {
 		if named[repeat.id.Policy] || repeat.action == "" && !isAmong(left, repeat.path) {
@@ -44,6 +45,17 @@ func (r *run) replay(j *job) {
 	if acted && len(left) > 0 && len(named) == 0 {
 		r.notIdempotent(j, source.Diagnostic{At: j.document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
+}
+
+// outputView is what the policies see of their output. Where that is normalized, it may not
+// be what they left: an empty list can be null then.
+func (r *run) outputView(j *job) map[string]any {
+	if len(j.normalized) > 0 {
+		if view, err := r.defaulting.view(j.memo, j.place, j.edited); err == nil {
+			return view
+		}
+	}
+	return j.trace.after
 }
 
 // again admits a view of a job once more.
@@ -76,16 +88,17 @@ func (r repeat) diagnostic() source.Diagnostic {
 	return source.Diagnostic{At: r.at, Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
 }
 
-// repeats are the steps of a replay that make something else of the output. One that only
-// restores it, after others, does not. acted says that any step changed the object.
-func (j *job) repeats(again *trace) (repeats []repeat, acted bool) {
+// repeats are the steps of a replay that make something else of the output, whose view is
+// given. One that only restores it, after others, does not. acted says that any step changed
+// the object.
+func (j *job) repeats(view map[string]any, again *trace) (repeats []repeat, acted bool) {
 	shape := j.kind.Type()
 	for _, e := range again.events {
 		if e.drops || change.Equal(e.before, e.written) {
 			continue
 		}
 		acted = true
-		differences := change.Diff(j.trace.after, e.next, shape)
+		differences := change.Diff(view, e.next, shape)
 		for _, c := range change.Diff(e.before, e.written, shape) {
 			if isAmong(differences, c.Path) {
 				repeats = append(repeats, repeat{e.by, e.at, c.Path, e.replay})

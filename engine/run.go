@@ -217,9 +217,6 @@ func (r *run) admitJob(j *job) {
 	j.load(false)
 	j.memo = memos.Get().(*change.Memo)
 	defer j.forget()
-	if r.normalize(j); j.failed() {
-		return
-	}
 	j.edited = j.raw
 	reader := r.snapshot.Reader(j)
 	j.request = r.requestFor(j, reader)
@@ -227,6 +224,7 @@ func (r *run) admitJob(j *job) {
 	r.tellUpdates(j)
 	if !j.failed() {
 		r.write(j)
+		r.normalize(j)
 		r.complete(j)
 		for _, o := range r.observers {
 			o.admitted(r, j)
@@ -360,7 +358,7 @@ func isSensitive(j *job) bool { return secret.Is(j.raw) || j.document.Stream().S
 func (r *run) learn(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	events := slices.Concat(j.tree, j.rewritten)
+	events := slices.Clone(j.tree)
 	if j.trace != nil {
 		r.input.secrets.LearnAll(j.trace.before)
 		r.input.secrets.LearnAll(j.trace.after)

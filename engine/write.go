@@ -84,7 +84,7 @@ func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []ch
 
 // commit writes the result into the document.
 func (r *run) commit(j *job) {
-	if len(j.tree)+len(j.rewritten) == 0 && change.Equal(j.edited, j.raw) {
+	if len(j.tree) == 0 && change.Equal(j.edited, j.raw) {
 		return
 	}
 	object := withAnnotations(j.edited, j.hidden)
