@@ -1,7 +1,9 @@
 package engine
 
 import (
-	"github.com/preadmit/preadmit/engine/internal/match"
+	"slices"
+	"strings"
+
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -12,33 +14,49 @@ func (r *run) tellUpdates(j *job) {
 	if j.trace == nil || policy.Operation(r.set.settings.Operation) != policy.Create {
 		return
 	}
-	missed := map[policy.ID]policy.NotApplied{}
+	var missed []policy.NotApplied
 	for _, n := range j.trace.notApplied {
-		if reason, ok := n.Reason.(policy.Unmatched); ok && reason.Reason.Code == match.OtherOperation {
-			missed[n.ID] = n
+		isOf := func(id policy.ID) bool { return isOf(n.ID, id) }
+		acted := slices.ContainsFunc(j.trace.events, func(e event) bool { return isOf(e.by) })
+		if policy.IsByOperation(n.Reason) && !acted && !slices.ContainsFunc(missed, func(m policy.NotApplied) bool { return isOf(m.ID) }) {
+			missed = append(missed, n)
 		}
 	}
 	if len(missed) == 0 {
 		return
 	}
-	for _, id := range r.updatesOf(j) {
-		for _, n := range missed {
-			if n.ID.Policy == id.Policy && (n.ID.Binding == "" || n.ID.Binding == id.Binding) {
-				delete(missed, n.ID)
-				j.warn(source.Warningf(n.At, "update-only", "policy %s acts on UPDATE only, so it leaves manifests alone that it would change in a cluster", id.Policy).
-					With("to see what it does, set the operation to UPDATE and give the objects as they are in the cluster with the option old"))
-			}
+	ids := r.updatesOf(j)
+	for _, n := range missed {
+		if i := slices.IndexFunc(ids, func(id policy.ID) bool { return isOf(n.ID, id) }); i >= 0 {
+			j.warn(source.Warningf(n.At, "update-only", "%s acts on UPDATE only, so it leaves manifests alone that it would change in a cluster", actor(n.ID)).
+				With("to see what it does, set the operation to UPDATE and give the objects as they are in the cluster with the option old"))
 		}
 	}
 }
 
-// updatesOf are the invocations of an update that changes nothing yet.
+// isOf reports whether a step with an ID is of the policy, binding or rule with another, as
+// far as that says.
+func isOf(whole, step policy.ID) bool {
+	return whole.Policy == step.Policy && (whole.Binding == "" || whole.Binding == step.Binding) &&
+		(whole.Rule == "" || whole.Rule == step.Rule || strings.HasPrefix(step.Rule, whole.Rule+", "))
+}
+
+// actor names what a warning is about.
+func actor(id policy.ID) string {
+	if id.Rule == "" {
+		return "policy " + id.Policy
+	}
+	return "policy " + id.Policy + ", " + id.Rule + ","
+}
+
+// updatesOf are the steps of an update that changes nothing yet.
 func (r *run) updatesOf(j *job) []policy.ID {
 	view, err := r.defaulting.view(j.memo, j.place, j.raw)
 	if err != nil {
 		return nil
 	}
 	request := r.requestFor(j, r.snapshot.Reader(j))
+	request.Memo = nil // which knows what holds of the object for the other operation
 	request.Operation, request.Object, request.OldObject = policy.Update, view, view
 	request.Warn = func(source.Diagnostic) {}
 	var ids []policy.ID
@@ -47,8 +65,13 @@ func (r *run) updatesOf(j *job) []policy.ID {
 			continue
 		}
 		for _, invocation := range program.Plan(request).Invocations {
-			if notApplied, failure := invocation.Conditions(request); notApplied == nil && failure == nil {
-				ids = append(ids, invocation.ID())
+			if notApplied, failure := invocation.Conditions(request); notApplied != nil || failure != nil {
+				continue
+			}
+			for step := range invocation.Steps(request) {
+				if step.NotApplied == nil {
+					ids = append(ids, step.ID)
+				}
 			}
 		}
 	}

@@ -56,3 +56,74 @@ spec: {policyName: stamp}
 		})
 	}
 }
+
+// TestUpdateOnlyInOtherLanguages names them in every language, wherever the policy asks for
+// the operation.
+func TestUpdateOnlyInOtherLanguages(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"a rule of Kyverno": {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [UPDATE]}}]}", "{}"), "policy stamp, rule stamp, acts on UPDATE only"},
+		"for both":          {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [CREATE, UPDATE]}}]}", "{}"), ""},
+		"for deletion":      {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [DELETE]}}]}", "{}"), ""},
+		"another kind":      {kyvernoPolicy("{any: [{resources: {kinds: [Secret], operations: [UPDATE]}}]}", "{}"), ""},
+		"a precondition":    {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap]}}]}", `{all: [{key: "{{request.operation}}", operator: Equals, value: UPDATE}]}`), "rule stamp, acts on UPDATE only"},
+		"another one":       {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [UPDATE]}}]}", `{all: [{key: "{{request.object.metadata.name}}", operator: Equals, value: other}]}`), ""},
+		"a MutatingPolicy": {`
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: stamp}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'}
+`, "policy stamp acts on UPDATE only"},
+		"a condition": {`
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: stamp}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE, UPDATE]}]}
+  matchConditions: [{name: update, expression: request.operation == "UPDATE"}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'}
+`, "policy stamp acts on UPDATE only"},
+		"a mutator of Gatekeeper": {`
+apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: stamp}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [ConfigMap], operations: [UPDATE]}]
+  location: immutable
+  parameters: {assign: {value: true}}
+`, "acts on UPDATE only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies, _ := manifest.Read("policy.yaml", []byte(tc.text))
+			set, diagnostics := Compile([]*manifest.Stream{policies}, nil, Options{})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			manifests, _ := manifest.Read("-", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
+			outcome := set.Run(context.Background(), []*manifest.Stream{manifests})
+			got := fmt.Sprint(outcome.Diagnostics)
+			if outcome.Failed() || strings.Contains(got, "UPDATE only") != (tc.want != "") || !strings.Contains(got, tc.want) {
+				t.Errorf("want %q: %v", tc.want, got)
+			}
+		})
+	}
+}
+
+func kyvernoPolicy(match, preconditions string) string {
+	return fmt.Sprintf(`
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: stamp}
+spec:
+  rules:
+  - name: stamp
+    match: %s
+    preconditions: %s
+    mutate: {patchStrategicMerge: {metadata: {labels: {x: "y"}}}}
+`, match, preconditions)
+}

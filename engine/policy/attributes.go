@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/match"
@@ -156,6 +157,8 @@ func texts(values []string) []any {
 type FalseCondition struct {
 	Index int
 	Name  string
+	// AsksOperation says that the condition asks for the operation of the request.
+	AsksOperation bool
 }
 
 // String implements fmt.Stringer.
@@ -171,3 +174,22 @@ type Unmatched struct {
 
 // String implements fmt.Stringer.
 func (u Unmatched) String() string { return u.Block + ": " + u.Reason.String() }
+
+// ByOperation is a Reason that a request of another operation may not give.
+type ByOperation struct{ fmt.Stringer }
+
+// IsByOperation reports whether a request of another operation may not give a Reason.
+func IsByOperation(reason fmt.Stringer) bool {
+	switch reason := reason.(type) {
+	case ByOperation:
+		return true
+	case FalseCondition:
+		return reason.AsksOperation
+	case Unmatched:
+		return reason.Reason.Code == match.OtherOperation
+	}
+	return false
+}
+
+// AsksOperation reports whether an expression asks for the operation of the request.
+func AsksOperation(expression string) bool { return strings.Contains(expression, "request.operation") }

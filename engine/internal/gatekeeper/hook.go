@@ -28,7 +28,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	switch {
 	case err != nil:
 		return policy.Plan{Failures: []policy.Failure{{ID: hookID, Err: fmt.Errorf("failed calling webhook %q: %w", webhookName, err)}}}
-	case why != "":
+	case why != nil:
 		return policy.Plan{NotApplied: p.unseen(why)}
 	}
 	return policy.Plan{Invocations: []policy.Invocation{&hook{program: p}}}
@@ -51,7 +51,7 @@ func (p *program) uncovered(r *policy.Request) []policy.NotApplied {
 }
 
 // unseen says of all mutators that they do not see an object.
-func (p *program) unseen(why policy.Text) []policy.NotApplied {
+func (p *program) unseen(why fmt.Stringer) []policy.NotApplied {
 	var all []policy.NotApplied
 	for _, m := range p.mutators {
 		all = append(all, policy.NotApplied{ID: m.id(1), At: m.at(), Reason: why})

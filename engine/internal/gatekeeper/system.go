@@ -110,9 +110,18 @@ func (m *mutator) bars(kind gvk.Kind, operation policy.Operation) *idle {
 	case len(m.contests) > 0:
 		return &idle{m.node(0), disabled{m}}
 	case !m.applies(kind, operation):
-		return &idle{m.criteria["applyTo"], notNamed{kind, operation}}
+		return &idle{m.criteria["applyTo"], m.unnamed(kind, operation)}
 	}
 	return nil
+}
+
+// unnamed is why a mutator is not about a kind and an operation.
+func (m *mutator) unnamed(kind gvk.Kind, operation policy.Operation) fmt.Stringer {
+	why := notNamed{kind, operation}
+	if m.applies(kind, policy.Update) {
+		return policy.ByOperation{Stringer: why}
+	}
+	return why
 }
 
 // notNamed says that applyTo does not have a kind and an operation.

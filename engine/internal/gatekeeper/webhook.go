@@ -151,15 +151,15 @@ func hides(kind gvk.Kind) policy.Text {
 }
 
 // skips says why mutators do not see the object of a request, "" if they do.
-func (w *webhook) skips(r *policy.Request) (policy.Text, error) {
+func (w *webhook) skips(r *policy.Request) (fmt.Stringer, error) {
 	if why := hides(r.Kind.Kind); why != "" {
 		return why, nil
 	}
 	if r.User.Name == serviceAccount {
-		return "Gatekeeper leaves its own requests alone", nil
+		return policy.Text("Gatekeeper leaves its own requests alone"), nil
 	}
 	if w.resources == nil {
-		return "the webhook of Gatekeeper is for no operation that changes objects", nil
+		return policy.Text("the webhook of Gatekeeper is for no operation that changes objects"), nil
 	}
 	decision := w.resources.Matches(match.Request{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
@@ -170,15 +170,15 @@ func (w *webhook) skips(r *policy.Request) (policy.Text, error) {
 	})
 	switch {
 	case decision.Err != nil:
-		return "", decision.Err
+		return nil, decision.Err
 	case decision.Matched && decision.Kind != r.Kind:
-		return "", fmt.Errorf("the webhook is called with objects of %s, which are not converted", decision.Kind.APIVersion())
+		return nil, fmt.Errorf("the webhook is called with objects of %s, which are not converted", decision.Kind.APIVersion())
 	case !decision.Matched:
-		return policy.Text("the webhook of Gatekeeper is not called: " + decision.Reason.String()), nil
+		return policy.Unmatched{Block: "the webhook of Gatekeeper is not called", Reason: decision.Reason}, nil
 	case !anyWild(w.excluded, r.Namespace):
-		return "", nil
+		return nil, nil
 	case r.Namespace == "":
-		return "the Config of Gatekeeper excludes all namespaces, and with them what is in none", nil
+		return policy.Text("the Config of Gatekeeper excludes all namespaces, and with them what is in none"), nil
 	}
 	return policy.Text(fmt.Sprintf("the Config of Gatekeeper excludes namespace %q", r.Namespace)), nil
 }

@@ -50,6 +50,8 @@ type rule struct {
 	generated      bool
 	match, exclude filter
 	targets        []policy.Node
+	// asksOperation says that whether the rule applies may depend on the operation.
+	asksOperation bool
 }
 
 func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " + r.name} }

@@ -199,6 +199,11 @@ func (f filter) blocks() []*block {
 	return []*block{f.flat}
 }
 
+// asksOperation reports whether a block of the filter is for some operations only.
+func (f filter) asksOperation() bool {
+	return slices.ContainsFunc(f.blocks(), func(b *block) bool { return len(b.operations) > 0 })
+}
+
 func (f filter) isEmpty() bool {
 	return !slices.ContainsFunc(f.blocks(), func(b *block) bool { return !b.isEmpty })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -17,6 +18,20 @@ func (r *rule) compile() {
 	r.match = readFilter(r.root.At("match"))
 	r.exclude = readFilter(r.root.At("exclude"))
 	r.targets = r.mutate().At("targets").Items()
+	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.root.At("preconditions").Value)
+}
+
+// asksOperation reports whether a text in a value asks for the operation of the request.
+func asksOperation(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return policy.AsksOperation(value)
+	case []any:
+		return slices.ContainsFunc(value, asksOperation)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(value)), asksOperation)
+	}
+	return false
 }
 
 // covers reports whether the rule may be about a request.
@@ -183,7 +198,11 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 // skipped is the step of a rule that leaves the object alone.
 func (r *rule) skipped(path change.Path, reason string) policy.Step {
 	id, at := r.id(), r.at(path)
-	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text(reason)}}
+	skipped := policy.NotApplied{ID: id, At: at, Reason: policy.Text(reason)}
+	if r.asksOperation {
+		skipped.Reason = policy.ByOperation{Stringer: skipped.Reason}
+	}
+	return policy.Step{ID: id, At: at, NotApplied: &skipped}
 }
 
 // failed is the step of a rule that fails.

@@ -41,6 +41,8 @@ type condition struct {
 	name    string
 	program *celenv.Program
 	at      source.Position
+	// asksOperation: see policy.FalseCondition.
+	asksOperation bool
 }
 
 type mutation struct {
@@ -187,7 +189,7 @@ func (r *reader) conditions(n policy.Node, scope *celenv.Scope) []condition {
 	var conditions []condition
 	for _, item := range items {
 		name, expression := item.At("name"), item.At("expression")
-		c := condition{name: name.Text(), at: r.document.At(expression.Path)}
+		c := condition{name: name.Text(), at: r.document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
 		if strings.TrimSpace(expression.Text()) == "" {
 			r.required(expression, "")
 		} else {

@@ -43,7 +43,7 @@ func (i *invocation) unless(index int) *policy.NotApplied {
 		return nil
 	}
 	c := i.conditions[index]
-	return &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: index, Name: c.name}}
+	return &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: index, Name: c.name, AsksOperation: c.asksOperation}}
 }
 
 // falseIndex is the index of the condition that was false.

@@ -52,6 +52,8 @@ type condition struct {
 	name    string
 	program *celenv.Program
 	at      source.Position
+	// asksOperation: see policy.FalseCondition.
+	asksOperation bool
 }
 
 type mutation struct {
@@ -155,7 +157,7 @@ func conditions(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []condi
 	var read []condition
 	for _, item := range n.Items() {
 		expression := item.At("expression")
-		read = append(read, condition{item.At("name").Text(), r.Expression(expression, scope.Condition), r.Document.At(expression.Path)})
+		read = append(read, condition{item.At("name").Text(), r.Expression(expression, scope.Condition), r.Document.At(expression.Path), policy.AsksOperation(expression.Text())})
 	}
 	return read
 }

@@ -76,7 +76,7 @@ func (l *Language) inServer(d *definition, n policy.Node) []condition {
 		if err != nil || len(content.IsLabelKey(item.At("name").Text())) > 0 {
 			return nil
 		}
-		compiled = append(compiled, condition{item.At("name").Text(), program, d.conditions[i].at})
+		compiled = append(compiled, condition{name: item.At("name").Text(), program: program, at: d.conditions[i].at})
 	}
 	return compiled
 }

@@ -116,7 +116,7 @@ func (e *evaluation) applies() (*policy.NotApplied, *stepError) {
 	case failed != nil:
 		return nil, failed
 	case notMet != nil:
-		return skip(notMet.at, policy.FalseCondition{Index: notMet.index, Name: notMet.name}), nil
+		return skip(notMet.at, policy.FalseCondition{Index: notMet.index, Name: notMet.name, AsksOperation: notMet.asksOperation}), nil
 	}
 	return nil, nil
 }

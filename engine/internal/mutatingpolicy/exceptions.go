@@ -100,7 +100,7 @@ func (x *exception) bind(index int, ref policyRef, definitions []*definition) []
 			expression := n.At("expression")
 			program := x.reader.Expression(expression, d.scope.Condition)
 			bound.usesVariables = bound.usesVariables || program != nil && program.Mentions("variables")
-			bound.conditions = append(bound.conditions, condition{n.At("name").Text(), program, x.reader.Document.At(expression.Path)})
+			bound.conditions = append(bound.conditions, condition{name: n.At("name").Text(), program: program, at: x.reader.Document.At(expression.Path)})
 		}
 		d.exceptions = append(d.exceptions, bound)
 	}
