@@ -57,7 +57,7 @@ func (j *job) explainTrace(server defaulting) {
 			continue
 		}
 		for n, c := range m.Changes {
-			for _, l := range j.edits[i].lost {
+			for _, l := range j.edits[i].dropped {
 				if c.Path.HasPrefix(l.Path) {
 					m.Changes[n].Disposition = Dropped
 				}

@@ -9,8 +9,9 @@ import (
 
 // written is what became of an event of a trace in the manifest.
 type written struct {
-	// lost are the values that the server dropped, and the manifest does not have for that.
-	lost []change.Change
+	// dropped are the values that a policy wrote and the server drops: the manifest gets none
+	// of them.
+	dropped []change.Change
 }
 
 // write carries over to the manifest what the events of the trace wrote, from the first
@@ -24,7 +25,7 @@ func (r *run) write(j *job) {
 	for _, e := range j.trace.events[len(j.edits):] {
 		var w written
 		if e.drops {
-			w.lost = j.lose(e.before, e.written)
+			w.dropped = j.drop(e.before, e.written)
 		} else if !change.Equal(e.before, e.written) {
 			from, to := r.defaulting.stored(j.kind, e)
 			j.edited = admission.Unview(j.kind, j.edited, from, to)
@@ -40,32 +41,31 @@ func (r *run) write(j *job) {
 	j.edited = pinned
 }
 
-// lose takes out of the manifest what a policy wrote and the server drops, and returns
-// it. What the manifest had before stays, as the policy has left it: the server drops
+// drop takes out of the manifest what a policy wrote and the server drops, and returns it. What the manifest had before stays, as the policy has left it: the server drops
 // that itself.
-func (j *job) lose(before, after map[string]any) []change.Change {
-	var lost []change.Change
+func (j *job) drop(before, after map[string]any) []change.Change {
+	var dropped []change.Change
 	for _, c := range change.Diff(before, after, j.kind.Type()) {
 		if _, had := c.Path.Get(j.raw); c.Op == change.Remove && !had {
-			lost = append(lost, c)
+			dropped = append(dropped, c)
 		}
 	}
-	if len(lost) == 0 {
+	if len(dropped) == 0 {
 		return nil
 	}
 	rest := change.CloneObject(before)
-	if err := change.Apply(rest, lost); err != nil {
-		return nil // what else changed moved what is lost: pinning will see to it
+	if err := change.Apply(rest, dropped); err != nil {
+		return nil // what else changed has moved it: pinning will see to it
 	}
-	for _, l := range lost {
-		lost = append(lost, j.dropEmptied(rest, l.Path)...)
+	for _, l := range dropped {
+		dropped = append(dropped, j.dropEmptied(rest, l.Path)...)
 	}
 	j.edited = admission.Unview(j.kind, j.edited, before, rest)
-	return lost
+	return dropped
 }
 
 // dropEmptied takes the maps out of an object that are empty since what was at a path is
-// lost, and that the manifest did not have.
+// dropped, and that the manifest did not have.
 func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
 	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
 		value, _ := path.Get(object)

@@ -147,11 +147,11 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 
 // buildOne renders one application and runs the policies on it.
 func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engine.Set, one rendering) rendered {
-	var said limit.Buffer
-	one.program.Stderr = &said
+	var stderr limit.Buffer
+	one.program.Stderr = &stderr
 	output, err := p.start(ctx, one.program)
 	if err != nil {
-		d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(said.Bytes())))
+		d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
 		return rendered{diagnostics: []source.Diagnostic{d}}
 	}
 	stream, problems := r.config.within(f.bounds())(one.name, output)
@@ -165,11 +165,11 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 	return result
 }
 
-// mostSaid is how many lines are quoted of what a program said when it failed.
-const mostSaid = 5
+// mostLines is how many lines are quoted of the messages of a program that failed.
+const mostLines = 5
 
-// lastLines are the last lines of what a program said.
+// lastLines are the last lines of the messages of a program.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-mostSaid):], "\n")
+	return strings.Join(lines[max(0, len(lines)-mostLines):], "\n")
 }

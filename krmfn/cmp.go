@@ -104,7 +104,7 @@ func (p *Process) cmp(ctx context.Context, given arguments) int {
 func (p *Process) generate(ctx context.Context, given arguments) int {
 	var c config
 	app := p.newApplication(&c)
-	c.loose = true
+	c.unlisted = true
 	c.engine.Namespace = p.getenv("ARGOCD_APP_NAMESPACE")
 	version := p.kubeVersion()
 	c.engine.KubernetesVersion = version
@@ -150,7 +150,7 @@ func (a *application) kustomize(ctx context.Context, f *files) []*manifest.Strea
 	return f.rendered(ctx, a.config, f.program("kustomize", "build", "."))
 }
 
-// skipMark stands in files that Argo CD leaves out.
+// skipMark marks files that Argo CD leaves out.
 const skipMark = "+argocd:skip-file-rendering"
 
 // plain reads the manifests in the directory, as Argo CD does: those below it only if

@@ -231,7 +231,7 @@ func (p *Process) checkStdout(output []byte) error {
 }
 
 // report prints diagnostics on standard error. If there are errors they come first,
-// behind a line that counts them and ends in consequence: clients show few lines.
+// after a line that counts them and ends in consequence: clients show few lines.
 func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
 	var b strings.Builder
 	if source.HasErrors(diagnostics) {

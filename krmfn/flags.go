@@ -12,7 +12,7 @@ import (
 type arguments struct {
 	settings []setting
 	operands []string
-	// dashed says that the operands stand behind "--".
+	// dashed says that the operands follow "--".
 	dashed bool
 	// bare says that the program was started without any arguments.
 	bare bool
@@ -27,7 +27,7 @@ type setting struct {
 // errHelp says that the user asked for help.
 var errHelp = pflag.ErrHelp
 
-// parseFlags reads the flags of a command, which may stand before and behind the
+// parseFlags reads the flags of a command, which may come before and after the
 // operands.
 func parseFlags(c *command, args []string) (arguments, error) {
 	var given arguments

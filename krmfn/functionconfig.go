@@ -38,7 +38,7 @@ type functionConfig struct {
 	// further are fields that the document may have besides.
 	further  []string
 	document *manifest.Document
-	// lines are those of the text that the document stands in.
+	// lines are those of the text that holds the document.
 	lines  func() []string
 	config *config
 	// from is where its paths come from.

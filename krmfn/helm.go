@@ -28,14 +28,14 @@ func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
 		return nil
 	}
 	template := a.template(f, args)
-	output, said, err := f.attempt(ctx, template)
-	if err != nil && strings.Contains(said, missingDependencies) {
+	output, stderr, err := f.attempt(ctx, template)
+	if err != nil && strings.Contains(stderr, missingDependencies) {
 		if !a.buildDependencies(ctx, f) {
 			return nil
 		}
 		return f.rendered(ctx, a.config, a.template(f, args))
 	}
-	f.say(said)
+	f.say(stderr)
 	return f.printed(a.config, template, output, err)
 }
 
@@ -51,8 +51,8 @@ func (a *application) template(f *files, args []string) *Program {
 // buildDependencies fetches the dependencies of a chart.
 func (a *application) buildDependencies(ctx context.Context, f *files) bool {
 	build := f.program("helm", "dependency", "build", ".")
-	_, said, err := f.attempt(ctx, build)
-	if err != nil && strings.Contains(said, missingRepository) {
+	_, stderr, err := f.attempt(ctx, build)
+	if err != nil && strings.Contains(stderr, missingRepository) {
 		for _, url := range a.repositories() {
 			add := f.program("helm", "repo", "add", "--force-update", strings.ReplaceAll(url, "/", "-"), url)
 			if _, err := f.process.start(ctx, add); err != nil {
@@ -60,9 +60,9 @@ func (a *application) buildDependencies(ctx context.Context, f *files) bool {
 				return false
 			}
 		}
-		_, said, err = f.attempt(ctx, build)
+		_, stderr, err = f.attempt(ctx, build)
 	}
-	f.say(said)
+	f.say(stderr)
 	if err != nil {
 		f.failProgram(build, err)
 	}
@@ -88,7 +88,7 @@ func (a *application) repositories() []string {
 
 // attempt runs a program and keeps what it says on standard error, which is not worth
 // saying if there is a remedy.
-func (f *files) attempt(ctx context.Context, program *Program) (output []byte, said string, err error) {
+func (f *files) attempt(ctx context.Context, program *Program) (output []byte, stderr string, err error) {
 	var b limit.Buffer
 	program.Stderr = &b
 	output, err = f.process.start(ctx, program)
@@ -96,7 +96,7 @@ func (f *files) attempt(ctx context.Context, program *Program) (output []byte, s
 }
 
 // say writes on standard error what an attempt has kept.
-func (f *files) say(said string) { _, _ = f.process.Stderr.Write([]byte(said)) }
+func (f *files) say(stderr string) { _, _ = f.process.Stderr.Write([]byte(stderr)) }
 
 // helmArgs is the command line of Helm.
 func (a *application) helmArgs(f *files) ([]string, bool) {

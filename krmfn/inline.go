@@ -12,7 +12,7 @@ import (
 )
 
 // object reads an object in the functionConfig as a document of its own. Its positions
-// are those in the text that the functionConfig stands in, where that is possible.
+// are those in the text that holds the functionConfig, where that is possible.
 func (f *functionConfig) object(object map[string]any, at change.Path) *manifest.Stream {
 	start := f.document.At(at)
 	if text := cutOut(f.lines(), start); text != nil {
@@ -27,7 +27,7 @@ func (f *functionConfig) object(object map[string]any, at change.Path) *manifest
 }
 
 // cutOut takes the value that starts at a position out of a text: all before it is
-// blanked, so that the value keeps its place, and all behind it is left out. It returns
+// blanked, so that the value keeps its place, and all after it is left out. It returns
 // nil if it cannot tell where the value ends.
 func cutOut(lines []string, start source.Position) []byte {
 	if start.Line == 0 || start.Line > len(lines) || start.Column > len(lines[start.Line-1]) {
@@ -71,7 +71,7 @@ func (f *functionConfig) partName(at change.Path) string {
 }
 
 // locate translates a position in a string of the functionConfig to the one in the
-// text that the functionConfig stands in.
+// text that holds the functionConfig.
 func (f *functionConfig) locate(p source.Position) source.Position {
 	at, ok := f.strings[p.File]
 	if !ok {

@@ -43,8 +43,8 @@ type config struct {
 	pods      bool
 	inPlace   bool
 	outputDir string
-	// loose says that lists are printed as the objects that they hold.
-	loose bool
+	// unlisted says that lists are printed as the objects that they hold.
+	unlisted bool
 	// What an application of Argo CD says besides.
 	valueFiles  []path
 	releaseName string

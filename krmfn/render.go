@@ -27,25 +27,25 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 
 // mutate prints manifests, which read reads, as the policies change them.
 func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
-	said, transcript, err := p.withTranscript(c.transcriptFile)
+	recorded, transcript, err := p.withTranscript(c.transcriptFile)
 	if err != nil {
 		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, noOutput)
 		return exitInvalid
 	}
-	f := said.files(c)
+	f := recorded.files(c)
 	manifests := read(f)
-	a := said.admit(ctx, c, f, manifests, nil)
+	a := recorded.admit(ctx, c, f, manifests, nil)
 	if err := transcript.claim(p.ledger); err != nil {
 		a.add(unwritable(c.transcriptFile, err))
 	}
-	said.report(a.diagnostics, noOutput)
+	recorded.report(a.diagnostics, noOutput)
 	status := a.status()
 	toFiles := c.inPlace || c.outputDir != ""
 	if status == exitDone && toFiles {
-		status = said.writeFiles(ctx, c, f, manifests)
+		status = recorded.writeFiles(ctx, c, f, manifests)
 	}
 	if err := transcript.Close(); err != nil {
-		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, "what is said here is not in the file")
+		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, "these messages are not in the file")
 		status = exitInvalid
 	}
 	if status != exitDone || toFiles {
@@ -60,7 +60,7 @@ func (c *config) print(manifests []*manifest.Stream) []byte {
 	switch {
 	case c.output == "json":
 		return canonical(output, c.within(manifest.Bounds{Documents: math.MaxInt}))
-	case c.loose && !c.engine.Plain:
+	case c.unlisted && !c.engine.Plain:
 		return withoutLists(output)
 	}
 	return output

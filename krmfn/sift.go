@@ -199,16 +199,16 @@ func looksLikeObject(text string) bool {
 
 // tellForeign says which files in directories were passed over: all, or how many.
 func (f *files) tellForeign(all bool) []source.Diagnostic {
-	var told []source.Diagnostic
+	var notes []source.Diagnostic
 	note := func(message string) *source.Diagnostic {
-		told = append(told, source.Diagnostic{Severity: source.Info, Code: "no-manifest", Message: message})
-		return &told[len(told)-1]
+		notes = append(notes, source.Diagnostic{Severity: source.Info, Code: "no-manifest", Message: message})
+		return &notes[len(notes)-1]
 	}
 	if all {
 		for _, p := range f.foreign {
 			note("it is no manifest: " + p.what.one).At.File = p.name
 		}
-		return told
+		return notes
 	}
 	var counts []string
 	for _, what := range foreigns {
@@ -225,7 +225,7 @@ func (f *files) tellForeign(all bool) []source.Diagnostic {
 	if n := len(f.foreign); n > 0 {
 		note(fmt.Sprintf("%s (%s); -v lists them", plural(n, "file is no manifest", "files are no manifests"), strings.Join(counts, ", ")))
 	}
-	return told
+	return notes
 }
 
 // tellUnrendered says that the charts and kustomizations among the manifests are not

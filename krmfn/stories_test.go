@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the stories in testdata expect")
 
 // A story is a file in testdata/stories: what it shows, the command after "$", and the
-// files and the standard input it needs, each behind a line "-- name --". What the
+// files and the standard input it needs, each after a line "-- name --". What the
 // command prints, and its exit status unless it is 0, are in the sections stdout,
 // stderr and status; files that it changes or makes are in sections after/NAME. The
 // files in testdata/shared are in the directory "shared" of every story. Files in "bin"

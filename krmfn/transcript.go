@@ -8,17 +8,17 @@ import (
 	"os"
 )
 
-// transcript is a file that gets what is said on standard error, for clients that do
+// transcript is a file that gets the messages on standard error, too, for clients that do
 // not show it. It is written at the end: only then is it known whether it was read.
 type transcript struct {
 	real string
 	file *os.File
 	// isNew says that there was no such file, refused that it is not written.
 	isNew, refused bool
-	said           bytes.Buffer
+	messages       bytes.Buffer
 }
 
-// withTranscript makes a process that says everything in a file, too.
+// withTranscript makes a process that also writes its messages to a file.
 func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 	t := &transcript{}
 	if name == "" {
@@ -28,10 +28,10 @@ func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 	if err := t.open(); err != nil {
 		return p, nil, err
 	}
-	said := *p
-	said.Stderr = io.MultiWriter(p.Stderr, &t.said)
-	said.StderrIsTerminal = false // the progress of a run is not for files
-	return &said, t, nil
+	recorded := *p
+	recorded.Stderr = io.MultiWriter(p.Stderr, &t.messages)
+	recorded.StderrIsTerminal = false // the progress of a run is not for files
+	return &recorded, t, nil
 }
 
 // open opens the file without a change to what it has.
@@ -69,7 +69,7 @@ func (t *transcript) Close() error {
 		err = t.file.Truncate(0)
 	}
 	if err == nil {
-		_, err = t.file.Write(t.said.Bytes())
+		_, err = t.file.Write(t.messages.Bytes())
 	}
 	return errors.Join(err, t.file.Close())
 }

@@ -34,9 +34,9 @@ type admission struct {
 	outcome  *engine.Outcome // nil if the run never began
 	set      *engine.Set
 	problems []message
-	// said are the texts of the problems; origins says where texts were given, by name.
-	said    map[string]bool
-	origins map[string]origin
+	// reported are the texts of the problems; origins says where texts were given, by name.
+	reported map[string]bool
+	origins  map[string]origin
 	// documents are those of the manifests in their order; none if there are errors.
 	documents []document
 }
@@ -53,7 +53,7 @@ func (a *admission) failed() bool {
 
 // admit runs the policies of a config on its manifests, those that are sensitive last.
 func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Observer) *admission {
-	a := &admission{config: c, said: map[string]bool{}}
+	a := &admission{config: c, reported: map[string]bool{}}
 	texts := a.texts()
 	streams, diagnostics := c.readStreams(texts)
 	a.streams = streams

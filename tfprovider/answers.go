@@ -79,7 +79,7 @@ func part(h hash.Hash, text []byte) {
 	h.Write(text)
 }
 
-// answer is what was said to a question, once given is closed; nil if it is not kept.
+// answer is what a question was answered, once given is closed; nil if it is not kept.
 type answer struct {
 	given    chan struct{}
 	response *tfprotov6.CallFunctionResponse

@@ -77,8 +77,8 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 		default:
 			m.title = "Invalid " + kind
 		}
-		if said := m.text(); !a.said[said] {
-			a.said[said] = true
+		if text := m.text(); !a.reported[text] {
+			a.reported[text] = true
 			a.problems = append(a.problems, m)
 		}
 	}

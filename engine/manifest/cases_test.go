@@ -88,7 +88,7 @@ func readCase(t *testing.T, path string) []section {
 // changes, a line each: the index of the document, the operation, a JSON Pointer,
 // and a value or the index that an item moves from; "out" is the text afterwards, and
 // "warnings" is what could not be kept. Every section "set" begins with what was read.
-// With "(quoted)" behind its name, a section is of Go strings, a line each.
+// With "(quoted)" after its name, a section is of Go strings, a line each.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txt"))
 	if err != nil || len(paths) == 0 {

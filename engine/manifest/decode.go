@@ -218,7 +218,7 @@ func (d *decoder) block(text string, n *node) {
 }
 
 // breaks adds what stands for the line breaks before a line of a block scalar: one
-// behind the line before, if there is any, and those of blank lines.
+// after the line before, if there is any, and those of blank lines.
 func (d *decoder) breaks(at, blank int, content, fold bool) {
 	switch {
 	case content && fold && blank == 0:

@@ -187,7 +187,7 @@ func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 	return false
 }
 
-// hasTrailingText reports whether text goes on behind its first document, which
+// hasTrailingText reports whether text goes on after its first document, which
 // sigs.k8s.io/yaml does not look at.
 func hasTrailingText(text string) bool {
 	var n kyaml.Node

@@ -154,7 +154,7 @@ func (w *writer) sequence(column, depth int, maps bool) {
 	}
 }
 
-// value writes what stands behind a colon or dash, and the lines below.
+// value writes what follows a colon or dash, and the lines below.
 func (w *writer) value(column, depth int, item bool) {
 	if len(w.names) > 0 && w.IntN(5) == 0 {
 		w.WriteString(" *" + w.oneOf(w.names...))
@@ -180,7 +180,7 @@ func (w *writer) value(column, depth int, item bool) {
 	}
 }
 
-// unnamed writes a value behind its anchor, and reports whether it is a map.
+// unnamed writes a value after its anchor, and reports whether it is a map.
 func (w *writer) unnamed(column, depth int, item, inline bool) (isMap bool) {
 	step := 1 + w.IntN(3)
 	if depth <= 0 {
@@ -552,7 +552,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 		change.Apply(object, []change.Change{{Op: change.Remove, Path: path}}) != nil {
 		return nil
 	}
-	// The comments above an entry, and those behind it, go with it.
+	// The comments above an entry, and those after it, go with it.
 	area.start = t.lineStart(t.start(at))
 	if n.lead >= 0 {
 		area.start = t.lineStart(int(n.lead))

@@ -82,7 +82,7 @@ var positionCases = []positionCase{
 	{"/list/2/0", "", "32:5"},
 }
 
-// A position is exact, whether the document stands alone, behind others, or as an
+// A position is exact, whether the document is alone, after others, or an
 // item in a list.
 func TestPositions(t *testing.T) {
 	indented := "apiVersion: v1\nkind: List\nitems:\n-\n  " + strings.TrimSuffix(strings.ReplaceAll(positions, "\n", "\n  "), "  ")
@@ -113,7 +113,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// A value behind an anchor or a tag has the position of its text, what an alias stands
+// A value after an anchor or a tag has the position of its text, what an alias stands
 // for those where it is written.
 func TestPositionsOfAliases(t *testing.T) {
 	testPositions(t, `kind: A

@@ -61,7 +61,7 @@ func convertPod(d *decoder, r *record) {
 	}
 }
 
-// dropInitContainerAnnotations drops the annotations in which init containers stood
+// dropInitContainerAnnotations drops the annotations that held init containers
 // before Kubernetes 1.8.
 func dropInitContainerAnnotations(_ *decoder, r *record) {
 	dropAnnotations(r,
@@ -211,7 +211,7 @@ func convertDeviceV1beta1(_ *decoder, r *record) {
 	r.ensure("basic")
 }
 
-// convertCustomResourceConversion drops a webhook about which nothing is said.
+// convertCustomResourceConversion drops a webhook without a configuration.
 func convertCustomResourceConversion(_ *decoder, r *record) {
 	webhook := child(r.out, "webhook")
 	if webhook["clientConfig"] == nil && webhook["conversionReviewVersions"] == nil {

@@ -85,7 +85,7 @@ func (d *decoder) pruneObject(t *schema.Type, in map[string]any, root bool) map[
 			r.remove(key)
 		}
 	}
-	if remember && !r.isOwn() {
+	if remember && !r.isUnshared() {
 		d.note(&t.Facts.Pruned, in, before)
 	}
 	return r.out
@@ -189,7 +189,7 @@ func (d *decoder) defaultObject(t *schema.Type, in map[string]any, root bool) ma
 			r.set(key, d.defaultCustom(f.Type, item))
 		}
 	}
-	if !root && !r.isOwn() {
+	if !root && !r.isUnshared() {
 		d.note(&t.Facts.Defaulted, in, before)
 	}
 	return r.out

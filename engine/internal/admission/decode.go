@@ -18,7 +18,7 @@ type decoder struct {
 	problems   []*FieldError
 	// memo knows the structs, lists and maps that stay as they are.
 	memo *change.Memo
-	// looked counts the values that have been looked at, and outside those whose fate
+	// looked counts the values that have been looked at, and outside those whose result
 	// depends on more than their type: about what they are in nothing can be remembered.
 	looked, outside int
 	// finer are the structs with resource lists to be rounded when all is done: the
@@ -83,7 +83,7 @@ func (d *decoder) object(t *goType, in map[string]any) map[string]any {
 	if t.rule != nil || t.rounded != nil || t.convert != nil {
 		r.out = d.finish(t, in, r.out)
 	}
-	if !r.isOwn() {
+	if !r.isUnshared() {
 		d.note(&t.stays, in, before)
 	}
 	return r.out
@@ -141,7 +141,7 @@ func (d *decoder) finish(t *goType, in, out map[string]any) map[string]any {
 		t.rule(r)
 	}
 	if slices.ContainsFunc(t.rounded, func(name string) bool { return isFiner(child(r.out, name)) }) {
-		r.own()
+		r.unshare()
 		d.finer = append(d.finer, *r)
 	}
 	if d.converting && t.convert != nil {
@@ -231,7 +231,7 @@ func (d *decoder) mapOf(v *goValue, in map[string]any) map[string]any {
 		r.set(key, d.item(v.elem, value))
 		d.path = d.path[:len(d.path)-1]
 	}
-	if !r.isOwn() {
+	if !r.isUnshared() {
 		d.note(&v.stays, in, before)
 	}
 	return r.out

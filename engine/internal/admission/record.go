@@ -24,7 +24,7 @@ type record struct {
 // set gives a field a value.
 func (r *record) set(name string, value any) {
 	if old, ok := r.out[name]; !ok || !change.Same(old, value) {
-		r.own()
+		r.unshare()
 		r.out[name] = value
 	}
 }
@@ -39,7 +39,7 @@ func (r *record) setAbsent(name string, value any) {
 // remove takes a field away.
 func (r *record) remove(name string) {
 	if _, ok := r.out[name]; ok {
-		r.own()
+		r.unshare()
 		delete(r.out, name)
 	}
 }
@@ -53,22 +53,22 @@ func (r *record) setOrRemove(name string, value any) {
 	}
 }
 
-// isOwn reports whether the record may be modified in place.
-func (r *record) isOwn() bool { return r.in == nil || !change.Same(r.in, r.out) }
+// isUnshared reports whether the record may be modified in place.
+func (r *record) isUnshared() bool { return r.in == nil || !change.Same(r.in, r.out) }
 
-// own makes the record a copy of what was written, unless it is one.
-func (r *record) own() {
-	if r.isOwn() {
+// unshare makes the record a copy of what was written, unless it is one.
+func (r *record) unshare() {
+	if r.isUnshared() {
 		return
 	}
 	r.out = copyFor(r.in, r.typ)
 	switch {
 	case r.parent == nil:
 	case r.item < 0:
-		r.parent.own()
+		r.parent.unshare()
 		r.parent.out[r.key] = r.out
 	default:
-		r.parent.ownItems(r.key)[r.item] = r.out
+		r.parent.unshareItems(r.key)[r.item] = r.out
 	}
 }
 
@@ -83,9 +83,9 @@ func copyFor(in map[string]any, t *goType) map[string]any {
 	return out
 }
 
-// ownItems makes a list of the record a copy, unless it is one.
-func (r *record) ownItems(name string) []any {
-	r.own()
+// unshareItems makes a list of the record a copy, unless it is one.
+func (r *record) unshareItems(name string) []any {
+	r.unshare()
 	list := items(r.out, name)
 	if change.Same(list, r.in[name]) {
 		list = slices.Clone(list)

@@ -40,7 +40,7 @@ func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace
 
 // Redefault returns an object that a policy has changed as the next expression sees
 // it: decoded and defaulted again, but neither converted (stringData stays, and
-// the alias serviceAccount does not follow serviceAccountName) nor robbed of
+// the alias serviceAccount does not follow serviceAccountName) nor stripped of
 // metadata. Fields that the kind does not have are dropped without an error. View
 // does the rest when the pass is over: the server converts then. memo is that of View.
 //

@@ -91,14 +91,14 @@ func (c command) run() (usage, error) {
 		defer file.Close()
 		process.Stdin = file
 	}
-	var said bytes.Buffer
-	process.Stderr = &said
+	var stderr bytes.Buffer
+	process.Stderr = &stderr
 	start := time.Now()
 	err := process.Run()
 	wall := time.Since(start)
 	var exit *exec.ExitError
 	if err != nil && (c.label != "diff" || !errors.As(err, &exit) || exit.ExitCode() != changesFound) {
-		return usage{}, fmt.Errorf("%w\n%s", err, said.String())
+		return usage{}, fmt.Errorf("%w\n%s", err, stderr.String())
 	}
 	state := process.ProcessState
 	u := usage{processors: state.UserTime() + state.SystemTime(), wall: wall, input: c.input.size}

@@ -97,7 +97,7 @@ func parseImage(text string) (imageReference, error) {
 // parseTagged reads a reference with a tag, or without one, which means latest.
 func parseTagged(text string) (imageReference, bool) {
 	base, tag := text, "latest"
-	// What follows the last colon is a port if there is a slash behind it.
+	// What follows the last colon is a port if a slash follows it.
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {
 		if base, tag = text[:i], text[i+1:]; !consistsOf(tag, tagCharacters, 1, 128) {
 			return imageReference{}, false

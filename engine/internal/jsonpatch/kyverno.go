@@ -14,7 +14,7 @@ import (
 //   - add makes the maps and lists that are missing on the way to its target: a list
 //     where the next key is an index or `-`
 //   - remove of what is missing does nothing
-//   - a negative index counts from the end of a list; add puts -1 behind its end
+//   - a negative index counts from the end of a list; add puts -1 after its end
 //   - nothing can be added below a null that the patch wrote, nor is that equal to anything
 //
 // and, as its documentation promises but its code does not do, replace of a missing

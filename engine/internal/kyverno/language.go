@@ -82,12 +82,12 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 		}
 		definition := r.definition(l.namespace)
 		diagnostics = append(diagnostics, r.problems...)
-		if twin := seen[definition.key()]; twin == nil {
+		if first := seen[definition.key()]; first == nil {
 			seen[definition.key()] = definition
 			p.definitions = append(p.definitions, definition)
-		} else if !change.Equal(d.Object(), twin.document.Object()) {
+		} else if !change.Equal(d.Object(), first.document.Object()) {
 			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
-				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, twin.document.At(change.Keys("metadata", "name"))).
+				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, first.document.At(change.Keys("metadata", "name"))).
 				With("a cluster keeps one of them: remove the other"))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// recorded is one case: what the server said to each policy document, and what it
+// recorded is one case: what the server answered to each policy document, and what it
 // did to each manifest.
 type recorded struct {
 	Policies  map[string]struct{ Message string }
@@ -95,7 +95,7 @@ func documents(t *testing.T, dir string) []*manifest.Document {
 	return all
 }
 
-// policy takes in a document that stands beside the policies.
+// policy takes in a document that is given beside the policies.
 func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 	spec, _ := d.Object()["spec"].(map[string]any)
 	said := r.Policies[d.Kind().Kind+"/"+d.Name()].Message
@@ -125,7 +125,7 @@ func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 	}
 }
 
-// compare holds errors against what the server said, in which other errors may be.
+// compare compares errors with what the server answered, in which other errors may be.
 func compare(t *testing.T, errs []FieldError, said, field string) {
 	t.Helper()
 	if strings.Contains(said, "strict decoding error") {

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the errors that the cases expect")
 
 // A case is a file in testdata/cases: what it shows, then the input, the mutation and
-// the result (or the error), each behind a line "-- name --".
+// the result (or the error), each after a line "-- name --".
 func readCase(t *testing.T, path string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)

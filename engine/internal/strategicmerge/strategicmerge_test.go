@@ -204,7 +204,7 @@ func kyamlMerge(before, patch map[string]any) (map[string]any, error) {
 }
 
 // dropEmpty leaves out what is empty: kyaml keeps an empty list where all items have
-// been deleted, or drops it, depending on where it stands.
+// been deleted, or drops it, depending on where it is.
 func dropEmpty(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
