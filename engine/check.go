@@ -15,7 +15,7 @@ import (
 // themselves, and where several of them meet at the same manifest. What it finds is
 // among the diagnostics of the Outcome, as warnings.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
-	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], mistakes, fights, orders, unstored)...)
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], mistakes, fights, orders, unstored, effects())...)
 }
 
 // mistakes looks for mistakes in the policies themselves.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// tellNames warns of kinds and resources that policies name, that nobody knows, and that
-// are probably misspelt. Others may be those of definitions that nobody gave.
+// tellNames warns of kinds and resources that policies name and nobody knows, if they are
+// of a group that is part of Kubernetes, or probably misspelt. Others may be those of
+// definitions that nobody gave.
 func (r *run) tellNames() {
 	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
 	for _, program := range r.programs {
@@ -84,7 +86,8 @@ func describeSelected(s policy.Selected) string {
 	return name + " of " + s.Group + "/" + s.Version
 }
 
-// misspelt is advice about a name that nobody knows; "" if it is not near one.
+// misspelt is advice about a name that nobody knows; "" if it may be one that a definition
+// brings.
 func (n *names) misspelt(s policy.Selected) string {
 	own, name := s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }
 	if s.Resource != "" {
@@ -93,7 +96,6 @@ func (n *names) misspelt(s policy.Selected) string {
 	isNamed := func(k *schema.Kind) bool { return name(k) == own }
 	inGroup := func(k *schema.Kind) bool { return wildcard.Match(s.Group, k.Group) }
 	inVersion := func(k *schema.Kind) bool { return inGroup(k) && wildcard.Match(s.Version, k.Version) }
-	group := func(k *schema.Kind) string { return k.Group }
 
 	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, func(k *schema.Kind) bool { return isNamed(k) && inGroup(k) }); len(versions) > 0 {
 		return "expected version " + source.Alternatives(versions)
@@ -105,14 +107,26 @@ func (n *names) misspelt(s policy.Selected) string {
 	if near := source.Misspelt(own, n.pick(name, inVersion)); near != "" {
 		return "did you mean " + near + "?"
 	}
-	groups := n.pick(group, isNamed)
+	var groups []string
+	for _, k := range n.kinds() {
+		if isNamed(k) && !slices.Contains(groups, k.Group) {
+			groups = append(groups, cmp.Or(k.Group, `""`))
+		}
+	}
 	switch near := source.Misspelt(s.Group, groups); {
 	case near != "":
 		return "did you mean group " + near + "?"
-	case s.Group == "" && len(groups) > 0:
+	case len(groups) > 0 && n.isBuiltin(s.Group):
 		return "expected group " + source.Alternatives(groups)
+	case n.isBuiltin(s.Group):
+		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists what is in it", s.Group)
 	}
 	return ""
+}
+
+// isBuiltin reports whether a group is part of Kubernetes, so that all of it is known.
+func (n *names) isBuiltin(group string) bool {
+	return slices.ContainsFunc(n.kinds(), func(k *schema.Kind) bool { return k.Group == group && !k.Custom })
 }
 
 // pick returns parts of the names of some kinds, sorted, each once.

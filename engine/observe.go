@@ -123,7 +123,7 @@ func (t try) stat() Stat {
 	switch t.result {
 	case applied:
 		s.Applied = 1
-	case skipped:
+	case skipped, unmatched:
 		s.Skipped = 1
 	case failed:
 		s.Errors = 1

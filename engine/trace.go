@@ -76,7 +76,10 @@ type result int
 
 const (
 	applied result = iota
+	// skipped is what was looked at and did not apply, unmatched what was not about the
+	// object, or had conditions that failed, which was ignored.
 	skipped
+	unmatched
 	failed
 )
 
@@ -87,7 +90,7 @@ func (t *trace) try(id policy.ID, r result) {
 // planned traces what a plan leaves out.
 func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	for _, n := range plan.NotApplied {
-		t.try(n.ID, skipped)
+		t.try(n.ID, unmatched)
 	}
 	for _, f := range plan.Failures {
 		t.try(f.ID, failed)
@@ -108,7 +111,10 @@ func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotAppl
 		t.try(failure.ID, failed)
 		return append(failures, *failure)
 	case notApplied != nil:
-		if runs {
+		switch {
+		case runs && notApplied.Err != nil:
+			t.try(notApplied.ID, unmatched)
+		case runs:
 			t.try(notApplied.ID, skipped)
 		}
 		t.notApplied = append(t.notApplied, *notApplied)

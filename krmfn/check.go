@@ -23,7 +23,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	}
 	a, c := r.run, &r.config
 	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
-		return d.Severity == source.Info && (d.Code != "value-not-stored" || c.output == "junit") // which has failures only
+		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.output == "junit") // which has failures only
 	})
 	source.Sort(findings)
 	status := exitDone
@@ -50,6 +50,9 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	return p.emit(b.Bytes(), status)
 }
 
+// checkedNotes are the codes of findings that are no mistakes.
+var checkedNotes = []string{"value-not-stored", "pods-only"}
+
 // policiesIn counts the documents of policies of a run, without bindings.
 func policiesIn(a *admission) int {
 	n := 0
@@ -69,15 +72,20 @@ that they are about; with manifests they are run in every order as well (a fixed
 the orders if there are many).
 
 Findings have one of these codes, or that of an error:
-  field-undefined        an expression reads or writes a field that the kinds do not have
+  field-undefined        an expression or a patch reads or writes a field that the kinds, or
+                         one of them, do not have
   type-mismatch          a field is compared with, or set to, a value of another type
   atomic-list            an ApplyConfiguration writes a list that is replaced as a whole
   condition-unreachable  !has() of a field that the API's defaults always set
   order-dependent        the result depends on the order of two policies
   policies-fight         two policies write different values into a field
+  always-fails           a policy fails on every manifest, and failurePolicy is Ignore
+  name-unknown           a policy names a kind or resource that no cluster serves
   not-idempotent         policies change, or deny, their own output
   value-not-stored       a value that a server leaves out or stores in another form; a note,
                          which does not count
+  pods-only              a policy acts on Pods, and the manifests have only what makes them; a
+                         note, too
 
 Usage:
   %s

@@ -208,6 +208,8 @@ type NotApplied struct {
 	// Reason is a clause in the words of the field, like "matchConditions[0] "x" is
 	// false". It is put into words only when somebody wants to read it.
 	Reason fmt.Stringer
+	// Err is set if conditions failed, and the policy wants that to be ignored.
+	Err error
 }
 
 // Text is a Reason that needs no more words.

@@ -525,6 +525,16 @@ var checking = []Entry{
 		Advice: "Compare the field with its default.",
 	},
 	{
+		Code: "always-fails", Severities: warnings, Title: "A policy fails on every manifest",
+		Cause:  "A mutation, a condition or a rule fails on all manifests that it is evaluated for, and its failurePolicy is Ignore: nobody is told, and nothing changes.",
+		Advice: "Correct the expression, or leave the kinds for which it cannot work out of the policy.",
+	},
+	{
+		Code: "pods-only", Severities: infos, Title: "A policy acts on Pods, and there are none",
+		Cause:  "A policy selects Pods only, and the manifests have only the controllers that make them. It changes the Pods in the cluster, not the manifests. That is no mistake.",
+		Advice: "See what it does with `preadmit pods`, or with `diff --pods` and `explain --pods`.",
+	},
+	{
 		Code: "order-dependent", Severities: warnings, Title: "The order of policies matters",
 		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order.",
 		Advice: "Have each check what it needs of the other's work, and set reinvocationPolicy: IfNeeded.",

@@ -101,6 +101,8 @@ const (
 	CodeTypeMismatch         = "type-mismatch"
 	CodeAtomicList           = "atomic-list"
 	CodeConditionUnreachable = "condition-unreachable"
+	CodeAlwaysFails          = "always-fails"
+	CodePodsOnly             = "pods-only"
 	CodeOrderDependent       = "order-dependent"
 	CodePoliciesFight        = "policies-fight"
 	CodeNeverApplies         = "never-applies"

@@ -28,6 +28,9 @@ type Problem struct {
 	// Expression is the index of the expression, Offset the place in it in bytes.
 	Expression, Offset int
 	Code, Text         string
+	// Guarded says that the policy asks before, so that it may never come to this for
+	// objects of the kind.
+	Guarded bool
 }
 
 // Absence is a condition that a field is not set: !has(object.spec.replicas).
@@ -65,7 +68,8 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 		if issues != nil && issues.Err() != nil {
 			for _, problem := range issues.Errors() {
 				if code := problemCode(problem.Message); code != "" {
-					problems = append(problems, Problem{i, offset(x.Text, problem.Location.Line(), problem.Location.Column()), code, t.readable(problem.Message)})
+					at := offset(x.Text, problem.Location.Line(), problem.Location.Column())
+					problems = append(problems, Problem{Expression: i, Offset: at, Code: code, Text: t.readable(problem.Message)})
 				}
 			}
 			continue
@@ -75,6 +79,13 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 		}
 		if x.Apply {
 			problems = append(problems, t.atomicLists(i, x.Text, checked.NativeRep())...)
+		}
+	}
+	if len(problems) > 0 {
+		g := guardsOf(env, expressions)
+		conditioned := g.conditioned(expressions, problems)
+		for i := range problems {
+			problems[i].Guarded = conditioned || g.covers(problems[i])
 		}
 	}
 	return problems, nil
@@ -215,8 +226,8 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 			field := entry.AsStructField()
 			if s := owner.FieldType(field.Name()); s != nil && s.IsList && s.List == schema.Atomic {
 				problems = append(problems, Problem{
-					index, place(text, checked, field.Value()), AtomicList,
-					fmt.Sprintf("%s.%s is an atomic list, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name()),
+					Expression: index, Offset: place(text, checked, field.Value()), Code: AtomicList,
+					Text: fmt.Sprintf("%s.%s is an atomic list, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name()),
 				})
 			}
 		}
@@ -225,8 +236,10 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 }
 
 // place is where an expression is in the text, in bytes.
-func place(text string, checked *ast.AST, e ast.Expr) int {
-	location := checked.SourceInfo().GetStartLocation(e.ID())
+func place(text string, checked *ast.AST, e ast.Expr) int { return placeOf(text, checked, e.ID()) }
+
+func placeOf(text string, checked *ast.AST, id int64) int {
+	location := checked.SourceInfo().GetStartLocation(id)
 	return offset(text, location.Line(), location.Column())
 }
 

@@ -204,7 +204,7 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		}
 		next := of.FieldType(n.name)
 		if next == nil {
-			return &misfit{depth, "field-undefined", source.Suggest(n.name, fieldNames(of)), fmt.Sprintf("%s has no field %s: an API server drops it", named(kind), path)}
+			return &misfit{depth, "field-undefined", source.Suggest(n.name, of.FieldNames()), fmt.Sprintf("%s has no field %s: an API server drops it", named(kind), path)}
 		}
 		of = next
 	}
@@ -212,14 +212,6 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 }
 
 func named(kind *schema.Kind) string { return kind.APIVersion() + " " + kind.Kind.Kind }
-
-func fieldNames(of *schema.Type) []string {
-	var names []string
-	for _, f := range of.Fields {
-		names = append(names, f.Name)
-	}
-	return names
-}
 
 // misfitKey holds the key by which items are selected against their type.
 func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *misfit {
@@ -230,7 +222,7 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 	key := item.FieldType(n.name)
 	list := c.mutator.location[:depth].String()
 	if key == nil {
-		return &misfit{depth, "field-undefined", source.Suggest(n.name, fieldNames(item)), fmt.Sprintf("the items of %s of %s have no field %s", list, named(kind), n.name)}
+		return &misfit{depth, "field-undefined", source.Suggest(n.name, item.FieldNames()), fmt.Sprintf("the items of %s of %s have no field %s", list, named(kind), n.name)}
 	}
 	_, isText := n.key.(string)
 	_, isInteger := n.key.(int64)

@@ -53,6 +53,6 @@
 // a request), match.go, scope.go (variables), context.go, apicall.go and images.go (where
 // they come from), variables.go (replacing them), conditions.go (preconditions); mutate.go
 // (patches and foreach), anchors.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go; differs.go and preprocess.go (what Kyverno v1.19.0 does in another way);
+// targets.go; check.go (patches that do not fit); differs.go and preprocess.go (what Kyverno v1.19.0 does in another way);
 // rules.go (rules for those who say them in another language).
 package kyverno

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -138,9 +139,15 @@ func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
-			for _, b := range r.match.blocks() {
-				for _, k := range b.kinds {
-					all = append(all, policy.Selected{ID: r.id(), At: r.at(r.root.At("match").Path), Group: k.group, Version: k.version, Kind: k.kind})
+			for _, b := range slices.Concat(r.match.blocks(), r.exclude.blocks()) {
+				for i, k := range b.kinds {
+					all = append(all, policy.Selected{ID: r.id(), At: r.at(b.kindPaths[i]), Group: k.group, Version: k.version, Kind: k.kind})
+				}
+			}
+			for _, target := range r.targets {
+				kind := gvk.Parse(target.At("apiVersion").Text(), target.At("kind").Text())
+				if !strings.Contains(target.At("apiVersion").Text()+kind.Kind, "{{") {
+					all = append(all, policy.Selected{ID: r.id(), At: r.at(target.At("kind").Path), Group: kind.Group, Version: kind.Version, Kind: kind.Kind})
 				}
 			}
 		}
@@ -148,11 +155,13 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// Check implements policy.Program: it finds what Kyverno v1.19.0 does in another way.
-func (p *program) Check(*schema.Registry) (found []source.Diagnostic) {
+// Check implements policy.Program: it finds patches that do not fit their kinds, and what
+// Kyverno v1.19.0 does in another way.
+func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			if !r.generated {
+				found = append(found, r.checkPatches(schemas)...)
 				found = append(found, r.check()...)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
@@ -23,6 +24,7 @@ type filter struct {
 // block is one set of conditions, all of which must hold.
 type block struct {
 	kinds                  []kindSelector
+	kindPaths              []change.Path
 	names, namespaces      []string
 	annotations            map[string]any
 	selector, nsSelector   map[string]any
@@ -175,8 +177,9 @@ func readBlock(n policy.Node) *block {
 	if name := resources.At("name").Text(); name != "" {
 		b.names = append(b.names, name)
 	}
-	for _, kind := range resources.At("kinds").Texts() {
-		if s, ok := parseKind(kind); ok {
+	for _, kind := range resources.At("kinds").Items() {
+		if s, ok := parseKind(kind.Text()); ok {
+			b.kindPaths = append(b.kindPaths, kind.Path)
 			b.kinds = append(b.kinds, s)
 		}
 	}

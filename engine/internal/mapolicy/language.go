@@ -226,6 +226,10 @@ func (p *program) Selects() []policy.Selected {
 			path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
 			all = append(all, policy.Selected{ID: policy.ID{Policy: d.name}, At: d.document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
 		}
+		if k := d.paramKind; k != (gvk.Kind{}) {
+			at := d.document.At(change.Keys("spec", "paramKind", "kind"))
+			all = append(all, policy.Selected{ID: policy.ID{Policy: d.name}, At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
+		}
 	}
 	return all
 }

@@ -92,7 +92,7 @@ func (i *invocation) evaluateConditions(r *policy.Request) (*policy.NotApplied, 
 func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
 	var exceeded *limit.Error
 	if i.ignore && !errors.As(err, &exceeded) {
-		return &policy.NotApplied{ID: i.id, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error())}, nil
+		return &policy.NotApplied{ID: i.id, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error()), Err: err}, nil
 	}
 	failure := i.Deny(err)
 	failure.At, failure.Ignored = at, false

@@ -117,6 +117,13 @@ func (m *Resources) Covers(r Request) bool {
 	return kind != nil || reason.Code == UnknownResource
 }
 
+// Under returns the kind under which the rules of the block are about the request: its own,
+// or another version of it (matchPolicy Equivalent); nil if they are not.
+func (m *Resources) Under(r Request) *schema.Kind {
+	kind, _ := m.ruled(&r)
+	return kind
+}
+
 // ruled returns the kind under which the rules cover the request, or why they do not.
 func (m *Resources) ruled(r *Request) (*schema.Kind, Reason) {
 	kind, reason := r.Kind, Reason{}

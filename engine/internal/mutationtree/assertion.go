@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). Other
@@ -81,6 +84,27 @@ func (c *compiler) parsePart(key string, value any, language string, at change.P
 		p.selects = c.parseScalar(p.key, language, at)
 	}
 	return p
+}
+
+// selected is the kind that an assertion about a document names, if it names one.
+func (a assertion) selected(d *manifest.Document) (policy.Selected, bool) {
+	s := policy.Selected{Group: "*", Version: "*"}
+	if a.parts == nil {
+		return s, false
+	}
+	for _, p := range *a.parts {
+		written, _ := p.assertion.scalar.(literal)
+		text, _ := written.value.(string)
+		switch {
+		case p.selects != nil || p.each || text == "":
+		case p.key == "kind":
+			s.Kind, s.At = text, d.At(p.assertion.at)
+		case p.key == "apiVersion":
+			kind := gvk.Parse(text, "")
+			s.Group, s.Version = kind.Group, kind.Version
+		}
+	}
+	return s, s.Kind != ""
 }
 
 // mismatch says where an assertion does not hold, and what it wants there.

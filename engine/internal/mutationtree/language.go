@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -77,8 +78,25 @@ func (p *program) Plan(*policy.Request) policy.Plan {
 // Reads implements policy.Program.
 func (*program) Reads() []gvk.Kind { return nil }
 
-// Selects implements policy.Program: trees are about any document.
-func (*program) Selects() []policy.Selected { return nil }
+// Selects implements policy.Program: the kinds that match and exclude name.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for i := range p.rules {
+		r := &p.rules[i]
+		for _, m := range []*match{r.match, r.exclude} {
+			if m == nil {
+				continue
+			}
+			for _, a := range slices.Concat(m.any, m.all) {
+				if s, ok := a.selected(r.document); ok {
+					s.ID = r.id()
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
 
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
@@ -117,7 +135,7 @@ func (p *program) Steps(r *policy.Request) iter.Seq[policy.Step] {
 
 // step is the step of a rule.
 func (r *rule) step(ctx context.Context, object map[string]any) policy.Step {
-	step := policy.Step{ID: policy.ID{Policy: r.policy, Rule: r.label()}, At: r.at}
+	step := policy.Step{ID: r.id(), At: r.at}
 	result, reason, err := r.apply(ctx, object)
 	switch {
 	case err != nil:

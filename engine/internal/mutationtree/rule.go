@@ -42,6 +42,8 @@ func (r *rule) label() string {
 	return fmt.Sprintf("rules[%d] %q", r.index, r.name)
 }
 
+func (r *rule) id() policy.ID { return policy.ID{Policy: r.policy, Rule: r.label()} }
+
 func (r *rule) failure(id policy.ID, err error) *policy.Failure {
 	f := &policy.Failure{ID: id, At: r.at, Err: fmt.Errorf("%s: %w", id, err)}
 	var failed *evaluationError

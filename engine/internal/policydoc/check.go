@@ -1,6 +1,7 @@
 package policydoc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,8 +53,8 @@ func (c *Checked) AddPolicy(spec policy.Node) {
 	}
 }
 
-// KindsOf are the kinds that a match block is about and that have a schema, but for those
-// that are hidden from its policies.
+// KindsOf are the kinds as which the policies of a match block see objects and that have a
+// schema, but for those that are hidden from them.
 func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, k := range schemas.Kinds() {
@@ -65,17 +66,16 @@ func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 			if k.Namespaced {
 				request.Namespace = "default"
 			}
-			if constraints.Covers(request) {
-				kinds = append(kinds, k)
-				break
+			if under := constraints.Under(request); under != nil && !slices.Contains(kinds, under) {
+				kinds = append(kinds, under)
 			}
 		}
 	}
 	return kinds
 }
 
-// Check reports what is wrong with the expressions for all kinds, though a server accepts
-// them. What fits one of the kinds may be meant for that one.
+// Check reports what is wrong with the expressions, though a server accepts them: for all
+// kinds, or for some of them, unless the policy asks before.
 func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
 		return nil
@@ -83,37 +83,61 @@ func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
 	return append(c.checkTypes(kinds), c.checkAbsences(kinds)...)
 }
 
+// spot is a place with a problem.
+type spot struct {
+	expression, offset int
+	code               string
+}
+
+// troubled are the kinds for which there is a problem at a spot; certain those of them for
+// which the policy does not ask before.
+type troubled struct{ all, certain []*schema.Kind }
+
 func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
-	type spot struct {
-		expression, offset int
-		code               string
-	}
-	count := map[spot]int{}
+	at := map[spot]*troubled{}
 	var first []celenv.Problem
-	for i, kind := range kinds {
+	for _, kind := range kinds {
 		problems, err := c.Env.Check(kind, c.HasParams, c.Expressions)
 		if err != nil {
 			return nil
 		}
-		if i == 0 {
-			first = problems
-		}
 		for _, x := range problems {
-			count[spot{x.Expression, x.Offset, x.Code}]++
+			s := spot{x.Expression, x.Offset, x.Code}
+			if at[s] == nil {
+				at[s] = &troubled{}
+				first = append(first, x)
+			}
+			at[s].all = append(at[s].all, kind)
+			if !x.Guarded {
+				at[s].certain = append(at[s].certain, kind)
+			}
 		}
 	}
-	advice := map[string]string{
-		celenv.FieldUndefined: "correct the name of the field; the kinds are " + namesOf(kinds),
-		celenv.TypeMismatch:   "compare with, or write, a value of the field's type",
-		celenv.AtomicList:     "use a JSONPatch, or the server denies the request",
-	}
+	slices.SortStableFunc(first, func(a, b celenv.Problem) int {
+		return cmp.Or(cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Offset, b.Offset))
+	})
 	var found []source.Diagnostic
 	for _, x := range first {
-		if count[spot{x.Expression, x.Offset, x.Code}] == len(kinds) {
-			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, advice[x.Code]))
+		switch t := at[spot{x.Expression, x.Offset, x.Code}]; {
+		case len(t.all) == len(kinds):
+			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, adviceFor(x.Code, kinds)))
+		case len(t.certain) > 0:
+			text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
+			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy"))
 		}
 	}
 	return found
+}
+
+// adviceFor is what to do about a problem that all kinds have.
+func adviceFor(code string, kinds []*schema.Kind) string {
+	switch code {
+	case celenv.FieldUndefined:
+		return "correct the name of the field; the kinds are " + namesOf(kinds)
+	case celenv.AtomicList:
+		return "use a JSONPatch, or the server denies the request"
+	}
+	return "compare with, or write, a value of the field's type"
 }
 
 func (c *Checked) finding(path change.Path, offset int, code, text, advice string) source.Diagnostic {

@@ -118,6 +118,15 @@ func (t *Type) Declared(name string) *Field {
 	return &t.Fields[low]
 }
 
+// FieldNames are the names of the declared fields.
+func (t *Type) FieldNames() []string {
+	var names []string
+	for _, f := range t.Fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // FieldType returns the type of the value under name in a struct or a map; nil if
 // it is not known.
 func (t *Type) FieldType(name string) *Type {

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/workload"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// effects looks for policies without effect on the manifests: what fails on all of them, and
+// what is about Pods only.
+func effects() Observer {
+	traces := map[*job]*trace{}
+	return Observer{
+		conclude: func(r *run, j *job) {
+			if j.trace != nil {
+				r.lock.Lock()
+				traces[j] = j.trace
+				r.lock.Unlock()
+			}
+		},
+		ended: func(r *run, _ *Outcome) []source.Diagnostic {
+			e := &tally{failures: map[policy.ID]*ignoredFailures{}, tried: map[string]bool{}}
+			for _, j := range r.jobs {
+				if t := traces[j]; t != nil {
+					e.add(t)
+				}
+			}
+			return append(e.failing(), e.podsOnly(r)...)
+		},
+	}
+}
+
+// tally is what policies did on all manifests together.
+type tally struct {
+	// failures are by policy and rule, without binding and param.
+	failures map[policy.ID]*ignoredFailures
+	order    []policy.ID
+	// tried are the policies that were about any object.
+	tried map[string]bool
+}
+
+// ignoredFailures is how often a rule, or the conditions of a policy, failed and was
+// ignored, and how often it did not fail.
+type ignoredFailures struct {
+	first         policy.Failure
+	count, worked int
+}
+
+func (e *tally) of(id policy.ID) *ignoredFailures {
+	id.Binding, id.Param = "", ""
+	if e.failures[id] == nil {
+		e.failures[id] = &ignoredFailures{}
+		e.order = append(e.order, id)
+	}
+	return e.failures[id]
+}
+
+func (e *tally) add(t *trace) {
+	for _, try := range t.tries {
+		if try.result == unmatched {
+			continue
+		}
+		e.tried[try.id.Policy] = true
+		if try.result != failed {
+			e.of(try.id).worked++
+			e.of(policy.ID{Policy: try.id.Policy}).worked++
+		}
+	}
+	failures := map[*ignoredFailures]policy.Failure{}
+	for _, f := range t.ignored {
+		failures[e.of(f.ID)] = f
+	}
+	for _, n := range t.notApplied {
+		if n.Err != nil {
+			failures[e.of(n.ID)] = policy.Failure{ID: n.ID, At: n.At, Err: n.Err}
+		}
+	}
+	for f, failure := range failures { // one for each object, reinvoked or not
+		if f.count++; f.count == 1 {
+			f.first = failure
+		}
+	}
+}
+
+// failing reports what failed wherever it was evaluated, though nobody was told.
+func (e *tally) failing() (found []source.Diagnostic) {
+	for _, id := range e.order {
+		if f := e.failures[id]; f.count > 0 && f.worked == 0 {
+			often := "on the one manifest that it is evaluated for"
+			if f.count > 1 {
+				often = fmt.Sprintf("on all %d manifests that it is evaluated for", f.count)
+			}
+			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore lets that pass: %v", id, often, f.first.Err).
+				With("correct it: in a cluster it does nothing, and nobody is told"))
+		}
+	}
+	return found
+}
+
+// podsOnly reports policies that select Pods only where there are none, but controllers
+// that make some.
+func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
+	isPod := func(j *job) bool { return j.kind != nil && j.kind.Kind == podKind }
+	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.kind != nil && workload.Controls(j.kind.Kind) }) {
+		return nil
+	}
+	others := map[string]bool{}
+	var first []policy.Selected
+	for _, program := range r.server.programs {
+		for _, s := range program.Selects() {
+			if s.Group != podKind.Group && s.Group != "*" || s.Kind != podKind.Kind && s.Resource != "pods" {
+				others[s.ID.Policy] = true
+			}
+			if !slices.ContainsFunc(first, func(f policy.Selected) bool { return f.ID.Policy == s.ID.Policy }) {
+				first = append(first, s)
+			}
+		}
+	}
+	for _, s := range first {
+		if !others[s.ID.Policy] && !e.tried[s.ID.Policy] {
+			id := policy.ID{Policy: s.ID.Policy}
+			found = append(found, source.Diagnostic{
+				At: s.At, Severity: source.Info, Code: "pods-only", Message: fmt.Sprintf("%s acts on the Pods that controllers make of these manifests, not on the manifests", id),
+				Advice: "see 'preadmit pods', or add --pods to diff or explain",
+			})
+		}
+	}
+	return found
+}
+
+var podKind = gvk.Kind{Version: "v1", Kind: "Pod"}
