@@ -130,12 +130,12 @@ var options = []option{
 	},
 	{
 		flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
-		help:   "what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
+		help:   "what else the cluster holds: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths }, view: true,
 	},
 	{
 		field:  "context",
-		help:   "what the cluster holds besides: objects, or strings that hold YAML",
+		help:   "what else the cluster holds: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.context.inline },
 	},
 	{
@@ -261,7 +261,7 @@ var options = []option{
 	{
 		flag: "input-limit", arg: "SIZE", field: "inputLimit", key: "inputLimit",
 		help: "how large the input may be, all files together (default 64Mi), with 100,000 documents a file for every 64Mi; " +
-			"what stands in a functionConfig counts for the files that it names",
+			"what a functionConfig holds counts for the files that it names",
 		target: func(c *config) any { return &c.inputLimit }, view: true,
 	},
 	{
@@ -291,7 +291,7 @@ var options = []option{
 	},
 	{
 		flag: "report", arg: "FILE", stream: true, commands: []string{"render", "exec", "cmp"},
-		help:   "write what is said on standard error into a file, too: Helm 4 does not show it",
+		help:   "also write the messages on standard error to a file: Helm 4 does not show them",
 		target: func(c *config) any { return &c.transcriptFile },
 	},
 	{

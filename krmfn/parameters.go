@@ -28,7 +28,7 @@ var parameters = []parameter{
 		target: func(c *config) any { return &c.policies.paths },
 	}},
 	{name: "context", title: "Context", option: option{
-		help:   "files and directories with what the cluster holds besides: params, Namespaces, CustomResourceDefinitions",
+		help:   "files and directories with what else the cluster holds: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths },
 	}},
 	{name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName, option: option{

@@ -23,7 +23,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 		a.add(a.outcome.Diagnostics...)
 		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.allowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "policies see none of the manifests in the input").
-				With("what is left out, and why, is said below; allow it with --allow-empty"))
+				With("the messages below say what is left out, and why; allow it with --allow-empty"))
 		}
 	}
 	p.report(a.diagnostics, noOutput)

@@ -214,6 +214,6 @@ const (
 	onceInLocal = "Terraform evaluates `for_each` once for every instance: put the result into a `local` and use that, " +
 		"or the time is quadratic. For use with `kubernetes_manifest`, set the option `normalize`.\n\n"
 	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the result if an argument is marked: " +
-		"give what nobody is to see as `sensitive(file(…))`, be it a Secret, a policy or context. " +
+		"give what must stay secret as `sensitive(file(…))`, be it a Secret, a policy or context. " +
 		"What a policy copies out of an argument that is not marked is in clear text.\n\n"
 )

@@ -96,17 +96,17 @@ var options = []option{
 	},
 	{
 		name: "sensitive_policies", faces: inDataSource, sensitive: true,
-		help:   "Policies that hold what nobody is to see: what they write is sensitive, and messages about them leave it out. " + yamlStrings,
+		help:   "Policies that must stay secret: what they write is sensitive, and messages about them leave it out. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitivePolicies },
 	},
 	{
 		name: "context", faces: inDataSource | inFunctions,
-		help:   "What the cluster holds besides: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
+		help:   "What else the cluster holds: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
 		target: func(c *config) any { return &c.context },
 	},
 	{
 		name: "sensitive_context", faces: inDataSource, sensitive: true,
-		help:   "Context that holds what nobody is to see: what policies make of it is sensitive. " + yamlStrings,
+		help:   "Context that must stay secret: what policies make of it is sensitive. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitiveContext },
 	},
 	{

@@ -164,7 +164,7 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 }
 
 // errTrailing says that the library would not read all of a text.
-var errTrailing = errors.New("yaml: there is text behind the end of the document")
+var errTrailing = errors.New("yaml: there is text after the end of the document")
 
 // libraryLines lists where the lines of a document start for the YAML library, which
 // knows more line breaks than others.

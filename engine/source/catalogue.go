@@ -102,7 +102,7 @@ var reading = []Entry{
 	},
 	{
 		Code: "bad-tag", Severities: errors, Title: "A value does not fit its tag",
-		Cause:  "A YAML tag such as !!int stands before a value of another type.",
+		Cause:  "A YAML tag such as !!int comes before a value of another type.",
 		Advice: "Correct the value, or remove the tag.",
 	},
 	{
@@ -136,12 +136,12 @@ var reading = []Entry{
 		Advice: "Remove the line.",
 	},
 	{
-		Code: "separator-content", Severities: errors, Title: "Content behind ---",
+		Code: "separator-content", Severities: errors, Title: "Content after ---",
 		Cause:  "Only a comment may follow --- on its line; kubectl accepts nothing else.",
 		Advice: "Put the content on the next line.",
 	},
 	{
-		Code: "after-document-end", Severities: errors, Title: "Text behind the end of a document",
+		Code: "after-document-end", Severities: errors, Title: "Text after the end of a document",
 		Cause:  "A document ends in ..., and what follows is not a new one; other readers would lose it.",
 		Advice: "Put --- before the next document, or remove the dots.",
 	},
@@ -735,7 +735,7 @@ var limits = []Entry{
 	},
 	{
 		Code: "limit-expression", Severities: errors, Title: "An expression does too much",
-		Cause:  "An expression looks at more values, or makes more, than preadmit lets it. CEL has the limits of an API server besides.",
+		Cause:  "An expression looks at more values, or makes more, than preadmit lets it. CEL has the limits of an API server, too.",
 		Advice: "Correct the expression; one that doubles a value, or goes through a list for every item of a list, has to go.",
 	},
 	{

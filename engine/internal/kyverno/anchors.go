@@ -73,7 +73,7 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		a, bare := parseAnchor(key)
 		if other, twice := seen[bare]; twice && a != conditionAnchor && a != globalAnchor && !isConditionKey(other) {
-			r.advise(n.Path.Key(key), "policy-invalid", "the key stands in the map twice, as "+other+" and as "+key, "")
+			r.advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
 		}
 		seen[bare] = key
 		switch {

@@ -47,7 +47,7 @@ func Decode(text string) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("there is text behind the end of the JSON")
+		return nil, errors.New("there is text after the end of the JSON")
 	}
 	return parsed(value)
 }
