@@ -1,7 +1,7 @@
 package schema
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +9,11 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// builtinText has a line for each kind, resource and type, sorted by bytes:
+// builtinText has what Kubernetes 1.36 serves by itself, a line for each kind, resource and
+// type, sorted by bytes:
 //
 //	k <apiVersion> <kind>     TAB <component> <resource> <scope> <subresource,…>
 //	r <apiVersion> <resource> TAB <kind>
@@ -34,19 +36,34 @@ import (
 //go:embed builtin.txt
 var builtinText string
 
-var builtin = library{text: &builtinText}
+// differences have what other versions serve.
+//
+//go:embed versions
+var differences embed.FS
+
+var builtinTable = release.NewTable(builtinText, "\t", differences, "versions/1.%d.txt")
+
+// libraries are those of all versions, by release.Index.
+var libraries = func() (all [release.Count]*library) {
+	for i := range all {
+		all[i] = &library{minor: release.Oldest + i}
+	}
+	return all
+}()
 
 // untyped is the type of values that may be anything.
 var untyped = &Type{Scalar: Untyped}
 
-// library reads kinds and types out of such a text when they are asked for. A nil
-// library is empty.
+// library reads kinds and types of Kubernetes 1.minor out of such a text when they are
+// asked for. A nil library is empty.
 type library struct {
-	text  *string
+	minor int
 	mu    sync.Mutex
 	kinds map[gvk.Kind]*Kind
 	types map[string]*Type
 }
+
+func (l *library) text() string { return builtinTable.For(l.minor) }
 
 func (l *library) lookup(name gvk.Kind) *Kind {
 	if l == nil {
@@ -57,7 +74,7 @@ func (l *library) lookup(name gvk.Kind) *Kind {
 	if k := l.kinds[name]; k != nil {
 		return k
 	}
-	line, found := findLine(*l.text, "k "+name.APIVersion()+" "+name.Kind+"\t")
+	line, found := findLine(l.text(), "k "+name.APIVersion()+" "+name.Kind+"\t")
 	if !found {
 		return nil
 	}
@@ -71,7 +88,7 @@ func (l *library) readKind(name gvk.Kind, line string) *Kind {
 	}
 	words := strings.Split(line, " ")
 	component := words[0]
-	k := &Kind{Kind: name, Namespaced: words[2] == "N"}
+	k := &Kind{Kind: name, Minor: l.minor, Namespaced: words[2] == "N"}
 	if words[1] != "-" {
 		k.Resource = words[1]
 	}
@@ -91,7 +108,7 @@ func (l *library) lookupResource(r gvk.Resource) *Kind {
 		return nil
 	}
 	apiVersion := gvk.Kind{Group: r.Group, Version: r.Version}.APIVersion()
-	kind, found := findLine(*l.text, "r "+apiVersion+" "+r.Resource+"\t")
+	kind, found := findLine(l.text(), "r "+apiVersion+" "+r.Resource+"\t")
 	if !found {
 		return nil
 	}
@@ -106,7 +123,7 @@ func (l *library) all() []*Kind {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var kinds []*Kind
-	for line := range linesWith(*l.text, "k ") {
+	for line := range linesWith(l.text(), "k ") {
 		key, rest, _ := strings.Cut(line, "\t")
 		words := strings.Split(key, " ")
 		kinds = append(kinds, l.readKind(gvk.Parse(words[1], words[2]), rest))
@@ -124,7 +141,7 @@ func (l *library) versions(group, resource string) []*Kind {
 		prefix = "r v"
 	}
 	var kinds []*Kind
-	for line := range linesWith(*l.text, prefix) {
+	for line := range linesWith(l.text(), prefix) {
 		key, kind, _ := strings.Cut(line, "\t")
 		words := strings.Split(key, " ")
 		name := gvk.Parse(words[1], kind)
@@ -178,7 +195,7 @@ func (l *library) typeNamed(component string) *Type {
 	if t := l.types[component]; t != nil {
 		return t
 	}
-	if _, found := findLine(*l.text, "t "+component+"\t"); !found {
+	if _, found := findLine(l.text(), "t "+component+"\t"); !found {
 		return nil
 	}
 	r := reader{library: l}
@@ -186,7 +203,7 @@ func (l *library) typeNamed(component string) *Type {
 	for len(r.queue) > 0 {
 		t := r.queue[0]
 		r.queue = r.queue[1:]
-		r.rest, _ = findLine(*l.text, "t "+t.Name+"\t")
+		r.rest, _ = findLine(l.text(), "t "+t.Name+"\t")
 		name := t.Name
 		*t = r.typ()
 		t.Name = name

@@ -33,7 +33,7 @@ func (r *Registry) AddCRD(crd map[string]any) []FieldError {
 		return d.problems
 	}
 	for _, k := range d.versions() {
-		if builtin.lookup(k.Kind) != nil {
+		if r.base.lookup(k.Kind) != nil {
 			d.problem(change.Keys("spec", "names", "kind"), fmt.Sprintf("%s is built in, it cannot be defined", k.Kind))
 			continue
 		}

@@ -7,7 +7,8 @@
 // define, and those of a cluster's OpenAPI documents. The built-in kinds come from
 // the documents of a real server (openapi/), in a compact text that is searched as
 // it is embedded: nothing is done at start-up, and the types of a kind are read when
-// they are first asked for.
+// they are first asked for. What other versions of Kubernetes have is embedded as the
+// difference to the default version.
 //
 // The files in order: type.go, kind.go, registry.go; compact.go reads the embedded
 // text, openapi.go OpenAPI documents, crd.go custom resource definitions; strict.go

@@ -16,6 +16,9 @@ type Kind struct {
 	Namespaced bool
 	// Subresources are the names below the resource ("status", "scale"), sorted.
 	Subresources []string
+	// Minor says with which version of Kubernetes, 1.Minor, the kind is built in; 0 if it
+	// is not.
+	Minor int
 	// Custom says that the kind is defined by a CustomResourceDefinition.
 	Custom bool
 	// Unknown says that there is no schema: only apiVersion, kind and metadata

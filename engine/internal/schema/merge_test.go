@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"app":"web"}},
@@ -187,7 +188,7 @@ func TestMergeUnknown(t *testing.T) {
 
 func BenchmarkFirstUse(b *testing.B) {
 	for b.Loop() {
-		l := library{text: &builtinText}
+		l := library{minor: release.Default}
 		l.lookup(gvk.Parse("apps/v1", "Deployment")).Type()
 	}
 }

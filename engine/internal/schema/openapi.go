@@ -53,7 +53,10 @@ func (r *Registry) openAPIKind(name gvk.Kind, root *Type, served map[gvk.Kind]*K
 	case known != nil:
 		k.Resource, k.Namespaced, k.Subresources = known.Resource, known.Namespaced, known.Subresources
 	}
-	k.Custom = builtin.lookup(name) == nil && !strings.HasPrefix(root.Name, kubernetes)
+	k.Custom = r.base.lookup(name) == nil && !strings.HasPrefix(root.Name, kubernetes)
+	if !k.Custom && r.base != nil {
+		k.Minor = r.base.minor
+	}
 	return k
 }
 

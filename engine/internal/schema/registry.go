@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 // Registry holds kinds. The zero Registry is empty. Kinds may be looked up
@@ -20,9 +21,12 @@ type Registry struct {
 	added []*Kind
 }
 
-// Builtin returns a registry of the kinds that Kubernetes 1.36 serves by itself. It
-// costs nothing: all such registries share what they have read.
-func Builtin() *Registry { return &Registry{base: &builtin} }
+// Builtin returns a registry of the kinds that the default version of Kubernetes serves by
+// itself. It costs nothing: all such registries share what they have read.
+func Builtin() *Registry { return BuiltinOf(release.Default) }
+
+// BuiltinOf returns a registry of the kinds that Kubernetes 1.minor serves by itself.
+func BuiltinOf(minor int) *Registry { return &Registry{base: libraries[release.Index(minor)]} }
 
 // Clone returns a registry of the same kinds, to add others to.
 func (r *Registry) Clone() *Registry {
@@ -166,7 +170,7 @@ func typeMeta() []Field {
 	return []Field{
 		{Name: "apiVersion", Type: text},
 		{Name: "kind", Type: text},
-		{Name: "metadata", Type: builtin.typeNamed(objectMeta)},
+		{Name: "metadata", Type: libraries[release.Index(release.Default)].typeNamed(objectMeta)},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 func TestLookup(t *testing.T) {
@@ -171,7 +172,7 @@ func TestCompareVersions(t *testing.T) {
 // TestConcurrent uses kinds from many sides at once; the race detector looks on.
 func TestConcurrent(t *testing.T) {
 	r := Builtin()
-	l := &library{text: &builtinText}
+	l := &library{minor: release.Default}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -190,4 +191,48 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestBuiltinOf: each version has kinds and fields of its own.
+func TestBuiltinOf(t *testing.T) {
+	field := func(minor int, apiVersion, kind string, path ...string) bool {
+		typ := BuiltinOf(minor).Lookup(gvk.Parse(apiVersion, kind)).Type()
+		for _, name := range path {
+			if typ = typ.FieldType(name); typ != nil && typ.IsList {
+				typ = typ.Elem
+			}
+		}
+		return typ != nil
+	}
+	for minor := release.Oldest; minor <= release.Newest; minor++ {
+		r := BuiltinOf(minor)
+		if n := len(r.Kinds()); n < 80 {
+			t.Errorf("1.%d has %d kinds", minor, n)
+		}
+		for _, k := range r.Kinds() {
+			if k.Minor != minor || k.Type() == nil {
+				t.Errorf("1.%d: %v is of 1.%d, type %v", minor, k.Kind, k.Minor, k.Type())
+			}
+		}
+	}
+	for _, c := range []struct {
+		since, until     int
+		apiVersion, kind string
+		path             []string
+	}{
+		{34, 0, "resource.k8s.io/v1", "ResourceClaim", nil},
+		{32, 37, "networking.k8s.io/v1beta1", "IPAddress", nil},
+		{37, 0, "certificates.k8s.io/v1", "ClusterTrustBundle", nil},
+		{36, 0, "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", nil},
+		{34, 0, "v1", "Pod", []string{"spec", "hostnameOverride"}},
+		{33, 0, "v1", "Pod", []string{"spec", "containers", "lifecycle", "stopSignal"}},
+		{32, 0, "v1", "Pod", []string{"spec", "resources"}},
+	} {
+		for minor := release.Oldest; minor <= release.Newest; minor++ {
+			want := minor >= c.since && (c.until == 0 || minor < c.until)
+			if got := field(minor, c.apiVersion, c.kind, c.path...); got != want {
+				t.Errorf("1.%d has %s %s %v: %v, want %v", minor, c.apiVersion, c.kind, c.path, got, want)
+			}
+		}
+	}
 }

@@ -13,40 +13,93 @@ import (
 	"strings"
 )
 
-// pack makes the archive of a directory's documents: sorted, without descriptions,
-// and the same bytes for the same documents.
-func pack(directory fs.FS) ([]byte, error) {
-	names, err := fs.Glob(directory, "*.json")
+// The directories of the module k8s.io/kubernetes that say what a server serves.
+const (
+	specifications = "api/openapi-spec/v3"
+	discoveries    = "api/discovery"
+)
+
+// gated are the group versions and resources that the module documents, but that a server
+// serves only if a feature gate is set, up to a version; 0 for all that are known.
+var gated = []struct {
+	groupVersion, resource string // all resources if that is empty
+	before                 int
+}{
+	{"certificates.k8s.io/v1alpha1", "", 37},
+	{"certificates.k8s.io/v1beta1", "", 37},
+	{"lifecycle.k8s.io/v1alpha1", "", 0},
+	{"scheduling.k8s.io/v1alpha1", "", 0},
+	{"scheduling.k8s.io/v1alpha2", "", 0},
+	{"scheduling.k8s.io/v1alpha3", "", 0},
+	{"scheduling.k8s.io/v1beta1", "", 0},
+	{"storagemigration.k8s.io/v1alpha1", "", 0},
+	{"storagemigration.k8s.io/v1beta1", "", 37},
+	{"v1", "pods/resize", 33},
+}
+
+func isGated(groupVersion, resource string, minor int) bool {
+	for _, g := range gated {
+		if g.groupVersion == groupVersion && (g.resource == "" || g.resource == resource) && (g.before == 0 || minor < g.before) {
+			return true
+		}
+	}
+	return false
+}
+
+// pack makes the archive of a version from its module: sorted, without descriptions, and
+// the same bytes for the same module.
+func pack(module fs.FS, minor int) ([]byte, error) {
+	names, err := groupVersions(module)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("there are no *.json files in the directory")
+	var files []file
+	var resources []resource
+	for _, name := range names {
+		served, err := discover(module, name, minor)
+		if err != nil {
+			return nil, err
+		}
+		if len(served) == 0 {
+			continue
+		}
+		document, err := fs.ReadFile(module, specifications+"/"+name+"_openapi.json")
+		if err != nil {
+			return nil, err
+		}
+		stripped, err := strip(document)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, file{name + ".json", stripped})
+		resources = append(resources, served...)
 	}
+	list, err := json.Marshal(resources)
+	if err != nil {
+		return nil, err
+	}
+	return archive(append([]file{{discoveryName, append(list, '\n')}}, files...))
+}
+
+// file is a file of an archive.
+type file struct {
+	name string
+	data []byte
+}
+
+func archive(files []file) ([]byte, error) {
 	var archive bytes.Buffer
 	compressor, err := gzip.NewWriterLevel(&archive, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
 	writer := tar.NewWriter(compressor)
-	for _, name := range names {
-		data, err := fs.ReadFile(directory, name)
-		if err != nil {
-			return nil, err
-		}
-		if name == discoveryName {
-			data, err = documented(data, names)
-		} else {
-			data, err = strip(data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatUSTAR}
+	for _, f := range files {
+		header := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data)), Format: tar.FormatUSTAR}
 		if err := writer.WriteHeader(header); err != nil {
 			return nil, err
 		}
-		if _, err := writer.Write(data); err != nil {
+		if _, err := writer.Write(f.data); err != nil {
 			return nil, err
 		}
 	}
@@ -61,35 +114,68 @@ func pack(directory fs.FS) ([]byte, error) {
 
 const discoveryName = "api-resources.json"
 
-// documented returns the entries of a discovery whose group version has a document:
-// custom resources of the recorded server have none.
-func documented(data []byte, names []string) ([]byte, error) {
-	var all []map[string]any
-	if err := json.Unmarshal(data, &all); err != nil {
+// groupVersions returns the names that the module gives to the files of group versions,
+// "api__v1" and "apis__apps__v1", sorted.
+func groupVersions(module fs.FS) ([]string, error) {
+	paths, err := fs.Glob(module, discoveries+"/*.json")
+	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(entry map[string]any) bool {
-		groupVersion, _ := entry["groupVersion"].(string)
-		path := "apis/" + groupVersion
-		if !strings.Contains(groupVersion, "/") {
-			path = "api/" + groupVersion
+	var names []string
+	for _, path := range paths {
+		name := strings.TrimSuffix(strings.TrimPrefix(path, discoveries+"/"), ".json")
+		words := strings.Split(name, "__")
+		if words[0] == "api" && len(words) == 2 || words[0] == "apis" && len(words) == 3 {
+			names = append(names, name)
 		}
-		return !slices.Contains(names, strings.ReplaceAll(path, "/", "__")+".json")
-	})
-	kept, err := json.Marshal(all)
-	return append(kept, '\n'), err
+	}
+	if len(names) == 0 {
+		return nil, errors.New("the directory is not that of a module k8s.io/kubernetes: it has no " + discoveries)
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
-// strip removes descriptions from a document and writes it in one line per
-// document, with sorted keys.
+// discover returns what a group version serves.
+func discover(module fs.FS, name string, minor int) ([]resource, error) {
+	data, err := fs.ReadFile(module, discoveries+"/"+name+".json")
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		GroupVersion string `json:"groupVersion"`
+		Resources    []struct {
+			Name, Kind, Group, Version string
+			Namespaced                 bool
+		}
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var served []resource
+	for _, r := range list.Resources {
+		if !isGated(list.GroupVersion, r.Name, minor) {
+			served = append(served, resource{list.GroupVersion, r.Name, r.Kind, r.Group, r.Version, r.Namespaced})
+		}
+	}
+	return served, nil
+}
+
+// strip removes descriptions from a document, and all but its schemas, and writes it in one
+// line with sorted keys.
 func strip(data []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	var document any
+	var document struct {
+		Components struct {
+			Schemas map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
 	if err := decoder.Decode(&document); err != nil {
 		return nil, err
 	}
-	stripped, err := json.Marshal(withoutDescriptions(document, false))
+	withoutDescriptions(document.Components.Schemas, true)
+	stripped, err := json.Marshal(document)
 	return append(stripped, '\n'), err
 }
 

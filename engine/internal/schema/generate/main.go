@@ -1,16 +1,18 @@
-// Generate writes builtin.txt, the compact text of the built-in kinds that package schema
-// embeds, from OpenAPI documents.
+// Generate writes the compact texts of the built-in kinds that package schema embeds:
+// builtin.txt for the default version of Kubernetes, and for the others what differs from it.
 //
-//	go run ./generate                        from the committed archive
-//	go run ./generate -documents <directory> from a directory, and renews the archive
+//	go run ./generate                            from the committed archives
+//	go run ./generate -kubernetes 1.36=DIR …     first renews the archive of a version
 //
-// It runs in the directory of package schema. The directory of documents holds those of an API
-// server's /openapi/v3, one JSON file per group version, and its discovery in
-// api-resources.json: a list of objects with groupVersion, resource, kind, namespaced, and
-// group and version where a resource serves a kind of another group. The archive holds the
-// same without descriptions.
+// It runs in the directory of package schema. DIR is that of the module k8s.io/kubernetes at
+// a patch version of 1.36, which has the OpenAPI documents and the discovery of a server:
 //
-// The files in order: main.go (the command), archive.go (the archive), text.go (the compact
+//	go mod download -json k8s.io/kubernetes@v1.36.3
+//
+// An archive holds what a server with its feature gates at their defaults serves of them,
+// without descriptions.
+//
+// The files in order: main.go (the command), archive.go (the archives), text.go (the compact
 // text).
 package main
 
@@ -18,39 +20,80 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
+// The files of a minor version.
 const (
-	archivePath = "openapi/v1.36.tar.gz"
-	textPath    = "builtin.txt"
+	archivePath     = "openapi/v1.%d.tar.gz"
+	textPath        = "builtin.txt"
+	differencesPath = "versions/1.%d.txt"
 )
 
 func main() {
-	documents := flag.String("documents", "", "a `directory` of OpenAPI documents to renew the archive from")
+	modules := map[int]string{}
+	flag.Func("kubernetes", "a `VERSION=DIR` of the module k8s.io/kubernetes to renew the archive of a version from; may be repeated", func(value string) error {
+		version, dir, _ := strings.Cut(value, "=")
+		minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
+		if err == nil && dir == "" {
+			err = fmt.Errorf("%q has no directory", value)
+		}
+		modules[minor] = dir
+		return err
+	})
 	flag.Parse()
-	if err := run(*documents); err != nil {
+	if err := run(modules); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(documents string) error {
-	if documents != "" {
-		archive, err := pack(os.DirFS(documents))
+func run(modules map[int]string) error {
+	for minor, dir := range modules {
+		archive, err := pack(os.DirFS(dir), minor)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(archivePath, archive, 0o644); err != nil {
+		if err := os.WriteFile(fmt.Sprintf(archivePath, minor), archive, 0o644); err != nil {
 			return err
 		}
 	}
-	archive, err := os.ReadFile(archivePath)
+	files, err := texts(".")
 	if err != nil {
 		return err
 	}
-	text, err := generate(archive)
-	if err != nil {
-		return err
+	for path, text := range files {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(textPath, text, 0o644)
+	return nil
+}
+
+// texts returns what the embedded files are to hold, by path, made from the archives below a
+// directory.
+func texts(dir string) (map[string]string, error) {
+	var all [release.Count]string
+	for i := range all {
+		archive, err := os.ReadFile(dir + "/" + fmt.Sprintf(archivePath, release.Oldest+i))
+		if err != nil {
+			return nil, err
+		}
+		text, err := generate(archive)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = string(text)
+	}
+	base := all[release.Index(release.Default)]
+	files := map[string]string{textPath: base}
+	for i, text := range all {
+		if minor := release.Oldest + i; minor != release.Default {
+			files[fmt.Sprintf(differencesPath, minor)] = release.Differences(base, text, "\t")
+		}
+	}
+	return files, nil
 }

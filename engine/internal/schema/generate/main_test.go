@@ -8,75 +8,43 @@ import (
 	"testing/fstest"
 )
 
-// TestCurrent fails when the embedded text is not what the archive gives.
+// TestCurrent fails when the embedded texts are not what the archives give.
 func TestCurrent(t *testing.T) {
-	archive, err := os.ReadFile(filepath.Join("..", archivePath))
+	want, err := texts("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := generate(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join("..", textPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what go generate makes of %s: run go generate ./engine/internal/schema", textPath, archivePath)
-	}
-}
-
-// TestPackAgain packs what an archive holds: its files must come out the same, and
-// packing twice gives the same bytes. (Those of the archive depend on the version of
-// Go, too.)
-func TestPackAgain(t *testing.T) {
-	archive, err := os.ReadFile(filepath.Join("..", archivePath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := fstest.MapFS{}
-	err = unpack(archive, func(name string, data []byte) error {
-		files[name] = &fstest.MapFile{Data: data}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := pack(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := pack(files)
-	if err != nil || !bytes.Equal(again, twice) {
-		t.Errorf("packing twice gives different bytes, error %v", err)
-	}
-	count := 0
-	err = unpack(again, func(name string, data []byte) error {
-		count++
-		if !bytes.Equal(data, files[name].Data) {
-			t.Errorf("%s has changed", name)
+	for path, text := range want {
+		got, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil || string(got) != text {
+			t.Errorf("%s is not what go generate makes of the archives: run go generate ./engine/internal/schema (%v)", path, err)
 		}
-		return nil
-	})
-	if err != nil || count != len(files) {
-		t.Errorf("%d files of %d, error %v", count, len(files), err)
 	}
 }
 
 func TestPack(t *testing.T) {
-	files := fstest.MapFS{
-		"apis__example.com__v1.json": {Data: []byte(`{"components": {"schemas": {"b": {"description": "gone", "properties": {"description": {"description": "gone", "type": "string"}}}}}}`)},
-		discoveryName: {Data: []byte(`[{"groupVersion": "example.com/v1", "resource": "bs"},
-			{"groupVersion": "other.example.com/v1", "resource": "custom"}]`)},
+	module := fstest.MapFS{
+		discoveries + "/apis__example.com__v1.json": {Data: []byte(`{"groupVersion": "example.com/v1", "resources": [{"name": "bs", "kind": "b", "namespaced": true}]}`)},
+		discoveries + "/apis__example.com.json":     {Data: []byte(`{"kind": "APIGroup"}`)},
+		specifications + "/apis__example.com__v1_openapi.json": {Data: []byte(
+			`{"paths": {}, "components": {"schemas": {"b": {"description": "gone", "properties": {"description": {"description": "gone", "type": "string"}}}}}}`)},
+		discoveries + "/apis__certificates.k8s.io__v1beta1.json": {Data: []byte(`{"groupVersion": "certificates.k8s.io/v1beta1", "resources": [{"name": "gated"}]}`)},
+		discoveries + "/api__v1.json":                            {Data: []byte(`{"groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod"}, {"name": "pods/resize", "kind": "Pod"}]}`)},
+		specifications + "/api__v1_openapi.json":                 {Data: []byte(`{"components": {"schemas": {"description": {}}}}`)},
 	}
-	archive, err := pack(files)
+	archive, err := pack(module, 32)
 	if err != nil {
 		t.Fatal(err)
 	}
+	again, err := pack(module, 32)
+	if err != nil || !bytes.Equal(archive, again) {
+		t.Errorf("packing twice gives different bytes, error %v", err)
+	}
 	want := map[string]string{
 		"apis__example.com__v1.json": `{"components":{"schemas":{"b":{"properties":{"description":{"type":"string"}}}}}}` + "\n",
-		discoveryName:                `[{"groupVersion":"example.com/v1","resource":"bs"}]` + "\n",
+		"api__v1.json":               `{"components":{"schemas":{"description":{}}}}` + "\n",
+		discoveryName: `[{"groupVersion":"v1","resource":"pods","kind":"Pod"},` +
+			`{"groupVersion":"example.com/v1","resource":"bs","kind":"b","namespaced":true}]` + "\n",
 	}
 	err = unpack(archive, func(name string, data []byte) error {
 		if string(data) != want[name] {
@@ -87,5 +55,12 @@ func TestPack(t *testing.T) {
 	})
 	if err != nil || len(want) > 0 {
 		t.Errorf("missing %v, error %v", want, err)
+	}
+}
+
+// TestPackOther: a directory that is no module is refused.
+func TestPackOther(t *testing.T) {
+	if _, err := pack(fstest.MapFS{"README.md": {}}, 36); err == nil {
+		t.Error("packed a directory without a discovery")
 	}
 }

@@ -36,8 +36,12 @@ func generate(archive []byte) ([]byte, error) {
 
 // resource is an entry of discovery.
 type resource struct {
-	GroupVersion, Resource, Kind, Group, Version string
-	Namespaced                                   bool
+	GroupVersion string `json:"groupVersion"`
+	Resource     string `json:"resource"`
+	Kind         string `json:"kind"`
+	Group        string `json:"group,omitempty"`
+	Version      string `json:"version,omitempty"`
+	Namespaced   bool   `json:"namespaced,omitempty"`
 }
 
 // kind is the kind that a resource or subresource takes.
