@@ -100,7 +100,7 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	settings.context, context, problems = unpack(context)
 	diagnostics = append(diagnostics, problems...)
 	s := speaking(settings)
-	s.schemas = schema.Builtin().Clone()
+	s.schemas = schema.BuiltinOf(s.settings.minor).Clone()
 	s.files = newFiles(policies, context)
 	s.take(policies)
 	s.take(context)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/preadmit/preadmit/engine/internal/mapolicy"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -10,7 +11,7 @@ import (
 // admissionregistration.k8s.io/v1, as far as they are in that of an older version or of
 // a proposal. If any diagnostic is an error, the documents must not be used.
 func Convert(streams []*manifest.Stream) []source.Diagnostic {
-	language := mapolicy.New(newestMinor, 0)
+	language := mapolicy.New(release.Newest, 0)
 	var diagnostics []source.Diagnostic
 	for _, stream := range streams {
 		for _, d := range stream.Documents() {

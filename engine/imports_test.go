@@ -21,11 +21,11 @@ const module = "github.com/preadmit/preadmit"
 // each other, and faces do not either.
 var ladder = [][]string{
 	{"internal/archive"},
-	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp"},
+	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp", "engine/internal/release"},
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
 	{"engine/manifest", "engine/internal/schema", "engine/secret"},
-	{"engine/internal/schema/generate", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
+	{"engine/internal/schema/generate", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
 	{"engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
 	{"engine/internal/celenv"},
 	{"engine/policy"},

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -102,11 +103,8 @@ type OpenAPIDocument struct {
 	Data []byte
 }
 
-// The Kubernetes versions that the engine knows.
-const (
-	DefaultKubernetesVersion = "1.36"
-	oldestMinor, newestMinor = 32, 37
-)
+// DefaultKubernetesVersion is the version of Kubernetes that counts unless another is given.
+const DefaultKubernetesVersion = "1.36"
 
 // settings are the options, checked and completed.
 type settings struct {
@@ -203,7 +201,7 @@ func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 
 // KnownKubernetesVersions says which versions of Kubernetes are known: "1.32 to 1.37".
 func KnownKubernetesVersions() string {
-	return fmt.Sprintf("1.%d to 1.%d", oldestMinor, newestMinor)
+	return fmt.Sprintf("1.%d to 1.%d", release.Oldest, release.Newest)
 }
 
 // KnowsKubernetesVersion reports whether a version of Kubernetes is known.
@@ -223,7 +221,7 @@ func NearestKubernetesVersion(version string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("1.%d", min(max(minor, oldestMinor), newestMinor))
+	return fmt.Sprintf("1.%d", min(max(minor, release.Oldest), release.Newest))
 }
 
 // minorVersion reads "1.36", "v1.36" or "1.36.3".
@@ -233,7 +231,7 @@ func minorVersion(version string) (int, bool) {
 		return 0, false
 	}
 	minor, err := strconv.Atoi(parts[1])
-	return minor, err == nil && minor >= oldestMinor && minor <= newestMinor
+	return minor, err == nil && minor >= release.Oldest && minor <= release.Newest
 }
 
 // defaulting is what the option of that name chooses.

@@ -20,7 +20,7 @@ type place struct {
 // namespaces, and none otherwise, whatever a CustomResourceDefinition says.
 func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
 	s = s.orEmpty()
-	return s.placeOf(d, schema.Builtin()).namespace
+	return s.placeOf(d, schema.BuiltinOf(s.settings.minor)).namespace
 }
 
 // placeOf finds the place of a document. A kind that nobody defined is taken to be

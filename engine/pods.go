@@ -136,7 +136,7 @@ func (r *run) control(j *job) []*job {
 		return nil
 	}
 	var jobs []*job
-	for _, m := range workload.Make(j.kind.Kind, j.stored) {
+	for _, m := range workload.Make(j.kind.Kind, j.stored, r.set.settings.minor) {
 		if made := r.jobFor(&made{m, j}); made != nil {
 			jobs = append(jobs, made)
 		}
@@ -172,7 +172,7 @@ func (r *run) jobFor(m *made) *job {
 // for ever.
 func (r *run) tellEndless(j *job) {
 	owner := j.made.owner
-	path, why := workload.Endless(owner.kind.Kind, owner.stored, j.kind.Kind, j.stored)
+	path, why := workload.Endless(owner.kind.Kind, owner.stored, j.kind.Kind, j.stored, r.set.settings.minor)
 	if why == "" || j.trace == nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -17,11 +18,24 @@ import (
 
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool {
-	return speaking(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", newestMinor), values: &given.Values{}, context: &given.Context{}}).isPolicy(kind)
+	return speaking(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", release.Newest), values: &given.Values{}, context: &given.Context{}}).isPolicy(kind)
 }
 
-// IsBuiltin reports whether a kind is one of Kubernetes itself.
-func IsBuiltin(kind gvk.Kind) bool { return schema.Builtin().Lookup(kind) != nil }
+// IsBuiltin reports whether a kind is one of Kubernetes itself, in any version that is known.
+func IsBuiltin(kind gvk.Kind) bool {
+	if schema.Builtin().Lookup(kind) != nil {
+		return true
+	}
+	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
+		return false // without a look at the other versions
+	}
+	for minor := release.Oldest; minor <= release.Newest; minor++ {
+		if schema.BuiltinOf(minor).Lookup(kind) != nil {
+			return true
+		}
+	}
+	return false
+}
 
 // policyGroups hold the policies of systems that change manifests, ours or not.
 var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", mutationtree.PolicyKind.Group, "mutations.gatekeeper.sh"}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -103,7 +104,7 @@ func readText(t testing.TB, name, text string) *manifest.Stream {
 // minors are all versions that there are.
 func minors() []int {
 	var all []int
-	for minor := oldestMinor; minor <= newestMinor; minor++ {
+	for minor := release.Oldest; minor <= release.Newest; minor++ {
 		all = append(all, minor)
 	}
 	return all
@@ -425,5 +426,53 @@ func TestCrash(t *testing.T) {
 				t.Errorf("%s, 1.%d: got %q, want %q", name, minor, err, want)
 			}
 		}
+	}
+}
+
+// TestBuiltinKinds: fields, kinds and defaults are those of the version.
+func TestBuiltinKinds(t *testing.T) {
+	const (
+		pod         = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, image: {reference: example.com/a}}]}}"
+		statefulSet = "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {serviceName: s, selector: {}, template: {spec: {containers: [{name: c, image: i}]}}}}"
+	)
+	label := func(value string) string {
+		return `Object{metadata: Object.metadata{labels: {"seen": string(` + value + `)}}}`
+	}
+	for _, tc := range []struct {
+		name, resource, expression, manifest string
+		before, since                        string // the label, or the error
+		came                                 int
+	}{
+		{
+			name: "a default of a volume", resource: "pods", manifest: pod, came: 35, before: "false", since: "true",
+			expression: label(`has(object.spec.volumes[0].image.pullPolicy)`),
+		},
+		{
+			name: "a default of a strategy", resource: "statefulsets", manifest: statefulSet, came: 37, before: "false", since: "true",
+			expression: label(`has(object.spec.updateStrategy.rollingUpdate.maxUnavailable)`),
+		},
+		{
+			name: "a field", resource: "pods", manifest: pod, came: 34, since: "x",
+			expression: `Object{metadata: Object.metadata{labels: {"seen": "x"}}, spec: Object.spec{hostnameOverride: "x"}}`,
+			before:     "hostnameOverride",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, minor := range minors() {
+				want := tc.before
+				if minor >= tc.came {
+					want = tc.since
+				}
+				v := versioned{minor: minor, resource: tc.resource, patchType: "ApplyConfiguration", expression: tc.expression}
+				after, err := v.run(t, tc.manifest)
+				if got := change.Keys("metadata", "labels", "seen"); err == "" {
+					if seen, _ := got.Get(after); seen != want {
+						t.Errorf("1.%d: got %v, want %s", minor, seen, want)
+					}
+				} else if minor >= tc.came || !strings.Contains(err, want) {
+					t.Errorf("1.%d: %s", minor, err)
+				}
+			}
+		})
 	}
 }

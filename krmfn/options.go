@@ -301,9 +301,9 @@ var options = []option{
 	},
 }
 
-// versionNote says what the version of the cluster does not decide.
-const versionNote = "; it decides which versions of the policy API are served, what expressions may use, and how lists with several keys merge, " +
-	"while schemas, defaults and message texts are always those of 1.36"
+// versionNote says what the version of the cluster decides.
+const versionNote = "; it decides which kinds and fields there are and what their defaults are, which versions of the policy API are served, " +
+	"what expressions may use, and how lists with several keys merge"
 
 // reportOptions are the options about what becomes of the result of a run. They are flags
 // only.

@@ -49,9 +49,9 @@ func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 
 	dropAutoscalerAnnotations(d, r)
 	metadata := r.child("metadata")
-	annotate(&metadata, metricsAnnotation, others, "autoscaling/v1.MetricSpec")
-	annotate(&metadata, currentMetricsAnnotation, current, "autoscaling/v1.MetricStatus")
-	annotate(&metadata, conditionsAnnotation, conditions, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+	d.annotate(&metadata, metricsAnnotation, others, "autoscaling/v1.MetricSpec")
+	d.annotate(&metadata, currentMetricsAnnotation, current, "autoscaling/v1.MetricStatus")
+	d.annotate(&metadata, conditionsAnnotation, conditions, "autoscaling/v1.HorizontalPodAutoscalerCondition")
 	if behavior != "" {
 		annotations := metadata.ensure("annotations")
 		annotations.set(behaviorAnnotation, behavior)
@@ -107,22 +107,24 @@ func (d *decoder) annotation(annotations map[string]any, name, itemType string) 
 	}
 	inner := *d
 	inner.problems, inner.memo = nil, nil
-	decoded := inner.list(listOf(itemType), list)
+	decoded := inner.list(d.listOf(itemType), list)
 	return decoded, len(inner.problems) == 0
 }
 
 // annotate writes a list that is not empty into an annotation.
-func annotate(metadata *record, name string, list []any, itemType string) {
+func (d *decoder) annotate(metadata *record, name string, list []any, itemType string) {
 	if len(list) == 0 {
 		return
 	}
 	var b bytes.Buffer
-	writeJSON(&b, listOf(itemType), list)
+	writeJSON(&b, d.listOf(itemType), list)
 	annotations := metadata.ensure("annotations")
 	annotations.set(name, b.String())
 }
 
-func listOf(itemType string) *goValue { return &goValue{code: '[', elem: &goValue{name: itemType}} }
+func (d *decoder) listOf(itemType string) *goValue {
+	return &goValue{code: '[', elem: &goValue{name: itemType, of: catalogOf(d.kind)}}
+}
 
 // writeJSON writes a decoded value with the fields of structs in Go's order.
 func writeJSON(b *bytes.Buffer, v *goValue, value any) {

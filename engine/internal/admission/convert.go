@@ -12,18 +12,15 @@ import (
 // decoded and defaulted struct.
 type conversion func(d *decoder, r *record)
 
-// conversionOf returns the conversion of a type, nil if it only copies. The
-// conversions are those of pkg/apis in Kubernetes 1.36.3.
-func conversionOf(name string) conversion {
+// conversionOf returns the conversion of a type in Kubernetes 1.minor, nil if it only
+// copies. The conversions are those of pkg/apis.
+func conversionOf(name string, minor int) conversion {
+	if minor < 37 {
+		if c := podConversionOf(name); c != nil {
+			return c
+		}
+	}
 	switch name {
-	case "v1.Pod":
-		return convertPod
-	case "v1.PodTemplateSpec":
-		return dropInitContainerAnnotations
-	case "v1.PodSpec":
-		return convertPodSpec
-	case "v1.PodStatus":
-		return convertPodStatus
 	case "v1.NodeSpec":
 		return convertNodeSpec
 	case "v1.Secret":
@@ -48,6 +45,21 @@ func conversionOf(name string) conversion {
 		return convertPodDisruptionBudgetSpec
 	case "resource.k8s.io/v1beta1.Device":
 		return convertDeviceV1beta1
+	}
+	return nil
+}
+
+// podConversionOf returns a conversion that Pods had until Kubernetes 1.36.
+func podConversionOf(name string) conversion {
+	switch name {
+	case "v1.Pod":
+		return convertPod
+	case "v1.PodTemplateSpec":
+		return dropInitContainerAnnotations
+	case "v1.PodSpec":
+		return convertPodSpec
+	case "v1.PodStatus":
+		return convertPodStatus
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -15,6 +17,7 @@ type corpusCase struct {
 	APIVersion string
 	Kind       string
 	Namespaced bool
+	Source     string
 
 	dir string
 }
@@ -74,4 +77,60 @@ func TestCorpus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVersions compares views with those of servers of other versions. All 244 objects that
+// a webhook saw were sent to each of them; testdata/versions has the answers that differ from
+// those of 1.36.3.
+func TestVersions(t *testing.T) {
+	for version, differ := range map[string]int{"1.34": 4} {
+		minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := archive.Unpack(t, filepath.Join("testdata", "versions", version), differ)
+		for _, c := range readCorpus(t) {
+			if c.Source != "webhook" {
+				continue
+			}
+			t.Run(version+"/"+c.Case, func(t *testing.T) { c.compareVersion(t, minor, filepath.Join(answers, c.Case)) })
+		}
+	}
+}
+
+// compareVersion compares with the answer of another version, which is that of 1.36.3 if
+// there is no other.
+func (c corpusCase) compareVersion(t *testing.T, minor int, answer string) {
+	object := c.read(t, "manifest.yaml")
+	kind := kindIn(t, minor, object, c.definitions(t)...)
+	if exists(filepath.Join(answer, "unserved")) {
+		if kind != nil {
+			t.Errorf("%v is served", kind)
+		}
+		return
+	}
+	if kind == nil {
+		t.Fatal("the kind is not known")
+	}
+	if refusal, err := os.ReadFile(filepath.Join(answer, "refused")); err == nil {
+		if err := kind.StrictDecode(nil, object); err == nil || !strings.HasSuffix(strings.TrimSpace(string(refusal)), err.Error()) {
+			t.Errorf("got %v, want %s", err, refusal)
+		}
+		return
+	}
+	want := c.read(t, "admission-view.json")
+	if data, err := os.ReadFile(filepath.Join(answer, "admission-view.json")); err == nil {
+		want = readYAML(t, data)
+	}
+	for _, diff := range change.Diff(want, wholeNumbers(checkView(t, kind, object)), nil) {
+		if c.Case == "core-pod-11-quantities" && diff.Old == "12345678901234567890" {
+			continue // as in TestCorpus
+		}
+		t.Error(diff)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }

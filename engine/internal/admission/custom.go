@@ -2,6 +2,7 @@ package admission
 
 import (
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -33,7 +34,7 @@ func (d *decoder) metadata(in any) any {
 	return out
 }
 
-var objectMeta = goValue{name: "meta/v1.ObjectMeta"}
+var objectMeta = goValue{name: "meta/v1.ObjectMeta", of: catalogs[release.Index(release.Default)]}
 
 // prune returns a value of a custom resource without what its schema drops. A nil
 // type is that of a value about which the schema says nothing, inside of which

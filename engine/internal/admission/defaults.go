@@ -2,17 +2,19 @@ package admission
 
 import (
 	_ "embed" // for the table
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 // constantDefaults holds what absent fields become, as the SetDefaults functions of
-// Kubernetes 1.36.3 say: "field=JSON" where the default does not depend on anything
-// else. Absent is a field without a value; for one that is not a pointer the zero
-// value too. "field:milli" is a resource list whose quantities are rounded up to
-// milli. The lines are sorted by type.
+// Kubernetes say: "field=JSON" where the default does not depend on anything else, and
+// "field@37=JSON" where it came with 1.37. Absent is a field without a value; for one that
+// is not a pointer the zero value too. "field:milli" is a resource list whose quantities are
+// rounded up to milli. The lines are sorted by type.
 //
 //go:embed defaults.txt
 var constantDefaults string
@@ -28,12 +30,27 @@ func readDefaults(t *goType) {
 	line, _ := findLine(constantDefaults, t.name)
 	for word := range strings.FieldsSeq(line) {
 		if name, ok := strings.CutSuffix(word, ":milli"); ok {
-			t.rounded = append(t.rounded, name)
+			if t.byName[name] != nil {
+				t.rounded = append(t.rounded, name)
+			}
 			continue
 		}
 		name, text, _ := strings.Cut(word, "=")
-		t.defaults = append(t.defaults, constant{field: t.byName[name], value: parseConstant(text)})
+		name, since := cutSince(name)
+		if field := t.byName[name]; field != nil && t.minor >= since {
+			t.defaults = append(t.defaults, constant{field: field, value: parseConstant(text)})
+		}
 	}
+}
+
+// cutSince splits "field@37".
+func cutSince(word string) (name string, since int) {
+	name, version, _ := strings.Cut(word, "@")
+	since, err := strconv.Atoi(version)
+	if err != nil {
+		since = release.Oldest
+	}
+	return name, since
 }
 
 // parseConstant reads a value of constantDefaults; every one of them is read by a
@@ -74,9 +91,14 @@ func (t *goType) missing(in map[string]any) (n int) {
 // struct decoded, with its constants and everything below it defaulted.
 type rule func(r *record)
 
-// ruleOf returns the conditional defaults of a type, nil if it has none. Each rule
-// is named after the SetDefaults function that it does the work of.
-func ruleOf(name string) rule {
+// ruleOf returns the conditional defaults of a type in Kubernetes 1.minor, nil if it has
+// none. Each rule is named after the SetDefaults function that it does the work of.
+func ruleOf(name string, minor int) rule {
+	if minor >= 37 {
+		if r := ruleSince37(name); r != nil {
+			return r
+		}
+	}
 	switch name {
 	case "apiextensions.k8s.io/v1.CustomResourceDefinition":
 		return defaultCustomResourceDefinition
@@ -94,14 +116,19 @@ func ruleOf(name string) rule {
 		return defaultNetworkPolicy
 	case "rbac.authorization.k8s.io/v1.Subject":
 		return defaultSubject
-	case "resource.k8s.io/v1.DeviceSubRequest", "resource.k8s.io/v1.ExactDeviceRequest", "resource.k8s.io/v1beta1.DeviceSubRequest", "resource.k8s.io/v1beta2.DeviceSubRequest", "resource.k8s.io/v1beta2.ExactDeviceRequest":
+	case "resource.k8s.io/v1.DeviceSubRequest", "resource.k8s.io/v1.ExactDeviceRequest", "resource.k8s.io/v1alpha3.DeviceSubRequest", "resource.k8s.io/v1beta1.DeviceSubRequest", "resource.k8s.io/v1beta2.DeviceSubRequest", "resource.k8s.io/v1beta2.ExactDeviceRequest":
 		return defaultDeviceRequest
-	case "resource.k8s.io/v1beta1.DeviceRequest":
+	case "resource.k8s.io/v1alpha3.DeviceRequest", "resource.k8s.io/v1beta1.DeviceRequest":
+		if minor < 33 {
+			return defaultDeviceRequest
+		}
 		return defaultDeviceRequestV1beta1
 	case "v1.Container", "v1.EphemeralContainer":
 		return defaultContainer
 	case "v1.ImageVolumeSource":
-		return defaultImageVolumeSource
+		if minor >= 35 {
+			return defaultImageVolumeSource
+		}
 	case "v1.LimitRangeItem":
 		return defaultLimitRangeItem
 	case "v1.Namespace":
@@ -118,6 +145,22 @@ func ruleOf(name string) rule {
 		return defaultService
 	case "v1.Volume":
 		return defaultVolume
+	}
+	return nil
+}
+
+// ruleSince37 returns the rule of a type that is new in Kubernetes 1.37: some of what was
+// conversion before is a default now.
+func ruleSince37(name string) rule {
+	switch name {
+	case "apps/v1.StatefulSetUpdateStrategy":
+		return defaultStatefulSetUpdateStrategySince37
+	case "v1.Pod":
+		return defaultPodSince37
+	case "v1.PodSpec":
+		return defaultServiceAccountName
+	case "v1.PodStatus":
+		return defaultPodIPs
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 // Package admission computes the admission view of an object: what mutating admission sees of
 // it. A kube-apiserver decodes, normalises, defaults and converts an object before policies see
 // it. A policy that asks has(object.spec.replicas) sees true although the manifest says
-// nothing. Everything here is what kube-apiserver 1.36.3 does with its feature gates at their
-// defaults.
+// nothing. Everything here is what kube-apiserver does, in the version of Kubernetes that the
+// kind of the object is built into, with its feature gates at their defaults: 1.32.13, 1.33.1,
+// 1.34.3, 1.35.4, 1.36.3 and 1.37.1.
 //
 // Laws, for every object that has a view:
 //
@@ -21,8 +22,8 @@
 // to now; here it stays absent.
 //
 // The types of built-in kinds come from a table of the Go types of the API (gotypes.txt),
-// because an OpenAPI document does not say which fields vanish when they are zero. Constant
-// defaults are a table too (defaults.txt), conditional ones are functions. Custom resources
+// because an OpenAPI document does not say which fields vanish when they are zero. That of each
+// other version is embedded as what differs (versions). Constant defaults are a table too (defaults.txt), conditional ones are functions. Custom resources
 // follow their schema.
 //
 // The files in order: view.go (View, Redefault); gotypes.go (the table of types), record.go (a

@@ -42,18 +42,52 @@ func defaultPod(r *record) {
 	spec := r.child("spec")
 	spec.each("containers", defaultRequests)
 	spec.each("initContainers", defaultRequests)
-	if resources := spec.child("resources"); resources.out != nil {
-		pod := podResources{containers: objects(spec.out, "containers"), initContainers: objects(spec.out, "initContainers")}
-		pod.defaultHugePageLimits(&resources)
-		pod.defaultRequests(&resources)
-		resources.round("limits", "requests") // sums may be finer than what has been rounded
+	if r.typ.minor >= 34 {
+		defaultPodResources(&spec)
 	}
+	defaultPodNetwork(&spec)
+}
+
+// defaultPodSince37 is SetDefaults_Pod of 1.37, which leaves the resources of the whole Pod
+// until policies have added all containers. It also ends a Pod within a second that would
+// end in the past.
+func defaultPodSince37(r *record) {
+	spec := r.child("spec")
+	if seconds, _ := spec.out["terminationGracePeriodSeconds"].(int64); seconds < 0 {
+		spec.set("terminationGracePeriodSeconds", int64(1))
+	}
+	spec.each("containers", defaultRequests)
+	spec.each("initContainers", defaultRequests)
+	defaultPodNetwork(&spec)
+}
+
+// defaultPodResources completes the resources of a whole Pod.
+func defaultPodResources(spec *record) {
+	resources := spec.child("resources")
+	if resources.out == nil {
+		return
+	}
+	pod := podResources{containers: objects(spec.out, "containers"), initContainers: objects(spec.out, "initContainers")}
+	pod.defaultHugePageLimits(&resources)
+	pod.defaultRequests(&resources)
+	resources.round("limits", "requests") // sums may be finer than what has been rounded
+}
+
+// defaultPodNetwork is what SetDefaults_Pod says about services and ports.
+func defaultPodNetwork(spec *record) {
 	spec.setAbsent("enableServiceLinks", true)
 	if spec.out["hostNetwork"] == true {
 		spec.each("containers", defaultHostPorts)
 		spec.each("initContainers", defaultHostPorts)
 	}
 }
+
+// defaultServiceAccountName is the part of SetDefaults_PodSpec for the names of the service
+// account, since 1.37.
+func defaultServiceAccountName(r *record) { convertPodSpec(nil, r) }
+
+// defaultPodIPs is SetDefaults_PodStatus, since 1.37.
+func defaultPodIPs(r *record) { convertPodStatus(nil, r) }
 
 // defaultRequests makes a container request what it is limited to.
 func defaultRequests(container *record) {

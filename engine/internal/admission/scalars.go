@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 // scalar decodes a value that is neither a struct nor a list nor a map.
@@ -204,7 +205,7 @@ func (d *decoder) anyJSON(in any) any {
 
 // openAPISchema is the type of the OpenAPI schemas in CustomResourceDefinitions.
 var (
-	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps"}
+	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps", of: catalogs[release.Index(release.Default)]}
 	openAPISchemas = goValue{code: '[', elem: &openAPISchema}
 	fieldNames     = goValue{code: '[', elem: &goValue{code: 's'}}
 )

@@ -10,8 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
+
+// thisCatalog has the types of the default version.
+var thisCatalog = catalogs[release.Index(release.Default)]
 
 // TestTypesComplete reads every type of the table and checks that the types of its
 // fields are there.
@@ -21,7 +25,7 @@ func TestTypesComplete(t *testing.T) {
 		switch {
 		case v.elem != nil:
 			visit(owner, v.elem)
-		case v.code == 0 && lookup(v.name) == nil:
+		case v.code == 0 && thisCatalog.lookup(v.name) == nil:
 			t.Errorf("%s has a field of type %s, which is missing", owner, v.name)
 		case v.code != 0 && !strings.ContainsRune("sbilfyqtmxrjBAS", rune(v.code)):
 			t.Errorf("%s has a field of type %c", owner, v.code)
@@ -29,7 +33,7 @@ func TestTypesComplete(t *testing.T) {
 	}
 	names := tableKeys(goTypes)
 	for _, name := range names {
-		typ := lookup(name)
+		typ := thisCatalog.lookup(name)
 		if typ == nil {
 			t.Errorf("%s is not found", name)
 			continue
@@ -41,7 +45,7 @@ func TestTypesComplete(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Error("the table is not sorted")
 	}
-	if lookup("v1.Nope") != nil || lookup("a") != nil || lookup("zzz") != nil {
+	if thisCatalog.lookup("v1.Nope") != nil || thisCatalog.lookup("a") != nil || thisCatalog.lookup("zzz") != nil {
 		t.Error("found a type that does not exist")
 	}
 }
@@ -76,7 +80,7 @@ func TestDefaultsComplete(t *testing.T) {
 		t.Error("the table is not sorted")
 	}
 	for _, name := range names {
-		typ := lookup(name)
+		typ := anyType(name)
 		if typ == nil {
 			t.Errorf("%s is not a type", name)
 			continue
@@ -90,6 +94,10 @@ func TestDefaultsComplete(t *testing.T) {
 				continue
 			}
 			field, text, _ := strings.Cut(word, "=")
+			field, since := cutSince(field)
+			if since > release.Default {
+				typ = catalogs[release.Index(since)].lookup(name)
+			}
 			if typ.byName[field] == nil {
 				t.Errorf("%s has no field %s", name, field)
 			}
@@ -100,15 +108,25 @@ func TestDefaultsComplete(t *testing.T) {
 	}
 }
 
+// anyType returns a type of the default version, or of the first that has it.
+func anyType(name string) *goType {
+	for _, c := range append([]*catalog{thisCatalog}, catalogs[:]...) {
+		if typ := c.lookup(name); typ != nil {
+			return typ
+		}
+	}
+	return nil
+}
+
 // TestRulesApply checks that the types with rules and conversions exist: a name that
 // is spelled wrong would never match.
 func TestRulesApply(t *testing.T) {
 	rules, conversions := 0, 0
 	for _, name := range tableKeys(goTypes) {
-		if ruleOf(name) != nil {
+		if ruleOf(name, release.Default) != nil {
 			rules++
 		}
-		if conversionOf(name) != nil {
+		if conversionOf(name, release.Default) != nil {
 			conversions++
 		}
 	}

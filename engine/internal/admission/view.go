@@ -11,7 +11,7 @@ import (
 )
 
 // View returns an object as mutating admission sees it when it is created:
-// decoded, normalised, defaulted and converted as kube-apiserver 1.36.3 does, without
+// decoded, normalised, defaulted and converted as a server of the kind's version does, without
 // the metadata that the server sets itself. namespace is that of the request; it
 // becomes metadata.namespace of a namespaced kind that has none. object is not
 // modified.
@@ -92,7 +92,7 @@ func builtin(kind *schema.Kind) *goType {
 	if kind.Custom || kind.Unknown {
 		return nil
 	}
-	return lookup(kind.APIVersion() + "." + kind.Kind.Kind)
+	return catalogOf(kind).lookup(kind.APIVersion() + "." + kind.Kind.Kind)
 }
 
 func comparePaths(a, b change.Path) int { return cmp.Compare(a.String(), b.String()) }

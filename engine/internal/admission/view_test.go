@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -33,7 +34,17 @@ func readYAML(t testing.TB, document []byte) map[string]any {
 // kindOf returns the kind of an object, which CustomResourceDefinitions may define.
 func kindOf(t testing.TB, object map[string]any, definitions ...map[string]any) *schema.Kind {
 	t.Helper()
-	registry := schema.Builtin()
+	kind := kindIn(t, release.Default, object, definitions...)
+	if kind == nil {
+		t.Fatalf("%v %v is not known", object["apiVersion"], object["kind"])
+	}
+	return kind
+}
+
+// kindIn returns the kind of an object in Kubernetes 1.minor, nil if that has none.
+func kindIn(t testing.TB, minor int, object map[string]any, definitions ...map[string]any) *schema.Kind {
+	t.Helper()
+	registry := schema.BuiltinOf(minor)
 	for _, crd := range definitions {
 		for _, problem := range registry.AddCRD(crd) {
 			t.Fatal(problem)
@@ -41,11 +52,7 @@ func kindOf(t testing.TB, object map[string]any, definitions ...map[string]any) 
 	}
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
-	kind := registry.Lookup(gvk.Parse(apiVersion, name))
-	if kind == nil {
-		t.Fatalf("%s %s is not known", apiVersion, name)
-	}
-	return kind
+	return registry.Lookup(gvk.Parse(apiVersion, name))
 }
 
 // TestView reads the cases in testdata/view: perhaps a CustomResourceDefinition, a

@@ -38,6 +38,14 @@ func defaultStatefulSetUpdateStrategy(r *record) {
 	}
 }
 
+// defaultStatefulSetUpdateStrategySince37 also says how many Pods may be missing.
+func defaultStatefulSetUpdateStrategySince37(r *record) {
+	defaultStatefulSetUpdateStrategy(r)
+	if rolling := r.child("rollingUpdate"); rolling.out != nil && r.out["type"] == "RollingUpdate" {
+		rolling.setAbsent("maxUnavailable", int64(1))
+	}
+}
+
 // inheritLabels labels an object that has no labels.
 func inheritLabels(r *record, labels map[string]any) {
 	metadata := r.child("metadata")

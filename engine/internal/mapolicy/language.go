@@ -55,7 +55,7 @@ type Language struct {
 // New returns the language as Kubernetes 1.minor has it. The authorizer answers what
 // expressions ask about the rights of the user.
 func New(minor int, authorizer celenv.Authorizer) *Language {
-	return &Language{minor: minor, authorizer: authorizer, cel: celenv.New(minor), schemas: schema.Builtin()}
+	return &Language{minor: minor, authorizer: authorizer, cel: celenv.New(minor), schemas: schema.BuiltinOf(minor)}
 }
 
 // Kinds implements policy.Language.

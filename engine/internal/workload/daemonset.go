@@ -22,12 +22,12 @@ var daemonTaints = []map[string]any{
 }
 
 // daemonPod is the Pod of a DaemonSet for one node.
-func daemonPod(owner map[string]any) []Made {
+func daemonPod(owner map[string]any, minor int) []Made {
 	template := object(owner, "spec", "template")
 	pod := podOf(owner, template)
 	labels := podspec.Ensure(pod, "metadata", "labels")
 	labels[generationLabel] = strconv.FormatInt(generation(owner), 10)
-	labels[revisionLabel] = TemplateHash(template)
+	labels[revisionLabel] = TemplateHash(template, minor)
 	spec := podspec.Map(pod, "spec")
 	for _, t := range daemonTaints {
 		podspec.Tolerate(spec, t)

@@ -20,10 +20,10 @@ var unshared = map[string]bool{
 }
 
 // replicaSet is the first ReplicaSet of a Deployment.
-func replicaSet(owner map[string]any) []Made {
+func replicaSet(owner map[string]any, minor int) []Made {
 	spec := podspec.Map(owner, "spec")
 	template := object(spec, "template")
-	hash := TemplateHash(template)
+	hash := TemplateHash(template, minor)
 	labels := with(podspec.Map(template, "metadata", "labels"), hashLabel, hash)
 	podspec.Ensure(template, "metadata")["labels"] = labels
 	selector := object(spec, "selector")

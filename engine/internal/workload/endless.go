@@ -12,7 +12,7 @@ var labelsPath = change.Keys("metadata", "labels")
 
 // endlessReplicaSet: a Deployment finds its ReplicaSet by its selector, and then by its
 // template, which must be its own.
-func endlessReplicaSet(owner, made map[string]any) (change.Path, string) {
+func endlessReplicaSet(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the Deployment releases it and makes another ReplicaSet"); why != "" {
 		return path, why
 	}
@@ -56,12 +56,12 @@ func unselected(owner, made map[string]any, why string) (change.Path, string) {
 }
 
 // endlessReplica: a ReplicaSet counts the Pods that it selects.
-func endlessReplica(owner, made map[string]any) (change.Path, string) {
+func endlessReplica(owner, made map[string]any, _ int) (change.Path, string) {
 	return unselected(owner, made, "the controller releases it and makes another Pod")
 }
 
 // endlessStateful: a StatefulSet deletes a Pod that is not of its revision.
-func endlessStateful(owner, made map[string]any) (change.Path, string) {
+func endlessStateful(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller does not see it, and tries to make it again"); why != "" {
 		return path, why
 	}
@@ -81,7 +81,7 @@ func revised(made map[string]any, revision string) (change.Path, string) {
 
 // endlessDaemon: a DaemonSet finds its Pods by selector and node, and deletes those that are
 // not of its template.
-func endlessDaemon(owner, made map[string]any) (change.Path, string) {
+func endlessDaemon(owner, made map[string]any, minor int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
 		return path, why
 	}
@@ -92,7 +92,7 @@ func endlessDaemon(owner, made map[string]any) (change.Path, string) {
 	if podspec.Text(owner, "spec", "updateStrategy", "type") != "RollingUpdate" || labels[generationLabel] == podspec.Text(owner, "metadata", "annotations", generationAnnotation) {
 		return nil, ""
 	}
-	return revised(made, TemplateHash(podspec.Map(owner, "spec", "template")))
+	return revised(made, TemplateHash(podspec.Map(owner, "spec", "template"), minor))
 }
 
 // isForNode reports whether the affinity of a Pod names a node.
@@ -110,7 +110,7 @@ func isForNode(pod map[string]any) bool {
 
 // endlessJobPod: a Job counts the Pods that it selects, and of an indexed one those with an
 // index.
-func endlessJobPod(owner, made map[string]any) (change.Path, string) {
+func endlessJobPod(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
 		return path, why
 	}

@@ -1,7 +1,7 @@
 package workload
 
 import (
-	_ "embed" // for the table
+	"embed"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -14,14 +14,17 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// TemplateHash is the hash of a pod template that Deployments and DaemonSets label what
-// they make with.
-func TemplateHash(template map[string]any) string {
+// TemplateHash is the hash of a pod template that Deployments and DaemonSets of Kubernetes
+// 1.minor label what they make with.
+func TemplateHash(template map[string]any, minor int) string {
 	h := fnv.New32a()
 	io.WriteString(h, "(v1.PodTemplateSpec)")
-	structs()["v1.PodTemplateSpec"].print(h, template)
+	p := printer{h, structs[release.Index(minor)]()}
+	p.object("v1.PodTemplateSpec", template)
 	return safe(h.Sum32())
 }
 
@@ -55,16 +58,30 @@ func safe(hash uint32) string {
 //go:embed template.txt
 var templateTypes string
 
+// differences have the types of other versions.
+//
+//go:embed versions
+var differences embed.FS
+
+var templateTable = release.NewTable(templateTypes, " ", differences, "versions/template-1.%d.txt")
+
 // goStruct is a struct type of Go.
 type goStruct []goField
 
 // goField is a field of it. json is empty if its own fields are among those of the struct.
 type goField struct{ name, json, typ, code string }
 
-// structs are the types in the table.
-var structs = sync.OnceValue(func() map[string]goStruct {
+// structs are the types in the tables of all versions, by release.Index.
+var structs = func() (all [release.Count]func() map[string]goStruct) {
+	for i := range all {
+		all[i] = sync.OnceValue(func() map[string]goStruct { return readStructs(templateTable.For(release.Oldest + i)) })
+	}
+	return all
+}()
+
+func readStructs(table string) map[string]goStruct {
 	all := map[string]goStruct{}
-	for line := range strings.Lines(templateTypes) {
+	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		for _, word := range words[1:] {
 			parts := strings.Split(word, "|")
@@ -72,112 +89,115 @@ var structs = sync.OnceValue(func() map[string]goStruct {
 		}
 	}
 	return all
-})
+}
 
-// print prints an object as the library spew 1.1.1 does with the verb %#v: the text that
+// printer prints objects as the library spew 1.1.1 does with the verb %#v: the text that
 // controllers hash.
-func (s goStruct) print(w io.Writer, object map[string]any) {
-	io.WriteString(w, "{")
-	for i, f := range s {
+type printer struct {
+	io.Writer
+	types map[string]goStruct
+}
+
+func (p printer) text(text string) { io.WriteString(p, text) }
+
+// object prints a struct without its type.
+func (p printer) object(code string, object map[string]any) {
+	p.text("{")
+	for i, f := range p.types[code] {
 		if i > 0 {
-			io.WriteString(w, " ")
+			p.text(" ")
 		}
-		io.WriteString(w, f.name+":")
-		if f.json == "" {
-			f.embedded(w, object)
+		p.text(f.name + ":")
+		if f.json == "" { // its fields are among those of the struct around it
+			p.text("(" + f.typ + ")")
+			p.object(f.code, object)
 			continue
 		}
-		f.print(w, object[f.json])
+		p.field(f, object[f.json])
 	}
-	io.WriteString(w, "}")
+	p.text("}")
 }
 
-// embedded prints a struct whose fields are among those of the one around it.
-func (f goField) embedded(w io.Writer, object map[string]any) {
-	fmt.Fprintf(w, "(%s)", f.typ)
-	structs()[f.code].print(w, object)
-}
-
-// print prints a field with its type.
-func (f goField) print(w io.Writer, value any) {
+// field prints a field with its type.
+func (p printer) field(f goField, value any) {
 	code, pointer := strings.CutPrefix(f.code, "*")
-	fmt.Fprintf(w, "(%s)", f.typ)
+	p.text("(" + f.typ + ")")
 	if pointer && value == nil {
-		io.WriteString(w, "<nil>")
+		p.text("<nil>")
 		return
 	}
-	printValue(w, code, value)
+	p.value(code, value)
 }
 
-// printValue prints a value of a type without the type. Empty lists and maps are not
-// stored, and nil when they are read.
-func printValue(w io.Writer, code string, value any) {
+// value prints a value of a type without the type. Empty lists and maps are not stored, and
+// nil when they are read.
+func (p printer) value(code string, value any) {
 	switch code[0] {
 	case '[':
-		printList(w, code[1:], value)
+		p.list(code[1:], value)
 	case '{':
-		printMap(w, code[1:], value)
-	case '*': // in a list or a map there are none
-		printValue(w, code[1:], value)
+		p.mapOf(code[1:], value)
+	case '*': // no list or map holds nil
+		p.value(code[1:], value)
 	default:
-		printScalar(w, code, value)
+		p.scalar(code, value)
 	}
 }
 
-func printList(w io.Writer, code string, value any) {
+func (p printer) list(code string, value any) {
 	list, _ := value.([]any)
 	if len(list) == 0 {
-		io.WriteString(w, "<nil>")
+		p.text("<nil>")
 		return
 	}
 	for i, item := range list {
-		io.WriteString(w, map[bool]string{true: "[", false: " "}[i == 0])
-		printValue(w, code, item)
+		p.text(map[bool]string{true: "[", false: " "}[i == 0])
+		p.value(code, item)
 	}
-	io.WriteString(w, "]")
+	p.text("]")
 }
 
-func printMap(w io.Writer, code string, value any) {
+func (p printer) mapOf(code string, value any) {
 	m, _ := value.(map[string]any)
 	if len(m) == 0 {
-		io.WriteString(w, "<nil>")
+		p.text("<nil>")
 		return
 	}
 	for i, key := range slices.Sorted(maps.Keys(m)) {
-		io.WriteString(w, map[bool]string{true: "map[", false: " "}[i == 0]+key+":")
-		printValue(w, code, m[key])
+		p.text(map[bool]string{true: "map[", false: " "}[i == 0] + key + ":")
+		p.value(code, m[key])
 	}
-	io.WriteString(w, "]")
+	p.text("]")
 }
 
-func printScalar(w io.Writer, code string, value any) {
+func (p printer) scalar(code string, value any) {
 	switch code {
 	case "s", "y":
 		text, _ := value.(string)
 		if code == "y" {
 			text = "<nil>"
 		}
-		io.WriteString(w, text)
+		p.text(text)
 	case "b":
 		set, _ := value.(bool)
-		fmt.Fprint(w, set)
+		fmt.Fprint(p, set)
 	case "i":
 		n, _ := value.(int64)
-		fmt.Fprint(w, n)
-	case "t": // a template has none that is not zero
-		io.WriteString(w, "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}")
+		fmt.Fprint(p, n)
+	case "t": // a template has only zero times
+		p.text("{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}")
 	case "x":
 		n, isNumber := value.(int64)
 		text, _ := value.(string)
-		fmt.Fprintf(w, "{Type:(intstr.Type)%d IntVal:(int32)%d StrVal:(string)%s}", map[bool]int{false: 1}[isNumber || value == nil], n, text)
+		fmt.Fprintf(p, "{Type:(intstr.Type)%d IntVal:(int32)%d StrVal:(string)%s}", map[bool]int{false: 1}[isNumber || value == nil], n, text)
 	case "q":
 		q, err := resource.ParseQuantity(quantityText(value))
 		if err == nil {
-			printGo(w, reflect.ValueOf(q))
+			printGo(p, reflect.ValueOf(q))
 		}
 	default:
 		inner, _ := value.(map[string]any)
-		structs()[code].print(w, inner)
+		p.object(code, inner)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 // cronJob is a Job of a CronJob.
-func cronJob(owner map[string]any) []Made {
+func cronJob(owner map[string]any, _ int) []Made {
 	template := object(owner, "spec", "jobTemplate")
 	annotations := with(podspec.Map(template, "metadata", "annotations"), "batch.kubernetes.io/cronjob-scheduled-timestamp", scheduled)
 	m := metadata(CronJobKind, owner, podspec.Map(template, "metadata", "labels"), annotations)
@@ -26,7 +26,7 @@ func cronJob(owner map[string]any) []Made {
 }
 
 // jobPod is the first Pod of a Job.
-func jobPod(owner map[string]any) []Made {
+func jobPod(owner map[string]any, _ int) []Made {
 	pod := podOf(owner, podspec.Map(owner, "spec", "template"))
 	m, spec := podspec.Map(pod, "metadata"), podspec.Map(pod, "spec")
 	if finalizers, _ := m["finalizers"].([]any); !slices.Contains(finalizers, any(trackingFinalizer)) {

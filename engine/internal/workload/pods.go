@@ -23,6 +23,6 @@ func madePod(pod map[string]any) Made {
 }
 
 // replicaPod is a Pod of a ReplicaSet or a ReplicationController.
-func replicaPod(owner map[string]any) []Made {
+func replicaPod(owner map[string]any, _ int) []Made {
 	return []Made{madePod(podOf(owner, podspec.Map(owner, "spec", "template")))}
 }

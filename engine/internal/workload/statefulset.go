@@ -14,7 +14,7 @@ const (
 )
 
 // statefulPod is the first Pod of a StatefulSet, after its PersistentVolumeClaims.
-func statefulPod(owner map[string]any) []Made {
+func statefulPod(owner map[string]any, _ int) []Made {
 	spec := podspec.Map(owner, "spec")
 	start, _ := podspec.Int(spec, "ordinals", "start")
 	ordinal := strconv.FormatInt(start, 10)

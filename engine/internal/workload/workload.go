@@ -21,8 +21,6 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-//go:generate go -C ../admission/gotypes run ./template ../../workload/template.txt
-
 // Made is an object that a controller makes, as it sends it to the server.
 type Made struct {
 	Kind   gvk.Kind
@@ -51,10 +49,10 @@ var (
 // controller is one of Kubernetes' controllers.
 type controller struct {
 	account string
-	make    func(owner map[string]any) []Made
+	make    func(owner map[string]any, minor int) []Made
 	// endless says why the controller goes on for ever after what became of an object that
 	// it has made for its owner.
-	endless func(owner, made map[string]any) (change.Path, string)
+	endless func(owner, made map[string]any, minor int) (change.Path, string)
 }
 
 // controllers are the controllers of kinds.
@@ -74,10 +72,11 @@ func Controls(kind gvk.Kind) bool {
 	return ok
 }
 
-// Make is what the controller of a kind makes of an object that the server holds.
-func Make(kind gvk.Kind, owner map[string]any) []Made {
+// Make is what the controller of a kind makes of an object that a server of Kubernetes 1.minor
+// holds.
+func Make(kind gvk.Kind, owner map[string]any, minor int) []Made {
 	c := controllers[kind]
-	made := c.make(owner)
+	made := c.make(owner, minor)
 	for i := range made {
 		made[i].Account = c.account
 	}
@@ -87,10 +86,10 @@ func Make(kind gvk.Kind, owner map[string]any) []Made {
 // Endless says why the controller of an owner, given what admission has left of an object
 // that it made, makes another one, and so on for ever; and which field is the reason. The
 // reason is "" if it does not.
-func Endless(kind gvk.Kind, owner map[string]any, made gvk.Kind, admitted map[string]any) (change.Path, string) {
+func Endless(kind gvk.Kind, owner map[string]any, made gvk.Kind, admitted map[string]any, minor int) (change.Path, string) {
 	endless := controllers[kind].endless
 	if endless == nil || made == ClaimKind {
 		return nil, ""
 	}
-	return endless(owner, admitted)
+	return endless(owner, admitted, minor)
 }

@@ -3,7 +3,11 @@
 // An OpenAPI document does not say, and the view of an object depends on it. It is
 // a module of its own so that the API's modules stay out of preadmit's.
 //
-//	go run . FILE
+//	go run . ARCHIVE FILE
+//
+// ARCHIVE has the OpenAPI documents of a version of Kubernetes, and so the kinds that it
+// serves. The types are those of the same version: go.mod is that of the default one, and
+// -modfile=1.34.mod names another.
 //
 // Each line of FILE is a type, sorted by name, with its fields in their order in Go:
 //
@@ -33,24 +37,23 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: go run . FILE")
+	if len(os.Args) != 3 {
+		log.Fatal("usage: go run . ARCHIVE FILE")
 	}
-	if err := os.WriteFile(os.Args[1], table(), 0o644); err != nil {
+	if err := os.WriteFile(os.Args[2], table(os.Args[1]), 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // table is the content of FILE.
-func table() []byte {
+func table(archive string) []byte {
 	g := generator{lines: map[reflect.Type]string{}}
-	for _, root := range roots() {
+	for _, root := range roots(archive) {
 		g.name(root)
 	}
 	lines := slices.Sorted(maps.Values(g.lines))
@@ -59,10 +62,12 @@ func table() []byte {
 
 // roots are the types of the kinds that a server of this version serves, and those
 // inAnnotations.
-func roots() []reflect.Type {
+func roots(archive string) []reflect.Type {
+	kinds := served(archive)
 	var types []reflect.Type
-	for _, t := range scheme().AllKnownTypes() {
-		if hasMetadata(t) && !slices.Contains(notServed, t) {
+	for kind, t := range scheme().AllKnownTypes() {
+		isReview := kind.Group == "authentication.k8s.io" || kind.Group == "authorization.k8s.io" // answered, not kept
+		if kinds[kind] && hasMetadata(t) && !isReview {
 			types = append(types, t)
 		}
 	}
@@ -193,15 +198,4 @@ func groups() map[string]string {
 		}
 	}
 	return byPackage
-}
-
-// scheme knows the kinds of all group versions.
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range adders {
-		if err := add(s); err != nil {
-			log.Fatal(err)
-		}
-	}
-	return s
 }
