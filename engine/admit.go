@@ -82,7 +82,7 @@ type passes struct {
 	mutated bool
 	// outputs are the objects as each webhook last left them.
 	outputs map[policy.Program]map[string]any
-	// confidants have looked at what nobody is to see.
+	// confidants have read something sensitive.
 	confidants *confidants
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// confidants are the policies that have looked at what nobody is to see, in one admission.
+// confidants are the policies that have read something sensitive, in one admission.
 // All that they write from then on is taken to hold some of it, however it is changed.
 type confidants struct {
 	reader   *snapshot.Reader
@@ -85,7 +85,7 @@ func (r *run) confide(j *job) {
 
 // files are what policies and context were read from.
 type files struct {
-	// sensitive are the names of those that nobody is to see, open the texts of policies
+	// sensitive are the names of those that must stay secret, open the texts of policies
 	// that everybody may.
 	sensitive map[string]bool
 	open      []string
@@ -124,7 +124,7 @@ func (f *files) reveals(before, after map[string]any, kind *schema.Kind, objects
 	return found
 }
 
-// withhold leaves out what diagnostics say of files that nobody is to see.
+// withhold leaves out what diagnostics quote of sensitive files.
 func (f *files) withhold(diagnostics []source.Diagnostic) {
 	for i := range diagnostics {
 		if d := &diagnostics[i]; f.sensitive[d.At.File] {

@@ -77,7 +77,7 @@ func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, er
 	return object, err
 }
 
-// isSensitive reports whether nobody is to see what an object holds, when all jobs are
+// isSensitive reports whether an object must stay secret, when all jobs are
 // done.
 func (c *candidates) isSensitive() bool {
 	return secret.IsKind(c.kind.Kind.Kind) ||

@@ -25,7 +25,7 @@
 //	context.go, names.go       what policies may look up, and names in them that nobody knows
 //	schedule.go                in which order jobs begin, and what one waits for
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
-//	confide.go                 policies that have looked at what nobody is to see
+//	confide.go                 policies that have read something sensitive
 //	updates.go                 policies that would have changed an object in a cluster
 //	follow.go                  policies that change other objects after all are admitted
 //	write.go                   from the trace back to the manifest

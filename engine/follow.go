@@ -88,7 +88,7 @@ func (f *following) prepare() {
 	}
 }
 
-// take traces a step that trigger led to; confided are the objects that nobody is to see
+// take traces a step that trigger led to; confided are the sensitive objects
 // and that the policy has looked at.
 func (f *following) take(trigger *job, followed policy.Followed, confided []map[string]any) {
 	j, step := trigger, followed.Step

@@ -18,10 +18,10 @@ const (
 	MutatingAdmissionPolicies = migrate.MutatingAdmissionPolicy
 )
 
-// Migrate says the mutate rules of Kyverno's ClusterPolicies and Policies among documents in
-// another form: as MutatingPolicies, and their exceptions as exceptions from these; or, as
-// MutatingPolicies, too, as MutatingAdmissionPolicies with bindings. Everything else is as it
-// was. What the context defines is known of the kinds that rules are about. If any
+// Migrate converts Kyverno's policies among documents. The mutate rules of ClusterPolicies and
+// Policies become MutatingPolicies, and their exceptions exceptions from these; or, like
+// MutatingPolicies, MutatingAdmissionPolicies with bindings. Everything else stays as it is.
+// CustomResourceDefinitions in the context define kinds that rules name. If any
 // diagnostic is an error, a part of a policy has no equivalent, and the streams lack it.
 func Migrate(form Form, policies, context []*manifest.Stream, options Options) ([]*manifest.Stream, []source.Diagnostic) {
 	s, diagnostics := newSet(policies, context, options)

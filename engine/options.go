@@ -36,12 +36,12 @@ type Options struct {
 	Plain bool
 	// Old are the objects before an UPDATE.
 	Old []*manifest.Stream
-	// DryRun is what request.dryRun says.
+	// DryRun is request.dryRun.
 	DryRun bool
-	// User is what request.userInfo says.
+	// User is request.userInfo.
 	User policy.User
-	// Authorizer is what expressions hear from the authorizer. By default an expression
-	// that asks it fails.
+	// Authorizer is the answer that expressions get from the authorizer. By default an
+	// expression that asks it fails.
 	Authorizer Authorizer
 	// Defaulting says whether policies see the object with the defaults of the API, as on
 	// a server; default DefaultingOn.
@@ -52,8 +52,8 @@ type Options struct {
 	// Strict makes errors of warnings that mean that preadmit could not tell what a cluster
 	// would do; the catalogue of package source says which.
 	Strict bool
-	// PerDirectory takes each directory of manifests for a world of its own: what policies
-	// look up, and policies among the manifests, count in their own directory only.
+	// PerDirectory evaluates each directory of manifests by itself: what policies look up,
+	// and policies among the manifests, count in their directory only.
 	PerDirectory bool
 	// Normalize says that the manifests' own values are brought into the form in which a
 	// server stores them, too: see admission.Normalize. WriteNamespace says that manifests

@@ -22,7 +22,8 @@ type Outcome struct {
 	// Stats count what policies, bindings and rules did, sorted by their names; see Count.
 	Stats []Stat
 	// Secrets hides the values of all Secrets of the run, and what policies made of them.
-	// The diagnostics show none; whatever else is said of the Manifests must pass it.
+	// The diagnostics show none. Everything else that is printed about the Manifests must
+	// go through it.
 	Secrets *secret.Mask
 }
 
@@ -57,8 +58,8 @@ type Manifest struct {
 	// policies looked at its namespace, or for params, found or not; or nobody
 	// defined its kind.
 	DependsOnOthers bool
-	// Sensitive says that nobody is to see what the object holds: it is a Secret, was
-	// given as sensitive, or a policy wrote into it and had looked at one that is.
+	// Sensitive says that the content of the object must stay secret: it is a Secret, was
+	// given as sensitive, or a policy wrote into it and had read one that is.
 	Sensitive bool
 	// Before and After are its admission views, for Views; nil if no policy is about the
 	// kind.
@@ -88,7 +89,7 @@ type Change struct {
 	Pass int
 	// Disposition says what became of the change in the manifest.
 	Disposition Disposition
-	// Sensitive says that the policy had looked at what nobody is to see.
+	// Sensitive says that the policy had read something secret.
 	Sensitive bool
 }
 

@@ -351,10 +351,10 @@ func (r *run) conclude(j *job) {
 	}
 }
 
-// isSensitive reports whether nobody is to see what a job was given.
+// isSensitive reports whether what a job was given must stay secret.
 func isSensitive(j *job) bool { return secret.Is(j.raw) || j.document.Stream().Sensitive() }
 
-// learn has the mask hide what was written into an object that nobody is to see.
+// learn has the mask hide what was written into a sensitive object.
 func (r *run) learn(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

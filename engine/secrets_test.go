@@ -93,7 +93,7 @@ metadata: {name: token}
 spec: {policyName: token, paramRef: {name: s, namespace: default, parameterNotFoundAction: Deny}}
 `
 
-// TestTaint has policies write what they make of objects that nobody is to see. It is
+// TestTaint has policies write what they make of sensitive objects. It is
 // hidden, however short, but not what stands in a policy or is open.
 func TestTaint(t *testing.T) {
 	read := func(name, text string, sensitive bool) *manifest.Stream {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// canary is in every file of testdata/secrets, and is what nobody is to see.
+// canary is in every file of testdata/secrets, and must never be printed.
 const canary = "hunter-canary-2"
 
 var canaryForms = []string{canary, base64.StdEncoding.EncodeToString([]byte(canary))}

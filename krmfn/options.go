@@ -220,7 +220,7 @@ var options = []option{
 	},
 	{
 		flag: "per-directory", values: []string{"true", "false"}, stream: true,
-		help:   "take each directory of manifests for a world of its own, as staging and production",
+		help:   "evaluate each directory of manifests by itself, as staging and production",
 		target: func(c *config) any { return &c.engine.PerDirectory },
 	},
 	{
@@ -340,7 +340,7 @@ var reportOptions = []option{
 	},
 	{
 		flag: "build", values: []string{"true", "false"}, commands: []string{"diff", "explain", "check"},
-		help:   "find the kustomizations and charts in the directories, render each with kustomize or helm, and take each for a world of its own; those that are part of others are not rendered by themselves",
+		help:   "find the kustomizations and charts in the directories, render each with kustomize or helm, and evaluate each by itself; those that are part of others are not rendered by themselves",
 		target: func(c *config) any { return &c.build },
 	},
 	{

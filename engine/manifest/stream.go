@@ -85,7 +85,7 @@ type Stream struct {
 	sensitive bool
 }
 
-// MarkSensitive says that nobody is to see what the documents of the stream hold, as if
+// MarkSensitive says that the documents of the stream must stay secret, as if
 // they were Secrets.
 func (s *Stream) MarkSensitive() { s.sensitive = true }
 

@@ -24,7 +24,7 @@ func (m mask) text(text string) string {
 	return m.secrets.Text(text)
 }
 
-// hidden says which paths of an object lead to what nobody is to see; nil for none.
+// hidden says which paths of an object lead to sensitive values; nil for none.
 type hidden func(path change.Path) bool
 
 // of are the paths in a document that are hidden if it is a Secret.
@@ -90,7 +90,7 @@ func (m mask) value(hidden hidden, path change.Path, value, other any, suffix st
 	return value
 }
 
-// isData reports whether a path in a Secret leads to what nobody is to see.
+// isData reports whether a path in a Secret leads to its data.
 func isData(path change.Path) bool {
 	if len(path) == 0 {
 		return false
@@ -198,7 +198,7 @@ func isSensitive(e engine.Edit, all []engine.Change) bool {
 }
 
 // hiddenIn are the paths in the documents of a stream, as they have become, to what
-// policies wrote that have looked at what nobody is to see.
+// policies wrote that have read something sensitive.
 func hiddenIn(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int) map[int]hidden {
 	hides := map[int]hidden{}
 	for document, d := range s.Documents() {

@@ -84,7 +84,7 @@ type Edit struct {
 	// source and result are where it is in the manifest as it was, and as it is; last is
 	// the last element of its path.
 	source, result change.Path
-	// sensitive says that nobody is to see the value.
+	// sensitive says that the value must stay secret.
 	sensitive bool
 	last      change.Element
 }

@@ -58,7 +58,7 @@ func (m *Mask) Learn(object map[string]any) {
 	}
 }
 
-// LearnTexts adds texts that policies made of what nobody is to see.
+// LearnTexts adds texts that policies made of sensitive values.
 func (m *Mask) LearnTexts(texts []string) {
 	for _, text := range texts {
 		m.learn(text, false)
@@ -91,7 +91,7 @@ func OpenTexts(object map[string]any) []string {
 	return texts
 }
 
-// LearnAll adds the values of an object that nobody is to see, whatever it is.
+// LearnAll adds all values of a sensitive object, whatever it is.
 func (m *Mask) LearnAll(object map[string]any) {
 	for value, field := range scalars(object) {
 		m.learn(value, field != "data")

@@ -28,7 +28,7 @@ func (r *Reader) Ask() { r.asked = true }
 // Asked reports whether Ask was called.
 func (r *Reader) Asked() bool { return r.asked }
 
-// Confide notes that an object which was looked up holds what nobody is to see. Objects of
+// Confide notes that an object which was looked up is sensitive. Objects of
 // the snapshot call it.
 func (r *Reader) Confide(object map[string]any) { r.confided = append(r.confided, object) }
 
