@@ -15,7 +15,9 @@ func (r *run) follow() {
 		f := following{run: r}
 		for _, j := range r.jobs {
 			j.result.DependsOnOthers = true // any manifest may act on any other
-			f.trigger(follower, j)
+			if !r.exists(j) {
+				f.trigger(follower, j)
+			}
 		}
 		if !r.failed() {
 			for i, j := range r.jobs {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -30,6 +31,8 @@ type Observer struct {
 	warn func(source.Diagnostic)
 	// partial says that manifests that went well stay edited although others failed.
 	partial bool
+	// existing are objects that nobody sends to the cluster.
+	existing map[*manifest.Document]bool
 }
 
 // Partial has the manifests that went well edited although others failed, also if policies
@@ -40,6 +43,21 @@ func Partial() Observer { return Observer{partial: true} }
 // isPartial reports whether an observer wants what went well although not all did.
 func isPartial(observers []Observer) bool {
 	return slices.ContainsFunc(observers, func(o Observer) bool { return o.partial })
+}
+
+// Existing says that the cluster has the objects of some of the manifests already. Nobody
+// sends them to it: only policies that change other objects may change them.
+func Existing(manifests []*manifest.Stream) Observer {
+	o := Observer{existing: map[*manifest.Document]bool{}}
+	for _, d := range documentsOf(manifests) {
+		o.existing[d] = true
+	}
+	return o
+}
+
+// exists reports whether an observer says that the cluster has the object of a job already.
+func (r *run) exists(j *job) bool {
+	return slices.ContainsFunc(r.observers, func(o Observer) bool { return o.existing[j.document] })
 }
 
 func (o Observer) admitted(r *run, j *job) {

@@ -1,77 +1,106 @@
 package krmfn
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// isPolicyItself reports whether a document is a policy, and no binding of one.
-func isPolicyItself(d *manifest.Document) bool {
-	return engine.IsPolicy(d.Kind()) && !strings.HasSuffix(d.Kind().Kind, "Binding")
-}
-
-// kyvernoTest is the part of a kyverno-test.yaml that is about mutation. As in Kyverno,
-// every policy is run by itself.
+// kyvernoTest is the part of a kyverno-test.yaml that is about mutation, as Kyverno 1.19
+// reads it.
 type kyvernoTest struct {
 	*tester
-	document            *manifest.Document
-	dir, suite          string
-	policies, resources []*manifest.Document
-	// context are documents that the cluster is to have besides the resources.
-	context          []*manifest.Document
-	values, userInfo []path
+	document   *manifest.Document
+	dir, suite string
+	// policies are all documents of policies, with bindings and exceptions.
+	policies []*manifest.Document
+	// resources are the objects that are admitted, targets those that the cluster has for
+	// policies to change, context the others that it has.
+	resources, targets, context []*manifest.Document
+	values, userInfo            inputs
+	// chains are what the policies did, by resource and operation.
+	chains map[kyvernoRequest][]*kyvernoRun
+	// others are the results that are not about mutation.
+	others int
 }
 
-// Fields of a kyverno-test.yaml that name files, and what has no meaning here.
-var (
-	kyvernoPolicyFields  = []string{"policies", "exceptions"}
-	kyvernoContextFields = []string{"paramResources", "clusterResources"}
-	kyvernoUnreadFields  = []string{"targetResources", "values", "checks", "jsonPayload", "jsonPayloads"}
-)
+// Fields of a kyverno-test.yaml that have no meaning here.
+var kyvernoUnreadFields = []string{"checks", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads"}
+
+var clusterResourceKind = gvk.Kind{Group: kyvernoContextKind.Group, Version: kyvernoContextKind.Version, Kind: "ClusterResource"}
 
 // kyverno runs the results of a kyverno-test.yaml.
 func (t *tester) kyverno(d *manifest.Document, full string) {
 	object := d.Object()
-	k := &kyvernoTest{tester: t, document: d, dir: filepath.Dir(full), suite: d.At(nil).File}
-	for _, field := range kyvernoPolicyFields {
-		k.policies = append(k.policies, k.read(object[field])...)
-	}
-	k.resources = k.read(object["resources"])
-	for _, field := range kyvernoContextFields {
-		k.context = append(k.context, k.read(object[field])...)
-	}
-	if name, ok := object["context"].(string); ok && name != "" {
-		k.readContext(name)
-	}
-	k.values, k.userInfo = k.pathsIn(object["variables"]), k.pathsIn(object["userinfo"])
+	k := &kyvernoTest{tester: t, document: d, dir: filepath.Dir(full), suite: d.At(nil).File, chains: map[kyvernoRequest][]*kyvernoRun{}}
+	k.policies = append(k.read(object["policies"]), k.read(object["exceptions"])...)
+	k.resources, k.targets = firsts(k.read(object["resources"])), firsts(k.read(object["targetResources"]))
+	k.context = k.read(object["paramResources"])
+	k.readCluster(object["clusterResources"])
+	k.readContext(object["context"])
+	k.readValues(object)
+	k.userInfo.paths = k.pathsIn(object["userinfo"])
 	for _, field := range kyvernoUnreadFields {
 		if object[field] != nil {
-			t.diagnostics = append(t.diagnostics, source.Warningf(d.At(change.Keys(field)), "test-field", "the field %s of a %s is not read", field, kyvernoTestFile))
+			k.tell(source.Warningf(d.At(change.Keys(field)), "test-field", "the field %s of a %s is not read", field, kyvernoTestFile))
 		}
 	}
-	results, _ := object["results"].([]any)
-	for i, item := range results {
-		result, _ := item.(map[string]any)
-		names := stringsOf(result["resources"])
-		if name, ok := result["resource"].(string); ok {
-			names = append(names, name)
-		}
-		if len(names) == 0 {
-			k.add(fmt.Sprintf("results[%d]", i), "it names no resource")
-		}
-		for _, name := range names {
-			k.result(result, name)
-		}
+	for _, item := range k.list(object, "results") {
+		result, _ := item.value.(map[string]any)
+		k.result(result, item.path)
 	}
+	if k.others > 0 {
+		k.tell(source.Diagnostic{
+			At: d.At(change.Keys("results")), Severity: source.Info, Code: "test-other-results",
+			Message: fmt.Sprintf("%s not about mutation and not run", plural(k.others, "result is", "results are")),
+		})
+	}
+}
+
+func (k *kyvernoTest) tell(diagnostics ...source.Diagnostic) {
+	k.diagnostics = append(k.diagnostics, diagnostics...)
+}
+
+// firsts are documents without those that are about the object of one before.
+func firsts(documents []*manifest.Document) []*manifest.Document {
+	type identity struct{ group, kind, namespace, name string }
+	seen := map[identity]bool{}
+	return slices.DeleteFunc(documents, func(d *manifest.Document) bool {
+		id := identity{d.Kind().Group, d.Kind().Kind, namespaceOf(d), d.Name()}
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+}
+
+// namespaceOf is the namespace of an object, as Kyverno's command fills it in.
+func namespaceOf(d *manifest.Document) string { return cmp.Or(d.Namespace(), "default") }
+
+// item is an item of a list, and where it is.
+type item struct {
+	path  change.Path
+	value any
+}
+
+// list are the items of the list below a key.
+func (k *kyvernoTest) list(object map[string]any, keys ...string) []item {
+	value, _ := change.Keys(keys...).Get(object)
+	values, _ := value.([]any)
+	items := make([]item, len(values))
+	for i, value := range values {
+		items[i] = item{change.Keys(keys...).Index(i), value}
+	}
+	return items
 }
 
 func stringsOf(value any) []string {
@@ -108,131 +137,129 @@ func (k *kyvernoTest) read(value any) []*manifest.Document {
 	for _, s := range set.parse() {
 		documents = append(documents, s.Documents()...)
 	}
-	k.diagnostics = append(k.diagnostics, f.diagnostics...)
+	k.tell(f.diagnostics...)
 	return documents
 }
 
-// readContext reads a Context of Kyverno's command: resources that the cluster has, and
-// answers of image registries, which nothing here asks.
-func (k *kyvernoTest) readContext(name string) {
-	for _, d := range k.read([]any{name}) {
-		spec, _ := d.Object()["spec"].(map[string]any)
+// readContext reads a Context of Kyverno's command: objects that the cluster has, and what
+// registries say of images.
+func (k *kyvernoTest) readContext(value any) {
+	for _, d := range k.read([]any{value}) {
 		if d.Kind() != kyvernoContextKind {
-			k.diagnostics = append(k.diagnostics, source.Errorf(d.At(nil), "test-field", "the field context of a %s names a document of apiVersion %q and kind %q", kyvernoTestFile, d.Kind().APIVersion(), d.Kind().Kind).
-				With("expected a "+kyvernoContextKind.APIVersion()+" "+kyvernoContextKind.Kind))
+			k.tell(source.Errorf(d.At(nil), "test-field", "the field context of a %s names a document of apiVersion %q and kind %q", kyvernoTestFile, d.Kind().APIVersion(), d.Kind().Kind).
+				With("expected a " + kyvernoContextKind.APIVersion() + " " + kyvernoContextKind.Kind))
 			continue
 		}
-		resources, _ := spec["resources"].([]any)
-		for i, item := range resources {
-			path := change.Keys("spec", "resources").Index(i)
-			object, _ := item.(map[string]any)
-			stream, diagnostics := manifest.Read(d.At(path).String(), manifest.JSON(object))
-			if object == nil || len(diagnostics) > 0 || len(stream.Documents()) != 1 {
-				k.diagnostics = append(k.diagnostics, source.Errorf(d.At(path), "test-field", "expected an object with apiVersion, kind and a name"))
+		k.context = append(k.context, d)
+	}
+}
+
+// readCluster reads ClusterResources, which hold objects and name files with
+// CustomResourceDefinitions; other documents are objects themselves.
+func (k *kyvernoTest) readCluster(value any) {
+	for _, d := range k.read(value) {
+		if d.Kind() != clusterResourceKind {
+			k.context = append(k.context, d)
+			continue
+		}
+		for _, item := range k.list(d.Object(), "spec", "resources") {
+			object, ok := item.value.(map[string]any)
+			if !ok || object["apiVersion"] == nil || object["kind"] == nil {
+				k.tell(source.Errorf(d.At(item.path), "test-field", "expected an object with apiVersion, kind and a name"))
 				continue
 			}
-			k.context = append(k.context, stream.Documents()...)
+			k.context = append(k.context, made(d, item.path, object).Documents()...)
 		}
-		if images, _ := spec["images"].([]any); len(images) > 0 {
-			k.diagnostics = append(k.diagnostics, source.Warningf(d.At(change.Keys("spec", "images")), "test-field", "the images of a Context are not read").
-				With("what rules ask image registries for is given with --values"))
-		}
+		definitions, _ := change.Keys("spec", "crds").Get(d.Object())
+		k.context = append(k.context, k.read(definitions)...)
 	}
 }
 
-// result tests one policy on one resource.
-func (k *kyvernoTest) result(result map[string]any, resource string) {
-	text := func(key string) string { s, _ := result[key].(string); return s }
-	policy, kind := text("policy"), text("kind")
-	policy = policy[strings.LastIndexByte(policy, '/')+1:]
-	name := strings.Join(slices.DeleteFunc([]string{policy, text("rule"), kind, resource}, func(s string) bool { return s == "" }), " ")
-	about := func(d *manifest.Document) bool {
-		return (d.Name() == resource || d.Namespace()+"/"+d.Name() == resource) && (kind == "" || d.Kind().Kind == kind)
-	}
-	i := slices.IndexFunc(k.policies, func(d *manifest.Document) bool { return isPolicyItself(d) && d.Name() == policy })
-	if i < 0 {
-		k.add(name, fmt.Sprintf("there is no policy %q among the policies of the test", policy))
-		return
-	}
-	j := slices.IndexFunc(k.resources, about)
-	if j < 0 {
-		k.add(name, fmt.Sprintf("there is no resource %q among the resources of the test", resource))
-		return
-	}
-	r := k.run(k.policies[i], k.resources[j])
-	status, changed := r.run.status(), r.run.outcome != nil && slices.ContainsFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Changed() })
-	want := text("result")
-	patched := text("patchedResources")
-	if patched == "" {
-		patched = text("patchedResource")
-	}
-	switch {
-	case want == "fail" && status != exitDone:
-		k.add(name, "")
-	case status != exitDone:
-		k.add(name, problemsOf(r.run.diagnostics))
-	case want == "fail":
-		k.add(name, "the policy was to fail, but did not")
-	case want == "skip" && changed:
-		k.add(name, "the policy was to skip the resource, but changed it")
-	case want == "skip" || patched == "":
-		k.add(name, "")
-	default:
-		k.compare(name, patched, about, r)
-	}
+// made is a stream of an object in a document: errors in it are at its place there.
+func made(d *manifest.Document, in change.Path, object map[string]any) *manifest.Stream {
+	at := func(p change.Path) source.Position { return d.At(slices.Concat(in, p)) }
+	return manifest.Made(d.At(in).File, "", object, at)
 }
 
-// compare compares a mutated resource with the one of its name in a file.
-func (k *kyvernoTest) compare(name, file string, about func(d *manifest.Document) bool, r *testRun) {
-	documents := k.read([]any{file})
-	i := slices.IndexFunc(documents, about)
-	if i < 0 {
-		k.add(name, fmt.Sprintf("the resource is not in %s", file))
-		return
-	}
-	output, _ := manifest.Read("-", []byte(texts(r.manifests)))
-	want, have := documents[i].Object(), output.Documents()[0].Object()
-	if bytes.Equal(manifest.JSON(want), manifest.JSON(have)) {
-		k.add(name, "")
-		return
-	}
-	k.add(name, r.difference(file, string(manifest.YAML(want)), string(manifest.YAML(have))))
-}
+// The fields of a test that are those of Values, and have answers.
+var kyvernoAnswers = []string{"apiCallResponses", "globalContextEntries"}
 
-func problemsOf(diagnostics []source.Diagnostic) string {
-	var b strings.Builder
-	for _, d := range diagnostics {
-		if d.Severity == source.Error {
-			b.WriteString(d.String() + "\n")
+// readValues reads the values: those in the test itself win over those in a file.
+func (k *kyvernoTest) readValues(object map[string]any) {
+	inline, ok := object["values"].(map[string]any)
+	var namespaces []map[string]any
+	if ok {
+		values := maps.Clone(inline)
+		values["apiVersion"], values["kind"] = kyvernoContextKind.APIVersion(), "Values"
+		k.values.inline = append(k.values.inline, made(k.document, change.Keys("values"), values))
+		namespaces = append(namespaces, inline)
+	} else {
+		k.values.paths = k.pathsIn(object["variables"])
+		for _, d := range k.read([]any{object["variables"]}) {
+			namespaces = append(namespaces, d.Object())
 		}
 	}
-	return b.String()
-}
-
-// run runs one policy, with what is bound to it, on one resource.
-func (k *kyvernoTest) run(policy, resource *manifest.Document) *testRun {
-	r := &testRun{}
-	k.given.apply(&r.config)
-	r.config.values.paths = append(r.config.values.paths, k.values...)
-	r.config.userInfo.paths = append(r.config.userInfo.paths, k.userInfo...)
-	for _, d := range k.policies {
-		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
-		if d == policy || !isPolicyItself(d) && (bound == policy.Name() || bound == nil) {
-			r.config.policies.inline = append(r.config.policies.inline, alone(d))
+	answers := map[string]any{"apiVersion": kyvernoContextKind.APIVersion(), "kind": "Values"}
+	for _, field := range kyvernoAnswers {
+		if object[field] != nil {
+			answers[field] = k.resolved(object[field])
 		}
 	}
-	for _, d := range append(k.resources[:len(k.resources):len(k.resources)], k.context...) {
-		if d != resource {
-			r.config.context.inline = append(r.config.context.inline, alone(d))
-		}
+	k.values.inline = append(k.values.inline, made(k.document, nil, answers))
+	for _, values := range namespaces {
+		k.addNamespaces(values)
 	}
-	r.manifests = []*manifest.Stream{alone(resource)}
-	r.run = k.admit(k.ctx, &r.config, &files{process: k.Process}, r.manifests, policy)
-	return r
 }
 
-// alone is a document as a stream of its own.
-func alone(d *manifest.Document) *manifest.Stream {
-	stream, _ := manifest.Read(d.At(nil).File, manifest.JSON(d.Object()))
-	return stream
+// resolved are entries of the global context with the objects of the files that they name.
+func (k *kyvernoTest) resolved(value any) any {
+	entries, _ := value.([]any)
+	entries = slices.Clone(entries)
+	for i, value := range entries {
+		entry, _ := value.(map[string]any)
+		names, ok := entry["resourceFiles"]
+		if !ok {
+			continue
+		}
+		entry = maps.Clone(entry)
+		delete(entry, "resourceFiles")
+		var objects []any
+		for _, d := range k.read(names) {
+			objects = append(objects, d.Object())
+		}
+		entry["resources"], entries[i] = objects, entry
+	}
+	return entries
+}
+
+// addNamespaces gives the cluster the namespaces of values that it does not have yet. All
+// languages see them.
+func (k *kyvernoTest) addNamespaces(values map[string]any) {
+	known := func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(k.resources, k.context), func(d *manifest.Document) bool {
+			return d.Kind() == gvk.Kind{Version: "v1", Kind: "Namespace"} && d.Name() == name
+		})
+	}
+	add := func(name, metadata any) {
+		text, _ := name.(string)
+		if text == "" || known(text) {
+			return
+		}
+		object := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+		k.context = append(k.context, made(k.document, nil, object).Documents()...)
+	}
+	for _, item := range k.list(values, "namespaces") {
+		metadata, _ := change.Keys("metadata").Get(item.value)
+		fields, _ := metadata.(map[string]any)
+		add(fields["name"], fields)
+	}
+	for _, item := range k.list(values, "namespaceSelector") {
+		fields, _ := item.value.(map[string]any)
+		add(fields["name"], map[string]any{"name": fields["name"], "labels": fields["labels"]})
+	}
+}
+
+// isPolicyItself reports whether a document is a policy, and no binding of one.
+func isPolicyItself(d *manifest.Document) bool {
+	return engine.IsPolicy(d.Kind()) && !strings.HasSuffix(d.Kind().Kind, "Binding") && d.Kind().Kind != "PolicyException"
 }

@@ -166,6 +166,42 @@ func (c FalseCondition) String() string {
 	return fmt.Sprintf("matchConditions[%d] %q is false", c.Index, c.Name)
 }
 
+// IsOutOfScope reports whether the policy or the rule is not about the object: what it
+// matches says so, not a condition, an exception or the patch.
+func (n NotApplied) IsOutOfScope() bool {
+	reason := n.Reason
+	if by, ok := reason.(ByOperation); ok {
+		reason = by.Stringer
+	}
+	switch reason.(type) {
+	case Unmatched, OutOfScope:
+		return true
+	}
+	return false
+}
+
+// Passes reports whether an exception is the reason that has it reported as a success.
+func (n NotApplied) Passes() bool {
+	x, ok := n.Reason.(Excepted)
+	return ok && x.Passes
+}
+
+// Excepted is the reason that a PolicyException gives. Passes says that Kyverno reports the
+// policy as passed, not as skipped.
+type Excepted struct {
+	Name   string
+	Passes bool
+}
+
+// String implements fmt.Stringer.
+func (x Excepted) String() string { return "PolicyException " + x.Name + " excepts the object" }
+
+// OutOfScope is a reason in words that a match block gives.
+type OutOfScope string
+
+// String implements fmt.Stringer.
+func (s OutOfScope) String() string { return string(s) }
+
 // Unmatched is the reason that a match block gives.
 type Unmatched struct {
 	Block  string

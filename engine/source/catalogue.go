@@ -698,6 +698,11 @@ var tests = []Entry{
 		Cause:  "A kyverno-test.yaml has a field that preadmit does not know what to do with. It is an error if the field has a value that it cannot have.",
 		Advice: "Check that the test does not depend on it; correct the value.",
 	},
+	{
+		Code: "test-other-results", Severities: infos, Title: "Results are not about mutation",
+		Cause:  "A kyverno-test.yaml expects results of policies or rules that change nothing, for instance of those that validate. They are not run.",
+		Advice: "Run them with `kyverno test`.",
+	},
 }
 
 // tooMuch says why no golden has a limit on the input.

@@ -61,9 +61,12 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)
 		}
 		for _, rule := range d.rules {
+			if len(rule.targets) > 0 && rule.covers(r) {
+				continue // its turn comes when all requests are through
+			}
 			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
 				ID: rule.id(), At: rule.at(rule.root.At("match").Path),
-				Reason: policy.Text("match: kinds does not select " + r.Kind.Kind.Kind),
+				Reason: policy.OutOfScope("match: kinds does not select " + r.Kind.Kind.Kind),
 			})
 		}
 	}
@@ -128,7 +131,7 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 		return nil // when all requests are through
 	}
 	if done {
-		return []policy.Step{r.skipped(r.root.Path, "applyRules is One, and a rule before it changed the object")}
+		return []policy.Step{r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))}
 	}
 	s, skipped := e.begin(r, object)
 	if skipped != nil {
@@ -148,7 +151,7 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	case err != nil:
 		return []policy.Step{r.failed(err)}
 	case len(results) == 0:
-		return []policy.Step{r.skipped(r.mutate().Path, reason)}
+		return []policy.Step{r.skipped(r.mutate().Path, policy.Text(reason))}
 	}
 	var steps []policy.Step
 	for _, result := range results {
@@ -164,7 +167,7 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 
 // begin finds out whether a rule applies to an object, and makes its scope.
 func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step) {
-	skip := func(path change.Path, reason string) (*scope, *policy.Step) {
+	skip := func(path change.Path, reason fmt.Stringer) (*scope, *policy.Step) {
 		step := r.skipped(path, reason)
 		return nil, &step
 	}
@@ -172,7 +175,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
-		return skip(r.root.At("match").Path, reason)
+		return skip(r.root.At("match").Path, policy.OutOfScope(reason))
 	}
 	s := e.newScope(r, object)
 	s.addContext(r, r.root.At("context"))
@@ -182,7 +185,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 		return nil, &step
 	}
 	if reason != "" {
-		return skip(r.root.At("preconditions").Path, reason)
+		return skip(r.root.At("preconditions").Path, policy.Text(reason))
 	}
 	name, err := e.excepted(r, s, c)
 	if err != nil {
@@ -190,15 +193,15 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 		return nil, &step
 	}
 	if name != "" {
-		return skip(r.root.Path, "PolicyException "+name+" excepts the object")
+		return skip(r.root.Path, policy.Excepted{Name: name})
 	}
 	return s, nil
 }
 
 // skipped is the step of a rule that leaves the object alone.
-func (r *rule) skipped(path change.Path, reason string) policy.Step {
+func (r *rule) skipped(path change.Path, reason fmt.Stringer) policy.Step {
 	id, at := r.id(), r.at(path)
-	skipped := policy.NotApplied{ID: id, At: at, Reason: policy.Text(reason)}
+	skipped := policy.NotApplied{ID: id, At: at, Reason: reason}
 	if r.asksOperation {
 		skipped.Reason = policy.ByOperation{Stringer: skipped.Reason}
 	}

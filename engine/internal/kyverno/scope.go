@@ -56,7 +56,7 @@ func (e *evaluation) candidate(object map[string]any) candidate {
 // namespaceLabels are the labels of a namespace: those that the values give, or those
 // of its object.
 func (e *evaluation) namespaceLabels(name string) map[string]any {
-	if labels, ok := e.values.Namespaces[name]; ok {
+	if labels, ok := e.values.labels(name); ok {
 		return labels
 	}
 	e.request.Snapshot.Ask()

@@ -73,7 +73,7 @@ func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed 
 			}
 		}
 		if !found {
-			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.Path, "the target "+describeTarget(n)+" is not in the input")})
+			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.Path, policy.Text("the target "+describeTarget(n)+" is not in the input"))})
 		}
 	}
 	return all
@@ -142,7 +142,7 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 		return []policy.Step{r.failed(err)}
 	}
 	if reason != "" {
-		return []policy.Step{r.skipped(n.At("preconditions").Path, reason)}
+		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
 	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
 	return r.steps(results, reason, err, fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))

@@ -18,6 +18,10 @@ func (v *values) answer(call, argument string) (any, bool) {
 	return (*given.Values)(v).Answer(call, argument)
 }
 
+func (v *values) labels(namespace string) (map[string]any, bool) {
+	return (*given.Values)(v).Labels(namespace)
+}
+
 // variable is a variable with a dotted path, and its value.
 type variable struct {
 	key   string

@@ -91,7 +91,7 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 			pending = append(pending, commentIn(line)...)
 			continue
 		}
-		if i > start && keyIndent(line) < indent || i > start && strings.IndexByte(line, '-') == dash && strings.TrimSpace(line[:dash]) == "" {
+		if i > start && (keyIndent(line) < indent || dash >= 0 && strings.IndexByte(line, '-') == dash && strings.TrimSpace(line[:dash]) == "") {
 			return found // what is before the next rule is about that
 		}
 		if keyIndent(line) == indent {

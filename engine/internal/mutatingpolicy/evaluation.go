@@ -225,13 +225,13 @@ func (l *Language) matches(d *definition, constraints *match.Resources, r *polic
 
 // givenLabels are the labels that the values give a namespace, and the one that all have.
 func (l *Language) givenLabels(namespace string) (map[string]any, bool) {
-	given, ok := l.values.Namespaces[namespace]
+	given, ok := l.values.Labels(namespace)
 	labels := map[string]any{"kubernetes.io/metadata.name": namespace}
 	maps.Copy(labels, given)
 	return labels, ok
 }
 
-// namespaceObject is the variable of that name, with the labels that the values give it.
+// namespaceObject is the variable of that name, with what the values say of it.
 func (e *evaluation) namespaceObject() map[string]any {
 	r := e.request
 	r.Snapshot.Ask()
@@ -241,9 +241,12 @@ func (e *evaluation) namespaceObject() map[string]any {
 	}
 	labels, given := e.language.givenLabels(r.Namespace)
 	if given {
+		before, _ := namespace["metadata"].(map[string]any)
+		metadata := maps.Clone(before)
 		namespace = maps.Clone(namespace)
-		metadata, _ := namespace["metadata"].(map[string]any)
-		metadata = maps.Clone(metadata)
+		maps.Copy(namespace, e.language.values.Namespaces[r.Namespace])
+		more, _ := namespace["metadata"].(map[string]any)
+		maps.Copy(metadata, more)
 		metadata["labels"], namespace["metadata"] = labels, metadata
 	} else if !known {
 		r.WarnAssumed(r.Namespace, e.unit.policy.at, "policy "+e.unit.policy.key()+" reads namespaceObject")

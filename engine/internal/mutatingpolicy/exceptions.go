@@ -70,8 +70,8 @@ func (x *exception) at() source.Position {
 }
 
 // reason is why a policy leaves an object alone that the exception is about.
-func (x *exception) reason() policy.Text {
-	return policy.Text("PolicyException " + x.name + " excepts the object")
+func (x *exception) reason() policy.Excepted {
+	return policy.Excepted{Name: x.name, Passes: x.reader.Root.At("spec", "reportResult").Text() == "pass"}
 }
 
 // link gives the policies the exceptions from them. Exceptions are compiled once for each.

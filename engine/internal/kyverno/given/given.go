@@ -24,7 +24,8 @@ type Values struct {
 	// Global are globalValues, by name.
 	Global   map[string]any
 	Policies []PolicyValues
-	// Namespaces are the labels of namespaces, by name.
+	// Namespaces are those that the values describe, by name: whole objects, or what there is
+	// to say of their labels.
 	Namespaces map[string]map[string]any
 	Answers    Answers
 }
@@ -70,17 +71,26 @@ func (v *Values) read(r *policydoc.Reader) {
 		}
 		v.Policies = append(v.Policies, PolicyValues{r.Document, n})
 	}
-	for _, n := range r.List(r.Root.At("namespaces")) {
-		if name := n.At("metadata", "name").Text(); name != "" {
-			v.Namespaces[name] = n.At("metadata", "labels").Object()
-		}
-	}
 	for _, n := range r.List(r.Root.At("namespaceSelector")) {
 		if r.Fields(n, []string{"name", "labels"}) {
-			v.Namespaces[n.At("name").Text()] = n.At("labels").Object()
+			name, labels := n.At("name").Text(), n.At("labels").Object()
+			v.Namespaces[name] = map[string]any{"metadata": map[string]any{"name": name, "labels": labels}}
+		}
+	}
+	for _, n := range r.List(r.Root.At("namespaces")) { // which win
+		if name := n.At("metadata", "name").Text(); name != "" {
+			v.Namespaces[name] = n.Object()
 		}
 	}
 	v.Answers.read(r, r.Root)
+}
+
+// Labels are the labels of a namespace, if the values describe it.
+func (v *Values) Labels(namespace string) (map[string]any, bool) {
+	object, ok := v.Namespaces[namespace]
+	metadata, _ := object["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	return labels, ok
 }
 
 // Answer is the value of a function that has another one in every run: a global value of

@@ -1,0 +1,285 @@
+package krmfn
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// kyvernoResult is one of the results that a test expects.
+type kyvernoResult struct {
+	policy, rule, kind, operation string
+	// want is pass, skip, fail or error.
+	want string
+	// patched is the file with the expected objects; complete says that all of the
+	// resources must be in it.
+	patched  string
+	complete bool
+}
+
+// result tests one result.
+func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
+	text := func(key string) string { s, _ := fields[key].(string); return s }
+	r := kyvernoResult{rule: text("rule"), kind: text("kind"), operation: text("operation"), want: text("result"), patched: text("patchedResources")}
+	r.policy = text("policy")[strings.LastIndexByte(text("policy"), '/')+1:]
+	if r.patched == "" {
+		r.patched = text("patchedResource")
+	}
+	r.complete, _ = fields["failOnMissingResources"].(bool)
+	switch known := k.knows(r); {
+	case known == "":
+		k.others++
+	case r.operation != "" && !slices.Contains([]string{"CREATE", "UPDATE"}, r.operation):
+		k.tell(source.Errorf(k.document.At(at.Key("operation")), "test-field", "the operation of a result is %q; policies do not mutate what is deleted", r.operation).
+			With("expected CREATE or UPDATE"))
+	case known != r.policy:
+		k.add(r.name(strings.Join(k.namesIn(fields), ", ")), known)
+	default:
+		k.judgeAll(r, k.namesIn(fields))
+	}
+}
+
+// knows returns the name of the policy if the test has it, an empty text if it does not
+// mutate, and else what is wrong.
+func (k *kyvernoTest) knows(r kyvernoResult) string {
+	i := slices.IndexFunc(k.policies, func(d *manifest.Document) bool { return d.Name() == r.policy && !isBound(d) })
+	if i < 0 {
+		return fmt.Sprintf("there is no policy %q among the policies of the test", r.policy)
+	}
+	d := k.policies[i]
+	switch {
+	case !slices.Contains(kyvernoOrder, d.Kind().Kind) || !mutates(d, ""):
+		return ""
+	case r.rule == "" || !hasRules(d) || mutates(d, r.rule):
+		return r.policy
+	}
+	for _, item := range k.list(d.Object(), "spec", "rules") {
+		if fields, _ := item.value.(map[string]any); isRuleNamed(r.rule, fields["name"]) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("policy %q has no rule %q", r.policy, r.rule)
+}
+
+// isBound reports whether a document is bound to policies, and is none itself.
+func isBound(d *manifest.Document) bool {
+	return strings.HasSuffix(d.Kind().Kind, "Binding") || d.Kind().Kind == "PolicyException"
+}
+
+// name names the test of the result for a resource.
+func (r kyvernoResult) name(resource string) string {
+	parts := []string{r.policy, r.rule, r.operation, r.kind, resource}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// namesIn are the names of the resources of a result.
+func (k *kyvernoTest) namesIn(fields map[string]any) []string {
+	names := stringsOf(fields["resources"])
+	if name, ok := fields["resource"].(string); ok {
+		names = append(names, name)
+	}
+	for _, item := range k.list(fields, "resourceSpecs") {
+		spec, _ := item.value.(map[string]any)
+		name, _ := spec["name"].(string)
+		if namespace, _ := spec["namespace"].(string); namespace != "" {
+			name = namespace + "/" + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// judgeAll tests a result on all resources and targets that it names; on all that there are
+// if it names none.
+func (k *kyvernoTest) judgeAll(r kyvernoResult, names []string) {
+	for _, name := range names {
+		resources, targets := k.chosen(r, func(d *manifest.Document) bool { return d.Name() == name || namespaceOf(d)+"/"+d.Name() == name })
+		if len(resources)+len(targets) == 0 {
+			k.add(r.name(name), fmt.Sprintf("there is no resource %q among the resources of the test", name))
+		}
+		for _, d := range resources {
+			k.judge(r, d, r.name(name))
+		}
+		for _, d := range targets {
+			if reasons := k.judgeTarget(r, d, r.name(name)); reasons != nil {
+				k.add(r.name(name), unreached(r, reasons))
+			}
+		}
+	}
+	if len(names) == 0 {
+		k.judgeUnnamed(r)
+	}
+}
+
+// judgeUnnamed tests a result that names no resource. Targets that no policy changes do not
+// count.
+func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
+	before := len(k.cases)
+	resources, targets := k.chosen(r, func(*manifest.Document) bool { return true })
+	for _, d := range resources {
+		k.judge(r, d, r.name(d.Name()))
+	}
+	var reasons []string
+	for _, d := range targets {
+		reasons = append(reasons, k.judgeTarget(r, d, r.name(d.Name()))...)
+	}
+	if len(k.cases) == before {
+		k.add(r.name(""), unreached(r, reasons))
+	}
+}
+
+// unreached is what is wrong with targets that no policy changes.
+func unreached(r kyvernoResult, reasons []string) string {
+	if r.want == "skip" {
+		return ""
+	}
+	return "no resource of the test has the policy change it\n" + strings.Join(reasons, "")
+}
+
+// chosen are the resources and targets that a result is about. Kyverno's command does not
+// look at the kind, so one that none of them has does not count.
+func (k *kyvernoTest) chosen(r kyvernoResult, about func(*manifest.Document) bool) (resources, targets []*manifest.Document) {
+	isOther := func(d *manifest.Document) bool { return !about(d) }
+	resources, targets = slices.DeleteFunc(slices.Clone(k.resources), isOther), slices.DeleteFunc(slices.Clone(k.targets), isOther)
+	if slices.ContainsFunc(slices.Concat(resources, targets), func(d *manifest.Document) bool { return d.Kind().Kind == r.kind }) {
+		isOther = func(d *manifest.Document) bool { return d.Kind().Kind != r.kind }
+		resources, targets = slices.DeleteFunc(resources, isOther), slices.DeleteFunc(targets, isOther)
+	}
+	return resources, targets
+}
+
+// judge tests a result on one resource.
+func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name string) {
+	for _, run := range k.chain(kyvernoRequest{resource, r.operation}) {
+		if run.policy.Name() != r.policy {
+			continue
+		}
+		verdicts := slices.DeleteFunc(run.verdicts(r.rule), func(v verdict) bool { return v.result == excludedResult })
+		wrong := slices.IndexFunc(verdicts, func(v verdict) bool { return v.result != r.want && (r.want != "fail" || v.result != "error") })
+		switch {
+		case len(verdicts) == 0:
+			k.add(name+", which the policy is not about", "")
+		case wrong < 0 || !k.isExpected(r, run.object):
+			k.compare(r, name, run, run.object)
+		default:
+			k.add(name, fmt.Sprintf("expected %s, but the result is %s\n%s", r.want, verdicts[wrong].result, verdicts[wrong].why))
+		}
+	}
+}
+
+// judgeTarget tests a result on an object that the policy is to change when others are
+// admitted. If it does not, the answer are the reasons.
+func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, name string) []string {
+	reasons, reached := []string{""}, false
+	for _, resource := range k.resources {
+		for _, run := range k.chain(kyvernoRequest{resource, r.operation}) {
+			m := run.target(target)
+			switch {
+			case run.policy.Name() != r.policy:
+			case m == nil:
+				reasons = append(reasons, problemsOf(run.run.diagnostics))
+			case len(m.Changes) == 0:
+				for _, about := range append(run.run.outcome.Manifests[:1:1], m) {
+					for _, n := range about.NotApplied {
+						reasons = append(reasons, about.ID+": "+n.Reason.String()+"\n")
+					}
+				}
+			default:
+				reached = true
+				k.compare(r, name, run, written(run.targets[target]))
+			}
+		}
+	}
+	if reached {
+		return nil
+	}
+	return reasons
+}
+
+// isExpected reports whether anything is expected of an object: where there is a file with
+// the expected ones, those that it does not have are left out, unless the result says
+// otherwise.
+func (k *kyvernoTest) isExpected(r kyvernoResult, object map[string]any) bool {
+	return r.patched == "" || r.complete || k.expected(r, object) != nil
+}
+
+// expected is what a result expects of an object, nil if its file does not have it.
+func (k *kyvernoTest) expected(r kyvernoResult, object map[string]any) map[string]any {
+	for _, d := range k.read([]any{r.patched}) {
+		if want := comparable(d.Object()); sameObject(want, comparable(object)) {
+			return want
+		}
+	}
+	return nil
+}
+
+// compare compares an object with the one that a result expects. Kyverno takes no notice of
+// nulls, of empty maps and lists, and of the namespace "default".
+func (k *kyvernoTest) compare(r kyvernoResult, name string, run *kyvernoRun, object map[string]any) {
+	want, have := k.expected(r, object), comparable(object)
+	switch {
+	case r.patched == "" || want != nil && bytes.Equal(manifest.JSON(want), manifest.JSON(have)):
+		k.add(name, "")
+	case want != nil:
+		k.add(name, run.difference(r.patched, string(manifest.YAML(want)), string(manifest.YAML(have))))
+	case r.complete:
+		k.add(name, fmt.Sprintf("the resource is not in %s", r.patched))
+	default:
+		k.add(name+", which is not in "+r.patched, "")
+	}
+}
+
+// sameObject reports whether two objects have the same kind, namespace and name.
+func sameObject(a, b map[string]any) bool {
+	for _, path := range []change.Path{change.Keys("apiVersion"), change.Keys("kind"), change.Keys("metadata", "namespace"), change.Keys("metadata", "name")} {
+		x, _ := path.Get(a)
+		y, _ := path.Get(b)
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// comparable is an object without what Kyverno's command does not compare.
+func comparable(object map[string]any) map[string]any {
+	rest, _ := withoutEmpty(object).(map[string]any)
+	if metadata, _ := rest["metadata"].(map[string]any); metadata["namespace"] == "default" {
+		delete(metadata, "namespace")
+	}
+	return rest
+}
+
+// withoutEmpty is a value without nulls and empty maps and lists; nil if nothing is left.
+func withoutEmpty(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		rest := map[string]any{}
+		for key, v := range value {
+			if v = withoutEmpty(v); v != nil {
+				rest[key] = v
+			}
+		}
+		if len(rest) > 0 {
+			return rest
+		}
+		return nil
+	case []any:
+		var rest []any
+		for _, v := range value {
+			if v = withoutEmpty(v); v != nil {
+				rest = append(rest, v)
+			}
+		}
+		if len(rest) > 0 {
+			return rest
+		}
+		return nil
+	}
+	return value
+}

@@ -1,0 +1,235 @@
+package krmfn
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// kyvernoRequest is the request that sends a resource to the cluster; the values say which
+// if the operation is empty.
+type kyvernoRequest struct {
+	resource  *manifest.Document
+	operation string
+}
+
+// kyvernoRun is what one policy did to a resource, and to the targets.
+type kyvernoRun struct {
+	*testRun
+	policy *manifest.Document
+	// object is the resource as the policy left it.
+	object map[string]any
+	// targets are those of the test, as streams of this run.
+	targets map[*manifest.Document]*manifest.Stream
+}
+
+// The languages in the order in which Kyverno's command runs them.
+var kyvernoOrder = []string{"ClusterPolicy", "Policy", policyKind, "MutatingPolicy", "NamespacedMutatingPolicy"}
+
+// mutating are the policies of the test that mutate, in the order in which they run.
+func (k *kyvernoTest) mutating() []*manifest.Document {
+	place := func(d *manifest.Document) int { return slices.Index(kyvernoOrder, d.Kind().Kind) }
+	found := slices.DeleteFunc(slices.Clone(k.policies), func(d *manifest.Document) bool { return place(d) < 0 || !mutates(d, "") })
+	slices.SortStableFunc(found, func(a, b *manifest.Document) int {
+		return cmp.Compare(max(place(a), 1), max(place(b), 1)) // the first two are one
+	})
+	return found
+}
+
+// hasRules reports whether a policy consists of rules with names.
+func hasRules(d *manifest.Document) bool {
+	return d.Kind().Kind == "ClusterPolicy" || d.Kind().Kind == "Policy"
+}
+
+// mutates reports whether a policy mutates, or the rule of it with a name.
+func mutates(d *manifest.Document, rule string) bool {
+	if !hasRules(d) {
+		return isPolicyItself(d)
+	}
+	rules, _ := change.Keys("spec", "rules").Get(d.Object())
+	list, _ := rules.([]any)
+	return slices.ContainsFunc(list, func(item any) bool {
+		fields, _ := item.(map[string]any)
+		return fields["mutate"] != nil && (rule == "" || isRuleNamed(rule, fields["name"]))
+	})
+}
+
+// isRuleNamed reports whether a test means a rule, or one that is generated from it.
+func isRuleNamed(name string, rule any) bool {
+	for _, prefix := range []string{"", "autogen-", "autogen-cronjob-"} {
+		if text, _ := rule.(string); text != "" && (prefix+name == text || prefix+text == name) {
+			return true
+		}
+	}
+	return false
+}
+
+// chain runs all policies on a resource, each on what the one before it left.
+func (k *kyvernoTest) chain(request kyvernoRequest) []*kyvernoRun {
+	if runs, ok := k.chains[request]; ok {
+		return runs
+	}
+	object := request.resource.Object()
+	var runs []*kyvernoRun
+	for _, d := range k.mutating() {
+		r := k.run(d, request, object)
+		object = r.object
+		runs = append(runs, r)
+	}
+	for i := len(runs) - 1; i > 0 && isMutatingPolicy(runs[i].policy) && isMutatingPolicy(runs[i-1].policy); i-- {
+		runs[i-1].object = runs[i].object // Kyverno's command compares what all of them make
+	}
+	k.chains[request] = runs
+	return runs
+}
+
+func isMutatingPolicy(d *manifest.Document) bool { return !hasRules(d) && d.Kind().Kind != policyKind }
+
+// run runs one policy, with what is bound to it, on a resource as those before left it.
+func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object map[string]any) *kyvernoRun {
+	r := &kyvernoRun{testRun: &testRun{}, policy: d, object: object, targets: map[*manifest.Document]*manifest.Stream{}}
+	k.given.apply(&r.config)
+	o := &r.config.engine
+	o.Defaulting, o.NonIdempotent = cmp.Or(o.Defaulting, engine.DefaultingOff), cmp.Or(o.NonIdempotent, engine.NonIdempotentSkip)
+	o.Operation = cmp.Or(policy.Operation(request.operation), o.Operation)
+	r.manifests = []*manifest.Stream{made(request.resource, nil, object)}
+	if o.Operation == policy.Update {
+		r.config.old.inline = append(r.config.old.inline, made(request.resource, nil, object))
+	}
+	var targets []*manifest.Stream
+	for _, target := range k.targets {
+		s := alone(target)
+		targets, r.targets[target] = append(targets, s), s
+	}
+	r.config.values.paths = append(r.config.values.paths, k.values.paths...)
+	r.config.values.inline = append(r.config.values.inline, k.values.inline...)
+	r.config.userInfo.paths = append(r.config.userInfo.paths, k.userInfo.paths...)
+	k.surround(r, request.resource)
+	r.config.observers = append(r.config.observers, engine.Explain(), engine.Count(k.Now), engine.Existing(targets))
+	r.run = k.admit(k.ctx, &r.config, &files{process: k.Process}, append(r.manifests, targets...), d)
+	if r.run.status() == exitDone {
+		r.object = written(r.manifests[0])
+	}
+	return r
+}
+
+// written is the object of a stream of one, as it has been edited.
+func written(s *manifest.Stream) map[string]any {
+	output, _ := manifest.Read("-", s.Bytes()) // which was just written
+	return output.Documents()[0].Object()
+}
+
+// surround gives a run the policy with what is bound to it, and what the cluster has.
+func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
+	for _, d := range k.policies {
+		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
+		if d == r.policy || engine.IsPolicy(d.Kind()) && !isPolicyItself(d) && (bound == r.policy.Name() || bound == nil) {
+			r.config.policies.inline = append(r.config.policies.inline, alone(d))
+		}
+	}
+	for _, d := range slices.Concat(k.resources, k.context) {
+		if d != resource {
+			r.config.context.inline = append(r.config.context.inline, alone(d))
+		}
+	}
+}
+
+// alone is a document as a stream of its own.
+func alone(d *manifest.Document) *manifest.Stream { return made(d, nil, d.Object()) }
+
+// verdict is what a policy or a rule did, in the words of a kyverno-test.yaml, and why.
+type verdict struct{ result, why string }
+
+// The results, from the one that says least to the one that decides. What is excluded is
+// no business of the policy: Kyverno's command lets a test of it pass, whatever it expects.
+var kyvernoResults = []string{"", excludedResult, "skip", "pass", "error"}
+
+const excludedResult = "excluded"
+
+// or is the one of two verdicts that decides.
+func (v verdict) or(other verdict) verdict {
+	if slices.Index(kyvernoResults, other.result) <= slices.Index(kyvernoResults, v.result) {
+		return v
+	}
+	other.why = cmp.Or(other.why, v.why)
+	return other
+}
+
+// verdicts are those about the resource: of each rule that a test means, or of the policy.
+func (r *kyvernoRun) verdicts(rule string) []verdict {
+	if r.run.outcome == nil {
+		return []verdict{{"error", problemsOf(r.run.diagnostics)}}
+	}
+	found := map[string]verdict{}
+	var order []string
+	add := func(name string, v verdict) {
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, "rule "), ", ")
+		if !hasRules(r.policy) {
+			if name != "" && v.result == "skip" {
+				v.result = "pass" // the policy ran, and one of its mutations had nothing to do
+			}
+			name = ""
+		}
+		if _, ok := found[name]; !ok {
+			order = append(order, name)
+		}
+		found[name] = found[name].or(v)
+	}
+	for i, m := range r.run.outcome.Manifests {
+		for _, n := range m.NotApplied {
+			if v := (verdict{"skip", n.Reason.String()}); i == 0 {
+				if n.IsOutOfScope() {
+					v.result = excludedResult
+				} else if n.Passes() {
+					v.result = "pass"
+				}
+				add(n.ID.Rule, v)
+			}
+		}
+		for _, c := range m.Changes {
+			add(c.By.Rule, verdict{result: "pass"})
+		}
+	}
+	for _, s := range r.run.outcome.Stats {
+		if s.Errors > 0 {
+			add(s.Rule, verdict{"error", problemsOf(r.run.diagnostics)})
+		} else if s.Applied > 0 {
+			add(s.Rule, verdict{result: "pass"})
+		}
+	}
+	var all []verdict
+	for _, name := range order {
+		if rule == "" || !hasRules(r.policy) || isRuleNamed(rule, name) {
+			all = append(all, found[name])
+		}
+	}
+	return all
+}
+
+// target is what became of a target, nil if the run never began.
+func (r *kyvernoRun) target(d *manifest.Document) *engine.Manifest {
+	if r.run.outcome == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Stream() == r.targets[d] })
+	if i < 0 {
+		return nil
+	}
+	return r.run.outcome.Manifests[i]
+}
+
+func problemsOf(diagnostics []source.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range diagnostics {
+		if d.Severity == source.Error {
+			b.WriteString(d.String() + "\n")
+		}
+	}
+	return b.String()
+}
