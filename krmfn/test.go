@@ -330,6 +330,12 @@ and every kyverno-test.yaml as far as it is about mutation. A preadmit-test.yaml
     denied: must have an owner  # a part of the message of the denial
 
 Paths are relative to the file. There may be several tests in one, separated by ---.
+
+A kyverno-test.yaml means what it does to 'kyverno test' 1.19: policies run one after the
+other, on objects without defaults, on what the test says of the cluster; a resource that a
+policy is not about passes. Other than there, names of policies, rules and resources that
+the test does not have are failures.
+
 --update writes no file that is not below the directory of its test, and none that a test
 reads.
 

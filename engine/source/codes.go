@@ -136,10 +136,11 @@ const (
 	CodeUsage              = "usage"
 
 	// Tests of policies.
-	CodeTestFailed = "test-failed"
-	CodeNoTests    = "no-tests"
-	CodeTestKind   = "test-kind"
-	CodeTestField  = "test-field"
+	CodeTestFailed       = "test-failed"
+	CodeNoTests          = "no-tests"
+	CodeTestKind         = "test-kind"
+	CodeTestField        = "test-field"
+	CodeTestOtherResults = "test-other-results"
 
 	// Limits.
 	CodeLimitInputSize  = "limit-input-size"

@@ -40,7 +40,7 @@ func (r *reader) external(n policy.Node, m *mutator) action {
 		e.failurePolicy = n.At("failurePolicy").Text()
 	}
 	if e.failurePolicy == "UseDefault" && e.byDefault == "" {
-		r.invalid(n, "`default` must not be empty when `failurePolicy` is set to `UseDefault`")
+		r.Invalid(n, "`default` must not be empty when `failurePolicy` is set to `UseDefault`")
 	}
 	return e
 }
@@ -80,14 +80,14 @@ type item struct {
 
 // provider reads a ProviderResponse.
 func (r *reader) provider() *provider {
-	r.code, r.quiet = "values-invalid", true
+	r.Values = true
 	p := &provider{items: map[string]item{}}
-	response := r.root.At("response")
-	r.conforms(r.root, responseShape)
-	if r.document.Name() == "" {
-		r.advise(r.root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
+	response := r.Root.At("response")
+	r.conforms(r.Root, responseShape)
+	if r.Document.Name() == "" {
+		r.advise(r.Root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
 	}
-	if idempotent := response.At("idempotent"); idempotent.Value != true && r.sound(idempotent) {
+	if idempotent := response.At("idempotent"); idempotent.Value != true && r.IsSound(idempotent) {
 		r.advise(idempotent, 0, "set idempotent: true", "Gatekeeper takes no answer for a mutator that is not idempotent")
 	}
 	p.failed = response.At("systemError").Text()

@@ -61,10 +61,10 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			p.add(r)
 		} else if !sameContent(d, first) {
 			name := change.Keys("metadata", "name")
-			r.report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", r.subject, first.At(name)).
+			r.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", r.Subject, first.At(name)).
 				With("a cluster keeps one of them: remove the other"), name)
 		}
-		diagnostics = append(diagnostics, r.problems...)
+		diagnostics = append(diagnostics, r.Problems...)
 	}
 	if len(p.mutators) == 0 {
 		return nil, diagnostics
@@ -93,9 +93,9 @@ func sameContent(a, b *manifest.Document) bool {
 
 // add reads a document and adds what it is to the program.
 func (p *program) add(r *reader) {
-	switch kind := r.document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
+	switch kind := r.Document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 	case responseKind:
-		p.providers[r.document.Name()] = r.provider()
+		p.providers[r.Document.Name()] = r.provider()
 	case configKind:
 		p.webhook.readConfig(r)
 	case configurationKind:

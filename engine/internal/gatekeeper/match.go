@@ -88,7 +88,7 @@ func (r *reader) checkMatch(n policy.Node, m *matcher) {
 		}
 	}
 	for key, s := range map[string]*selector{"labelSelector": m.labels, "namespaceSelector": m.ofNamespace} {
-		if s != nil && s.err != nil && r.sound(n.At(key)) {
+		if s != nil && s.err != nil && r.IsSound(n.At(key)) {
 			r.warn(n.At(key), "mutator-fails", "expected the operators In, NotIn with values, or Exists, DoesNotExist without",
 				"Gatekeeper accepts the selector, and then refuses every request that it is used for: %v", s.err)
 		}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -114,16 +112,16 @@ func (m *mutator) applies(kind gvk.Kind, operation policy.Operation) bool {
 // mutator reads a mutator. It must pass what a cluster asks of it: the schema of its kind,
 // the rules for names, and Gatekeeper's own validation.
 func (r *reader) mutator() *mutator {
-	kind := r.document.Kind()
+	kind := r.Document.Kind()
 	if versions := served[kind.Kind]; !slices.Contains(versions, kind.Version) {
 		r.refuse("apiVersion", "policy-version-unknown", "expected apiVersion: "+group+"/"+source.Alternatives(versions),
 			"no version %s of kind %s is served", kind.Version, kind.Kind)
 		return nil
 	}
-	m := &mutator{document: r.document, kind: kind.Kind, name: r.document.Name()}
-	r.conforms(r.root, shapes[kind.Kind])
-	r.name(m.name)
-	spec := r.root.At("spec")
+	m := &mutator{document: r.Document, kind: kind.Kind, name: r.Document.Name()}
+	r.conforms(r.Root, shapes[kind.Kind])
+	r.Name()
+	spec := r.Root.At("spec")
 	parameters := spec.At("parameters")
 	m.criteria = map[string]source.Position{"applyTo": m.at("applyTo")}
 	for criterion := range matchShape.fields {
@@ -150,20 +148,6 @@ func (r *reader) mutator() *mutator {
 	return m
 }
 
-// name checks the name of a mutator as an API server does.
-func (r *reader) name(name string) {
-	n := r.root.At("metadata", "name")
-	if name == "" {
-		r.advise(n, 0, "give the mutator a name", "Required value: name or generateName is required")
-	} else if problems := dns.Subdomain(name); len(problems) > 0 {
-		advice := ""
-		if lower := strings.ToLower(name); len(dns.Subdomain(lower)) == 0 {
-			advice = "use lower case: " + lower
-		}
-		r.advise(n, 0, advice, "Invalid value: %q: %s", name, strings.Join(problems, "; "))
-	}
-}
-
 // locationTexts are what Gatekeeper says of a location that it cannot read: of which
 // kinds what comes first differs.
 var locationTexts = map[string]string{
@@ -175,7 +159,7 @@ var locationTexts = map[string]string{
 
 // location reads the location of a mutator and checks what its kind may change.
 func (r *reader) location(n policy.Node, m *mutator) location {
-	if !r.sound(n) {
+	if !r.IsSound(n) {
 		return nil
 	}
 	l, err := parseLocation(n.Text())
@@ -239,7 +223,7 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 
 // applyTo reads and checks which kinds a mutator is about.
 func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
-	if !r.sound(n) {
+	if !r.IsSound(n) {
 		return nil
 	}
 	var entries []applyTo
@@ -253,11 +237,11 @@ func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
 		}
 		for j, operation := range a.operations {
 			if slices.Contains(a.operations[:j], operation) {
-				r.invalid(item.At("operations"), "invalid applyTo for %s mutator %s: duplicate operation %q in applyTo[%d].operations", m.kind, m.name, operation, i)
+				r.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: duplicate operation %q in applyTo[%d].operations", m.kind, m.name, operation, i)
 			}
 		}
 		if slices.Contains(a.operations, "*") && len(a.operations) > 1 {
-			r.invalid(item.At("operations"), "invalid applyTo for %s mutator %s: wildcard \"*\" in applyTo[%d].operations must not be combined with other operations", m.kind, m.name, i)
+			r.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: wildcard \"*\" in applyTo[%d].operations must not be combined with other operations", m.kind, m.name, i)
 		}
 		entries = append(entries, a)
 	}

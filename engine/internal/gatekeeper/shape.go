@@ -103,7 +103,7 @@ func mutatorShape(spec, parameters map[string]shape) shape {
 func (r *reader) conforms(n policy.Node, s shape) {
 	if actual := typeOf(n.Value); s.kind != "" && actual != s.kind {
 		path := n.Path.String()
-		r.invalid(n, "Invalid value: %q: %s in body must be of type %s: %q", actual, path, s.kind, actual)
+		r.Invalid(n, "Invalid value: %q: %s in body must be of type %s: %q", actual, path, s.kind, actual)
 		return
 	}
 	switch value := n.Value.(type) {
@@ -129,16 +129,16 @@ func (r *reader) conformsObject(n policy.Node, value map[string]any, s shape) {
 		case !known && s.item != nil:
 			r.conforms(n.At(key), *s.item)
 		case known || s.open:
-		case r.quiet:
+		case r.Values:
 			r.advise(n.At(key), 0, "expected "+strings.Join(slices.Sorted(maps.Keys(s.fields)), ", "), "unknown field %q", key)
 		default:
-			r.report(source.Warningf(r.document.At(n.Path.Key(key)), "policy-field-unknown", "unknown field %q: an API server drops it", key).
+			r.Report(source.Warningf(r.Document.At(n.Path.Key(key)), "policy-field-unknown", "unknown field %q: an API server drops it", key).
 				With("expected "+strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ")), n.Path.Key(key))
 		}
 	}
 	for _, key := range s.required {
 		if value[key] == nil {
-			r.invalid(n.At(key), "Required value")
+			r.Invalid(n.At(key), "Required value")
 		}
 	}
 }
@@ -150,11 +150,11 @@ func (r *reader) conformsText(n policy.Node, value string, s shape) {
 		for i := range s.enum {
 			quoted[i] = fmt.Sprintf("%q", s.enum[i])
 		}
-		r.invalid(n, "Unsupported value: %q: supported values: %s", value, strings.Join(quoted, ", "))
+		r.Invalid(n, "Unsupported value: %q: supported values: %s", value, strings.Join(quoted, ", "))
 	case s.pattern != nil && !s.pattern().MatchString(value):
-		r.invalid(n, "Invalid value: %q: %s in body should match '%s'", value, n.Path, s.pattern())
+		r.Invalid(n, "Invalid value: %q: %s in body should match '%s'", value, n.Path, s.pattern())
 	case s.longest > 0 && len(value) > s.longest:
-		r.invalid(n, "Too long: may not be more than %d bytes", s.longest)
+		r.Invalid(n, "Too long: may not be more than %d bytes", s.longest)
 	}
 }
 

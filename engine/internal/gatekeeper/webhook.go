@@ -70,7 +70,7 @@ func stockWebhook() *webhook {
 // readConfig reads Gatekeeper's Config, in place of one before.
 func (w *webhook) readConfig(r *reader) {
 	w.excluded = nil
-	entries := r.root.At("spec", "match")
+	entries := r.Root.At("spec", "match")
 	r.conforms(entries, listOf(shape{kind: "object", open: true, fields: map[string]shape{
 		"excludedNamespaces": listOf(pattern), "processes": listOf(text),
 	}}))
@@ -85,17 +85,17 @@ func (w *webhook) readConfig(r *reader) {
 // readConfiguration reads the MutatingWebhookConfiguration of Gatekeeper, in place of one
 // before.
 func (w *webhook) readConfiguration(r *reader) {
-	for _, n := range r.root.At("webhooks").Items() {
+	for _, n := range r.Root.At("webhooks").Items() {
 		if n.At("name").Text() == webhookName {
 			w.readWebhook(r, n)
 			return
 		}
 	}
-	r.advise(r.root.At("webhooks"), 0, "the configuration as Gatekeeper installs it has one", "there is no webhook %s", webhookName)
+	r.advise(r.Root.At("webhooks"), 0, "the configuration as Gatekeeper installs it has one", "there is no webhook %s", webhookName)
 }
 
 func (w *webhook) readWebhook(r *reader, n policy.Node) {
-	w.stock, w.at = false, r.document.At(n.Path)
+	w.stock, w.at = false, r.Document.At(n.Path)
 	w.reinvoked = n.At("reinvocationPolicy").Text() == "IfNeeded"
 	rules := changing(n.At("rules"))
 	block := map[string]any{"resourceRules": rules}
@@ -108,7 +108,7 @@ func (w *webhook) readWebhook(r *reader, n policy.Node) {
 		if len(path) > 0 && path[0] == change.Key("resourceRules") {
 			path[0] = change.Key("rules")
 		}
-		r.invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
+		r.Invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
 	}
 	if conditions := n.At("matchConditions"); len(conditions.Items()) > 0 {
 		r.advise(conditions, 0, "say the same with match of the mutators, or leave the configuration out", "conditions of the webhook in CEL are not evaluated")

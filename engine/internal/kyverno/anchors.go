@@ -73,14 +73,14 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		a, bare := parseAnchor(key)
 		if other, twice := seen[bare]; twice && a != conditionAnchor && a != globalAnchor && !isConditionKey(other) {
-			r.advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
+			r.Advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
 		}
 		seen[bare] = key
 		switch {
 		case a == conditionAnchor || a == globalAnchor && !overlay:
 			continue // what is below is a pattern
 		case a != noAnchor && a != addAnchor:
-			r.advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in a patch", "expected ( ), +( ) or, in patchStrategicMerge, <( )")
+			r.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in a patch", "expected ( ), +( ) or, in patchStrategicMerge, <( )")
 		}
 		r.anchors(n.At(key), overlay)
 	}

@@ -50,20 +50,20 @@ func (r *reader) conditions(n policy.Node) {
 		r.conditionList(n)
 		return
 	}
-	if r.fields(n, []string{"any", "all"}) {
+	if r.Fields(n, []string{"any", "all"}) {
 		r.conditionList(n.At("any"))
 		r.conditionList(n.At("all"))
 	}
 }
 
 func (r *reader) conditionList(n policy.Node) {
-	for _, item := range r.list(n) {
-		if !r.fields(item, conditionFields) {
+	for _, item := range r.List(n) {
+		if !r.Fields(item, conditionFields) {
 			continue
 		}
 		operator := item.At("operator")
 		if operators[strings.ToLower(operator.Text())] == nil {
-			r.advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+			r.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
 		} else if isMisspelt(operator.Text()) {
 			r.noteDeviation(operator, otherSpelling)
 		}

@@ -25,25 +25,25 @@ type entry struct {
 
 // context checks the entries of a context.
 func (r *reader) context(n policy.Node) {
-	for _, item := range r.list(n) {
-		if !r.fields(item, entryFields) {
+	for _, item := range r.List(n) {
+		if !r.Fields(item, entryFields) {
 			continue
 		}
 		if item.At("name").Text() == "" {
-			r.invalid(item.At("name"), "the field is required")
+			r.Invalid(item.At("name"), "the field is required")
 		}
 		given := 0
 		for _, kind := range slices.Sorted(maps.Keys(entryKindFields)) {
 			if body := item.At(kind); body.Given() {
 				given++
-				r.fields(body, entryKindFields[kind])
+				r.Fields(body, entryKindFields[kind])
 			}
 		}
 		if given != 1 {
-			r.advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
+			r.Advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
 		if v := item.At("variable"); v.Given() && !v.At("value").Given() && !v.At("jmesPath").Given() && !v.At("default").Given() {
-			r.advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
+			r.Advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
 		}
 		if path := item.At("variable", "jmesPath"); path.Given() && !hasVariables(path.Text()) {
 			r.expression(path, path.Text(), 0)

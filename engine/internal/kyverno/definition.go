@@ -64,13 +64,13 @@ func (r *rule) mutate() policy.Node { return r.root.At("mutate") }
 
 // definition reads a policy. namespace is that of a Policy that names none.
 func (r *reader) definition(namespace string) *definition {
-	d := &definition{document: r.document, name: r.document.Name()}
-	if r.document.Kind().Kind == "Policy" {
-		d.namespace = cmp.Or(r.document.Namespace(), namespace)
+	d := &definition{document: r.Document, name: r.Name()}
+	if r.Document.Kind().Kind == "Policy" {
+		d.namespace = cmp.Or(r.Document.Namespace(), namespace)
 	}
-	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
-	spec := r.root.At("spec")
-	if !r.fields(spec, specFields) {
+	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
+	spec := r.Root.At("spec")
+	if !r.Fields(spec, specFields) {
 		return d
 	}
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
@@ -81,13 +81,13 @@ func (r *reader) definition(namespace string) *definition {
 	for _, w := range written {
 		r.rule(w)
 	}
-	if source.HasErrors(r.problems) {
+	if source.HasErrors(r.Problems) {
 		return d
 	}
 	if len(written) == 0 {
-		r.note(spec.At("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing")
+		r.Note(spec.At("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing", "")
 	} else if d.off {
-		r.note(spec.At("admission"), source.Warning, "policy-not-mutating", "the policy is not run at admission, so it changes nothing; Kyverno 1.19.0 refuses mutate rules in such a policy")
+		r.Note(spec.At("admission"), source.Warning, "policy-not-mutating", "the policy is not run at admission, so it changes nothing; Kyverno 1.19.0 refuses mutate rules in such a policy", "")
 		return d
 	}
 	d.rules = autogen(d, spec, written)
@@ -103,11 +103,11 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
 	r.choice(found, "Ignore", "Fail")
 	webhook := spec.At("webhookConfiguration")
-	if !webhook.Given() || !r.fields(webhook, webhookFields) {
+	if !webhook.Given() || !r.Fields(webhook, webhookFields) {
 		return found
 	}
 	if conditions := webhook.At("matchConditions"); len(conditions.Items()) > 0 {
-		r.advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
+		r.Advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
 	if own := webhook.At("failurePolicy"); own.Given() {
 		r.choice(own, "Ignore", "Fail")
@@ -120,7 +120,7 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 func (r *reader) isFalse(n policy.Node) bool {
 	value, ok := n.Value.(bool)
 	if n.Given() && !ok {
-		r.invalid(n, "expected true or false")
+		r.Invalid(n, "expected true or false")
 	}
 	return ok && !value
 }
@@ -129,15 +129,15 @@ func (r *reader) isFalse(n policy.Node) bool {
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
-	for _, n := range r.list(n) {
-		if !r.fields(n, ruleFields) {
+	for _, n := range r.List(n) {
+		if !r.Fields(n, ruleFields) {
 			continue
 		}
-		name := r.string(n.At("name"))
+		name := r.String(n.At("name"))
 		if name == "" {
-			r.invalid(n.At("name"), "the field is required")
+			r.Invalid(n.At("name"), "the field is required")
 		} else if names[name] {
-			r.invalid(n.At("name"), "there are two rules with this name")
+			r.Invalid(n.At("name"), "there are two rules with this name")
 		}
 		names[name] = true
 		d.written = append(d.written, name)
@@ -153,7 +153,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 // choice reports a string that is none of those allowed.
 func (r *reader) choice(n policy.Node, allowed ...string) {
 	if n.Given() && !slices.Contains(allowed, n.Text()) {
-		r.advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
+		r.Advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
 	}
 }
 
@@ -161,11 +161,11 @@ func (r *reader) choice(n policy.Node, allowed ...string) {
 func (r *reader) notOurs(n policy.Node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.At(kind).Given() {
-			r.note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change the object, so it is left alone")
+			r.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change the object, so it is left alone", "")
 			return
 		}
 	}
-	r.advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
+	r.Advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
 }
 
 // rule checks a rule as the user wrote it.
@@ -178,13 +178,13 @@ func (r *reader) rule(w *rule) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	m := n.At("mutate")
-	if !r.fields(m, mutateFields) {
+	if !r.Fields(m, mutateFields) {
 		return
 	}
-	for _, t := range r.list(m.At("targets")) {
-		r.fields(t, targetFields)
+	for _, t := range r.List(m.At("targets")) {
+		r.Fields(t, targetFields)
 		if t.At("kind").Text() == "" {
-			r.invalid(t.At("kind"), "the field is required")
+			r.Invalid(t.At("kind"), "the field is required")
 		}
 		r.context(t.At("context"))
 		r.conditions(t.At("preconditions"))
@@ -197,12 +197,12 @@ func (r *reader) rule(w *rule) {
 		}
 	}
 	if given == 0 {
-		r.advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
+		r.Advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
 	} else if given > 1 {
-		r.advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
+		r.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for _, entry := range r.list(m.At("foreach")) {
+	for _, entry := range r.List(m.At("foreach")) {
 		r.foreach(entry)
 	}
 }
@@ -215,7 +215,7 @@ func (r *reader) patches(n policy.Node) {
 			continue
 		}
 		if _, ok := patch.Value.(map[string]any); !ok {
-			r.invalid(patch, "expected a map")
+			r.Invalid(patch, "expected a map")
 			continue
 		}
 		r.anchors(patch, key == "overlay")
@@ -231,11 +231,11 @@ func (r *reader) patches(n policy.Node) {
 
 // foreach checks an entry of foreach.
 func (r *reader) foreach(n policy.Node) {
-	if !r.fields(n, foreachFields) {
+	if !r.Fields(n, foreachFields) {
 		return
 	}
 	if n.At("list").Text() == "" {
-		r.advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
+		r.Advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
 	} else {
 		r.expression(n.At("list"), n.At("list").Text(), 0)
 	}
@@ -243,7 +243,7 @@ func (r *reader) foreach(n policy.Node) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	if _, isList := n.At("preconditions").Value.([]any); isList {
-		r.advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
+		r.Advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
 	}
 	given := 0
 	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "foreach"} {
@@ -252,10 +252,10 @@ func (r *reader) foreach(n policy.Node) {
 		}
 	}
 	if given != 1 {
-		r.advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
+		r.Advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
-	for _, entry := range r.list(n.At("foreach")) {
+	for _, entry := range r.List(n.At("foreach")) {
 		r.foreach(entry)
 	}
 }

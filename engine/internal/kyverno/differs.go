@@ -260,8 +260,7 @@ func (e *evaluation) compareFailed() {
 
 // noteDeviation reports what Kyverno v1.19.0 does in another way whatever the object is.
 func (r *reader) noteDeviation(n policy.Node, d *deviation) {
-	r.note(n, source.Warning, "kyverno-differs", d.String())
-	r.problems[len(r.problems)-1].Advice = d.advice
+	r.Note(n, source.Warning, "kyverno-differs", d.String(), d.advice)
 }
 
 // check finds what Kyverno v1.19.0 may do in another way, without an object.

@@ -27,14 +27,14 @@ type exceptedRules struct {
 
 // exception reads a PolicyException.
 func (r *reader) exception() *exception {
-	x := &exception{document: r.document, name: r.document.Name(), spec: r.root.At("spec")}
-	r.fields(r.root, []string{"apiVersion", "kind", "metadata", "spec"})
-	if !r.fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
+	x := &exception{document: r.Document, name: r.Document.Name(), spec: r.Root.At("spec")}
+	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "spec"})
+	if !r.Fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
 		return x
 	}
-	for _, n := range r.list(x.spec.At("exceptions")) {
-		if r.fields(n, []string{"policyName", "ruleNames"}) {
-			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.strings(n.At("ruleNames")), n})
+	for _, n := range r.List(x.spec.At("exceptions")) {
+		if r.Fields(n, []string{"policyName", "ruleNames"}) {
+			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.Strings(n.At("ruleNames")), n})
 		}
 	}
 	r.filter(x.spec.At("match"), true)
@@ -58,7 +58,7 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 			}
 		}
 	}
-	return r.problems
+	return r.Problems
 }
 
 // concerns reports whether the exception is about a rule.

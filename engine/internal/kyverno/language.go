@@ -73,16 +73,16 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	for _, d := range documents {
 		r := newReader(d)
 		if !r.checkVersion() {
-			diagnostics = append(diagnostics, r.problems...)
+			diagnostics = append(diagnostics, r.Problems...)
 			continue
 		}
 		if d.Kind().Kind == "PolicyException" {
 			p.exceptions = append(p.exceptions, r.exception())
-			diagnostics = append(diagnostics, r.problems...)
+			diagnostics = append(diagnostics, r.Problems...)
 			continue
 		}
 		definition := r.definition(l.namespace)
-		diagnostics = append(diagnostics, r.problems...)
+		diagnostics = append(diagnostics, r.Problems...)
 		if first := seen[definition.key()]; first == nil {
 			seen[definition.key()] = definition
 			p.definitions = append(p.definitions, definition)
@@ -104,12 +104,12 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 
 // checkVersion reports versions whose shape is not known here.
 func (r *reader) checkVersion() bool {
-	kind := r.document.Kind()
+	kind := r.Document.Kind()
 	known := versions[kind.Kind]
 	if slices.Contains(known, kind.Version) {
 		return true
 	}
-	r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
+	r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
 		"expected apiVersion: "+group+"/"+known[0])
 	return false
 }

@@ -100,22 +100,22 @@ func (s kindSelector) matches(k gvk.Kind) bool {
 
 // filter checks a match or exclude block.
 func (r *reader) filter(n policy.Node, required bool) {
-	if !r.fields(n, matchFields) {
+	if !r.Fields(n, matchFields) {
 		return
 	}
 	if n.At("any").Given() && n.At("all").Given() {
-		r.advise(n.Path, "policy-invalid", "any and all exclude each other", "")
+		r.Advise(n.Path, "policy-invalid", "any and all exclude each other", "")
 	}
 	for _, key := range []string{"any", "all"} {
-		for _, item := range r.list(n.At(key)) {
-			if r.fields(item, blockFields) {
+		for _, item := range r.List(n.At(key)) {
+			if r.Fields(item, blockFields) {
 				r.block(item)
 			}
 		}
 	}
 	r.block(n)
 	if required && readFilter(n).isEmpty() {
-		r.advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
+		r.Advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
 }
 
@@ -123,33 +123,33 @@ func (r *reader) filter(n policy.Node, required bool) {
 func (r *reader) block(n policy.Node) {
 	resources := n.At("resources")
 	for _, key := range []string{"roles", "clusterRoles"} {
-		r.strings(n.At(key))
+		r.Strings(n.At(key))
 	}
-	for _, s := range r.list(n.At("subjects")) {
-		r.fields(s, subjectFields)
+	for _, s := range r.List(n.At("subjects")) {
+		r.Fields(s, subjectFields)
 	}
-	if !resources.Given() || !r.fields(resources, resourceFields) {
+	if !resources.Given() || !r.Fields(resources, resourceFields) {
 		return
 	}
 	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
-		r.strings(resources.At(key))
+		r.Strings(resources.At(key))
 	}
 	for _, operation := range resources.At("operations").Items() {
 		r.choice(operation, "CREATE", "UPDATE", "DELETE", "CONNECT")
 	}
 	for _, kind := range resources.At("kinds").Items() {
 		if _, ok := parseKind(kind.Text()); !ok {
-			r.advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
+			r.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
-	r.string(resources.At("name"))
+	r.String(resources.At("name"))
 	for _, key := range []string{"selector", "namespaceSelector"} {
 		selector := resources.At(key)
-		if !selector.Given() || !r.fields(selector, selectorFields) {
+		if !selector.Given() || !r.Fields(selector, selectorFields) {
 			continue
 		}
-		for _, e := range r.list(selector.At("matchExpressions")) {
-			r.fields(e, []string{"key", "operator", "values"})
+		for _, e := range r.List(selector.At("matchExpressions")) {
+			r.Fields(e, []string{"key", "operator", "values"})
 		}
 	}
 }

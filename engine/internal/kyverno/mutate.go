@@ -191,7 +191,7 @@ func (r *reader) jsonPatch(n policy.Node) {
 	r.expressions(n)
 	if text, ok := n.Value.(string); ok && !hasVariables(text) || !ok {
 		if _, err := parseJSONPatch(n.Value); err != nil {
-			r.invalid(n, "%v", err)
+			r.Invalid(n, "%v", err)
 		}
 	}
 }

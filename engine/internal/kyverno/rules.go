@@ -30,11 +30,11 @@ type Rule struct {
 func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 	r := newReader(d)
 	if !r.checkVersion() {
-		return nil, r.problems
+		return nil, r.Problems
 	}
 	definition := r.definition(l.namespace)
-	if source.HasErrors(r.problems) {
-		return nil, r.problems
+	if source.HasErrors(r.Problems) {
+		return nil, r.Problems
 	}
 	var rules []Rule
 	for _, written := range definition.rules {

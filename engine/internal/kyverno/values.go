@@ -33,7 +33,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 	var problems []source.Diagnostic
 	for _, p := range v.Policies {
 		r := newReader(p.Document)
-		r.quiet = true
+		r.Values = true
 		policyName := p.Node.At("name")
 		if policyName.Text() == "" {
 			continue
@@ -47,7 +47,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 				r.unknown(name, "values-without-policy", "policy "+named[0].key()+" has no rule %q, so its values are for nothing", named[0].written)
 			}
 		}
-		problems = append(problems, r.problems...)
+		problems = append(problems, r.Problems...)
 	}
 	return problems
 }
@@ -74,8 +74,8 @@ func namesOf(definitions []*definition) []string {
 
 // unknown warns of a name that nobody knows.
 func (r *reader) unknown(n policy.Node, code, format string, known []string) {
-	d := source.Warningf(r.document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
-	r.report(d, n.Path)
+	d := source.Warningf(r.Document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
+	r.Report(d, n.Path)
 }
 
 // variables are the variables for a rule on an object, those for the most in

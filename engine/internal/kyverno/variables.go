@@ -328,8 +328,8 @@ func (r *reader) expression(n policy.Node, text string, offset int) {
 	if !errors.As(err, &syntax) {
 		return
 	}
-	at := r.document.In(n.Path, min(offset+syntax.Offset, max(0, len(n.Text())-1)))
-	r.advise(n.Path, "expression-invalid", syntax.Error(), "")
-	r.problems[len(r.problems)-1].At = at
-	r.problems[len(r.problems)-1].Excerpt = r.document.Excerpt(at)
+	at := r.Document.In(n.Path, min(offset+syntax.Offset, max(0, len(n.Text())-1)))
+	r.Advise(n.Path, "expression-invalid", syntax.Error(), "")
+	r.Problems[len(r.Problems)-1].At = at
+	r.Problems[len(r.Problems)-1].Excerpt = r.Document.Excerpt(at)
 }

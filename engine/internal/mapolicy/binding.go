@@ -29,13 +29,13 @@ type paramRef struct {
 
 // readBinding reads a binding, in the order in which the server checks it.
 func readBinding(r *reader) *binding {
-	spec := r.root.At("spec")
-	b := &binding{name: r.name(), document: r.document, policy: spec.At("policyName").Text()}
+	spec := r.Root.At("spec")
+	b := &binding{name: r.name(), document: r.Document, policy: spec.At("policyName").Text()}
 	if b.policy == "" {
-		r.required(spec.At("policyName"), "")
+		r.Required(spec.At("policyName"), "")
 	} else {
 		for _, problem := range dns.Subdomain(b.policy) {
-			r.invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
+			r.Invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
 		}
 	}
 	if ref := spec.At("paramRef"); ref.Given() {
@@ -44,7 +44,7 @@ func readBinding(r *reader) *binding {
 	if resources := spec.At("matchResources"); resources.Given() {
 		var problems []match.FieldError
 		b.resources, problems = match.Parse(resources.Value)
-		r.matched(resources, problems)
+		r.Matched(resources, problems)
 	}
 	return b
 }
@@ -54,32 +54,32 @@ func (r *reader) paramRef(n policy.Node) *paramRef {
 	ref := &paramRef{name: name.Text(), namespace: n.At("namespace").Text()}
 	both := ref.name != "" && selector.Given()
 	if ref.name != "" && strings.ContainsAny(ref.name, "/%") || ref.name == "." || ref.name == ".." {
-		r.invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
+		r.Invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
 	}
 	if both {
-		r.invalid(name, "Forbidden: name and selector are mutually exclusive")
+		r.Invalid(name, "Forbidden: name and selector are mutually exclusive")
 	}
 	if selector.Given() {
 		var problems []match.FieldError
 		ref.selector, problems = match.ParseSelector(selector.Value)
-		r.matched(selector, problems)
+		r.Matched(selector, problems)
 	}
 	if both {
-		r.invalid(selector, "Forbidden: name and selector are mutually exclusive")
+		r.Invalid(selector, "Forbidden: name and selector are mutually exclusive")
 	}
 	if ref.name == "" && !selector.Given() {
-		r.required(n, "one of name or selector must be specified")
+		r.Required(n, "one of name or selector must be specified")
 	}
 	switch action.Text() {
 	case "Allow":
 		ref.allowNone = true
 	case "Deny":
 	case "":
-		if r.document.Kind().Version != "v1alpha1" { // where Deny is the default
-			r.required(action, "")
+		if r.Document.Kind().Version != "v1alpha1" { // where Deny is the default
+			r.Required(action, "")
 		}
 	default:
-		r.unsupported(action, "Deny", "Allow")
+		r.Unsupported(action, "Deny", "Allow")
 	}
 	return ref
 }

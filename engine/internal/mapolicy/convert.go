@@ -25,8 +25,8 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	isDraft := l.isDraft(r)
 	if isDraft {
 		definition := l.draft(r)
-		r.problems = r.problems[1:] // what a draft is need not be said of one that is converted
-		if !source.HasErrors(r.problems) {
+		r.Problems = r.Problems[1:] // what a draft is need not be said of one that is converted
+		if !source.HasErrors(r.Problems) {
 			r.convert(definition, object["spec"].(map[string]any))
 		}
 	} else if d.Kind().Kind == "MutatingAdmissionPolicyBinding" && d.Kind().Version == "v1alpha1" {
@@ -38,23 +38,23 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 		}
 	}
 	object["apiVersion"] = group + "/v1"
-	if isDraft && !source.HasErrors(r.problems) {
+	if isDraft && !source.HasErrors(r.Problems) {
 		l.checkConverted(r, object)
 	}
-	if source.HasErrors(r.problems) {
-		return r.problems
+	if source.HasErrors(r.Problems) {
+		return r.Problems
 	}
 	if err := d.Set(object, l.schemas.Lookup(d.Kind()).Type()); err != nil {
-		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+		r.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 	}
-	return r.problems
+	return r.Problems
 }
 
 // checkConverted reports what a server would refuse in the result.
 func (l *Language) checkConverted(r *reader, object map[string]any) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		r.advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+		r.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 		return
 	}
 	stream, problems := manifest.Read("converted", text)
@@ -63,16 +63,16 @@ func (l *Language) checkConverted(r *reader, object map[string]any) {
 		if l.decodes(converted) {
 			l.definition(converted)
 		}
-		problems = converted.problems
+		problems = converted.Problems
 	}
 	for _, problem := range problems {
-		r.noForm(r.root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
+		r.noForm(r.Root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
 	}
 }
 
 // noForm reports that something has no form in v1.
 func (r *reader) noForm(n policy.Node, why, advice string) {
-	r.advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
+	r.Advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
 }
 
 // lost warns about a field that has no place in v1 and that is left out.
@@ -80,14 +80,14 @@ func (r *reader) lost(n policy.Node, advice string) {
 	if !n.Given() {
 		return
 	}
-	d := source.Warningf(r.document.At(n.Path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
-	d.Subject, d.Field = r.subject, n.Path.String()
-	r.problems = append(r.problems, d)
+	d := source.Warningf(r.Document.At(n.Path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
+	d.Subject, d.Field = r.Subject, n.Path.String()
+	r.Problems = append(r.Problems, d)
 }
 
 // convert makes the spec of a draft one of v1.
 func (r *reader) convert(d *definition, spec map[string]any) {
-	root := r.root.At("spec")
+	root := r.Root.At("spec")
 	if kind := root.At("paramKind"); kind.At("version").Given() {
 		spec["paramKind"] = map[string]any{"apiVersion": d.paramKind.APIVersion(), "kind": d.paramKind.Kind}
 	}
@@ -127,11 +127,11 @@ func (r *reader) converted(m mutation) string {
 		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
-		warning := source.Warningf(r.document.At(d.source.Path), "policy-needs-newer",
+		warning := source.Warningf(r.Document.At(d.source.Path), "policy-needs-newer",
 			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
 			With("write Object literals in their place, for instance Object.spec.containers{…}")
-		warning.Subject, warning.Field = r.subject, d.source.Path.String()
-		r.problems = append(r.problems, warning)
+		warning.Subject, warning.Field = r.Subject, d.source.Path.String()
+		r.Problems = append(r.Problems, warning)
 	}
 	empty := "[]"
 	switch shape := m.program.Shape(); {

@@ -68,8 +68,8 @@ const (
 
 // definition reads a policy, in the order in which the server checks it.
 func (l *Language) definition(r *reader) *definition {
-	spec := r.root.At("spec")
-	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	spec := r.Root.At("spec")
+	d := &definition{name: r.name(), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
 	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.paramKind(kind)
@@ -85,16 +85,8 @@ func (l *Language) definition(r *reader) *definition {
 
 // name reads metadata.name, and checks the rest of the metadata on the way.
 func (r *reader) name() string {
-	r.ownerReferences(r.root.At("metadata").At("ownerReferences"))
-	n := r.root.At("metadata").At("name")
-	if n.Text() == "" {
-		r.required(n, "name or generateName is required")
-		return ""
-	}
-	for _, problem := range dns.Subdomain(n.Text()) {
-		r.invalid(n, "Invalid value: %q: %s", n.Text(), problem)
-	}
-	return n.Text()
+	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"))
+	return r.Name()
 }
 
 // ownerReferences checks what every object's metadata must have. The server's field
@@ -103,8 +95,8 @@ func (r *reader) ownerReferences(n policy.Node) {
 	for _, item := range n.Items() {
 		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
 			if field := item.At(name); field.Text() == "" {
-				r.invalid(field, "Invalid value: \"\": must not be empty")
-				r.problems[len(r.problems)-1].Field = n.Path.Key(name).String()
+				r.Invalid(field, "Invalid value: \"\": must not be empty")
+				r.Problems[len(r.Problems)-1].Field = n.Path.Key(name).String()
 			}
 		}
 	}
@@ -116,7 +108,7 @@ func (r *reader) failurePolicy(n policy.Node) (ignore bool) {
 	case "Ignore":
 		return true
 	default:
-		r.unsupported(n, "Fail", "Ignore")
+		r.Unsupported(n, "Fail", "Ignore")
 	}
 	return false
 }
@@ -124,12 +116,12 @@ func (r *reader) failurePolicy(n policy.Node) (ignore bool) {
 func (r *reader) reinvocationPolicy(n policy.Node) (ifNeeded bool) {
 	switch n.Text() {
 	case "":
-		r.required(n, "")
+		r.Required(n, "")
 	case "Never":
 	case "IfNeeded":
 		return true
 	default:
-		r.unsupported(n, "IfNeeded", "Never")
+		r.Unsupported(n, "IfNeeded", "Never")
 	}
 	return false
 }
@@ -139,21 +131,21 @@ func (r *reader) paramKind(n policy.Node) gvk.Kind {
 	parsed := gvk.Parse(version.Text(), kind.Text())
 	switch {
 	case version.Text() == "":
-		r.required(version, "")
+		r.Required(version, "")
 	case strings.Contains(parsed.Version, "/"):
-		r.invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
+		r.Invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
 	default:
 		if parsed.Group != "" {
 			r.check(version, parsed.Group, "", dns.Subdomain(parsed.Group))
 		}
 		if parsed.Version == "" {
-			r.invalid(version, "Invalid value: %q: version must be specified", version.Text())
+			r.Invalid(version, "Invalid value: %q: version must be specified", version.Text())
 		} else {
 			r.check(version, parsed.Version, "", dns.Label1035(parsed.Version))
 		}
 	}
 	if kind.Text() == "" {
-		r.required(kind, "")
+		r.Required(kind, "")
 	} else {
 		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", dns.Label1035(strings.ToLower(kind.Text())))
 	}
@@ -163,19 +155,19 @@ func (r *reader) paramKind(n policy.Node) gvk.Kind {
 // check reports the problems that a validation found with a value, as one error.
 func (r *reader) check(n policy.Node, value, prefix string, problems []string) {
 	if len(problems) > 0 {
-		r.invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
+		r.Invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
 	}
 }
 
 func (r *reader) constraints(n policy.Node) *match.Resources {
 	if !n.Given() {
-		r.required(n, "")
+		r.Required(n, "")
 		return nil
 	}
 	resources, problems := match.Parse(n.Value)
-	r.matched(n, problems)
+	r.Matched(n, problems)
 	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
-		r.required(rules, "")
+		r.Required(rules, "")
 	}
 	return resources
 }
@@ -183,26 +175,26 @@ func (r *reader) constraints(n policy.Node) *match.Resources {
 func (r *reader) conditions(n policy.Node, scope *celenv.Scope) []condition {
 	items := n.Items()
 	if len(items) > maxConditions {
-		r.invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
+		r.Invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
 	}
 	seen := map[string]bool{}
 	var conditions []condition
 	for _, item := range items {
 		name, expression := item.At("name"), item.At("expression")
-		c := condition{name: name.Text(), at: r.document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
+		c := condition{name: name.Text(), at: r.Document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
 		if strings.TrimSpace(expression.Text()) == "" {
-			r.required(expression, "")
+			r.Required(expression, "")
 		} else {
-			c.program = r.expression(expression, scope.Condition)
+			c.program = r.Expression(expression, scope.Condition)
 		}
 		if c.name == "" {
-			r.required(name, "")
+			r.Required(name, "")
 		} else {
 			for _, problem := range content.IsLabelKey(c.name) {
-				r.invalid(name, "Invalid value: %q: %s", c.name, problem)
+				r.Invalid(name, "Invalid value: %q: %s", c.name, problem)
 			}
 			if seen[c.name] {
-				r.invalid(name, "Duplicate value: %q", c.name)
+				r.Invalid(name, "Duplicate value: %q", c.name)
 			}
 			seen[c.name] = true
 		}
@@ -215,15 +207,15 @@ func (r *reader) variables(n policy.Node, scope *celenv.Scope) {
 	for _, item := range n.Items() {
 		name, expression := item.At("name"), item.At("expression")
 		if strings.TrimSpace(name.Text()) == "" {
-			r.required(name, "name is not specified")
+			r.Required(name, "name is not specified")
 		} else if !isIdentifier(name.Text()) {
-			r.invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
+			r.Invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
 		}
 		if strings.TrimSpace(expression.Text()) == "" {
-			r.required(expression, "expression is not specified")
+			r.Required(expression, "expression is not specified")
 			continue
 		}
-		r.compiled(expression, scope.Variable(name.Text(), expression.Text()))
+		r.Compiled(expression, scope.Variable(name.Text(), expression.Text()))
 	}
 }
 
@@ -243,7 +235,7 @@ func isIdentifier(name string) bool {
 
 func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {
 	if len(n.Items()) == 0 {
-		r.required(n, "mutations must contain at least one item")
+		r.Required(n, "mutations must contain at least one item")
 	}
 	var mutations []mutation
 	for _, item := range n.Items() {
@@ -263,16 +255,16 @@ func nameRules(mutations []mutation) {
 // serverMutation reads a mutation in the form that servers know.
 func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation {
 	patchType := item.At("patchType")
-	m := mutation{patchType: patchType.Text(), at: r.document.At(item.Path)}
+	m := mutation{patchType: patchType.Text(), at: r.Document.At(item.Path)}
 	switch m.patchType {
 	case "":
-		r.required(patchType, "")
+		r.Required(patchType, "")
 	case applyConfiguration:
 		m.program = r.mutation(item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
 	case jsonPatch:
 		m.program = r.mutation(item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
 	default:
-		r.unsupported(patchType, applyConfiguration, jsonPatch)
+		r.Unsupported(patchType, applyConfiguration, jsonPatch)
 	}
 	return m
 }
@@ -283,14 +275,14 @@ func (r *reader) mutation(item policy.Node, member, other, patchType string, com
 	var program *celenv.Program
 	switch expression := item.At(member).At("expression"); {
 	case !item.At(member).Given():
-		r.required(item.At(member), "must be specified when patchType is "+patchType)
+		r.Required(item.At(member), "must be specified when patchType is "+patchType)
 	case strings.TrimSpace(expression.Text()) == "":
-		r.required(expression, "")
+		r.Required(expression, "")
 	default:
-		program = r.expression(expression, compile)
+		program = r.Expression(expression, compile)
 	}
 	if item.At(other).Given() {
-		r.invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
+		r.Invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
 	}
 	return program
 }

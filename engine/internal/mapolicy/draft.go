@@ -40,11 +40,11 @@ var draftFields = []string{"expression", "condition", "message", "reason", "rein
 
 // isDraft reports whether the document is a draft.
 func (l *Language) isDraft(r *reader) bool {
-	kind := r.document.Kind()
+	kind := r.Document.Kind()
 	if kind.Version != "v1alpha1" || kind.Kind != "MutatingAdmissionPolicy" {
 		return false
 	}
-	object := r.document.Object()
+	object := r.Document.Object()
 	found := false
 	take := func(from map[string]any, names ...string) {
 		for _, name := range names {
@@ -76,7 +76,7 @@ func draftAdvice(path change.Path) string {
 
 // proposal names the proposal that a draft is in the form of.
 func (r *reader) proposal() string {
-	for _, item := range r.root.At("spec").At("mutations").Items() {
+	for _, item := range r.Root.At("spec").At("mutations").Items() {
 		if item.At("expression").Given() && !item.At("patchType").Given() {
 			return "KEP-3775"
 		}
@@ -86,12 +86,12 @@ func (r *reader) proposal() string {
 
 // draft reads a draft.
 func (l *Language) draft(r *reader) *definition {
-	spec := r.root.At("spec")
-	r.problems = append(r.problems, source.Warningf(r.document.At(change.Keys("apiVersion")), "policy-draft",
-		"%s is in the form of %s, which no API server accepts", r.subject, r.proposal()).
+	spec := r.Root.At("spec")
+	r.Problems = append(r.Problems, source.Warningf(r.Document.At(change.Keys("apiVersion")), "policy-draft",
+		"%s is in the form of %s, which no API server accepts", r.Subject, r.proposal()).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
-	d := &definition{name: r.name(), document: r.document, at: r.document.At(r.root.At("metadata").At("name").Path)}
+	d := &definition{name: r.name(), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
 	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.draftParamKind(kind)
@@ -111,7 +111,7 @@ func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
 	version := n.At("version")
 	if !version.Given() || n.At("apiVersion").Given() {
 		if version.Given() || n.At("group").Given() {
-			r.invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
+			r.Invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
 		}
 		return r.paramKind(n)
 	}
@@ -134,14 +134,14 @@ func (r *reader) validationPolicy(n policy.Node) string {
 	case "", "Fail", "Warn", "Skip":
 		return strings.ToLower(n.Text())
 	default:
-		r.unsupported(n, "Fail", "Warn", "Skip")
+		r.Unsupported(n, "Fail", "Warn", "Skip")
 		return ""
 	}
 }
 
 func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 	if len(n.Items()) == 0 {
-		r.required(n, "mutations must contain at least one item")
+		r.Required(n, "mutations must contain at least one item")
 	}
 	specWide := d.reinvocable
 	var mutations []mutation
@@ -163,28 +163,28 @@ func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 // draftMutation reads a mutation with the expression beside its patchType.
 func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
 	draft := &draftMutation{source: item.At("expression"), message: item.At("message").Text(), reason: item.At("reason").Text()}
-	m := mutation{patchType: jsonPatch, at: r.document.At(item.Path), draft: draft}
+	m := mutation{patchType: jsonPatch, at: r.Document.At(item.Path), draft: draft}
 	compile := scope.DraftPatch
 	switch patchType := item.At("patchType"); patchType.Text() {
 	case "", jsonPatch:
 	case applyConfiguration:
 		m.patchType, compile = applyConfiguration, scope.DraftObject
 	default:
-		r.unsupported(patchType, applyConfiguration, jsonPatch)
+		r.Unsupported(patchType, applyConfiguration, jsonPatch)
 	}
 	for _, member := range []string{"applyConfiguration", "jsonPatch"} {
 		if item.At(member).Given() {
-			r.invalid(item.At(member), "Invalid value: must not be specified beside expression")
+			r.Invalid(item.At(member), "Invalid value: must not be specified beside expression")
 		}
 	}
 	if strings.TrimSpace(draft.source.Text()) == "" {
-		r.required(draft.source, "")
+		r.Required(draft.source, "")
 		return m
 	}
 	draft.rewritten, m.program = r.draftExpression(draft.source, compile)
 	if condition := item.At("condition"); strings.TrimSpace(condition.Text()) != "" {
 		draft.conditionText = condition.Text()
-		draft.condition = r.expression(condition, scope.Guard)
+		draft.condition = r.Expression(condition, scope.Guard)
 	}
 	return m
 }
@@ -200,6 +200,6 @@ func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Pr
 		moved.Offset = rewritten.original(e.Offset)
 		err = &moved
 	}
-	r.compiled(n, err)
+	r.Compiled(n, err)
 	return rewritten, program
 }

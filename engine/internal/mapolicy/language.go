@@ -96,7 +96,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	})
 	var diagnostics []source.Diagnostic
 	for _, r := range readers {
-		diagnostics = append(diagnostics, r.problems...)
+		diagnostics = append(diagnostics, r.Problems...)
 	}
 	p := &program{cel: l.cel, minor: l.minor, authorizer: l.authorizer}
 	diagnostics = append(diagnostics, p.link(definitions, bindings)...)
@@ -121,26 +121,26 @@ func inParallel(n int, do func(i int)) {
 // decodes checks that the server serves the document's version and that it has the
 // fields of its kind.
 func (l *Language) decodes(r *reader) bool {
-	kind := r.document.Kind()
+	kind := r.Document.Kind()
 	span, known := served[kind.Version]
 	switch {
 	case !known:
-		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("no API server serves %s", kind.APIVersion()), "expected "+group+"/v1, v1beta1 or v1alpha1")
+		r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("no API server serves %s", kind.APIVersion()), "expected "+group+"/v1, v1beta1 or v1alpha1")
 		return false
 	case l.minor < span.since:
-		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s, which came with 1.%d", l.minor, kind.APIVersion(), span.since), l.servedVersions())
+		r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s, which came with 1.%d", l.minor, kind.APIVersion(), span.since), l.servedVersions())
 		return false
 	case span.until > 0 && l.minor >= span.until:
-		r.advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
+		r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.minor, kind.APIVersion(), span.until-1), l.servedVersions())
 		return false
 	}
-	problems := l.schemas.Lookup(kind).Type().Check(r.root.Value)
+	problems := l.schemas.Lookup(kind).Type().Check(r.Root.Value)
 	for _, p := range problems {
 		code := "policy-invalid"
 		if strings.HasPrefix(p.Text, "unknown field ") {
 			code = "policy-field-unknown"
 		}
-		r.advise(p.Path, code, p.Text, draftAdvice(p.Path))
+		r.Advise(p.Path, code, p.Text, draftAdvice(p.Path))
 	}
 	return len(problems) == 0
 }

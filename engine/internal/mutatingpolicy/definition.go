@@ -83,11 +83,8 @@ func (l *Language) definition(r *policydoc.Reader) *definition {
 		return nil
 	}
 	spec := r.Root.At("spec")
-	d := &definition{kind: r.Document.Kind().Kind, name: r.Document.Name(), document: r.Document}
+	d := &definition{kind: r.Document.Kind().Kind, name: r.Name(), document: r.Document}
 	d.at = r.Document.At(r.Root.At("metadata", "name").Path)
-	if d.name == "" {
-		r.Required(r.Root.At("metadata", "name"), "name or generateName is required")
-	}
 	if d.kind == namespacedKind {
 		d.namespace = cmp.Or(r.Document.Namespace(), l.namespace)
 	}

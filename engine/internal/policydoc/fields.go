@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -26,6 +27,23 @@ func (r *Reader) Fields(n policy.Node, known []string) bool {
 		}
 	}
 	return true
+}
+
+// Name is the name of the policy; it reports what an API server does not accept as one.
+func (r *Reader) Name() string {
+	n := r.Root.At("metadata", "name")
+	if n.Text() == "" {
+		r.Required(n, "name or generateName is required")
+		return ""
+	}
+	advice := ""
+	if lower := strings.ToLower(n.Text()); len(dns.Subdomain(lower)) == 0 {
+		advice = "use lower case: " + lower
+	}
+	for _, problem := range dns.Subdomain(n.Text()) {
+		r.Advise(n.Path, "policy-invalid", fmt.Sprintf("Invalid value: %q: %s", n.Text(), problem), advice)
+	}
+	return n.Text()
 }
 
 // List reports what is not a list.

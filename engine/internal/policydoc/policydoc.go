@@ -8,6 +8,7 @@ package policydoc
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ type Reader struct {
 	// Values says that the document is no policy but has values: no lines of it are
 	// quoted, as they may be secret.
 	Values bool
+
+	// refused are the paths that errors are about.
+	refused []change.Path
 }
 
 // New returns a reader of a document.
@@ -38,13 +42,21 @@ func New(d *manifest.Document) *Reader {
 // Report adds a diagnostic about the field at a path.
 func (r *Reader) Report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.Subject, path.String()
-	switch {
-	case r.Values:
-		d.Code = "values-invalid"
-	case !strings.Contains(d.Message, "\n"): // CEL adds an excerpt of its own
+	if d.Severity == source.Error {
+		r.refused = append(r.refused, path)
+		if r.Values {
+			d.Code = "values-invalid"
+		}
+	}
+	if !r.Values && !strings.Contains(d.Message, "\n") { // CEL adds an excerpt of its own
 		d.Excerpt = r.Document.Excerpt(d.At)
 	}
 	r.Problems = append(r.Problems, d)
+}
+
+// IsSound reports whether no error is about the value at n or about something in it.
+func (r *Reader) IsSound(n policy.Node) bool {
+	return !slices.ContainsFunc(r.refused, func(path change.Path) bool { return path.HasPrefix(n.Path) })
 }
 
 // Advise reports an error about the field at a path, and what to do about it.
