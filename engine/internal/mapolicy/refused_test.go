@@ -43,7 +43,7 @@ func TestRefused(t *testing.T) {
 				}
 			}
 			for _, d := range stream.Documents() {
-				if subject := d.Kind().Kind + " " + d.Name(); !refused[subject] {
+				if subject := strings.TrimSpace(d.Kind().Kind + " " + d.Name()); !refused[subject] {
 					t.Errorf("%s is accepted", subject)
 				}
 			}
