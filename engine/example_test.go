@@ -33,9 +33,8 @@ spec: {policyName: team}
 
 // Policies change an object that is in memory.
 func ExampleSet_Admit() {
-	policies, problems := manifest.Read("policies.yaml", []byte(pullPolicy))
-	set, diagnostics := engine.Compile([]*manifest.Stream{policies}, nil, engine.Options{})
-	if err := source.Join(append(problems, diagnostics...)); err != nil {
+	set, err := engine.CompileYAML(engine.Options{}, []byte(pullPolicy))
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -51,11 +50,11 @@ func ExampleSet_Admit() {
 	text, _ := json.Marshal(result["metadata"])
 	fmt.Printf("%s\n", text)
 	for _, c := range changes {
-		fmt.Println(c.By, c.Change)
+		fmt.Println(c)
 	}
 	// Output:
 	// {"labels":{"team":"payments"},"name":"shop"}
-	// policy team, binding team, mutations[0] add metadata.labels: map[team:payments]
+	// policy team, binding team, mutations[0]: add metadata.labels: map[team:payments]
 }
 
 // What a policy denies is an error with the API server's own text.

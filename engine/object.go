@@ -2,11 +2,32 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
+
+// CompileYAML compiles policies, their bindings and what they look up, all of which may be in
+// any of the texts. The error holds all diagnostics that are errors; Compile also returns
+// warnings, and takes files with names.
+func CompileYAML(options Options, texts ...[]byte) (*Set, error) {
+	var streams []*manifest.Stream
+	var all []source.Diagnostic
+	for i, text := range texts {
+		stream, diagnostics := manifest.Read(fmt.Sprintf("text %d", i+1), text)
+		streams, all = append(streams, stream), append(all, diagnostics...)
+	}
+	if source.HasErrors(all) {
+		return nil, source.Join(all)
+	}
+	set, diagnostics := Compile(streams, nil, options)
+	if source.HasErrors(diagnostics) {
+		return nil, source.Join(diagnostics)
+	}
+	return set, nil
+}
 
 // Admit runs the policies of the set on one object, as Run does on manifests. It returns
 // the object as a client would have to send it to a server without the policies, and the

@@ -134,3 +134,18 @@ spec: {policyName: p}
 		t.Errorf("no old object, which the policy reads: got %v", err)
 	}
 }
+
+// TestCompileYAML: the error has what is wrong in all texts; a warning is none.
+func TestCompileYAML(t *testing.T) {
+	set, err := CompileYAML(Options{}, []byte("a: [\n"), []byte("b: {\n"))
+	if set != nil || err == nil || !strings.Contains(err.Error(), "text 1:") || !strings.Contains(err.Error(), "text 2:") {
+		t.Errorf("got %v, %v", set, err)
+	}
+	set, err = CompileYAML(Options{Authorizer: "maybe"})
+	if set != nil || !source.HasCode(err, source.CodeOptionValue) {
+		t.Errorf("got %v, %v", set, err)
+	}
+	if set, err = CompileYAML(Options{}); set == nil || err != nil {
+		t.Errorf("got %v, %v", set, err)
+	}
+}

@@ -93,6 +93,10 @@ type Change struct {
 	Sensitive bool
 }
 
+// String says who made the change, and what it is: "policy team, mutations[0]: add
+// metadata.labels: map[team:payments]".
+func (c Change) String() string { return c.By.String() + ": " + c.Change.String() }
+
 // Disposition says what became of a change in the manifest.
 type Disposition string
 

@@ -107,3 +107,10 @@ func golden(t *testing.T, path, got string) {
 		t.Errorf("%s, which -update rewrites, differs\ngot:\n%s\nwant:\n%s", path, got, want)
 	}
 }
+
+// TestLibraryIsShort: embedding the engine takes 30 lines.
+func TestLibraryIsShort(t *testing.T) {
+	if lines := strings.Count(read(t, "library/main.go"), "\n"); lines > 30 {
+		t.Errorf("library/main.go has %d lines, want at most 30", lines)
+	}
+}

@@ -3,38 +3,28 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"log"
 	"os"
 
 	"github.com/preadmit/preadmit/engine"
-	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/source"
 )
 
-//go:embed policies/owner.yaml
-var policy []byte
-
 func main() {
-	log.SetFlags(0)
-	policies, problems := manifest.Read("owner.yaml", policy)
-	set, diagnostics := engine.Compile([]*manifest.Stream{policies}, nil, engine.Options{})
-	if err := source.Join(append(problems, diagnostics...)); err != nil {
-		log.Fatal(err)
-	}
-	var object map[string]any // the content of an Unstructured is one, too
-	if err := json.NewDecoder(os.Stdin).Decode(&object); err != nil {
-		log.Fatal(err)
-	}
+	policy, err := os.ReadFile("policies/owner.yaml")
+	check(err)
+	set, err := engine.CompileYAML(engine.Options{}, policy)
+	check(err)
+	var object map[string]any // or the content of an Unstructured
+	check(json.NewDecoder(os.Stdin).Decode(&object))
 	result, changes, err := set.Admit(context.Background(), object)
+	check(err)
+	log.New(os.Stderr, "", 0).Println(changes)
+	check(json.NewEncoder(os.Stdout).Encode(result))
+}
+
+func check(err error) {
 	if err != nil {
-		log.Fatal(err)
-	}
-	for _, c := range changes {
-		log.Printf("%s: %s", c.By, c.Change)
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 		log.Fatal(err)
 	}
 }
