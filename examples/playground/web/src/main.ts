@@ -492,6 +492,8 @@ async function begin() {
       bar.value = share;
       by("progress-text").textContent = share < 1 ? `${Math.round(share * 100)} %` : "starting";
     });
+    // The browser compiles the engine's code where it is first run: that is part of loading.
+    await engine.ask<Result>("explain", EXAMPLES[0]);
     isLoaded = true;
     await evaluate();
   } catch (error) {
