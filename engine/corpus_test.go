@@ -77,7 +77,7 @@ func TestRecorded(t *testing.T) {
 	for _, dir := range cases {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
-			problems := runRecorded(t, dir)
+			problems := runRecorded(t, dir, recordedRequest)
 			reason, excepted := exceptions[name]
 			switch {
 			case excepted && len(problems) == 0:
@@ -111,7 +111,7 @@ func readExceptions(t *testing.T, file string) map[string]string {
 }
 
 // runRecorded returns how our answers differ from the recorded ones.
-func runRecorded(t *testing.T, dir string) []string {
+func runRecorded(t *testing.T, dir string, options Options) []string {
 	data, err := os.ReadFile(filepath.Join(dir, "server", "summary.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -120,13 +120,13 @@ func runRecorded(t *testing.T, dir string) []string {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	policies, problems := acceptedPolicies(t, dir, want)
+	policies, problems := acceptedPolicies(t, dir, want, options)
 	files, err := filepath.Glob(filepath.Join(dir, "manifests", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no manifests (%v)", err)
 	}
 	for _, file := range files {
-		set, diagnostics := Compile(policies, nil, recordedRequest)
+		set, diagnostics := Compile(policies, nil, options)
 		if set == nil {
 			return append(problems, fmt.Sprintf("policies refused: %v", diagnostics))
 		}
@@ -187,7 +187,7 @@ func splitDocuments(t *testing.T, file string, text []byte) [][]byte {
 
 // acceptedPolicies compiles every document of the case on its own: those that the
 // server refused must be refused in the same words, and are left out.
-func acceptedPolicies(t *testing.T, dir string, want recorded) (accepted []*manifest.Stream, problems []string) {
+func acceptedPolicies(t *testing.T, dir string, want recorded, options Options) (accepted []*manifest.Stream, problems []string) {
 	files, err := filepath.Glob(filepath.Join(dir, "policies", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func acceptedPolicies(t *testing.T, dir string, want recorded) (accepted []*mani
 			}
 			d := stream.Documents()[0]
 			answer := want.Policies[d.Kind().Kind+"/"+d.Name()]
-			_, diagnostics = Compile([]*manifest.Stream{stream}, nil, recordedRequest)
+			_, diagnostics = Compile([]*manifest.Stream{stream}, nil, options)
 			diagnostics = slices.DeleteFunc(diagnostics, func(d source.Diagnostic) bool { return d.Severity != source.Error })
 			if answer.Code < 300 {
 				accepted = append(accepted, stream)

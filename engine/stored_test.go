@@ -42,7 +42,7 @@ func TestStored(t *testing.T) {
 }
 
 func checkStored(t *testing.T, dir string, want recorded) {
-	policies, _ := acceptedPolicies(t, dir, want)
+	policies, _ := acceptedPolicies(t, dir, want, recordedRequest)
 	set, diagnostics := Compile(policies, nil, recordedRequest)
 	if set == nil {
 		t.Fatal(diagnostics)

@@ -290,8 +290,8 @@ spec:
 `
 
 // TestListKeys: structured-merge-diff v4, up to 1.33, wants every key of the items of
-// a list and no two with the same; v6, since 1.34, wants one key, and takes the live
-// object as it is.
+// a list and no two with the same; v6, since 1.34, wants one key. Since 1.35 the live object
+// may have two items with the same.
 func TestListKeys(t *testing.T) {
 	const (
 		denied = "policy 'p' with binding 'p' denied request: error applying patch: failed to convert "
@@ -304,9 +304,10 @@ func TestListKeys(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name, manifest, expression string
-		// old and new are the errors up to 1.33 and since 1.34; or, without one,
-		// what at the path is.
+		// old and new are the errors up to 1.33 and since 1.34, or since another version;
+		// without one, value is at the path.
 		old, new string
+		since    int
 		at       change.Path
 		value    string
 	}{
@@ -351,14 +352,14 @@ func TestListKeys(t *testing.T) {
 			at:         change.Keys("spec", "containers").Index(0).Key("ports"), value: `[{"containerPort":80,"name":"http","protocol":"TCP"}]`,
 		},
 		{
-			name: "twice in the manifest", manifest: fmt.Sprintf(pod, ", env: [{name: D, value: a}, {name: D, value: b}]", ""),
+			name: "twice in the manifest", since: 35, manifest: fmt.Sprintf(pod, ", env: [{name: D, value: a}, {name: D, value: b}]", ""),
 			expression: env,
 			old:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="D"]`,
 			at:         change.Keys("spec", "containers").Index(0).Key("env"),
 			value:      `[{"name":"D","value":"a"},{"name":"D","value":"b"},{"name":"A","value":"1"}]`,
 		},
 		{
-			name: "twice in the manifest and in the patch", manifest: fmt.Sprintf(pod, ", env: [{name: A, value: a}, {name: A, value: b}]", ""),
+			name: "twice in the manifest and in the patch", since: 35, manifest: fmt.Sprintf(pod, ", env: [{name: A, value: a}, {name: A, value: b}]", ""),
 			expression: env,
 			old:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="A"]`,
 			at:         change.Keys("spec", "containers").Index(0).Key("env"), value: `[{"name":"A","value":"1"}]`,
@@ -373,7 +374,7 @@ func TestListKeys(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, minor := range minors() {
 				want := tc.new
-				if minor < 34 {
+				if minor < max(tc.since, 34) {
 					want = tc.old
 				}
 				v := versioned{minor: minor, resource: "*", patchType: "ApplyConfiguration", expression: tc.expression, context: routes}

@@ -210,11 +210,7 @@ func (i *invocation) apply(a *celenv.Activation, m *mutation, r *policy.Request)
 }
 
 func (i *invocation) merge(r *policy.Request, object, patch map[string]any) (map[string]any, error) {
-	rule := schema.AnyKey
-	if i.program.minor < 34 {
-		rule = schema.EveryKey
-	}
-	return i.kind.Merge(r.Memo, object, patch, rule)
+	return i.kind.Merge(r.Memo, object, patch, schema.KeyRuleOf(i.program.minor))
 }
 
 func (i *invocation) patch(a *celenv.Activation, m *mutation, r *policy.Request) (map[string]any, error) {

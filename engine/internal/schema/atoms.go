@@ -11,12 +11,28 @@ import (
 type KeyRule uint8
 
 const (
-	// AnyKey is the rule of Kubernetes 1.34 and later: one key, given or by
+	// AnyKey is the rule of Kubernetes 1.35 and later: one key, given or by
 	// default, is enough, and an object may hold items with the same keys.
 	AnyKey KeyRule = iota
+	// UniqueKey is the rule of Kubernetes 1.34: one key is enough, and no two items have
+	// the same keys.
+	UniqueKey
 	// EveryKey is the rule up to Kubernetes 1.33.
 	EveryKey
+
+	keyRules = iota
 )
+
+// KeyRuleOf returns the rule of Kubernetes 1.minor.
+func KeyRuleOf(minor int) KeyRule {
+	switch {
+	case minor < 34:
+		return EveryKey
+	case minor < 35:
+		return UniqueKey
+	}
+	return AnyKey
+}
 
 // absent is the value of a key that an item does not give, where not every key is
 // needed. structured-merge-diff v4 takes it from the schema as the default of the
@@ -121,7 +137,7 @@ func (a *atoms) list(t *Type) *smd.List {
 		list.ElementRelationship = smd.Associative
 	}
 	list.Keys = t.ListKeys
-	if a.rule == AnyKey && len(t.ListKeys) > 1 && t.Elem.Scalar == NotScalar && !t.Elem.IsList {
+	if a.rule != EveryKey && len(t.ListKeys) > 1 && t.Elem.Scalar == NotScalar && !t.Elem.IsList {
 		ref, set := a.define()
 		list.ElementType = ref
 		set(smd.Atom{Map: a.structure(t.Elem, t.ListKeys)})

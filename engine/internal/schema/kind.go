@@ -33,7 +33,7 @@ type shape struct {
 	once    sync.Once
 	load    func() *Type
 	root    *Type
-	mergers [2]lazyMerger // by KeyRule
+	mergers [keyRules]lazyMerger // by KeyRule
 }
 
 // Type returns the type of the kind's objects, nil if it is not known.

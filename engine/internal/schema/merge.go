@@ -102,7 +102,7 @@ func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule
 }
 
 var (
-	metadataMerger [2]lazyMerger
+	metadataMerger [keyRules]lazyMerger
 	metadataType   = sync.OnceValue(func() *Type { return &Type{Fields: typeMeta()} })
 )
 

@@ -148,15 +148,17 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestEveryKey: up to 1.33 every key is needed, and objects may not repeat them.
-func TestEveryKey(t *testing.T) {
+// TestUniqueKey: up to 1.34 objects may not repeat keys.
+func TestUniqueKey(t *testing.T) {
 	pod := Builtin().Lookup(gvk.Parse("v1", "Pod"))
 	twice := `{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"a"},{"name":"a"}]}}`
 	for _, c := range []struct{ live, patch, err string }{
 		{twice, `{}`, `error applying patch: failed to convert original object to typed object: .spec.containers: duplicate entries for key [name="a"]`},
 	} {
-		if _, err := pod.Merge(nil, parse(t, c.live), parse(t, c.patch), EveryKey); err == nil || err.Error() != c.err {
-			t.Errorf("got  %v\nwant %s", err, c.err)
+		for _, rule := range []KeyRule{EveryKey, UniqueKey} {
+			if _, err := pod.Merge(nil, parse(t, c.live), parse(t, c.patch), rule); err == nil || err.Error() != c.err {
+				t.Errorf("got  %v\nwant %s", err, c.err)
+			}
 		}
 		if _, err := pod.Merge(nil, parse(t, c.live), parse(t, c.patch), AnyKey); err != nil {
 			t.Error(err)
