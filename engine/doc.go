@@ -32,7 +32,8 @@
 //	normalize.go               manifests as a server stores them, if that is asked for
 //	observe.go                 more than the result: explain.go and attribute.go (who changed
 //	                           what), replay.go (the policies on their own output), check.go
-//	                           and effects.go (mistakes, conflicts, orders)
+//	                           and effects.go (mistakes, conflicts, orders), coverage.go
+//	                           (what has run)
 //	pods.go                    what controllers make of the manifests, down to the Pods
 //	say.go, outcome.go         the outcome, without the values of Secrets
 //

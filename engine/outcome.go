@@ -21,6 +21,8 @@ type Outcome struct {
 	Denied, Invalid bool
 	// Stats count what policies, bindings and rules did, sorted by their names; see Count.
 	Stats []Stat
+	// Parts are those of the policies, with what has run; see Cover.
+	Parts []policy.Part
 	// Secrets hides the values of all Secrets of the run, and what policies made of them.
 	// The diagnostics show none. Everything else that is printed about the Manifests must
 	// go through it.

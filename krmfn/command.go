@@ -22,8 +22,9 @@
 // manifests), program.go (the only one that starts programs), exec.go, cmp.go with
 // helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins),
 // explain.go, build.go (what renders a repository) and diff.go (what prints reports of a
-// run), check.go, test.go, kyvernotest.go, kyvernorun.go and kyvernoresult.go (tests of
-// policies), convert.go, results.go, version.go, help.go, completion.go.
+// run), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
+// kyvernoresult.go (tests of policies, and what they run), convert.go, results.go, version.go,
+// help.go, completion.go.
 package krmfn
 
 import (

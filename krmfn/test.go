@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -37,6 +38,7 @@ type tester struct {
 	given       arguments
 	config      config // what the flags say
 	cases       []report.Case
+	coverage    coverage
 	rewrites    []rewrite
 	diagnostics []source.Diagnostic
 }
@@ -126,7 +128,7 @@ type testRun struct {
 }
 
 // testFields are the fields of the spec of a PreadmitTest that a Preadmit does not have.
-var testFields = []string{"manifests", "expected", "denied"}
+var testFields = []string{"manifests", "expected", "denied", "objects"}
 
 // own runs a PreadmitTest. Its spec has the fields of a Preadmit, and says what goes in
 // and what is to come out.
@@ -136,6 +138,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	paths, _ := spec["manifests"].([]any)
 	expected, _ := spec["expected"].(string)
 	denied, _ := spec["denied"].(string)
+	objects, given := spec["objects"]
 	for _, key := range testFields {
 		delete(spec, key)
 	}
@@ -149,8 +152,13 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	if len(paths) == 0 {
 		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")
 	}
-	if (expected == "") == (denied == "") {
-		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file) and denied (a part of the message)", "")
+	var all []expectation
+	if given {
+		all = f.expectations(objects)
+		r.config.partial = true
+	}
+	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
+		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (what becomes of some)", "")
 	}
 	read := &files{process: t.Process, diagnostics: f.diagnostics}
 	set := read.set()
@@ -161,9 +169,26 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 		set.addAll([]path{from})
 	}
 	r.manifests = set.parse()
-	r.run = t.admit(t.ctx, &r.config, read, r.manifests, nil)
-	failure := t.judge(r, filepath.Dir(full), expected, denied)
+	t.evaluate(r, read, r.manifests, nil)
+	var failure string
+	switch {
+	case source.HasErrors(f.diagnostics):
+		failure = problemsOf(r.run.diagnostics)
+	case given:
+		failure = r.judgeObjects(all)
+	default:
+		failure = t.judge(r, filepath.Dir(full), expected, denied)
+	}
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
+}
+
+// evaluate runs the policies for a test. lone is a policy that is given by itself, or nil.
+func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream, lone *manifest.Document) {
+	r.config.observers = append(r.config.observers, engine.Cover())
+	r.run = t.admit(t.ctx, &r.config, read, manifests, lone)
+	if r.run.outcome != nil {
+		t.coverage.add(r.run.outcome.Parts)
+	}
 }
 
 // functionConfig reads options from a document whose paths are relative to a directory.
@@ -304,6 +329,7 @@ func (t *tester) text(w io.Writer, failed int) {
 		}
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)
+	t.coverage.text(w)
 }
 
 // findings are the tests that fail.
@@ -327,7 +353,17 @@ and every kyverno-test.yaml as far as it is about mutation. A preadmit-test.yaml
     policyPaths: [policies]     # and all other fields of a Preadmit, see 'preadmit help fn'
     manifests: [manifests]
     expected: expected.yaml     # the very bytes to come out, or
-    denied: must have an owner  # a part of the message of the denial
+    denied: must have an owner  # a part of the message of the denial, or
+    objects:                    # what becomes of some of them
+    - object: Deployment/check* # KIND/NAME, with * and ?, as for 'preadmit explain'
+      fields:                   # values in what comes out; null for a field that is not there
+        spec.template.spec.containers[0].imagePullPolicy: Always
+        metadata.labels[example.com/team]: payments
+    - {object: Service/checkout, unchanged: true}
+    - {object: Pod/bare, denied: must have an owner}
+
+At the end there is a table of the policies with what ran in any of the tests: which
+mutations, conditions and branches of ? :. What never did is listed below it.
 
 Paths are relative to the file. There may be several tests in one, separated by ---.
 

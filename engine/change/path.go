@@ -1,6 +1,7 @@
 package change
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,4 +115,36 @@ func (p Path) Get(value any) (any, bool) {
 		}
 	}
 	return value, true
+}
+
+// ParsePath reads a path as String prints it: "spec.containers[0].image",
+// "metadata.labels[example.com/team]". Quotes around a key in brackets are left out.
+func ParsePath(text string) (Path, error) {
+	var p Path
+	for rest := text; rest != ""; {
+		if inner, ok := strings.CutPrefix(rest, "["); ok {
+			end := strings.IndexByte(inner, ']')
+			if end < 0 {
+				return nil, fmt.Errorf("%q is not a field path: a bracket is not closed", text)
+			}
+			key := inner[:end]
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 {
+				p = append(p, Index(i))
+			} else {
+				p = append(p, Key(strings.Trim(key, `"'`)))
+			}
+			rest = strings.TrimPrefix(inner[end+1:], ".")
+			continue
+		}
+		end := strings.IndexAny(rest, ".[")
+		if end < 0 {
+			end = len(rest)
+		}
+		if end == 0 {
+			return nil, fmt.Errorf("%q is not a field path: a name is empty", text)
+		}
+		p = append(p, Key(rest[:end]))
+		rest = strings.TrimPrefix(rest[end:], ".")
+	}
+	return p, nil
 }

@@ -92,6 +92,8 @@ type Program interface {
 	// Check finds mistakes in the policies that a server accepts, for the kinds that they
 	// are about.
 	Check(schemas *schema.Registry) []source.Diagnostic
+	// Parts are the pieces of the policies that may have run, or not yet.
+	Parts() []Part
 	// Existing returns the policies that change other objects once a request has been
 	// admitted; nil if there are none.
 	Existing() Follower
@@ -104,6 +106,30 @@ type Selected struct {
 	At                             source.Position
 	Group, Version, Resource, Kind string
 }
+
+// Part is a piece of a policy, for who wants to know what has run.
+type Part struct {
+	Policy string
+	Kind   PartKind
+	// Name says which one it is, as in mutations[0].
+	Name string
+	At   source.Position
+	// Rules are the rules of the policy that it is: it has run if a step of one of them
+	// had a result, or failed. Others say themselves, by Ran.
+	Rules []string
+	Ran   bool
+}
+
+// PartKind is what a Part is.
+type PartKind string
+
+// The kinds of parts. A condition has run if it was true, a branch if that side of a ? :
+// was evaluated.
+const (
+	MutationPart  PartKind = "mutation"
+	ConditionPart PartKind = "condition"
+	BranchPart    PartKind = "branch"
+)
 
 // AnyKind stands for all kinds.
 var AnyKind = gvk.Kind{Kind: "*"}

@@ -158,9 +158,13 @@ func (f *Filter) by(policy string) bool { return f.Policy == "" || matches(f.Pol
 
 // isCalled reports whether a pattern is for the ID of a manifest, or for its kind and name,
 // with or without group and namespace.
-func (m *Manifest) isCalled(pattern string) bool {
-	kind, name := m.Kind[strings.LastIndexByte(m.Kind, '/')+1:], m.Name[strings.LastIndexByte(m.Name, '/')+1:]
-	for _, called := range []string{m.ID, kind + "/" + m.Name, kind + "/" + name, m.Kind + "/" + name} {
+func (m *Manifest) isCalled(pattern string) bool { return IsCalled(pattern, m.ID, m.Kind, m.Name) }
+
+// IsCalled reports whether a pattern is for an object with an ID: for that, or for its kind
+// and name, with or without group and namespace.
+func IsCalled(pattern, id, groupKind, namespacedName string) bool {
+	kind, name := groupKind[strings.LastIndexByte(groupKind, '/')+1:], namespacedName[strings.LastIndexByte(namespacedName, '/')+1:]
+	for _, called := range []string{id, kind + "/" + namespacedName, kind + "/" + name, groupKind + "/" + name} {
 		if matches(strings.ToLower(pattern), strings.ToLower(called)) {
 			return true
 		}

@@ -84,6 +84,9 @@ func (p *program) Selects() []policy.Selected { return nil }
 // Check implements policy.Program.
 func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
 
+// Parts implements policy.Program: plug-ins are no policies of the user's.
+func (p *program) Parts() []policy.Part { return nil }
+
 // Existing implements policy.Program.
 func (p *program) Existing() policy.Follower { return nil }
 

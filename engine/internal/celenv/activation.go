@@ -57,6 +57,9 @@ type Program struct {
 	output         *cel.Type
 	expr           ast.Expr
 	readsNamespace bool
+	// branches and held are what has been evaluated.
+	branches []*Branch
+	held     atomic.Bool
 	// constant says that the program always gives the same; given is what, once it is
 	// known.
 	constant bool
@@ -162,6 +165,9 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	value, err := a.eval(p, budget)
 	if err != nil {
 		return false, err
+	}
+	if value == types.True && !p.held.Load() {
+		p.held.Store(true)
 	}
 	return value == types.True, nil
 }

@@ -347,7 +347,7 @@ func TestPlanning(t *testing.T) {
 			}
 			return fmt.Sprintf("%v, %v, cost %d", native, err, actualCost(details))
 		}
-		got, want := run(env.program(checked)), run(full.PlanProgram(checked, programOptions...))
+		got, want := run(env.program(checked, nil)), run(full.PlanProgram(checked, programOptions...))
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", expression, got, want)
 		}

@@ -13,7 +13,8 @@
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
 // compiler.go, activation.go (evaluation, lazy variables, costs), order.go (maps in the order
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
-// (values of Object and JSONPatch), check.go and guard.go (mistakes that a server accepts), draft.go
+// (values of Object and JSONPatch), check.go and guard.go (mistakes that a server accepts), coverage.go (what has been
+// evaluated), draft.go
 // (types of expressions in drafts); tree.go (the environment of mutation trees); kyverno.go
 // (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go and
 // kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
@@ -221,7 +222,7 @@ func (e *Env) buildPlanner() (*planner, error) {
 // program plans a checked expression. cel-go gathers all functions of an environment
 // for every program, and the costs of those of its libraries for every evaluation, so
 // the environment has only what is called if that is possible.
-func (e *Env) program(checked *ast.AST) (cel.Program, error) {
+func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error) {
 	plain, err := e.planner()
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (e *Env) program(checked *ast.AST) (cel.Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			return full.PlanProgram(checked, e.programOptions()...)
+			return full.PlanProgram(checked, e.programOptions(branches)...)
 		}
 		called = append(called, f)
 	}
@@ -242,7 +243,7 @@ func (e *Env) program(checked *ast.AST) (cel.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.PlanProgram(checked, e.programOptions()...)
+	return env.PlanProgram(checked, e.programOptions(branches)...)
 }
 
 // calls returns the names of the functions that an expression calls.
@@ -267,9 +268,13 @@ var programOptions = []cel.ProgramOption{
 	cel.CustomDecorator(sized),
 }
 
-// programOptions are those of all programs of the host.
-func (e *Env) programOptions() []cel.ProgramOption {
-	return append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
+// programOptions are those of all programs of the host, and of one with branches.
+func (e *Env) programOptions(branches []*Branch) []cel.ProgramOption {
+	options := append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
+	if len(branches) > 0 {
+		options = append(options, watching(branches))
+	}
+	return options
 }
 
 // internalError is a fault of this package that no expression should be able to

@@ -120,12 +120,13 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	if want != nil && !output.IsExactType(want) {
 		return nil, &CompileError{Text: s.env.host.words.mismatch(want, output)}
 	}
-	program, err := s.env.program(checked)
+	branches := branchesOf(trimmed, checked, strings.Index(expression, trimmed))
+	program, err := s.env.program(checked, branches)
 	if err != nil {
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: output, expr: checked.Expr(), readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, output: output, expr: checked.Expr(), branches: branches, readsNamespace: readsNamespace(checked),
 		constant: !change.Reference && s.env.isConstant(checked),
 	}, nil
 }

@@ -151,3 +151,12 @@ func (m *mutator) selected(all []policy.Selected, criterion string, kinds, group
 
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
+
+// Parts implements policy.Program: the mutators.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for _, m := range p.mutators {
+		parts = append(parts, policy.Part{Policy: m.key(), Kind: policy.MutationPart, Name: m.location.String(), At: m.document.At(nil), Rules: []string{""}})
+	}
+	return parts
+}

@@ -169,6 +169,24 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	return found
 }
 
+// Parts implements policy.Program: the rules that somebody wrote, each with those that are
+// generated from it.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for _, d := range p.definitions {
+		for _, r := range d.rules {
+			at := r.at(r.root.Path)
+			i := slices.IndexFunc(parts, func(part policy.Part) bool { return part.Policy == r.key() && part.At == at })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, policy.Part{Policy: r.key(), Kind: policy.MutationPart, Name: r.id().Rule, At: at})
+			}
+			parts[i].Rules = append(parts[i].Rules, r.id().Rule)
+		}
+	}
+	return parts
+}
+
 // Existing implements policy.Program: rules with mutate.targets change other objects.
 func (p *program) Existing() policy.Follower {
 	if !p.follows() {

@@ -28,6 +28,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -236,6 +237,26 @@ func (p *program) Selects() []policy.Selected {
 
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
+
+// Parts implements policy.Program.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for _, d := range p.definitions {
+		of := policydoc.Parts{Policy: d.name, Document: d.document}
+		spec := change.Keys("spec")
+		for i, c := range d.conditions {
+			of.Condition(spec.Key("matchConditions").Index(i), c.name, c.program)
+		}
+		of.Variables(d.scope)
+		for i, m := range d.mutations {
+			n := policy.Node{Value: d.document.Object()}.At("spec", "mutations").Items()[i]
+			of.Mutation(n.Path, m.rule)
+			of.Branches(policydoc.Expression(n), m.program)
+		}
+		parts = append(parts, of.All()...)
+	}
+	return parts
+}
 
 // Reads implements policy.Program: policies look up params.
 func (p *program) Reads() []gvk.Kind {

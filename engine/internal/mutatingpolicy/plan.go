@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -51,6 +52,33 @@ func (p *program) Selects() []policy.Selected {
 		}
 	}
 	return all
+}
+
+// Parts implements policy.Program. What a policy is carried over to is part of it.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for _, u := range p.units {
+		if u.autogen != "" {
+			continue
+		}
+		d := u.policy
+		of := policydoc.Parts{Policy: d.key(), Document: d.document}
+		for i, c := range d.conditions {
+			of.Condition(change.Keys("spec", "matchConditions").Index(i), c.name, c.program)
+		}
+		of.Variables(d.scope)
+		for i, m := range d.mutations {
+			n := policy.Node{Value: d.document.Object()}.At("spec", "mutations").Items()[i]
+			var rules []string
+			for _, own := range d.units {
+				rules = append(rules, own.rule(fmt.Sprintf("mutations[%d]", i)).Rule)
+			}
+			of.Mutation(n.Path, rules...)
+			of.Branches(policydoc.Expression(n), m.program)
+		}
+		parts = append(parts, of.All()...)
+	}
+	return parts
 }
 
 // Covers implements policy.Program.

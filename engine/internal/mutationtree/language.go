@@ -101,6 +101,16 @@ func (p *program) Selects() []policy.Selected {
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
 
+// Parts implements policy.Program: the rules.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for i := range p.rules {
+		r := &p.rules[i]
+		parts = append(parts, policy.Part{Policy: r.policy, Kind: policy.MutationPart, Name: r.label(), At: r.at, Rules: []string{r.id().Rule}})
+	}
+	return parts
+}
+
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
 

@@ -3,7 +3,8 @@
 // are those of the API server for a field error, where it has one.
 //
 // The files in order: policydoc.go (Reader), fields.go (what a document has), match.go and
-// expression.go (match blocks and CEL in it), check.go (mistakes that a server accepts).
+// expression.go (match blocks and CEL in it), check.go (mistakes that a server accepts), parts.go
+// (what has run).
 package policydoc
 
 import (

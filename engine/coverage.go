@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Cover says which parts of the policies have run, as the Parts of the Outcome. The replay
+// for idempotence counts, too: it evaluates the expressions on what came out.
+func Cover() Observer {
+	ran := map[policy.ID]bool{}
+	return Observer{
+		conclude: func(r *run, j *job) {
+			r.lock.Lock()
+			defer r.lock.Unlock()
+			for _, id := range j.ranBy() {
+				ran[policy.ID{Policy: id.Policy, Rule: id.Rule}] = true
+			}
+		},
+		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
+			for _, program := range r.programs {
+				for _, part := range program.Parts() {
+					for _, rule := range part.Rules {
+						part.Ran = part.Ran || ran[policy.ID{Policy: part.Policy, Rule: rule}]
+					}
+					outcome.Parts = append(outcome.Parts, part)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// ranBy are the rules that had a result for the object of a job, or failed on it.
+func (j *job) ranBy() []policy.ID {
+	var ids []policy.ID
+	for _, e := range j.tree {
+		ids = append(ids, e.by)
+	}
+	if j.trace == nil {
+		return ids
+	}
+	for _, t := range j.trace.tries {
+		if t.result == applied || t.result == failed {
+			ids = append(ids, t.id)
+		}
+	}
+	for _, e := range j.trace.events { // what other objects made of it is no try
+		if !e.drops {
+			ids = append(ids, e.by)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,191 @@
+package krmfn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// expectation is what a test expects of the objects of a name: fields, no change, or a
+// denial.
+type expectation struct {
+	// object is KIND/NAME, with * and ?.
+	object    string
+	fields    []expectedField
+	denied    string
+	unchanged bool
+}
+
+// expectedField is a field and its value; nil if it must be absent.
+type expectedField struct {
+	path  change.Path
+	value any
+}
+
+// expectationFields are the fields of an entry of spec.objects.
+var expectationFields = []string{"object", "fields", "unchanged", "denied"}
+
+// expectations reads spec.objects of a test.
+func (f *functionConfig) expectations(value any) []expectation {
+	var all []expectation
+	f.list(value, change.Keys("spec", "objects"), func(item any, at change.Path) {
+		entry, ok := item.(map[string]any)
+		if !ok {
+			f.fail(at, "option-value", "expected a map with object, and fields, unchanged or denied", "")
+			return
+		}
+		for name := range entry {
+			if !slices.Contains(expectationFields, name) {
+				f.fail(at.Key(name), "option-unknown", "unknown field", source.Suggest(name, expectationFields))
+			}
+		}
+		var e expectation
+		e.object, _ = entry["object"].(string)
+		e.denied, _ = entry["denied"].(string)
+		e.unchanged = entry["unchanged"] == true
+		if fields, given := entry["fields"]; given {
+			e.fields = f.expectedFields(fields, at.Key("fields"))
+		}
+		if e.object == "" {
+			f.fail(at, "option-value", "expected object: KIND/NAME, with * and ? for parts of it", "")
+		}
+		given := 0
+		for _, is := range []bool{len(e.fields) > 0, e.unchanged, e.denied != ""} {
+			if is {
+				given++
+			}
+		}
+		if given != 1 {
+			f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message)", "")
+		}
+		all = append(all, e)
+	})
+	return all
+}
+
+func (f *functionConfig) expectedFields(value any, at change.Path) []expectedField {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		f.fail(at, "option-value", "expected a map of field paths, as spec.template.spec.containers[0].image, to values", "")
+		return nil
+	}
+	var all []expectedField
+	for name, want := range fields {
+		path, err := change.ParsePath(name)
+		if err != nil {
+			f.fail(at.Key(name), "option-value", err.Error(), "write it as spec.containers[0].image or metadata.labels[example.com/team]")
+		}
+		all = append(all, expectedField{path, want})
+	}
+	slices.SortFunc(all, func(a, b expectedField) int { return strings.Compare(a.path.String(), b.path.String()) })
+	return all
+}
+
+// judgeObjects says which expectations about objects are not met, and what else went wrong.
+func (r *testRun) judgeObjects(all []expectation) string {
+	if r.run.outcome == nil {
+		return problemsOf(r.run.diagnostics)
+	}
+	var b strings.Builder
+	expected := map[string]bool{} // the objects whose denial is
+	for _, e := range all {
+		found := false
+		for _, m := range r.run.outcome.Manifests {
+			if !e.isAbout(m) {
+				continue
+			}
+			found = true
+			if e.denied != "" {
+				expected[m.ID] = true
+			}
+			for _, problem := range r.unmet(e, m) {
+				fmt.Fprintf(&b, "%s: %s\n", m.ID, problem)
+			}
+		}
+		if !found {
+			fmt.Fprintf(&b, "no manifest is called %s\n", e.object)
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(r.run.diagnostics), func(d source.Diagnostic) bool {
+		return isDenial(d) && expected[d.Subject] || d.Severity != source.Error
+	})
+	return b.String() + problemsOf(others)
+}
+
+func isDenial(d source.Diagnostic) bool { return d.Code == source.CodeDenied }
+
+// isAbout reports whether the expectation is about a manifest.
+func (e *expectation) isAbout(m *engine.Manifest) bool {
+	kind := m.Document.Kind()
+	groupKind, name := strings.TrimPrefix(kind.Group+"/"+kind.Kind, "/"), strings.TrimPrefix(m.Namespace+"/"+m.Document.Name(), "/")
+	return report.IsCalled(e.object, m.ID, groupKind, name)
+}
+
+// unmet says in what a manifest is not as expected.
+func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
+	var denials []string
+	for _, d := range r.run.diagnostics {
+		if isDenial(d) && d.Subject == m.ID {
+			denials = append(denials, d.Text())
+		}
+	}
+	said := strings.Join(denials, "\n")
+	switch {
+	case e.denied != "" && len(denials) == 0:
+		return []string{fmt.Sprintf("expected a message with %q, but the policies did not deny it", e.denied)}
+	case e.denied != "" && !strings.Contains(said, e.denied):
+		return []string{fmt.Sprintf("expected a message with %q, but got\n%s", e.denied, said)}
+	case len(denials) > 0:
+		return nil // which is told anyway
+	case e.unchanged && m.Document.Changed():
+		before, after := m.Document.Text()
+		return []string{"expected no change, but got\n" + r.change(m, before, after)}
+	}
+	return r.unmetFields(e, m)
+}
+
+// change shows what changes in a manifest, with Secrets masked.
+func (r *testRun) change(m *engine.Manifest, before, after string) string {
+	name := m.Document.At(nil).File
+	f := report.Compare(name, before+"\n", after+"\n", r.run.secrets(&r.config))
+	return strings.TrimRight(report.Diff(name+"\twritten", name+"\tadmitted", f.Before, f.After), "\n")
+}
+
+// unmetFields says which fields of a manifest are not as expected.
+func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []string) {
+	_, after := m.Document.Text()
+	object, err := manifest.Value(after)
+	if err != nil {
+		return []string{fmt.Sprintf("it cannot be read by itself: %v", err)}
+	}
+	for _, f := range e.fields {
+		got, there := f.path.Get(object)
+		met := there == (f.value != nil) && change.Equal(got, f.value)
+		switch {
+		case !met && m.Sensitive && !r.config.showSecrets:
+			problems = append(problems, fmt.Sprintf("%s is not as expected; the values are hidden, and --show-secrets shows them", f.path))
+		case !met && f.value == nil:
+			problems = append(problems, fmt.Sprintf("%s: expected nothing, but got %s", f.path, r.show(got)))
+		case !met && !there:
+			problems = append(problems, fmt.Sprintf("%s: expected %s, but there is nothing", f.path, r.show(f.value)))
+		case !met:
+			problems = append(problems, fmt.Sprintf("%s: expected %s, but got %s", f.path, r.show(f.value), r.show(got)))
+		}
+	}
+	return problems
+}
+
+// show is a value for people, with Secrets masked.
+func (r *testRun) show(value any) string {
+	text := string(manifest.JSON(value))
+	if mask := r.run.secrets(&r.config); mask != nil {
+		return mask.Text(text)
+	}
+	return text
+}
