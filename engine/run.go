@@ -350,6 +350,7 @@ func (r *run) conclude(j *job) {
 	}
 	r.confide(j)
 	j.release()
+	j.document.Release()
 	if !r.isRead(j) {
 		j.raw, j.edited = nil, nil
 	}

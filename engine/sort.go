@@ -51,8 +51,6 @@ func learn(mask *secret.Mask, documents []*manifest.Document) {
 	}
 }
 
-const localConfig = "config.kubernetes.io/local-config"
-
 // isLocal reports whether a document is for the tools only and never reaches a
 // cluster.
 func isLocal(d *manifest.Document) bool {
@@ -60,7 +58,7 @@ func isLocal(d *manifest.Document) bool {
 	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev", given.Group:
 		return true
 	}
-	return d.TextAt("metadata", "annotations", localConfig) == "true"
+	return d.IsLocal()
 }
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}

@@ -20,6 +20,13 @@ var clientAnnotations = []string{
 	"postrenderer.helm.sh/postrender-filename",
 }
 
+// localConfig is the annotation of documents that are for tools, as kustomize and kpt know it.
+const localConfig = "config.kubernetes.io/local-config"
+
+// IsLocal reports whether the document says that it is for tools only and never reaches a
+// cluster.
+func (d *Document) IsLocal() bool { return d.local }
+
 func isClientAnnotation(name string) bool {
 	for _, known := range clientAnnotations {
 		if name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known) {

@@ -21,7 +21,11 @@ type Document struct {
 	at change.Path
 	// implied are values that a typed list gives its items where they lack them.
 	implied [][2]string
-	window  window
+	// kind, namespace and name are what it says of itself.
+	kind            gvk.Kind
+	namespace, name string
+	local           bool
+	window          window
 	// column is that of the block collection around the document, if there is one.
 	column  int
 	splices []splice
@@ -36,11 +40,11 @@ type window struct {
 }
 
 func (u *unit) window(root int) window {
-	switch n := &u.tape.nodes[root]; {
+	switch n := &u.tape().nodes[root]; {
 	case n.kind.isFlow():
 		return window{start: int(n.start), end: int(n.end)}
 	case u.rewritten != nil:
-		return window{end: len(u.tape.text)}
+		return window{end: len(u.text())}
 	default:
 		return window{start: u.start, end: u.end}
 	}
@@ -76,33 +80,38 @@ func (d *Document) Stream() *Stream { return d.unit.stream }
 
 // Kind returns the kind of the object; its parts are empty where the document has
 // no text for them.
-func (d *Document) Kind() gvk.Kind {
-	return gvk.Parse(d.string("apiVersion"), d.string("kind"))
-}
+func (d *Document) Kind() gvk.Kind { return d.kind }
 
 // Name returns metadata.name, or "".
-func (d *Document) Name() string { return d.string("metadata", "name") }
+func (d *Document) Name() string { return d.name }
 
 // Namespace returns metadata.namespace, or "".
-func (d *Document) Namespace() string { return d.string("metadata", "namespace") }
+func (d *Document) Namespace() string { return d.namespace }
+
+// identify finds out what the document says of itself.
+func (d *Document) identify() {
+	d.kind = gvk.Parse(d.string("apiVersion"), d.string("kind"))
+	d.namespace, d.name = d.string("metadata", "namespace"), d.string("metadata", "name")
+	d.local = d.string("metadata", "annotations", localConfig) == "true"
+}
 
 // TextAt returns the string under keys, or "".
 func (d *Document) TextAt(keys ...string) string { return d.string(keys...) }
 
 func (d *Document) string(path ...string) string {
 	for _, pair := range d.implied {
-		if len(path) == 1 && pair[0] == path[0] && d.unit.tape.lookup(d.root, path[0]) < 0 {
+		if len(path) == 1 && pair[0] == path[0] && d.unit.tape().lookup(d.root, path[0]) < 0 {
 			return pair[1]
 		}
 	}
-	return d.unit.tape.lookupString(d.root, path...)
+	return d.unit.tape().lookupString(d.root, path...)
 }
 
 // Object returns the value of the document as it was read, without edits. Every
 // call builds a new one. The items of a typed list have the apiVersion and kind
 // that follow from the list.
 func (d *Document) Object() map[string]any {
-	object := d.unit.tape.object(d.root)
+	object := d.unit.tape().object(d.root)
 	for _, pair := range d.implied {
 		if _, ok := object[pair[0]]; !ok {
 			object[pair[0]] = pair[1]
@@ -121,7 +130,7 @@ func (d *Document) At(path change.Path) source.Position {
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.position(append(d.at[:len(d.at):len(d.at)], path...))
 	}
-	return d.unit.stream.position(d.unit.tape.offset(d.root, path))
+	return d.unit.stream.position(d.unit.tape().offset(d.root, path))
 }
 
 // positionOf is the position of the node at index i, to which path leads from the
@@ -130,7 +139,7 @@ func (d *Document) positionOf(i int, path change.Path) source.Position {
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.position(path)
 	}
-	return d.unit.stream.position(d.unit.tape.offset(i, nil))
+	return d.unit.stream.position(d.unit.tape().offset(i, nil))
 }
 
 // In returns where the byte at an offset of the string at path is. It is exact
@@ -139,7 +148,7 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.positionIn(append(d.at[:len(d.at):len(d.at)], path...), offset)
 	}
-	return d.unit.stream.position(d.unit.tape.offsetIn(d.root, path, offset))
+	return d.unit.stream.position(d.unit.tape().offsetIn(d.root, path, offset))
 }
 
 // Line returns the line of the stream that p is on, without its line break.
@@ -179,6 +188,14 @@ func (d *Document) Reset() {
 	d.splices, d.anew = nil, nil
 }
 
+// Release lets go of what is known of the text of a document by itself: it is found out again
+// when it is asked for.
+func (d *Document) Release() {
+	if d.unit.isPlain() {
+		d.unit.release()
+	}
+}
+
 // Set edits the document so that it reads as object, and replaces what an earlier
 // Set did. Only the text of values that differ from Object is touched. Items of
 // lists are recognised with change.Align and shape.
@@ -197,7 +214,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 // nothing changed.
 func (d *Document) set(object map[string]any, shape change.Shape, a above) (*names, error) {
 	d.splices, d.anew = nil, nil
-	t := d.unit.tape
+	t := d.unit.tape()
 	if !a.changed && d.isAt(t, d.root, object) {
 		return nil, nil
 	}
@@ -245,7 +262,7 @@ func (d *Document) edits(object map[string]any, shape change.Shape, st style, a 
 			return e
 		}
 	}
-	for level := d.unit.tape.height(d.root); level > 0; level-- {
+	for level := d.unit.tape().height(d.root); level > 0; level-- {
 		e := d.editor(st, a)
 		e.tidy, e.expand, e.limit = true, true, level
 		e.edit(d.root, d.place(), text, shape)
@@ -257,7 +274,7 @@ func (d *Document) edits(object map[string]any, shape change.Shape, st style, a 
 }
 
 func (d *Document) editor(st style, a above) *editor {
-	return &editor{t: d.unit.tape, style: st, names: newNames(d.unit.tape, a)}
+	return &editor{t: d.unit.tape(), style: st, names: newNames(d.unit.tape(), a)}
 }
 
 // Warnings tells what Set could not keep: the text around what has changed.
@@ -281,7 +298,7 @@ const writtenAnew = "written-anew"
 func (d *Document) withoutImplied(object map[string]any) map[string]any {
 	text := object
 	for _, pair := range d.implied {
-		if d.unit.tape.lookup(d.root, pair[0]) < 0 && object[pair[0]] == pair[1] {
+		if d.unit.tape().lookup(d.root, pair[0]) < 0 && object[pair[0]] == pair[1] {
 			if len(text) == len(object) {
 				text = maps.Clone(object)
 			}
@@ -309,7 +326,7 @@ func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
 
 // place says what holds the document in its unit.
 func (d *Document) place() place {
-	t := d.unit.tape
+	t := d.unit.tape()
 	n := &t.nodes[d.root]
 	switch {
 	case n.lead < 0 && n.kind.isFlow():
@@ -345,7 +362,7 @@ func asYAML(value any) any {
 
 // readsAs reports whether the document reads as object with splices carried out, below a.
 func (d *Document) readsAs(splices []splice, object map[string]any, a above) bool {
-	w, t := d.window, d.unit.tape
+	w, t := d.window, d.unit.tape()
 	text := strings.Repeat(" ", w.column) + applySplices(t.text, w.start, w.end, splices, d.unit.lineBreak)
 	prelude := a.prelude(t)
 	scan := scanner{text: prelude + text, nodes: make([]node, 0, int(t.nodes[d.root].next)-d.root+32)}
@@ -367,7 +384,7 @@ func (d *Document) readsAs(splices []splice, object map[string]any, a above) boo
 // readsAsJSON reports whether a text reads as object should it have become JSON by an
 // edit: 0.0 is another number there than in YAML.
 func (d *Document) readsAsJSON(text string, object map[string]any) bool {
-	n := &d.unit.tape.nodes[d.root]
+	n := &d.unit.tape().nodes[d.root]
 	if n.marks&fromJSON != 0 || !n.kind.isFlow() || !slices.Contains(d.unit.roots, d.root) {
 		return true
 	}

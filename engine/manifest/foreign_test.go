@@ -67,7 +67,7 @@ func countEdits(t *testing.T, counts map[string]int, path, text string) {
 			counts["documents that are written anew"]++
 			t.Logf("written anew: %s", d.At(nil))
 		}
-		if len(d.unit.tape.properties) > 0 {
+		if len(d.unit.tape().properties) > 0 {
 			counts["documents in files with anchors"]++
 		}
 		if d.Kind().Kind != "" {
@@ -85,7 +85,7 @@ func countEdits(t *testing.T, counts map[string]int, path, text string) {
 			continue
 		}
 		slices.SortFunc(scalars, func(a, b change.Path) int { return strings.Compare(a.Pointer(), b.Pointer()) })
-		if len(d.unit.tape.aliases) == 0 { // one will do
+		if len(d.unit.tape().aliases) == 0 { // one will do
 			scalars = []change.Path{scalars[random.IntN(len(scalars))]}
 		}
 		for _, path := range scalars {
@@ -116,7 +116,7 @@ func labelled(t *testing.T, counts map[string]int, s *Stream, d *Document) {
 func changed(t *testing.T, counts map[string]int, s *Stream, d *Document, path change.Path) {
 	counts["values"]++
 	text, at := s.Text(), d.root
-	tape := d.unit.tape
+	tape := d.unit.tape()
 	entangled := false
 	for _, e := range path {
 		n := &tape.nodes[at]

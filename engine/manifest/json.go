@@ -29,7 +29,7 @@ func (d *Document) JSON() []byte {
 	var b jsonWriter
 	b.encoder = json.NewEncoder(&b.Buffer)
 	b.encoder.SetEscapeHTML(false)
-	t := d.unit.tape
+	t := d.unit.tape()
 	entries := t.members(t.real(d.root))
 	for _, pair := range d.implied {
 		if t.lookup(d.root, pair[0]) < 0 {

@@ -140,7 +140,7 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	if !strings.HasSuffix(text, "\n") { // kubectl reads lines
 		text += "\n"
 	}
-	if len(u.roots) == 1 && u.tape.nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
+	if len(u.roots) == 1 && u.tape().nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
 		return
 	}
 	if len(u.aside) > 0 {
@@ -152,7 +152,7 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	text = strings.Repeat(" ", u.column) + text
 	want, err := oracle(text, yaml.YAMLToJSONStrict)
 	if len(u.roots) == 1 {
-		if err != nil && (u.rewritten != nil || hasMerges(u.tape, u.roots[0])) { // it has the keys of merges twice
+		if err != nil && (u.rewritten != nil || hasMerges(u.tape(), u.roots[0])) { // it has the keys of merges twice
 			want, err = oracle(text, yaml.YAMLToJSON)
 		}
 		if err != nil && strings.Contains(err.Error(), "excessive aliasing") {
@@ -162,7 +162,7 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 			t.Errorf("took %q, which is refused elsewhere: %v", text, err)
 			return
 		}
-		if got := u.tape.value(u.roots[0]); !change.Equal(got, want) {
+		if got := u.tape().value(u.roots[0]); !change.Equal(got, want) {
 			t.Errorf("%q reads as\n%#v and elsewhere as\n%#v", text, got, want)
 		}
 		return
@@ -268,7 +268,7 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if want == nil || impliedLost(d, want) {
 		return
 	}
-	if !d.unit.tape.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak).strict {
+	if !d.unit.tape().styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak).strict {
 		want = asYAML(want).(map[string]any)
 	}
 	if err := d.Set(want, shapes{}); err != nil {

@@ -381,7 +381,7 @@ func checkKept(t *testing.T, text string, random *rand.Rand) {
 		return
 	}
 	d := docs[random.IntN(len(docs))]
-	if d.unit.rewritten != nil || d.unit.stream.text != d.unit.tape.text {
+	if d.unit.rewritten != nil || d.unit.stream.text != d.unit.tape().text {
 		return
 	}
 	object := d.Object()
@@ -400,7 +400,7 @@ func checkKept(t *testing.T, text string, random *rand.Rand) {
 	if gone == nil {
 		return
 	}
-	before, after, idle := parts(t, text), parts(t, got), hasIdle(d.unit.tape)
+	before, after, idle := parts(t, text), parts(t, got), hasIdle(d.unit.tape())
 	if !gone.entangled && (!strings.HasPrefix(got, text[:gone.start]) || !strings.HasSuffix(got, text[gone.end:])) {
 		t.Errorf("an edit at %s of\n%s\ntouches more than\n%q\nand gives\n%s", path, text, text[gone.start:gone.end], got)
 	}
@@ -440,24 +440,29 @@ func parts(t *testing.T, text string) []remark {
 	if source.HasErrors(found) {
 		t.Fatalf("%q is refused: %v", text, found)
 	}
-	tape := s.tape
 	var list []remark
-	for _, p := range tape.properties {
-		if p.hasAnchor() {
-			list = append(list, remark{int(p.start), "&" + text[p.nameStart:p.nameEnd]})
-		}
-	}
 	scalars := make([]bool, len(text)) // what is inside of one
-	for _, n := range tape.nodes {
-		start := int(n.start)
-		switch {
-		case !n.kind.isScalar():
-			continue
-		case n.kind == literal || n.kind == folded:
-			start = tape.nextLine(start)
+	for _, u := range s.units {
+		if u.rewritten != nil {
+			continue // its tape is of another text
 		}
-		for i := start; i < int(n.end); i++ {
-			scalars[i] = true
+		tape := u.tape()
+		for _, p := range tape.properties {
+			if p.hasAnchor() {
+				list = append(list, remark{int(p.start), "&" + text[p.nameStart:p.nameEnd]})
+			}
+		}
+		for _, n := range tape.nodes {
+			start := int(n.start)
+			switch {
+			case !n.kind.isScalar():
+				continue
+			case n.kind == literal || n.kind == folded:
+				start = tape.nextLine(start)
+			}
+			for i := start; i < int(n.end); i++ {
+				scalars[i] = true
+			}
 		}
 	}
 	for i := 0; i < len(text); i++ {
@@ -494,7 +499,7 @@ type touched struct {
 // touch changes the value at path in an object, and says where in the text; it returns
 // nil if that is not known.
 func (d *Document) touch(object map[string]any, path change.Path, random *rand.Rand) *touched {
-	t := d.unit.tape
+	t := d.unit.tape()
 	var area touched
 	at, parent := d.root, -1
 	for _, e := range path {

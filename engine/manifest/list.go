@@ -8,43 +8,80 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// list turns the roots of all units into documents.
-func (r *reader) list() {
+// settle makes documents of the roots of a unit that was read. The first one waits until it
+// is known whether it is the only one, as a ResourceList is.
+func (r *reader) settle(u *unit) {
 	s := r.stream
-	single := len(s.units) == 1 && len(s.units[0].roots) == 1
-	for _, u := range s.units {
-		switch {
-		case len(u.aside) > 0 && !r.isListed(u, single):
-			r.scan.failed, r.scan.failedAt = u.aside[0].why, u.aside[0].at
-			u.roots = nil
-			r.rewrite(u, false)
-		case len(u.roots) == 1 && u.tape.hasAliases(u.roots[0]) && !r.plain && u.tape.isListedByAlias(u.roots[0]):
-			r.scan.failed, r.scan.failedAt = outside, u.start
-			u.roots = nil
-			r.rewrite(u, false)
-		}
-		for _, root := range u.roots {
-			d := &Document{unit: u, root: root, window: u.window(root)}
-			if r.plain {
-				u.docs = append(u.docs, d)
-				s.docs = append(s.docs, d)
-				continue
-			}
-			if single && isResourceList(u.tape, root) {
-				s.list = &ResourceList{unit: u, root: root}
-				r.items(d, nil)
-				if at := u.tape.lookup(root, "functionConfig"); at >= 0 && u.tape.nodes[u.tape.real(at)].kind.isMap() {
-					column := int(u.tape.nodes[root].column)
-					config := &Document{unit: u, root: at, at: change.Keys("functionConfig"), window: valueWindow(u.tape, at, column), column: column}
-					s.list.config = config
-					u.docs = append(u.docs, config)
-				}
-				continue
-			}
+	if u.rewritten == nil {
+		u.know(r.scan.tape())
+	}
+	if s.units = append(s.units, u); len(s.units) == 1 {
+		return
+	}
+	if len(s.units) == 2 {
+		r.list(s.units[0], false)
+	}
+	r.list(u, false)
+}
+
+// settleOnly settles the unit of a stream that has no other one.
+func (r *reader) settleOnly() {
+	if units := r.stream.units; len(units) == 1 {
+		r.list(units[0], len(units[0].roots) == 1)
+	}
+}
+
+// list turns the roots of a unit into documents. single says that there is no other root in
+// the stream.
+func (r *reader) list(u *unit, single bool) {
+	switch {
+	case len(u.aside) > 0 && !r.isListed(u, single):
+		r.scan.failed, r.scan.failedAt = u.aside[0].why, u.aside[0].at
+		u.roots = nil
+		r.rewrite(u, false)
+	case len(u.roots) == 1 && u.tape().hasAliases(u.roots[0]) && !r.plain && u.tape().isListedByAlias(u.roots[0]):
+		r.scan.failed, r.scan.failedAt = outside, u.start
+		u.roots = nil
+		r.rewrite(u, false)
+	}
+	for _, root := range u.roots {
+		switch d := (&Document{unit: u, root: root, window: u.window(root)}); {
+		case r.plain:
+			r.add(d)
+		case single && isResourceList(u.tape(), root):
+			r.resourceList(d)
+		default:
 			r.expand(d)
 		}
-		u.share()
 	}
+	u.share()
+	if u.isPlain() {
+		u.release()
+	} else if u.rewritten == nil {
+		r.scan.nodes, r.scan.properties, r.scan.aliases = nil, nil, nil // which are the unit's now
+	}
+}
+
+// resourceList makes documents of the items of the ResourceList d, and of its
+// functionConfig.
+func (r *reader) resourceList(d *Document) {
+	u, t := d.unit, d.unit.tape()
+	list := &ResourceList{unit: u, root: d.root}
+	r.stream.list = list
+	r.items(d, nil)
+	if at := t.lookup(d.root, "functionConfig"); at >= 0 && t.nodes[t.real(at)].kind.isMap() {
+		column := int(t.nodes[d.root].column)
+		list.config = &Document{unit: u, root: at, at: change.Keys("functionConfig"), window: valueWindow(t, at, column), column: column}
+		list.config.identify()
+		u.docs = append(u.docs, list.config)
+	}
+}
+
+// add adds a document to its unit and to the stream.
+func (r *reader) add(d *Document) {
+	d.identify()
+	d.unit.docs = append(d.unit.docs, d)
+	r.stream.docs = append(r.stream.docs, d)
 }
 
 // listOf returns the index of the items of the list at a root, or -1 if it is no list
@@ -66,8 +103,8 @@ func (r *reader) isListed(u *unit, single bool) bool {
 	if len(u.roots) == 0 {
 		return true // refused already
 	}
-	items, _ := u.tape.listOf(u.roots[0])
-	return items >= 0 || single && isResourceList(u.tape, u.roots[0])
+	items, _ := u.tape().listOf(u.roots[0])
+	return items >= 0 || single && isResourceList(u.tape(), u.roots[0])
 }
 
 // isListedByAlias reports whether objects at a root are in lists that an alias stands
@@ -91,18 +128,17 @@ func (t *tape) isListedByAlias(root int) bool {
 
 // expand adds a document, or the items of one that is a list.
 func (r *reader) expand(d *Document) {
-	if items, implied := d.unit.tape.listOf(d.root); items >= 0 {
+	if items, implied := d.unit.tape().listOf(d.root); items >= 0 {
 		r.items(d, implied)
 		return
 	}
-	d.unit.docs = append(d.unit.docs, d)
-	r.stream.docs = append(r.stream.docs, d)
+	r.add(d)
 }
 
 // items adds the items of the list d. Those that lack a key of implied are taken
 // to have it.
 func (r *reader) items(d *Document, implied map[string]string) {
-	t := d.unit.tape
+	t := d.unit.tape()
 	items := t.lookup(d.root, "items")
 	if items < 0 || t.nodes[items].kind.isScalar() && t.value(items) == nil {
 		return
@@ -145,8 +181,8 @@ func (d *Document) imply(implied map[string]string) {
 
 // itemAside reads an item that the scanner has set aside, as a unit of its own.
 func (r *reader) itemAside(u *unit, item int, implied map[string]string) {
-	n := &u.tape.nodes[item]
-	own := &unit{stream: u.stream, start: int(n.start), end: u.tape.nextLine(int(n.end)), lineBreak: u.lineBreak, column: int(n.column)}
+	n := &u.tape().nodes[item]
+	own := &unit{stream: u.stream, start: int(n.start), end: u.tape().nextLine(int(n.end)), lineBreak: u.lineBreak, column: int(n.column)}
 	if i, _ := slices.BinarySearchFunc(u.aside, own.start, func(p problem, at int) int { return p.at - at }); i < len(u.aside) {
 		r.scan.failed, r.scan.failedAt = u.aside[i].why, u.aside[i].at
 	}
@@ -204,7 +240,7 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 	if _, err := checkValue(list); err != nil {
 		return fmt.Errorf("writing results: %w", err)
 	}
-	t := l.unit.tape
+	t := l.unit.tape()
 	e := editor{t: t, style: t.styleOf(l.root, l.root, l.unit.lineBreak), tidy: true}
 	e.setEntry(l.root, "results", list)
 	l.unit.results = e.splices

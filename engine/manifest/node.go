@@ -79,10 +79,12 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		r.refuseAt(w.at(w.root), notObject)
 	default:
 		root.Content[0] = w.root
-		if u.tape = encodeNodes(root, content, u.lineBreak); u.tape == nil {
+		t := encodeNodes(root, content, u.lineBreak)
+		if t == nil {
 			r.refuseAt(w.at(w.root), unwritable)
 			return
 		}
+		u.know(t)
 		u.roots, u.rewritten = []int{0}, w
 	}
 }

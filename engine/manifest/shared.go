@@ -39,7 +39,7 @@ type outsider struct {
 
 // share finds out whether the documents of u share values.
 func (u *unit) share() {
-	t := u.tape
+	t := u.tape()
 	if len(u.roots) == 0 || len(t.aliases) == 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (s *sharing) edit(d *Document) error {
 	if object == nil {
 		object = d.Object()
 	}
-	n, err := d.set(object, m.shape, s.above(m, d.unit.tape))
+	n, err := d.set(object, m.shape, s.above(m, d.unit.tape()))
 	m.defined = nil
 	if n != nil && len(m.users) > 0 {
 		m.defined = n.defined

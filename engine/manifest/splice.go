@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // A splice replaces the text from start to end.
@@ -16,38 +17,38 @@ type splice struct {
 	tidy bool
 }
 
-// applySplices returns text from start to end with splices carried out. Of two at
-// the same place the one that was made first goes first.
+// applySplices returns text from start to end with splices carried out.
 func applySplices(text string, start, end int, splices []splice, lineBreak string) string {
+	out := make([]byte, 0, end-start+64*len(splices))
+	out = appendSpliced(out, text, start, end, splices, lineBreak)
+	return unsafe.String(unsafe.SliceData(out), len(out))
+}
+
+// appendSpliced appends text from start to end with splices carried out. Of two at the same
+// place the one that was made first goes first.
+func appendSpliced(out []byte, text string, start, end int, splices []splice, lineBreak string) []byte {
 	sorted := slices.Clone(splices)
 	slices.SortStableFunc(sorted, func(a, b splice) int { return a.start - b.start })
-	var out strings.Builder
-	out.Grow(end - start + 64*len(sorted))
-	last := byte('\n')
-	write := func(s string) {
-		if s != "" {
-			out.WriteString(s)
-			last = s[len(s)-1]
-		}
-	}
+	first := len(out)
+	atLine := func() bool { return len(out) == first || out[len(out)-1] == '\n' }
 	at := start
 	for i, sp := range sorted {
 		if sp.start > at {
-			write(text[at:sp.start])
+			out = append(out, text[at:sp.start]...)
 		}
-		if sp.line && sp.text != "" && last != '\n' {
-			write(lineBreak)
+		if sp.line && sp.text != "" && !atLine() {
+			out = append(out, lineBreak...)
 		}
-		write(sp.text)
+		out = append(out, sp.text...)
 		at = max(at, sp.end)
-		if sp.tidy && last == '\n' && (i+1 == len(sorted) || sorted[i+1].start > at) {
+		if sp.tidy && atLine() && (i+1 == len(sorted) || sorted[i+1].start > at) {
 			at = min(skipBlankLines(text, at), end)
 		}
 	}
 	if at < end {
-		write(text[at:end])
+		out = append(out, text[at:end]...)
 	}
-	return out.String()
+	return out
 }
 
 // skipBlankLines returns where the blank lines end that start at i.

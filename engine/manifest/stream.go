@@ -62,6 +62,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 	"unsafe"
 
@@ -74,7 +75,6 @@ import (
 type Stream struct {
 	name  string
 	text  string
-	tape  *tape
 	units []*unit
 	docs  []*Document
 	list  *ResourceList
@@ -99,13 +99,16 @@ type unit struct {
 	// start and end bound the unit in the stream's text; a "..." is after it.
 	start, end int
 	lineBreak  string
-	// tape and roots are where its documents are: on the stream's tape, or on one of
-	// their own with a rewritten text.
-	tape      *tape
+	// roots are where its documents are on its tape, which has size nodes. The tape is known
+	// while somebody needs it; see tape. It may be that of a rewritten text.
 	roots     []int
+	known     atomic.Pointer[tape]
+	size      int
 	rewritten *rewritten
-	docs      []*Document
-	results   []splice
+	// json says that it was read as JSON, and exact that its numbers keep their types.
+	json, exact bool
+	docs        []*Document
+	results     []splice
 	// items are the items of a list that the scanner has set aside, and aside is why.
 	items []*unit
 	aside []problem
@@ -159,7 +162,6 @@ func (b Bounds) ReadTrees(name string, data []byte) (*Stream, []source.Diagnosti
 
 func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 	s := &Stream{name: name, text: unsafe.String(unsafe.SliceData(data), len(data))}
-	s.tape = &tape{text: s.text}
 	s.lines = sync.OnceValue(func() []int32 { return lineStarts(s.text) })
 	r.stream = s
 	switch {
@@ -169,11 +171,9 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 		r.refuse(0, utf16Text)
 	default:
 		r.scan.text = s.text
-		r.scan.nodes = make([]node, 0, len(s.text)/nodeSize+1)
 		r.findOddities()
 		r.split()
-		*s.tape = *r.scan.tape()
-		r.list()
+		r.settleOnly()
 	}
 	source.Sort(r.found)
 	return s, r.found
@@ -196,33 +196,38 @@ func (s *Stream) Bytes() []byte {
 	out := make([]byte, 0, len(s.text)+len(s.text)/growth)
 	done := 0
 	for _, u := range s.units {
-		if text, changed := u.edited(); changed {
+		if all := u.splices(); len(all) > 0 {
 			out = append(out, s.text[done:u.start]...)
-			out = append(out, text...)
+			out = u.append(out, all)
 			done = u.end
 		}
 	}
 	return append(out, s.text[done:]...)
 }
 
-// edited returns the text of the unit with its edits, and whether there are any.
-func (u *unit) edited() (string, bool) {
+// splices are all edits of the unit.
+func (u *unit) splices() []splice {
+	if len(u.docs) == 1 && len(u.items)+len(u.results) == 0 {
+		return u.docs[0].splices
+	}
 	var all []splice
 	for _, d := range u.docs {
 		all = append(all, d.splices...)
 	}
 	for _, item := range u.items {
-		if text, changed := item.edited(); changed {
-			all = append(all, item.inList(text))
+		if edits := item.splices(); len(edits) > 0 {
+			all = append(all, item.inList(string(item.append(nil, edits))))
 		}
 	}
-	if all = append(all, u.results...); len(all) == 0 {
-		return "", false
-	}
+	return append(all, u.results...)
+}
+
+// append appends the text of the unit with edits.
+func (u *unit) append(out []byte, edits []splice) []byte {
 	if u.rewritten != nil {
-		return applySplices(u.tape.text, 0, len(u.tape.text), all, u.lineBreak), true
+		return appendSpliced(out, u.text(), 0, len(u.text()), edits, u.lineBreak)
 	}
-	return applySplices(u.tape.text, u.start, u.end, all, u.lineBreak), true
+	return appendSpliced(out, u.text(), u.start, u.end, edits, u.lineBreak)
 }
 
 // lineBreakOf is the line break of the text from start to end: that of its first line,
@@ -443,22 +448,34 @@ func (r *reader) unit(start, end int, exact bool) {
 		return
 	}
 	end = r.documentEnd(start, end)
-	u := &unit{stream: r.stream, start: start, end: end, lineBreak: lineBreakOf(text, start, end), tape: r.stream.tape}
+	u := &unit{stream: r.stream, start: start, end: end, lineBreak: lineBreakOf(text, start, end)}
 	first := firstToken(text, start, end)
-	r.scan.problems = nil
 	switch {
 	case first == end:
 		return
 	case text[first] == '%' && (first == start || text[first-1] == '\n'):
 		r.refuse(first, directive)
 		return
+	}
+	r.unroll((end - start) / nodeSize)
+	switch {
 	case text[first] == '{' && r.jsonUnit(u, first, exact):
 	default:
 		known := len(r.found)
 		r.yamlUnit(u)
 		r.explain(u, known)
 	}
-	r.stream.units = append(r.stream.units, u)
+	r.settle(u)
+}
+
+// unroll gives the scanner an empty tape with room for so many nodes. That of the first unit
+// is still needed.
+func (r *reader) unroll(size int) {
+	s := &r.scan
+	if len(r.stream.units) == 1 {
+		s.nodes, s.properties, s.aliases = nil, nil, nil
+	}
+	s.nodes, s.properties, s.aliases, s.problems = slices.Grow(s.nodes[:0], size), s.properties[:0], s.aliases[:0], nil
 }
 
 // documentEnd returns where the document from start to end ends: before its "..."
@@ -510,6 +527,7 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 		if !r.another(at) {
 			return true
 		}
+		u.json, u.exact = true, exact
 		r.accept(u, root)
 		at = firstToken(r.stream.text, stop, u.end)
 		if at < u.end && r.stream.text[at] != '{' {

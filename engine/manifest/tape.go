@@ -14,6 +14,51 @@ type tape struct {
 	aliases    []int32
 }
 
+// tape is where the documents of the unit are. If it is not known, the text is scanned
+// again, which is cheap beside what a tape takes in memory: more than twice the text.
+func (u *unit) tape() *tape {
+	t := u.known.Load()
+	if t == nil {
+		t = u.scan()
+		u.known.Store(t)
+	}
+	return t
+}
+
+// know keeps the tape of the unit.
+func (u *unit) know(t *tape) {
+	u.size = len(t.nodes)
+	u.known.Store(t)
+}
+
+// release forgets the tape of a unit that can be scanned again.
+func (u *unit) release() { u.known.Store(nil) }
+
+// isPlain reports whether the unit is one document, and scanning it again gives its tape.
+func (u *unit) isPlain() bool {
+	return len(u.docs) == 1 && len(u.roots) == 1 && u.docs[0].root == u.roots[0] && u.roots[0] == 0 &&
+		u.rewritten == nil && u.shared == nil && len(u.aside) == 0
+}
+
+// scan is the tape of a unit that is plain.
+func (u *unit) scan() *tape {
+	s := scanner{text: u.stream.text, nodes: make([]node, 0, u.size)}
+	if u.json {
+		s.json(firstToken(s.text, u.start, u.end), u.end, u.exact)
+	} else {
+		s.document(u.start, u.end)
+	}
+	return s.tape()
+}
+
+// text is the text of the tape.
+func (u *unit) text() string {
+	if u.rewritten != nil {
+		return u.tape().text
+	}
+	return u.stream.text
+}
+
 // key is the text of the key at index k, as it reads.
 func (t *tape) key(k int) string {
 	n := &t.nodes[k]

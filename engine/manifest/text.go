@@ -7,9 +7,9 @@ import "strings"
 func (d *Document) Text() (before, after string) {
 	w := d.window
 	margin := strings.Repeat(" ", w.column)
-	before = margin + d.unit.tape.text[w.start:w.end]
+	before = margin + d.unit.text()[w.start:w.end]
 	if !d.Changed() {
 		return before, before
 	}
-	return before, margin + applySplices(d.unit.tape.text, w.start, w.end, d.splices, d.unit.lineBreak)
+	return before, margin + applySplices(d.unit.text(), w.start, w.end, d.splices, d.unit.lineBreak)
 }

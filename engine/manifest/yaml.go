@@ -19,7 +19,7 @@ func (d *Document) YAML() []byte {
 	if len(object) == 0 {
 		return []byte("{}\n")
 	}
-	e := emitter{style: style{lineBreak: "\n", step: 2, compact: true, colon: ": ", comma: ", "}, t: d.unit.tape}
+	e := emitter{style: style{lineBreak: "\n", step: 2, compact: true, colon: ": ", comma: ", "}, t: d.unit.tape()}
 	root := e.t.real(d.root)
 	e.fromJSON = e.t.nodes[root].marks&fromJSON != 0
 	var implied []string // by the list around it; these come first
