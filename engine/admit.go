@@ -18,6 +18,8 @@ type server struct {
 	defaulting defaulting
 	// files are what policies were read from.
 	files files
+	// tries makes room for the tries of an admission; nil if nobody asks for them.
+	tries func() *tries
 }
 
 // defaulting is how a server makes objects complete.
@@ -91,15 +93,12 @@ type passes struct {
 // view; written is the manifest that it is of.
 // plans are those of an admission of the same request before, nil for none.
 func (s server) admit(p place, request *policy.Request, written map[string]any, plans map[policy.Program]planned) *trace {
-	if plans == nil {
-		plans = map[policy.Program]planned{}
-	}
 	a := &passes{
-		server: s, place: p, request: request, written: written,
-		trace:   &trace{before: request.Object, plans: plans},
+		server: s, place: p, request: request, written: written, trace: s.trace(plans),
 		invoked: map[policy.ID]int{}, outputs: map[policy.Program]map[string]any{},
 		confidants: newConfidants(request.Snapshot, s.files),
 	}
+	a.trace.before = request.Object
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation = a.trace.pass == 2
 		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
@@ -110,6 +109,18 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	a.run(policy.Validating, a.validate)
 	a.trace.after = a.placed(a.trace.before)
 	return a.trace
+}
+
+// trace makes an empty trace, with the plans of one before, nil for none.
+func (s server) trace(plans map[policy.Program]planned) *trace {
+	if plans == nil {
+		plans = map[policy.Program]planned{}
+	}
+	t := &trace{plans: plans}
+	if s.tries != nil {
+		t.tries = s.tries()
+	}
+	return t
 }
 
 // run carries out the programs of one point in one pass. It reports whether the request goes

@@ -15,6 +15,7 @@ import (
 func effects() Observer {
 	traces := map[*job]*trace{}
 	return Observer{
+		tries: newTries,
 		conclude: func(r *run, j *job) {
 			if j.trace != nil {
 				r.lock.Lock()
@@ -60,7 +61,7 @@ func (e *tally) of(id policy.ID) *ignoredFailures {
 }
 
 func (e *tally) add(t *trace) {
-	for _, try := range t.tries {
+	for _, try := range t.tries.all() {
 		if try.result == unmatched {
 			continue
 		}

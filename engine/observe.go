@@ -16,6 +16,8 @@ import (
 type Observer struct {
 	// decorate returns programs to run in place of those given.
 	decorate func([]policy.Program) []policy.Program
+	// tries makes room for the tries of an admission; nil if they do not matter.
+	tries func() *tries
 	// admit is told of a job that is admitted and changed. It and conclude may be called for
 	// several jobs at once.
 	admit func(*run, *job)
@@ -34,6 +36,8 @@ type Observer struct {
 	// existing are objects that nobody sends to the cluster.
 	existing map[*manifest.Document]bool
 }
+
+func newTries() *tries { return new(tries) }
 
 // Partial has the manifests that went well edited although others failed, also if policies
 // among the manifests are wrong, which then do not run. It is for reports: what such a run
@@ -115,10 +119,11 @@ func Count(now func() time.Time) Observer {
 			}
 			return timed
 		},
+		tries: newTries,
 		conclude: func(r *run, j *job) {
 			if j.trace != nil {
 				r.lock.Lock()
-				tries[j] = j.trace.tries
+				tries[j] = j.trace.tries.all()
 				r.lock.Unlock()
 			}
 		},

@@ -97,6 +97,9 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		if o.decorate != nil {
 			r.server.programs = o.decorate(r.server.programs)
 		}
+		if o.tries != nil {
+			r.server.tries = o.tries
+		}
 	}
 	r.reads = readKinds(r.programs)
 	for i, d := range in.manifests {
@@ -284,7 +287,7 @@ func (r *run) covered(j *job, request *policy.Request) bool {
 			return true
 		}
 	}
-	j.trace = &trace{}
+	j.trace = r.server.trace(nil)
 	for _, program := range r.server.programs {
 		j.trace.planned(program.Hook(), program.Plan(request))
 	}

@@ -22,11 +22,14 @@ type trace struct {
 	ignored []policy.Failure
 	// shuffled are the invocations of the first pass that a server runs in any order.
 	shuffled []policy.ID
-	tries    []try
+	// tries are nil if nobody asks for them.
+	tries *tries
 	// plans are what programs planned last, to be carried out again on the same object.
 	plans map[policy.Program]planned
 	// pass is the one that is being carried out.
 	pass int
+	// expected is how many invocations are planned.
+	expected int
 }
 
 // planned is a plan, and the object that it was made on.
@@ -83,19 +86,44 @@ const (
 	failed
 )
 
-func (t *trace) try(id policy.ID, r result) {
-	t.tries = append(t.tries, try{id: id, result: r})
+// tries are all of a trace, in order. Those that are nil stay so.
+type tries struct{ list []try }
+
+func (t *tries) add(id policy.ID, r result) {
+	if t != nil {
+		t.list = append(t.list, try{id: id, result: r})
+	}
+}
+
+// step adds a step.
+func (t *tries) step(step policy.Step, r result) {
+	if t != nil {
+		t.list = append(t.list, try{step.ID, r, step.Variables, step.Took})
+	}
+}
+
+// all are the tries.
+func (t *tries) all() []try {
+	if t == nil {
+		return nil
+	}
+	return t.list
 }
 
 // planned traces what a plan leaves out.
 func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	for _, n := range plan.NotApplied {
-		t.try(n.ID, unmatched)
+		t.tries.add(n.ID, unmatched)
 	}
 	for _, f := range plan.Failures {
-		t.try(f.ID, failed)
+		t.tries.add(f.ID, failed)
 	}
-	t.notApplied = append(t.notApplied, plan.NotApplied...)
+	if t.notApplied == nil {
+		t.notApplied = slices.Clip(plan.NotApplied)
+	} else {
+		t.notApplied = append(t.notApplied, plan.NotApplied...)
+	}
+	t.expected += len(plan.Invocations)
 	if hook.Shuffled {
 		for _, invocation := range plan.Invocations {
 			t.shuffled = append(t.shuffled, invocation.ID())
@@ -108,14 +136,14 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotApplied, failure *policy.Failure, runs bool) []policy.Failure {
 	switch {
 	case failure != nil:
-		t.try(failure.ID, failed)
+		t.tries.add(failure.ID, failed)
 		return append(failures, *failure)
 	case notApplied != nil:
 		switch {
 		case runs && notApplied.Err != nil:
-			t.try(notApplied.ID, unmatched)
+			t.tries.add(notApplied.ID, unmatched)
 		case runs:
-			t.try(notApplied.ID, skipped)
+			t.tries.add(notApplied.ID, skipped)
 		}
 		t.notApplied = append(t.notApplied, *notApplied)
 	}
@@ -127,7 +155,7 @@ func (t *trace) without(step policy.Step, note bool) *policy.Failure {
 	if step.Failure != nil {
 		return t.failed(step, step.Failure)
 	}
-	t.tries = append(t.tries, try{step.ID, skipped, step.Variables, step.Took})
+	t.tries.step(step, skipped)
 	if note {
 		t.notApplied = append(t.notApplied, *step.NotApplied)
 	}
@@ -135,14 +163,14 @@ func (t *trace) without(step policy.Step, note bool) *policy.Failure {
 }
 
 func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failure {
-	t.tries = append(t.tries, try{step.ID, failed, step.Variables, step.Took})
+	t.tries.step(step, failed)
 	return failure
 }
 
 // wrote traces a step with a result, which is no event if that is the object before. A
 // namespace that it has lost comes back, so that nothing became of that.
 func (t *trace) wrote(step policy.Step, before, next map[string]any, told []string) {
-	t.tries = append(t.tries, try{step.ID, applied, step.Variables, step.Took})
+	t.tries.step(step, applied)
 	if change.Same(before, step.Object) && change.Same(before, next) {
 		return
 	}
@@ -152,7 +180,7 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, told []stri
 		next = written
 	}
 	if t.events == nil {
-		t.events = make([]event, 0, 8)
+		t.events = make([]event, 0, t.expected+1)
 	}
 	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), told: told})
 }

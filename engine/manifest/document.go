@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
+	"unsafe"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -360,25 +361,40 @@ func asYAML(value any) any {
 	return value
 }
 
+// A trial is room to read an edited text in, which is forgotten then.
+type trial struct {
+	text []byte
+	scan scanner
+}
+
+var trials = sync.Pool{New: func() any { return new(trial) }}
+
 // readsAs reports whether the document reads as object with splices carried out, below a.
 func (d *Document) readsAs(splices []splice, object map[string]any, a above) bool {
 	w, t := d.window, d.unit.tape()
-	text := strings.Repeat(" ", w.column) + applySplices(t.text, w.start, w.end, splices, d.unit.lineBreak)
-	prelude := a.prelude(t)
-	scan := scanner{text: prelude + text, nodes: make([]node, 0, int(t.nodes[d.root].next)-d.root+32)}
+	try := trials.Get().(*trial)
+	defer trials.Put(try)
+	try.text = append(try.text[:0], a.prelude(t)...)
+	start := len(try.text)
+	for range w.column {
+		try.text = append(try.text, ' ')
+	}
+	try.text = appendSpliced(try.text, t.text, w.start, w.end, splices, d.unit.lineBreak)
+	scan := &try.scan
+	scan.reset(unsafe.String(unsafe.SliceData(try.text), len(try.text)))
 	root, ok := -1, false
 	if marks := t.nodes[d.root].marks; marks&fromJSON != 0 {
-		root, _, ok = scan.json(0, len(text), marks&strict != 0)
+		root, _, ok = scan.json(0, len(scan.text), marks&strict != 0)
 	} else {
-		scan.document(0, len(prelude))
+		scan.document(0, start)
 		scan.inherits = true
-		root, ok = scan.document(len(prelude), len(scan.text))
+		root, ok = scan.document(start, len(scan.text))
 	}
 	if !ok || root < 0 || refuses(scan.problems) {
 		return false
 	}
 	t = scan.tape()
-	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(text, object)
+	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(scan.text[start:], object)
 }
 
 // readsAsJSON reports whether a text reads as object should it have become JSON by an

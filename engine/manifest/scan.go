@@ -114,6 +114,11 @@ func (s *scanner) fail(at int, why reason) bool {
 	return false
 }
 
+// reset makes a new scanner of one that is not needed any more, with room for as much.
+func (s *scanner) reset(text string) {
+	*s = scanner{text: text, nodes: s.nodes[:0], properties: s.properties[:0], aliases: s.aliases[:0], anchors: s.anchors, seen: s.seen}
+}
+
 // document scans the text from start to end as one document and returns the index
 // of its root, or -1 for a document without content.
 func (s *scanner) document(start, end int) (root int, ok bool) {
