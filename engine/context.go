@@ -30,7 +30,7 @@ type candidates struct {
 
 // index puts everything that policies may look up into the snapshot, by identity. What
 // the manifests define wins over what was given with them: it is what the cluster is
-// about to hold.
+// about to hold. What no policy reads is left out.
 func (r *run) index(local []*manifest.Document) {
 	all := map[identity]*candidates{}
 	at := func(p place) *candidates {
@@ -51,7 +51,7 @@ func (r *run) index(local []*manifest.Document) {
 		c.given = append(c.given, d)
 	}
 	for _, j := range r.jobs {
-		if j.name != "" {
+		if j.name != "" && r.isRead(j) {
 			c := at(j.place)
 			c.jobs = append(c.jobs, j)
 		}

@@ -34,10 +34,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -196,9 +198,23 @@ func (p *Process) write(print func(w io.Writer)) int {
 // emit writes the output of a command. The exit status is the given one if that
 // succeeds.
 func (p *Process) emit(output []byte, status int) int {
-	err := p.checkStdout(output)
+	return p.emitFrom(len(output) == 0, status, func(w io.Writer) error {
+		_, err := w.Write(output)
+		return err
+	})
+}
+
+// emitManifests is emit for manifests, which are not held in memory once more.
+func (p *Process) emitManifests(manifests []*manifest.Stream, status int) int {
+	empty := !slices.ContainsFunc(manifests, func(s *manifest.Stream) bool { return s.Text() != "" })
+	return p.emitFrom(empty, status, func(w io.Writer) error { return manifest.WriteJoined(w, manifests) })
+}
+
+// emitFrom is emit for what write writes.
+func (p *Process) emitFrom(empty bool, status int, write func(io.Writer) error) int {
+	err := p.checkStdout(empty)
 	if err == nil {
-		_, err = p.Stdout.Write(output)
+		err = write(p.Stdout)
 	}
 	if err != nil {
 		d := source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err)
@@ -221,9 +237,9 @@ func (p *Process) emitText(output []byte, status int) int {
 }
 
 // checkStdout fails if the output would be lost, or lost together with the input.
-func (p *Process) checkStdout(output []byte) error {
+func (p *Process) checkStdout(empty bool) error {
 	switch {
-	case len(output) == 0:
+	case empty:
 		return nil
 	case p.StdoutIsClosed:
 		return &refusal{"standard output is closed, or is " + os.DevNull + " opened for reading, too", "to have no output, redirect it with > " + os.DevNull}

@@ -70,7 +70,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	if a.status() != exitDone {
 		return a.status()
 	}
-	return p.emit(manifest.Join(streams), exitDone)
+	return p.emitManifests(streams, exitDone)
 }
 
 // migrate prints the mutate rules of Kyverno in CEL.
@@ -106,7 +106,7 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	case proof != nil:
 		p.tellProof(proof)
 	}
-	return p.emit(manifest.Join(migrated), exitDone)
+	return p.emitManifests(migrated, exitDone)
 }
 
 // tellProof says on what a proof rests.

@@ -99,5 +99,5 @@ func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int 
 		}
 	}
 	p.report(a.diagnostics, unchanged)
-	return p.emit(stream.Bytes(), a.status())
+	return p.emitManifests([]*manifest.Stream{stream}, a.status())
 }

@@ -31,7 +31,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	if a.status() != exitDone {
 		return a.status()
 	}
-	return p.emit(c.print(running), exitDone)
+	return p.print(&c, running)
 }
 
 const podsText = `Print what the cluster will run: for every controller among the manifests (Deployment,

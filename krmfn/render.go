@@ -51,19 +51,18 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	if status != exitDone || toFiles {
 		return status
 	}
-	return p.emit(c.print(manifests), exitDone)
+	return p.print(c, manifests)
 }
 
-// print is the output of a command that prints manifests.
-func (c *config) print(manifests []*manifest.Stream) []byte {
-	output := manifest.Join(manifests)
+// print prints the manifests that a command makes.
+func (p *Process) print(c *config, manifests []*manifest.Stream) int {
 	switch {
 	case c.output == "json":
-		return canonical(output, c.within(manifest.Bounds{Documents: math.MaxInt}))
+		return p.emit(canonical(manifest.Join(manifests), c.within(manifest.Bounds{Documents: math.MaxInt})), exitDone)
 	case c.unlisted && !c.engine.Plain:
-		return withoutLists(output)
+		return p.emit(withoutLists(manifest.Join(manifests)), exitDone)
 	}
-	return output
+	return p.emitManifests(manifests, exitDone)
 }
 
 // stream reads the manifests that operands name; those on standard input if there are

@@ -55,9 +55,11 @@
 package manifest
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -193,16 +195,32 @@ func (s *Stream) Text() string { return s.text }
 // are none.
 func (s *Stream) Bytes() []byte {
 	const growth = 16 // of a text is what policies usually add at most
-	out := make([]byte, 0, len(s.text)+len(s.text)/growth)
+	var out bytes.Buffer
+	out.Grow(len(s.text) + len(s.text)/growth)
+	s.write(&out) // which does not fail
+	return out.Bytes()
+}
+
+// write writes the stream with all edits, unit by unit.
+func (s *Stream) write(w io.Writer) error {
+	var text []byte
 	done := 0
 	for _, u := range s.units {
-		if all := u.splices(); len(all) > 0 {
-			out = append(out, s.text[done:u.start]...)
-			out = u.append(out, all)
-			done = u.end
+		edits := u.splices()
+		if len(edits) == 0 {
+			continue
 		}
+		if _, err := io.WriteString(w, s.text[done:u.start]); err != nil {
+			return err
+		}
+		text = u.append(text[:0], edits)
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		done = u.end
 	}
-	return append(out, s.text[done:]...)
+	_, err := io.WriteString(w, s.text[done:])
+	return err
 }
 
 // splices are all edits of the unit.
@@ -246,26 +264,43 @@ func lineBreakOf(text string, start, end int) string {
 // Join makes one stream of several: a missing line break is added between them, and
 // a document separator where one is needed.
 func Join(streams []*Stream) []byte {
-	var out []byte
+	if len(streams) == 1 {
+		return streams[0].Bytes()
+	}
+	var out bytes.Buffer
+	WriteJoined(&out, streams) // which does not fail
+	return out.Bytes()
+}
+
+// WriteJoined writes what Join makes of streams. It does not hold all of it at once.
+func WriteJoined(to io.Writer, streams []*Stream) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	if len(streams) == 1 {
+		if err := streams[0].write(w); err != nil {
+			return err
+		}
+		return w.Flush()
+	}
+	begun, ended := false, false // the line
 	for _, s := range streams {
 		text := s.Bytes()
-		if len(out) == 0 {
-			out = text
-			continue
+		if begun {
+			text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 		}
-		if text = bytes.TrimPrefix(text, []byte(byteOrderMark)); len(text) == 0 {
+		if len(text) == 0 {
 			continue
 		}
 		lineBreak := lineBreakOf(s.text, 0, len(s.text))
-		if !bytes.HasSuffix(out, []byte("\n")) {
-			out = append(out, lineBreak...)
+		if begun && !ended {
+			w.WriteString(lineBreak)
 		}
-		if !startsWithSeparator(text) {
-			out = append(append(out, "---"...), lineBreak...)
+		if begun && !startsWithSeparator(text) {
+			w.WriteString("---" + lineBreak)
 		}
-		out = append(out, text...)
+		w.Write(text)
+		begun, ended = true, bytes.HasSuffix(text, []byte("\n"))
 	}
-	return out
+	return w.Flush()
 }
 
 func startsWithSeparator(text []byte) bool {

@@ -18,8 +18,10 @@ func Diff(fromName, toName, from, to string) string {
 	lines := align(a, b)
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fromName, toName)
+	var c counter
 	for _, h := range hunks(lines) {
-		writeHunk(&out, lines, h, "")
+		c.pass(lines[c.lines:h.start])
+		c.writeHunk(&out, lines[h.start:h.end], "")
 	}
 	return out.String()
 }
@@ -153,18 +155,27 @@ func hunks(lines []line) []hunk {
 	return found
 }
 
-// writeHunk writes a hunk with what it is about.
-func writeHunk(out *strings.Builder, lines []line, h hunk, about string) {
-	position := func(lines []line, other byte) (n int) {
-		for _, l := range lines {
-			if l.op != other {
-				n++
-			}
+// counter counts the lines of a diff from its start, and those of either side.
+type counter struct{ lines, before, after int }
+
+// pass counts lines.
+func (c *counter) pass(lines []line) {
+	c.lines += len(lines)
+	for _, l := range lines {
+		if l.op != '+' {
+			c.before++
 		}
-		return n
+		if l.op != '-' {
+			c.after++
+		}
 	}
-	side := func(other byte) string {
-		before, count := position(lines[:h.start], other), position(lines[h.start:h.end], other)
+}
+
+// writeHunk writes the lines of a hunk, which come next, with what it is about.
+func (c *counter) writeHunk(out *strings.Builder, lines []line, about string) {
+	start := *c
+	c.pass(lines)
+	side := func(before, count int) string {
 		switch count {
 		case 0:
 			return fmt.Sprintf("%d,0", before)
@@ -176,8 +187,8 @@ func writeHunk(out *strings.Builder, lines []line, h hunk, about string) {
 	if about != "" {
 		about = " " + about
 	}
-	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", side('+'), side('-'), about)
-	for _, l := range lines[h.start:h.end] {
+	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", side(start.before, c.before-start.before), side(start.after, c.after-start.after), about)
+	for _, l := range lines {
 		out.WriteByte(l.op)
 		out.WriteString(l.text)
 		if !strings.HasSuffix(l.text, "\n") {

@@ -20,31 +20,28 @@ type aHunk struct {
 func (f *File) hunks() []aHunk {
 	lines := align(splitLines(f.Before), splitLines(f.After))
 	var found []aHunk
-	before, after, done := 0, 0, 0
+	var c counter
 	for _, h := range hunks(lines) {
+		c.pass(lines[c.lines:h.start])
 		var a aHunk
-		for i, l := range lines[done:h.end] {
-			if l.op != '+' {
-				before++
-			}
-			if l.op != '-' {
-				after++
-			}
-			if done+i < h.start {
-				continue
-			}
+		before, after := c.before, c.after
+		for _, l := range lines[h.start:h.end] {
 			switch l.op {
 			case '-':
+				before++
 				a.removed++
 				a.note(f.before, before)
 			case '+':
+				after++
 				a.added++
 				a.note(f.after, after)
+			default:
+				before++
+				after++
 			}
 		}
-		done = h.end
 		var text strings.Builder
-		writeHunk(&text, lines, h, a.about())
+		c.writeHunk(&text, lines[h.start:h.end], a.about())
 		a.text = text.String()
 		found = append(found, a)
 	}

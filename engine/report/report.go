@@ -249,6 +249,8 @@ func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index 
 			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e, about})
 		}
 	}
+	sortMarks(f.before)
+	sortMarks(f.after)
 	return f
 }
 
@@ -263,15 +265,17 @@ func startOf(d *manifest.Document, path change.Path) int {
 	return at.Line
 }
 
+// sortMarks puts marks in the order of their lines.
+func sortMarks(marks []mark) {
+	slices.SortStableFunc(marks, func(a, b mark) int { return a.line - b.line })
+}
+
 // editAt finds the edit that a changed line belongs to: the last that begins on the
 // line or before it.
 func editAt(marks []mark, line int) (mark, bool) {
-	var best mark
-	found := false
-	for _, m := range marks {
-		if m.line <= line && (!found || m.line >= best.line) {
-			best, found = m, true
-		}
+	after, _ := slices.BinarySearchFunc(marks, line+1, func(m mark, line int) int { return m.line - line })
+	if after == 0 {
+		return mark{}, false
 	}
-	return best, found
+	return marks[after-1], true
 }

@@ -24,6 +24,7 @@ package celenv
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -231,6 +232,11 @@ func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error)
 	for _, name := range calls(checked) {
 		f := plain.functions[name]
 		if f == nil {
+			if f, err = e.patchFunction(name); err != nil {
+				return nil, err
+			}
+		}
+		if f == nil {
 			full, err := e.full()
 			if err != nil {
 				return nil, err
@@ -244,6 +250,18 @@ func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error)
 		return nil, err
 	}
 	return env.PlanProgram(checked, e.programOptions(branches)...)
+}
+
+// patchFunction is a function that there is for patches only; nil if the name is another one's.
+func (e *Env) patchFunction(name string) (*decls.FunctionDecl, error) {
+	if !strings.HasPrefix(name, "jsonpatch.") {
+		return nil, nil
+	}
+	env, err := e.patch()
+	if err != nil {
+		return nil, err
+	}
+	return env.Functions()[name], nil
 }
 
 // calls returns the names of the functions that an expression calls.
