@@ -18,7 +18,7 @@ import (
 func TestRecordedVersions(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	cases := recordedCases(t)
-	for version, differ := range map[string]int{"1.34": 5} {
+	for version, differ := range map[string]int{"1.34": 5, "1.35": 1} {
 		answers := archive.Unpack(t, filepath.Join("testdata", "versions", version), differ)
 		options := recordedRequest
 		options.KubernetesVersion = version

@@ -3,7 +3,8 @@
 // clients.
 //
 // The files in order: examples_test.go (the binary), clients_test.go (where clients are),
-// readme_test.go (the commands of the READMEs), quickstart_test.go, kustomize_test.go,
+// readme_test.go (the commands of the READMEs), capture_test.go (the picture of a terminal),
+// quickstart_test.go, kustomize_test.go,
 // kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go, mutatingpolicy_test.go,
 // image_test.go, cmp_test.go, action_test.go (one per example or way to run it), same_test.go (all faces
 // and clients give the same objects), links_test.go (those between pages),

@@ -162,10 +162,10 @@ var (
 	code        = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestReadmeOptions compares the README's table of options with what the help says.
-func TestReadmeOptions(t *testing.T) {
+// TestOptionsPage compares the table of options with what the help says.
+func TestOptionsPage(t *testing.T) {
 	var flags, fields, keys []string
-	for line := range strings.Lines(read(t, readme)) {
+	for line := range strings.Lines(read(t, "../krmfn/docs/options.md")) {
 		if columns := strings.Split(line, "|"); len(columns) == 7 && !strings.Contains(line, "---") {
 			for i, names := range map[int]*[]string{2: &flags, 3: &fields, 4: &keys} {
 				for _, match := range code.FindAllStringSubmatch(columns[i], -1) {
@@ -192,7 +192,7 @@ func TestReadmeOptions(t *testing.T) {
 		slices.Sort(c.readme)
 		slices.Sort(c.help)
 		if !slices.Equal(c.readme, c.help) {
-			t.Errorf("%s\nin README.md: %q\nin the help:  %q", c.what, c.readme, c.help)
+			t.Errorf("%s\nin options.md: %q\nin the help:   %q", c.what, c.readme, c.help)
 		}
 	}
 }

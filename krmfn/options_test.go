@@ -142,9 +142,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestReadme holds the table of options in README.md against the one in the code.
-func TestReadme(t *testing.T) {
-	data, err := os.ReadFile("../README.md")
+// TestOptionsPage holds the table of options in docs/options.md against the one in the code.
+func TestOptionsPage(t *testing.T) {
+	data, err := os.ReadFile("docs/options.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,14 +188,14 @@ func TestReadme(t *testing.T) {
 		slices.Sort(c.got)
 		slices.Sort(c.want)
 		if !slices.Equal(c.got, c.want) {
-			t.Errorf("README.md has the %s %q, the code %q", c.what, c.got, c.want)
+			t.Errorf("docs/options.md has the %s %q, the code %q", c.what, c.got, c.want)
 		}
 	}
 }
 
-// TestReadmeView holds what README.md says about the flags of view against the table.
-func TestReadmeView(t *testing.T) {
-	data, err := os.ReadFile("../README.md")
+// TestOptionsPageView holds what docs/options.md says about the flags of view against the table.
+func TestOptionsPageView(t *testing.T) {
+	data, err := os.ReadFile("docs/options.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,6 +210,6 @@ func TestReadmeView(t *testing.T) {
 	last := len(flags) - 1
 	want := "`view` has the flags " + strings.Join(flags[:last], ", ") + " and " + flags[last] + "."
 	if !strings.Contains(strings.ReplaceAll(string(data), "\n", " "), want) {
-		t.Errorf("README.md should say: %s", want)
+		t.Errorf("docs/options.md should say: %s", want)
 	}
 }
