@@ -10,6 +10,7 @@ import (
 func Cover() Observer {
 	ran := map[policy.ID]bool{}
 	return Observer{
+		tries: newTries,
 		conclude: func(r *run, j *job) {
 			r.lock.Lock()
 			defer r.lock.Unlock()
@@ -40,7 +41,7 @@ func (j *job) ranBy() []policy.ID {
 	if j.trace == nil {
 		return ids
 	}
-	for _, t := range j.trace.tries {
+	for _, t := range j.trace.tries.all() {
 		if t.result == applied || t.result == failed {
 			ids = append(ids, t.id)
 		}

@@ -44,10 +44,10 @@ func svg(text string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">`+"\n", w, h)
 	fmt.Fprintf(&b, `<title>preadmit diff</title><rect width="%d" height="%d" rx="8" fill="#161b22"/>`+"\n", w, h)
-	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" xml:space="preserve">`+"\n")
+	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13">`+"\n")
 	for i, line := range lines {
 		line = strings.ReplaceAll(line, "\t", " ")
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+height*(i+1)-5, colour(line), html.EscapeString(line))
+		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+height*(i+1)-5, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0")) // viewers drop other blanks
 	}
 	return b.String() + "</g>\n</svg>\n"
 }
