@@ -19,6 +19,11 @@ func Cover() Observer {
 			}
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
+			for _, m := range outcome.Manifests { // those that nobody sends to the cluster are not concluded
+				for _, c := range m.Changes {
+					ran[policy.ID{Policy: c.By.Policy, Rule: c.By.Rule}] = true
+				}
+			}
 			for _, program := range r.programs {
 				for _, part := range program.Parts() {
 					for _, rule := range part.Rules {

@@ -145,7 +145,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so this one is left alone", kind.Kind)
 	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
 		_, known := r.set.policyKinds(kind.Kind)
-		if source.Misspelt(kind.Kind, known) == "" {
+		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // others may have a Policy
 			return nil
 		}
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s, so it is left alone", kind.Kind, kind.APIVersion()).

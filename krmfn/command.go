@@ -250,14 +250,52 @@ func (p *Process) checkStdout(empty bool) error {
 // report prints diagnostics on standard error. If there are errors they come first,
 // after a line that counts them and ends in consequence: clients show few lines.
 func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
+	p.reportFolded(diagnostics, consequence, limit.Messages)
+}
+
+// reportOnTree is report for a whole repository: of many messages of the same kind it
+// prints some, unless all are wanted.
+func (p *Process) reportOnTree(diagnostics []source.Diagnostic, consequence string, verbose bool) {
+	most := fewOfAKind
+	if verbose {
+		most = limit.Messages
+	}
+	p.reportFolded(diagnostics, consequence, most)
+}
+
+// Of a kind of messages with more than manyOfAKind, fewOfAKind are printed.
+const (
+	manyOfAKind = 12
+	fewOfAKind  = 10
+)
+
+// messageKind is what messages have in common that are of one kind.
+type messageKind struct {
+	severity     source.Severity
+	code, advice string
+}
+
+func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence string, most int) {
 	var b strings.Builder
 	if source.HasErrors(diagnostics) {
 		fmt.Fprintf(&b, "preadmit: %s: %s\n", count(diagnostics), consequence)
 	}
-	printed := 0
+	kinds := map[messageKind]int{}
+	for _, d := range diagnostics {
+		kinds[messageKind{d.Severity, d.Code, d.Advice}]++
+	}
+	printed, seen := 0, map[messageKind]int{}
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
 		for _, d := range diagnostics {
 			if d.Severity != severity {
+				continue
+			}
+			kind := messageKind{d.Severity, d.Code, d.Advice}
+			seen[kind]++
+			if many := kinds[kind]; many > manyOfAKind && seen[kind] > most && d.Code != deniedCode {
+				if seen[kind] == most+1 {
+					fmt.Fprintf(&b, "%s[%s]: %d more like these; -v lists them\n", d.Severity, d.Code, many-most)
+				}
 				continue
 			}
 			if printed++; printed <= limit.Messages {

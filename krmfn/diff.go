@@ -26,7 +26,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	} else if r.report.Changed() > 0 {
 		status = exitDiffers
 	}
-	p.report(r.report.Diagnostics, r.consequence())
+	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
 	var b bytes.Buffer
 	switch c.output {
 	case "json":

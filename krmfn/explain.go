@@ -68,7 +68,7 @@ func (p *Process) isColored(c *config) bool {
 // explain says what changes in the manifests, who does it, and why others do not.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
-	p.report(r.report.Diagnostics, r.consequence())
+	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
 	if r.run.outcome == nil {
 		return r.run.status()
 	}

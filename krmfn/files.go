@@ -152,6 +152,9 @@ type directory struct{ path, real string }
 // addFile reads a file in a directory, or one that was named itself.
 func (s *fileSet) addFile(p path, full string, in *directory) error {
 	real, err := s.contained(p, full)
+	if errors.Is(err, fs.ErrNotExist) && in != nil {
+		return &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errDangling}
+	}
 	if err != nil {
 		return err
 	}
@@ -192,6 +195,9 @@ func (s *fileSet) named(real string, outside bool, found string) {
 		}
 	}
 }
+
+// errDangling says that a link leads to what is not there.
+var errDangling = errors.New("the link leads to a file that does not exist")
 
 // errNotRegular says that something is not a file like others.
 var errNotRegular = errors.New("it is not a regular file")
@@ -447,6 +453,13 @@ func (s *fileSet) parse() []*manifest.Stream {
 			continue
 		}
 		stream, diagnostics := s.read(f.name, f.data)
+		if i := slices.IndexFunc(diagnostics, isTemplate); i >= 0 {
+			diagnostics = diagnostics[i : i+1] // there is no end to what else is wrong with it as YAML
+			if s.site.isInChart(f) {
+				s.foreign = append(s.foreign, passedOver{f.name, chartTemplate})
+				continue
+			}
+		}
 		if f.found != "" && !s.whole && !holdsObjects(stream, diagnostics) {
 			s.foreign = append(s.foreign, passedOver{f.name, otherFile})
 			continue

@@ -255,3 +255,12 @@ func TestInputLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestDanglingLink shows that a link without a file is named where it is, not where it leads.
+func TestDanglingLink(t *testing.T) {
+	dir := tree(t, map[string]string{"d/a.yaml": "-> nowhere", "d/nowhere-else": "-> nowhere", "d/b.yaml": "a: b\n"})
+	names, problems := readNames(dir, path{name: "d"})
+	if want := []string{"path-unreadable: d/a.yaml: the link leads to a file that does not exist"}; !slices.Equal(problems, want) || !slices.Equal(names, []string{"d/b.yaml"}) {
+		t.Errorf("%q, %q", names, problems)
+	}
+}

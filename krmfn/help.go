@@ -78,8 +78,10 @@ Usage:
 
 Manifests come from the files named, from standard input for -, or if none is named. A
 directory means the *.yaml, *.yml and *.json files in it and below it, sorted, without
-hidden ones, and without what links to directories outside of it lead to. A pipe, as the
-shell makes one for <(command), does for every file.
+hidden ones, and without what links to directories outside of it lead to. Files in it that
+hold no Kubernetes objects (templates and values of charts, kustomizations and their
+patches, configuration of other programs) are passed over and counted; -v lists them. A
+pipe, as the shell makes one for <(command), does for every file.
 
 Policies, bindings and context among the manifests count, and are printed unchanged;
 those given with -p and -c are not printed.

@@ -154,6 +154,14 @@ func (t *site) sift(f file) (what foreign, ok bool) {
 	}
 }
 
+// isTemplate reports whether a diagnostic says that a file is a template of a program.
+func isTemplate(d source.Diagnostic) bool { return d.Code == source.CodeTemplate }
+
+// isInChart reports whether a file that was found in a directory is part of a chart.
+func (t *site) isInChart(f file) bool {
+	return f.found != "" && slices.ContainsFunc(t.charts, func(dir string) bool { return isWithin(f.found, dir) })
+}
+
 // holdsObjects reports whether what was read from a file in a directory is meant to hold
 // Kubernetes objects.
 func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
@@ -242,6 +250,6 @@ func (f *files) tellUnrendered() []source.Diagnostic {
 		return nil
 	}
 	return []source.Diagnostic{source.Diagnostic{
-		Severity: source.Info, Code: "not-rendered", Message: "not rendered are " + strings.Join(what, " and ") + "; the manifests count as they are written",
+		Severity: source.Info, Code: "not-rendered", Message: strings.Join(what, " and ") + " not rendered; the manifests count as they are written",
 	}.With("preadmit diff --build renders each of them, also explain and check; preadmit exec renders one")}
 }

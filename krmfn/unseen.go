@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -11,11 +12,12 @@ import (
 )
 
 // makers are kinds of which programs in the cluster make other objects.
-var makers = []struct{ group, kind, one, many string }{
-	{"kustomize.toolkit.fluxcd.io", "Kustomization", "Kustomization of Flux", "Kustomizations of Flux"},
-	{"helm.toolkit.fluxcd.io", "HelmRelease", "HelmRelease of Flux", "HelmReleases of Flux"},
-	{"argoproj.io", "Application", "Application of Argo CD", "Applications of Argo CD"},
-	{"argoproj.io", "ApplicationSet", "ApplicationSet of Argo CD", "ApplicationSets of Argo CD"},
+// program prints what these make.
+var makers = []struct{ group, kind, one, many, program string }{
+	{"kustomize.toolkit.fluxcd.io", "Kustomization", "Kustomization of Flux", "Kustomizations of Flux", "flux build kustomization"},
+	{"helm.toolkit.fluxcd.io", "HelmRelease", "HelmRelease of Flux", "HelmReleases of Flux", "helm template"},
+	{"argoproj.io", "Application", "Application of Argo CD", "Applications of Argo CD", "argocd app manifests"},
+	{"argoproj.io", "ApplicationSet", "ApplicationSet of Argo CD", "ApplicationSets of Argo CD", "argocd app manifests"},
 }
 
 // tellUnseen says which manifests have other objects made in the cluster, which policies
@@ -38,10 +40,13 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 			}
 		}
 	}
-	var what []string
+	var what, programs []string
 	for i, n := range counts {
 		if n > 0 {
 			what = append(what, plural(n, makers[i].one, makers[i].many))
+			if !slices.Contains(programs, makers[i].program) {
+				programs = append(programs, makers[i].program)
+			}
 		}
 	}
 	if len(what) == 0 {
@@ -54,7 +59,7 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 	if substituting > 0 {
 		note.Message += fmt.Sprintf("; %s variables in what they build (postBuild), which is not done", plural(substituting, "Kustomization substitutes", "Kustomizations substitute"))
 	}
-	return []source.Diagnostic{note.With("render it, and give what comes out, as in: preadmit exec -- helm template CHART")}
+	return []source.Diagnostic{note.With("render it, and give what comes out: preadmit exec -- PROGRAM, with " + source.Alternatives(programs))}
 }
 
 func makerOf(kind gvk.Kind) int {

@@ -65,10 +65,10 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 	total := plural(len(manifests), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
-		p.report(problems, fmt.Sprintf("only %d of %s written", written, total))
+		p.reportOnTree(problems, fmt.Sprintf("only %d of %s written", written, total), c.verbose)
 		return exitInvalid
 	case len(problems) > 0:
-		p.report(problems, "nothing is written")
+		p.reportOnTree(problems, "nothing is written", c.verbose)
 		return exitInvalid
 	}
 	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written\n", written, total)

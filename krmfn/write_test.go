@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -184,6 +185,36 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	}
 	if got := filesIn(t, dir)["a.yaml"]; got != "theirs\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestInPlaceMeanwhileMany shows that of many files that others have changed some are named.
+func TestInPlaceMeanwhileMany(t *testing.T) {
+	texts := map[string]string{}
+	for i := range 40 {
+		texts[fmt.Sprintf("d/%02d.yaml", i)] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a" + strconv.Itoa(i) + "}\n"
+	}
+	dir := tree(t, texts)
+	for _, verbose := range []bool{false, true} {
+		var stderr bytes.Buffer
+		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
+		c := config{inPlace: true, verbose: verbose}
+		f := &files{process: p}
+		streams := f.stream([]string{"d"}, &c)
+		for name := range texts {
+			writeFile(t, filepath.Join(dir, name), "theirs: "+strconv.FormatBool(verbose)+"\n")
+		}
+		status := p.writeFiles(context.Background(), &c, f, streams)
+		want := map[bool]int{false: fewOfAKind, true: 40}[verbose]
+		if got := strings.Count(stderr.String(), "the file has changed since it was read"); status != exitInvalid || got != want {
+			t.Errorf("status %d, %d files are named\n%s", status, got, &stderr)
+		}
+		if folded := strings.Contains(stderr.String(), "30 more like these; -v lists them"); folded == verbose {
+			t.Errorf("%s", &stderr)
+		}
+		for name, text := range texts {
+			writeFile(t, filepath.Join(dir, name), text)
+		}
 	}
 }
 
