@@ -108,6 +108,16 @@ func permutations(n int) [][]int {
 	return found
 }
 
+// orderAdvice is what to do about policies whose order matters. Only those that run in the
+// server, which have bindings, can be run again.
+func orderAdvice(id policy.ID) string {
+	const advice = "a cluster runs policies in any order: have each check what it needs of the other's work"
+	if id.Binding == "" {
+		return advice + ", or make one policy of them"
+	}
+	return advice + ", and set reinvocationPolicy: IfNeeded"
+}
+
 func permute(order []int, from int, found *[][]int) {
 	if from == len(order)-1 {
 		*found = append(*found, slices.Clone(order))
@@ -181,7 +191,7 @@ func (o ordering) report(order []int) {
 				result = field + " depends on it"
 			}
 			d := source.Warningf(o.job.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
-				With("a cluster runs policies in any order: have each check what it needs of the other's work, and set reinvocationPolicy: IfNeeded")
+				With(orderAdvice(second))
 			d.Field = field
 			o.job.tell(d)
 			return

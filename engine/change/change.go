@@ -14,12 +14,15 @@
 //	Diff(a, a, s) is empty
 //	the same two objects give the same changes in the same order, whatever they share
 //
-// The files in order: path.go, change.go (Change, Apply), value.go (Equal, Same, Clone),
+// The files in order: path.go, change.go (Change, Summary, Apply), value.go (Equal, Same, Clone),
 // diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go, which replaces it under the
 // build tag reference.
 package change
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Op says what a Change does.
 type Op string
@@ -59,6 +62,24 @@ func (c Change) String() string {
 	default:
 		return fmt.Sprintf("replace %s: %v -> %v", c.Path, c.Old, c.New)
 	}
+}
+
+// Summary says in one clause that values differ: where the first changes are, and how many
+// more there are.
+func Summary(changes []Change) string {
+	const shown = 3
+	var paths []string
+	for _, c := range changes[:min(shown, len(changes))] {
+		paths = append(paths, c.Path.String())
+	}
+	text := strings.Join(paths, ", ")
+	if len(changes) > shown {
+		text += fmt.Sprintf(" and %d more", len(changes)-shown)
+	}
+	if len(changes) == 1 {
+		return text + " is not the same"
+	}
+	return text + " are not the same"
 }
 
 // Apply carries out changes on object, which is modified in place; values are

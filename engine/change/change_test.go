@@ -202,3 +202,17 @@ func grow(seed []byte) map[string]any {
 	}
 	return o
 }
+
+// TestSummary names the first changes.
+func TestSummary(t *testing.T) {
+	from := map[string]any{"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"}
+	for want, to := range map[string]map[string]any{
+		"a is not the same":                   {"a": "2", "b": "1", "c": "1", "d": "1", "e": "1"},
+		"a, b are not the same":               {"a": "2", "c": "1", "d": "1", "e": "1"},
+		"a, b, c and 2 more are not the same": {},
+	} {
+		if got := Summary(Diff(from, to, nil)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
@@ -178,25 +177,8 @@ func (s *scope) compareStrategic(r *rule, n policy.Node, value any, object, patc
 		s.differ(r, cause.path, cause.deviation, ", and fails: "+err.Error())
 	case change.Equal(theirs, patched), !s.request.Kind.Custom && sameForServer(theirs, patched):
 	default:
-		s.differ(r, cause.path, cause.deviation, ": "+describe(change.Diff(patched, theirs, t)))
+		s.differ(r, cause.path, cause.deviation, ": "+change.Summary(change.Diff(patched, theirs, t)))
 	}
-}
-
-// describe names the places of changes.
-func describe(changes []change.Change) string {
-	const shown = 3
-	var paths []string
-	for _, c := range changes[:min(shown, len(changes))] {
-		paths = append(paths, c.Path.String())
-	}
-	text := strings.Join(paths, ", ")
-	if len(changes) > shown {
-		text += fmt.Sprintf(" and %d more", len(changes)-shown)
-	}
-	if len(changes) == 1 {
-		return text + " is not the same"
-	}
-	return text + " are not the same"
 }
 
 // jsonPatches is the dialect of JSON Patches, which warns of operations on which Kyverno
@@ -217,7 +199,7 @@ func (s *scope) compareOrder(f *foreach, n policy.Node, object map[string]any) {
 	if err := theirs.entries(s, n, 0, ""); err != nil {
 		s.differ(f.rule, entry.At("order").Path, orderDropped, ", and fails: "+err.Error())
 	} else if !change.Equal(theirs.object, f.object) {
-		s.differ(f.rule, entry.At("order").Path, orderDropped, ": "+describe(change.Diff(f.object, theirs.object, f.shape)))
+		s.differ(f.rule, entry.At("order").Path, orderDropped, ": "+change.Summary(change.Diff(f.object, theirs.object, f.shape)))
 	}
 }
 
@@ -245,7 +227,7 @@ func (e *evaluation) compareTargets(d *definition, object map[string]any) {
 		results, _, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
 		if err == nil && len(results) > 0 {
 			e.differ(r, r.root.At("mutate", "targets").Path, targetsDropped,
-				": "+describe(change.Diff(object, results[len(results)-1].object, e.request.Kind.Type())))
+				": "+change.Summary(change.Diff(object, results[len(results)-1].object, e.request.Kind.Type())))
 		}
 	}
 }

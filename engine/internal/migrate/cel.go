@@ -474,45 +474,34 @@ func isIdentifier(key string) bool {
 	return true
 }
 
-func and(conditions ...string) string {
-	var all []string
-	for _, c := range conditions {
-		if c != "" && c != "true" && !slices.Contains(all, c) {
-			all = append(all, c)
-		}
-	}
-	switch len(all) {
-	case 0:
-		return "true"
-	case 1:
-		return all[0]
-	}
-	for i, c := range all {
-		all[i] = bracket(c, " || ", " ? ")
-	}
-	return strings.Join(all, " && ")
-}
+// and holds if all conditions do.
+func and(conditions ...string) string { return connected(conditions, "true", "false", " && ", " || ") }
 
-func or(conditions ...string) string {
-	if slices.Contains(conditions, "true") {
-		return "true"
+// or holds if one of the conditions does.
+func or(conditions ...string) string { return connected(conditions, "false", "true", " || ", " && ") }
+
+// connected joins conditions with an operator. The neutral one says nothing, and the decisive one
+// alone says all; other is the operator that needs brackets.
+func connected(conditions []string, neutral, decisive, operator, other string) string {
+	if slices.Contains(conditions, decisive) {
+		return decisive
 	}
 	var all []string
 	for _, c := range conditions {
-		if c != "false" && !slices.Contains(all, c) {
+		if c != "" && c != neutral && !slices.Contains(all, c) {
 			all = append(all, c)
 		}
 	}
 	switch len(all) {
 	case 0:
-		return "false"
+		return neutral
 	case 1:
 		return all[0]
 	}
 	for i, c := range all {
-		all[i] = bracket(c, " && ", " ? ")
+		all[i] = bracket(c, other, " ? ")
 	}
-	return strings.Join(all, " || ")
+	return strings.Join(all, operator)
 }
 
 func not(condition string) string {

@@ -97,6 +97,7 @@ func (c *converter) convert() error {
 	if err != nil {
 		return c.failed(root.At("preconditions").Path, err)
 	}
+	conditions = slices.DeleteFunc(conditions, c.narrows)
 	for i, text := range conditions {
 		name := "precondition"
 		if len(conditions) > 1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -25,6 +26,36 @@ type constraints struct {
 	conditions           []condition
 	// kinds are those that rules select, as far as they are known.
 	kinds []*schema.Kind
+}
+
+// narrows reports whether a condition is about the operation only, which the rules then say.
+func (c *converter) narrows(condition string) bool {
+	rest, isList := strings.CutPrefix(condition, "request.operation in [")
+	if !isList {
+		rest, isList = strings.CutPrefix(condition, "request.operation == ")
+		rest += "]"
+	}
+	rest, isWhole := strings.CutSuffix(rest, "]")
+	if !isList || !isWhole {
+		return false
+	}
+	var wanted []string
+	for _, written := range strings.Split(rest, ", ") {
+		operation, err := strconv.Unquote(written)
+		if err != nil {
+			return false
+		}
+		wanted = append(wanted, operation)
+	}
+	kept := slices.Clone(c.matched.rules)
+	for i := range kept {
+		kept[i].operations = slices.DeleteFunc(slices.Clone(kept[i].operations), func(o string) bool { return !slices.Contains(wanted, o) })
+		if len(kept[i].operations) == 0 {
+			return false // a rule must have some
+		}
+	}
+	c.matched.rules = kept
+	return len(kept) > 0
 }
 
 // constraints says the match and exclude blocks of a rule.

@@ -48,8 +48,9 @@ func flow(values []string) string {
 
 // expression writes a field whose value is an expression.
 func (w *writer) expression(indent int, key, text string) {
-	if !strings.Contains(text, "\n") {
-		w.line(indent, "%s: %s", key, scalar(text))
+	written := scalar(text)
+	if !strings.Contains(text, "\n") && !(strings.HasPrefix(written, `"`) && strings.Contains(written, `\`)) {
+		w.line(indent, "%s: %s", key, written)
 		return
 	}
 	w.line(indent, "%s: |-", key)

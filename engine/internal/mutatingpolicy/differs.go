@@ -255,22 +255,9 @@ func (e *evaluation) compareTwice(result map[string]any) {
 	again.request = &request
 	if twice, failed := again.decided(); failed == nil && !change.Equal(twice, result) {
 		paths := change.Diff(result, twice, e.kind.Type())
-		e.differ(d.at, "it runs once", "runs it once for policies with failurePolicy Fail, and again for those with Ignore: "+describe(paths)+" changes again",
+		e.differ(d.at, "it runs once", "runs it once for policies with failurePolicy Fail, and again for those with Ignore: after that, "+change.Summary(paths),
 			"give all policies with these selectors the same failurePolicy, or make the patch of a kind that changes nothing the second time")
 	}
-}
-
-// describe names the places of changes.
-func describe(changes []change.Change) string {
-	const shown = 3
-	var paths []string
-	for _, c := range changes[:min(shown, len(changes))] {
-		paths = append(paths, c.Path.String())
-	}
-	if len(changes) > shown {
-		paths = append(paths, fmt.Sprintf("%d more", len(changes)-shown))
-	}
-	return strings.Join(paths, ", ")
 }
 
 // compareRewritten is for policies that are carried over to controllers.
@@ -296,7 +283,7 @@ func (e *evaluation) compareRewritten(result map[string]any, failed *stepError) 
 		e.differ(failed.at, what, "replaces texts in its expressions, and does not fail", advice)
 	case theirFailure == nil && !change.Equal(theirs, result):
 		changes := change.Diff(result, theirs, e.kind.Type())
-		e.differ(d.at, what, "replaces texts in its expressions, and makes another object: "+describe(changes)+" is not the same", advice)
+		e.differ(d.at, what, "replaces texts in its expressions, and makes another object: "+change.Summary(changes), advice)
 	}
 }
 

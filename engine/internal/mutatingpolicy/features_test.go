@@ -147,7 +147,7 @@ func TestControllers(t *testing.T) {
 		},
 		"R3: a patch": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/spec/hostNetwork", value: true}, JSONPatch{op: "add", path: "/metadata/labels/x", value: "y"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x, 1 more is not the same
+			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x and 1 more are not the same
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"; add spec.template.spec.hostNetwork true`,
 		},
 		"R3: a patch that fails": {
@@ -197,7 +197,7 @@ func TestControllers(t *testing.T) {
 		},
 		"metadata that only a pod of its own has": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/metadata/finalizers", value: ["x"]}, JSONPatch{op: "remove", path: "/metadata/labels"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers, 1 more is not the same
+			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers and 1 more are not the same
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.finalizers ["x"]; remove spec.template.metadata.labels`,
 		},
 		"the object before an update": {

@@ -157,7 +157,7 @@ func TestDiffers(t *testing.T) {
 11:5 policy p, mutations[0]: add data.x "v"`},
 		"R17: two failurePolicies": {situation{policies: header + "  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\n" + strings.Replace(header, "name: p", "name: q", 1) + "  failurePolicy: Ignore\n  " + strings.ReplaceAll(add("k", `object.data.k + "v"`), "\n", "\n  ")}, `
 10:5 policy p, mutations[0]: add data.x "y"
-18:9 warning[kyverno-differs]: policy q: it runs once; Kyverno 1.19.0 runs it once for policies with failurePolicy Fail, and again for those with Ignore: data.k changes again
+18:9 warning[kyverno-differs]: policy q: it runs once; Kyverno 1.19.0 runs it once for policies with failurePolicy Fail, and again for those with Ignore: after that, data.k is not the same
 25:5 policy q, mutations[0]: replace data.k "vv"`},
 		"R17: two webhooks": {situation{policies: header + "  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\n" + strings.Replace(header, "name: p", "name: q", 1) + "  failurePolicy: Ignore\n  webhookConfiguration: {timeoutSeconds: 3}\n  " + strings.ReplaceAll(add("k", `object.data.k + "v"`), "\n", "\n  ")}, `
 10:5 policy p, mutations[0]: add data.x "y"
