@@ -24,12 +24,12 @@ func Stored(kind *schema.Kind, before, written, next map[string]any) (from, to m
 	if isSecret(kind) {
 		before, written, next = foldStringData(before), foldStringData(written), foldStringData(next)
 	}
-	return before, stored(kind, before, written, next)
+	return before, storer{}.stored(kind, before, written, next)
 }
 
 // stored does the work of Stored but for stringData.
-func stored(kind *schema.Kind, before, written, next map[string]any) map[string]any {
-	s := storer{builtin: builtin(kind) != nil}
+func (s storer) stored(kind *schema.Kind, before, written, next map[string]any) map[string]any {
+	s.builtin = builtin(kind) != nil
 	if !s.builtin && !change.Same(before["metadata"], next["metadata"]) {
 		next = decodeMetadata(kind, next)
 	}
@@ -51,8 +51,8 @@ func decodeMetadata(kind *schema.Kind, object map[string]any) map[string]any {
 
 // Normalize returns an object with its values in the form in which a server stores them.
 // view is its View in a namespace, and that of the outcome. Values that the server omits,
-// replaces or sets itself are not there, the stringData of a Secret is in data, and
-// defaults are not added. Fields that the kind does not have stay: they may be typing
+// replaces or sets itself are not there, and the stringData of a Secret is in data. Maps with
+// keys of the user's choice get the keys that the server adds; other defaults are not added. Fields that the kind does not have stay: they may be typing
 // errors, which a server reports. object is not modified.
 //
 // The error names a field that has another value on the server whatever is written.
@@ -60,7 +60,7 @@ func Normalize(memo *change.Memo, kind *schema.Kind, object map[string]any, name
 	if isSecret(kind) {
 		object = foldStringData(object)
 	}
-	s := storer{builtin: builtin(kind) != nil, dropping: true}
+	s := storer{builtin: builtin(kind) != nil, dropping: true, completing: true}
 	out := withoutServerOwned(kind, nil, s.object(nil, object, view, kind.Type()))
 	return Pin(memo, kind, out, out, namespace, view)
 }
@@ -109,6 +109,10 @@ type storer struct {
 	// dropping says that values which the server drops, although they are not empty and
 	// the kind has the field, are left out.
 	dropping bool
+	// completing says that maps with keys of the user's choice, which before does not have,
+	// get the keys that the server adds to them, like the requests that follow from limits:
+	// a client that set the map would find another one.
+	completing bool
 }
 
 // object does the work of Stored for a map; t is its type, nil if that is not known.
@@ -145,6 +149,13 @@ func (s storer) object(before, written, next map[string]any, t *schema.Type) map
 			set(key, b, true) // it was removed, and became a default again
 		}
 	}
+	if s.completing && len(before) == 0 && t != nil && t.Elem != nil && len(t.Fields) == 0 {
+		for key, value := range next {
+			if _, ok := out[key]; !ok {
+				set(key, value, true)
+			}
+		}
+	}
 	return out
 }
 
@@ -158,6 +169,9 @@ type given struct {
 // is the type of the map that holds it.
 func (s storer) field(t *schema.Type, key string, before given, written any, next given) (stored any, keep bool) {
 	of := t.FieldType(key)
+	if key == "metadata" {
+		s.completing = false // a label that servers add is in nobody's way
+	}
 	if before.ok && next.ok && change.Equal(before.value, next.value) { // the server undid it
 		return s.value(before.value, written, next.value, of), true
 	}

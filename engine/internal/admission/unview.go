@@ -32,8 +32,8 @@ func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]
 // because a default or another field overrules it, the map around it is written whole,
 // and then the map around that.
 //
-// Every value that manifest does not have is in the form in which the server stores it,
-// and what makes no difference to the view is as in manifest: see Stored. None of the
+// Every value that manifest does not have is in the form in which the server stores it, a
+// map with all keys that it has there, and what makes no difference to the view is as in manifest: see Stored. None of the
 // arguments is modified.
 //
 // memo is that of View. The error names a field in which the views differ still.
@@ -48,7 +48,8 @@ func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, 
 		path := u.difference(view, mutated)
 		switch {
 		case path == nil:
-			next := stored(kind, manifest, object, view)
+			// What a Secret has in stringData comes to its data, too.
+			next := storer{completing: !isSecret(kind)}.stored(kind, manifest, object, view)
 			if pinned != nil || change.Equal(next, object) {
 				return object, nil
 			}
