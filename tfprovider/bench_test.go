@@ -115,17 +115,57 @@ func large(b *testing.B, provider, source string) string {
 func BenchmarkPlan(b *testing.B) {
 	for provider, source := range map[string]string{"preadmit": "preadmit/preadmit", "echo": "example/echo"} {
 		b.Run(provider, func(b *testing.B) {
-			c := newCLI(b, large(b, provider, source))
-			var used time.Duration
-			for b.Loop() {
-				command := exec.Command(c.client, "plan")
-				command.Dir, command.Env = c.directory, append(os.Environ(), c.environment...)
-				if output, err := command.CombinedOutput(); err != nil || !strings.Contains(string(output), "1000") {
-					b.Fatalf("%v\n%s", err, output)
+			benchmarkPlan(b, large(b, provider, source), "1000")
+		})
+	}
+}
+
+// benchmarkPlan plans a configuration; the output has a text.
+func benchmarkPlan(b *testing.B, directory, want string) {
+	c := newCLI(b, directory)
+	var used time.Duration
+	for b.Loop() {
+		command := exec.Command(c.client, "plan")
+		command.Dir, command.Env = c.directory, append(os.Environ(), c.environment...)
+		if output, err := command.CombinedOutput(); err != nil || !strings.Contains(string(output), want) {
+			b.Fatalf("%v\n%s", err, output)
+		}
+		used += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	}
+	b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
+}
+
+// BenchmarkInstances plans a resource for each of a thousand manifests, with ten policies:
+// with the function in a local, in the resource, where it is called once for every instance,
+// and without it.
+func BenchmarkInstances(b *testing.B) {
+	for form, body := range map[string]string{
+		"local": `
+			locals { admitted = { for key, m in local.manifests : key => provider::preadmit::mutate(m, local.policies) } }
+			resource "terraform_data" "x" {
+				for_each = local.admitted
+				input    = each.value
+			}`,
+		"inline": `
+			resource "terraform_data" "x" {
+				for_each = local.manifests
+				input    = provider::preadmit::mutate(each.value, local.policies)
+			}`,
+		"none": `
+			resource "terraform_data" "x" {
+				for_each = local.manifests
+				input    = each.value
+			}`,
+	} {
+		b.Run(form, func(b *testing.B) {
+			directory := large(b, "preadmit", "preadmit/preadmit")
+			writeFiles(b, map[string]string{directory + "/main.tf": required + `
+				locals {
+					manifests = { for i, m in split("---\n", file("${path.module}/manifests.yaml")) : "web-${i}" => m if m != "" }
+					policies  = [file("${path.module}/policies.yaml")]
 				}
-				used += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
-			}
-			b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
+			` + body})
+			benchmarkPlan(b, directory, "1000 to add")
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package tfprovider
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -65,6 +66,25 @@ func TestDocs(t *testing.T) {
 	if !*update && len(committed) != len(generated) {
 		t.Errorf("docs has %d files, %d were generated", len(committed), len(generated))
 	}
+}
+
+// TestSnippets checks that every configuration that the documentation shows is HCL, and
+// formatted as Terraform formats it.
+func TestSnippets(t *testing.T) {
+	files := map[string]string{}
+	for name, text := range tree(t, "docs") {
+		for i, block := range strings.Split(text, "```terraform\n")[1:] {
+			snippet, _, found := strings.Cut(block, "```\n")
+			if !found {
+				t.Errorf("docs/%s: a snippet without an end", name)
+			}
+			files[fmt.Sprintf("%s-%d.tf", strings.NewReplacer("/", "-", ".", "-").Replace(name), i)] = snippet
+		}
+	}
+	if len(files) < 19 {
+		t.Fatalf("only %d snippets", len(files))
+	}
+	newCLI(t, configuration(t, files)).run(t, "fmt", "-check", "-diff", ".")
 }
 
 // tree are the files below a directory.

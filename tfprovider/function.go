@@ -211,8 +211,8 @@ func (a *admission) unreadable(name string) bool {
 
 // What the pages of several functions say.
 const (
-	onceInLocal = "Terraform evaluates `for_each` once for every instance: put the result into a `local` and use that, " +
-		"or the time is quadratic. For use with `kubernetes_manifest`, set the option `normalize`.\n\n"
+	onceInLocal = "Terraform evaluates `for_each` once for every instance, so with the function in it the time is quadratic. " +
+		"Put results into a `local`, or have `for_each` hold the manifests and call `mutate` in the resource, on `each.value`. For use with `kubernetes_manifest`, set the option `normalize`.\n\n"
 	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the result if an argument is marked: " +
 		"give what must stay secret as `sensitive(file(…))`, be it a Secret, a policy or context. " +
 		"What a policy copies out of an argument that is not marked is in clear text.\n\n"

@@ -273,7 +273,7 @@ func printed(diagnostics []*tfprotov6.Diagnostic) string {
 }
 
 // writeFiles makes files in a directory.
-func writeFiles(t *testing.T, files map[string]string) {
+func writeFiles(t testing.TB, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		if i := strings.LastIndexByte(name, '/'); i > 0 {
