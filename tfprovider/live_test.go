@@ -1,0 +1,519 @@
+package tfprovider
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// liveLabel is on everything that the test creates in a cluster but for what Terraform
+// applies.
+const liveLabel = "preadmit.dev/live"
+
+// TestLive applies manifests to a real cluster with the real providers, with and without
+// preadmit, and plans once more: the plan must have come true, and the second one must be
+// empty. It runs only if KUBECONFIG names a cluster and PREADMIT_PROVIDERS a directory with
+// terraform-provider-kubernetes and terraform-provider-kubectl. It needs kubectl.
+//
+// Policies must be installed to act. Those of recorded cases are about objects in namespaces
+// that the test makes; those of the examples are not confined, so use a cluster for tests.
+func TestLive(t *testing.T) {
+	providers := os.Getenv("PREADMIT_PROVIDERS")
+	if os.Getenv("KUBECONFIG") == "" || providers == "" {
+		t.Skip("it installs policies in a cluster: set KUBECONFIG, and PREADMIT_PROVIDERS to a directory of built providers")
+	}
+	l := &live{id: strings.ToLower(rand.Text()[:8])}
+	for name, directory := range map[string]string{"preadmit/preadmit": binaries(t), "hashicorp/kubernetes": providers, "alekc/kubectl": providers} {
+		l.overrides += fmt.Sprintf("    %q = %q\n", name, directory)
+	}
+	t.Logf("if this is interrupted: kubectl delete mutatingadmissionpolicybindings,mutatingadmissionpolicies,namespaces,customresourcedefinitions -l %s=%s", liveLabel, l.id)
+	t.Run("example", l.example)
+	t.Run("kinds", l.kinds)
+	t.Run("recorded", l.recorded)
+}
+
+// live is one run against a cluster.
+type live struct {
+	// id tells the objects of this run from those of others.
+	id        string
+	overrides string
+}
+
+// cli returns a directory with a configuration, in which Terraform finds the real providers.
+func (l *live) cli(t *testing.T, files map[string]string) *cli {
+	t.Helper()
+	config := "provider_installation {\n  dev_overrides {\n" + l.overrides + "  }\n  direct {}\n}\ndisable_checkpoint = true\n"
+	kubeconfig, err := filepath.Abs(os.Getenv("KUBECONFIG"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cli{terraform(t), configuration(t, files), []string{"TF_CLI_CONFIG_FILE=" + configFile(t, config), "KUBE_CONFIG_PATH=" + kubeconfig, "TF_VAR_password=open sesame"}}
+}
+
+// kubectl runs kubectl.
+func (l *live) kubectl(input string, arguments ...string) (string, error) {
+	command := exec.Command("kubectl", arguments...)
+	var output, problems bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &output, &problems
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("kubectl %q: %w\n%s", arguments, err, problems.String())
+	}
+	return output.String(), nil
+}
+
+// install creates what policies need, and then policies, and waits until they act. It is
+// all deleted when the test ends.
+func (l *live) install(t *testing.T, objects []map[string]any) {
+	t.Helper()
+	canary := "preadmit-live-" + strings.ToLower(rand.Text()[:8])
+	objects = append(slices.Clone(objects), namespace(canary, canary), confine(map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": map[string]any{"name": canary},
+		"spec": map[string]any{
+			"reinvocationPolicy": "Never",
+			"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"serviceaccounts"}, "operations": []any{"CREATE"},
+			}}},
+			"mutations": []any{map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{
+				"expression": `Object{metadata: Object.metadata{labels: {"canary": "alive"}}}`,
+			}}},
+		},
+	}, canary), map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+		"metadata": map[string]any{"name": canary}, "spec": map[string]any{"policyName": canary},
+	})
+	t.Cleanup(func() {
+		for _, kind := range []string{"mutatingadmissionpolicybindings", "mutatingadmissionpolicies", "namespaces", "customresourcedefinitions"} {
+			if _, err := l.kubectl("", "delete", kind, "--wait=false", "-l", liveLabel+"="+l.id); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, isPolicy := range []bool{false, true} {
+		var stream bytes.Buffer
+		for _, object := range objects {
+			if kind, _ := object["kind"].(string); strings.HasPrefix(kind, "Mutating") == isPolicy {
+				put(object, l.id, "metadata", "labels", liveLabel)
+				fmt.Fprintf(&stream, "---\n%s\n", manifest.JSON(object))
+			}
+		}
+		if _, err := l.kubectl(stream.String(), "create", "-f", "-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 60 {
+		answer, err := l.kubectl("", "create", "serviceaccount", "canary", "-n", canary, "--dry-run=server", "-o", "json")
+		if time.Sleep(time.Second); err == nil && strings.Contains(answer, `"canary": "alive"`) {
+			return
+		}
+	}
+	t.Fatal("the policies do not come into force")
+}
+
+// confine makes a policy act on objects in the namespaces of a case only.
+func confine(object map[string]any, id string) map[string]any {
+	put(object, id, "spec", "matchConstraints", "namespaceSelector", "matchLabels", liveLabel+"-case")
+	rules, _ := object["spec"].(map[string]any)["matchConstraints"].(map[string]any)["resourceRules"].([]any)
+	for _, rule := range rules {
+		rule.(map[string]any)["scope"] = "Namespaced"
+	}
+	return object
+}
+
+func namespace(name, id string) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
+		"name": name, "labels": map[string]any{liveLabel + "-case": id, "kubernetes.io/metadata.name": name},
+	}}
+}
+
+// put sets a value in nested maps.
+func put(object map[string]any, value any, keys ...string) {
+	for _, key := range keys[:len(keys)-1] {
+		child, ok := object[key].(map[string]any)
+		if !ok {
+			child = map[string]any{}
+			object[key] = child
+		}
+		object = child
+	}
+	object[keys[len(keys)-1]] = value
+}
+
+// objects are those of files.
+func objects(t *testing.T, pattern string) []map[string]any {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	var all []map[string]any
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, _ := manifest.Read(file, text)
+		for _, d := range stream.Documents() {
+			all = append(all, d.Object())
+		}
+	}
+	return all
+}
+
+// example applies the examples as they lie.
+func (l *live) example(t *testing.T) {
+	const examples = "../examples/terraform/"
+	l.install(t, slices.Concat(objects(t, examples+"kubernetes-manifest/namespaces.yaml"), objects(t, examples+"kubernetes-manifest/policies/*.yaml")))
+	for _, name := range []string{"kubernetes-manifest", "kubectl-manifest"} {
+		t.Run(name, func(t *testing.T) {
+			c := l.cli(t, nil)
+			if err := os.CopyFS(c.directory, os.DirFS(examples+name)); err != nil {
+				t.Fatal(err)
+			}
+			c.run(t, "apply", "-auto-approve")
+			c.run(t, "plan", "-detailed-exitcode")
+			c.run(t, "destroy", "-auto-approve")
+		})
+	}
+}
+
+// liveCase is a manifest and what acts on it.
+type liveCase struct {
+	Manifest string   `json:"manifest"`
+	Policies []string `json:"policies"`
+	Context  []string `json:"context"`
+}
+
+const liveProviders = `
+terraform {
+  required_providers {
+    preadmit = { source = "preadmit/preadmit" }
+    kubernetes = { source = "hashicorp/kubernetes" }
+    kubectl = { source = "alekc/kubectl" }
+  }
+}
+locals {
+  cases = jsondecode(file("${path.module}/cases.json"))
+  user  = jsondecode(file("${path.module}/user.json"))
+  admitted = { for how, cases in local.cases : how => { for key, case in cases :
+    key => provider::preadmit::mutate(case.manifest, case.policies, {
+      context = case.context, normalize = true, allow_no_policies = true, request = { user = local.user, authorizer = "allow" }
+    })
+  } if startswith(how, "with-") }
+  given = { for how, cases in local.cases : how => { for key, case in cases : key => case.manifest } if startswith(how, "without-") }
+}
+resource "kubernetes_manifest" "with" {
+  for_each = local.admitted["with-kubernetes"]
+  manifest = jsondecode(each.value)
+}
+resource "kubernetes_manifest" "without" {
+  for_each = local.given["without-kubernetes"]
+  manifest = jsondecode(each.value)
+}
+resource "kubectl_manifest" "with" {
+  for_each         = local.admitted["with-kubectl"]
+  yaml_body        = each.value
+  wait_for_rollout = false
+}
+resource "kubectl_manifest" "without" {
+  for_each         = local.given["without-kubectl"]
+  yaml_body        = each.value
+  wait_for_rollout = false
+}
+`
+
+// variants are the ways in which a case is applied, each in a namespace of its own.
+var variants = []string{"with-kubernetes", "without-kubernetes", "with-kubectl", "without-kubectl"}
+
+// address is that of a case in the configuration.
+func address(variant, key string) string {
+	how, provider, _ := strings.Cut(variant, "-")
+	return fmt.Sprintf("%s_manifest.%s[%q]", provider, how, key)
+}
+
+// changesTo finds the address in the words of Terraform itself.
+var changesTo = regexp.MustCompile(`When applying changes to (\S+), provider`)
+
+// apply applies cases, and returns what went wrong for each address: the error, or the
+// actions of the second plan.
+func (l *live) apply(t *testing.T, c *cli) map[string]string {
+	t.Helper()
+	problems := map[string]string{}
+	output, _ := c.try("apply", "-auto-approve", "-json")
+	applied := false
+	for line := range strings.Lines(output) {
+		var message struct {
+			Type       string
+			Diagnostic struct{ Severity, Summary, Detail, Address string }
+		}
+		if json.Unmarshal([]byte(line), &message) != nil {
+			continue
+		}
+		applied = applied || message.Type == "change_summary"
+		if d := message.Diagnostic; d.Severity == "error" {
+			at := d.Address
+			if named := changesTo.FindStringSubmatch(d.Detail); at == "" && named != nil {
+				at = named[1]
+			}
+			problems[at] += d.Summary + ": " + strings.ReplaceAll(d.Detail, "\n", " ") + " "
+		}
+	}
+	if !applied && len(problems) == 0 {
+		t.Fatal(output)
+	}
+	c.run(t, "plan", "-out=second")
+	var plan struct {
+		Changes []struct {
+			Address string
+			Change  struct{ Actions []string }
+		} `json:"resource_changes"`
+	}
+	if err := json.Unmarshal([]byte(c.run(t, "show", "-json", "second")), &plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range plan.Changes {
+		if problems[change.Address] == "" && !slices.Equal(change.Change.Actions, []string{"no-op"}) {
+			problems[change.Address] = fmt.Sprintf("the second plan is %v", change.Change.Actions)
+		}
+	}
+	return problems
+}
+
+// recorded applies the recorded cases whose policies can be confined to a namespace.
+func (l *live) recorded(t *testing.T) {
+	cases := map[string]map[string]liveCase{}
+	for _, variant := range variants {
+		cases[variant] = map[string]liveCase{}
+	}
+	var installed []map[string]any
+	s := newServer(t)
+	for i, directory := range recordings(t) {
+		id := fmt.Sprintf("preadmit-live-%s-%d", l.id, i)
+		policies := confinable(t, directory, id)
+		added := map[string]bool{} // by name: cases have several manifests of one object
+		for key, document := range recordedManifests(t, directory) {
+			name := filepath.Base(directory) + "/" + key
+			stored, err := os.ReadFile(filepath.Join(directory, "server", key+".result.json"))
+			if err != nil || policies == nil || unliveable[name] != "" || !isApplicable(stored) || added[objectName(stored)] {
+				continue
+			}
+			added[objectName(stored)] = true
+			for n, variant := range variants {
+				c := liveCase{Context: []string{string(manifest.JSON(namespace(fmt.Sprintf("%s-%d", id, n), id)))}}
+				for _, p := range policies {
+					c.Policies = append(c.Policies, string(manifest.JSON(p)))
+				}
+				var object map[string]any
+				if err := json.Unmarshal([]byte(document), &object); err != nil {
+					t.Fatal(err)
+				}
+				put(object, fmt.Sprintf("%s-%d", id, n), "metadata", "namespace")
+				c.Manifest = string(manifest.JSON(object))
+				if n == 0 && !s.settles(t, c) {
+					t.Logf("%s: left out, as its policies act on their own output once more", name)
+					delete(added, objectName(stored))
+					break
+				}
+				cases[variant][name] = c
+			}
+		}
+		if len(added) > 0 {
+			installed = append(installed, policies...)
+			for n := range variants {
+				installed = append(installed, namespace(fmt.Sprintf("%s-%d", id, n), id))
+			}
+		}
+	}
+	l.install(t, installed)
+	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": inJSON(t, cases), "user.json": l.user(t)})
+	problems := l.apply(t, c)
+	table := map[string]int{}
+	for _, variant := range variants {
+		for _, key := range slices.Sorted(maps.Keys(cases[variant])) {
+			problem := problems[address(variant, key)]
+			if problem == "" {
+				table[variant]++
+			} else if strings.HasPrefix(variant, "with-") {
+				t.Errorf("%s: %s: %s", variant, key, problem)
+			} else {
+				t.Logf("%s: %s: %.300s", variant, key, problem)
+			}
+		}
+		t.Logf("%s: %d of %d are applied cleanly", variant, table[variant], len(cases[variant]))
+	}
+}
+
+// unliveable are cases that kubernetes_manifest or kubectl_manifest cannot apply whatever the
+// policies, and why.
+var unliveable = map[string]string{
+	"server-owned-metadata/map": "the provider hides metadata.generation of all objects",
+	"18d-duplicate-live/dep":    "server-side apply refuses a list with two items of the same key",
+	"11n-copy-missing/dep":      "the policy writes the annotation of kubectl into a label",
+	"11v-name-change/dep":       "the policy gives all objects one name",
+}
+
+// settles reports whether policies do not change their own output again, which a cluster that
+// has the policies is given.
+func (s *server) settles(t *testing.T, c liveCase) bool {
+	t.Helper()
+	_, err := s.call(t, "mutate", c.Manifest, c.Policies, map[string]any{
+		"context": c.Context, "normalize": true, "allow_no_policies": true, "non_idempotent": "fail", "request": recordedRequest,
+	})
+	return err == nil
+}
+
+// objectName is the kind and the name of an object.
+func objectName(object []byte) string {
+	var o struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}
+	_ = json.Unmarshal(object, &o) // it was one just now
+	return o.Kind + "/" + o.Metadata.Name
+}
+
+// confinable returns the policies of a recorded case under names of their own, confined to
+// the namespaces of the case; nil if that cannot be done, or there is more to them.
+func confinable(t *testing.T, directory, id string) []map[string]any {
+	t.Helper()
+	var policies []map[string]any
+	for _, document := range acceptedPolicies(t, directory) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		spec, _ := object["spec"].(map[string]any)
+		constraints, _ := spec["matchConstraints"].(map[string]any)
+		metadata, _ := object["metadata"].(map[string]any)
+		name, _ := metadata["name"].(string)
+		put(object, id+"-"+name, "metadata", "name")
+		switch {
+		case object["apiVersion"] != "admissionregistration.k8s.io/v1":
+			return nil
+		case object["kind"] == "MutatingAdmissionPolicyBinding":
+			spec["policyName"] = fmt.Sprintf("%s-%s", id, spec["policyName"])
+		case spec["paramKind"] != nil || constraints["namespaceSelector"] != nil || strings.Contains(document, `"scope":"Cluster"`) || strings.Contains(document, "dryRun"):
+			return nil
+		default:
+			confine(object, id)
+		}
+		policies = append(policies, object)
+	}
+	return policies
+}
+
+// isApplicable reports whether an answer of a server is an object in a namespace that has
+// a name.
+func isApplicable(answer []byte) bool {
+	var object struct {
+		Kind     string
+		Metadata struct{ Namespace, Name, GenerateName string }
+	}
+	return json.Unmarshal(answer, &object) == nil && object.Kind != "Status" && object.Metadata.Namespace != "" && object.Metadata.GenerateName == ""
+}
+
+// user is who we are to the cluster.
+func (l *live) user(t *testing.T) string {
+	t.Helper()
+	var review struct {
+		Status struct{ UserInfo map[string]any }
+	}
+	answer, err := l.kubectl("", "auth", "whoami", "-o", "json")
+	if err == nil {
+		err = json.Unmarshal([]byte(answer), &review)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := map[string]any{}
+	for _, key := range []string{"username", "uid", "groups"} {
+		if value, ok := review.Status.UserInfo[key]; ok {
+			user[key] = value
+		}
+	}
+	return inJSON(t, user)
+}
+
+func inJSON(t *testing.T, value any) string {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(encoded)
+}
+
+// kinds applies objects that servers add much to, and applies them again when a policy has
+// changed.
+func (l *live) kinds(t *testing.T) {
+	id := "preadmit-live-" + l.id
+	given := objects(t, "testdata/live/context.yaml")
+	policies := func(team string) []map[string]any {
+		all := objects(t, "testdata/live/policies.yaml")
+		for i, p := range all {
+			changed := bytes.ReplaceAll(manifest.JSON(p), []byte("TEAM"), []byte(team))
+			all[i] = nil
+			if err := json.Unmarshal(changed, &all[i]); err != nil {
+				t.Fatal(err)
+			}
+			if p["kind"] == "MutatingAdmissionPolicy" {
+				confine(all[i], id)
+			}
+		}
+		return all
+	}
+	cases := func(policies []map[string]any) string {
+		all := map[string]map[string]liveCase{}
+		for n, variant := range variants {
+			all[variant] = map[string]liveCase{}
+			if n%2 == 1 {
+				continue
+			}
+			for _, object := range objects(t, "testdata/live/manifests.yaml") {
+				c := liveCase{Context: []string{string(manifest.JSON(namespace(fmt.Sprintf("%s-%d", id, n), id)))}}
+				for _, g := range given {
+					c.Context = append(c.Context, string(manifest.JSON(g)))
+				}
+				for _, p := range policies {
+					c.Policies = append(c.Policies, string(manifest.JSON(p)))
+				}
+				put(object, fmt.Sprintf("%s-%d", id, n), "metadata", "namespace")
+				c.Manifest = string(manifest.JSON(object))
+				all[variant][object["kind"].(string)] = c
+			}
+		}
+		return inJSON(t, all)
+	}
+	before, after := policies("blue"), policies("green")
+	l.install(t, slices.Concat(given, before, []map[string]any{namespace(id+"-0", id), namespace(id+"-2", id)}))
+	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": cases(before), "user.json": l.user(t)})
+	for address, problem := range l.apply(t, c) {
+		t.Errorf("%s: %s", address, problem)
+	}
+	var stream bytes.Buffer
+	for _, p := range after {
+		put(p, l.id, "metadata", "labels", liveLabel)
+		fmt.Fprintf(&stream, "---\n%s\n", manifest.JSON(p))
+	}
+	if _, err := l.kubectl(stream.String(), "replace", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // there is no telling when a changed policy comes into force
+	if err := os.WriteFile(filepath.Join(c.directory, "cases.json"), []byte(cases(after)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for address, problem := range l.apply(t, c) {
+		t.Errorf("with the changed policy: %s: %s", address, problem)
+	}
+}
