@@ -38,6 +38,41 @@ var (
 	hookLine      = regexp.MustCompile(`(?m)^    helm.sh/hook.*$`)
 )
 
+// TestHelmTogether shows that Helm 3 and 4 do not get in each other's way in one home, if
+// the plugin is where the README says, and that they do otherwise.
+func TestHelmTogether(t *testing.T) {
+	clients(t, "helm", "helm3")
+	home := t.TempDir()
+	run := func(variables, line string) result {
+		return command(t, "helm", "", "bash", "-c", "export HOME="+home+" "+variables+"; unset HELM_PLUGINS; "+line)
+	}
+	own := "HELM_DATA_HOME=" + filepath.Join(home, "helm4")
+	if r := run(own, "helm plugin install $PWD/plugin"); r.status != 0 {
+		t.Fatalf("%s", r.stderr)
+	}
+	render := func(h helm, variables string) string {
+		line := h.client
+		for _, arg := range append(slices.Clone(h.args), "--post-renderer-args", "--policy=policies", "--post-renderer-args", "--namespace=shop") {
+			line += " " + arg
+		}
+		r := run(variables, line)
+		if r.status != 0 || r.stderr != "" {
+			t.Errorf("%s: exit status %d\n%s", h.client, r.status, r.stderr)
+		}
+		return r.stdout
+	}
+	for range 2 { // in any order
+		golden(t, helms["v4"].expected, render(helms["v4"], own))
+		golden(t, helms["v3"].expected, render(helms["v3"], ""))
+		if r := run("", "helm3 plugin list"); r.status != 0 || r.stderr != "" || strings.Contains(r.stdout, "preadmit") {
+			t.Errorf("Helm 3 lists plugins with exit status %d: %s%s", r.status, r.stdout, r.stderr)
+		}
+	}
+	if r := run("", "helm plugin install $PWD/plugin && helm3 plugin list"); r.status == 0 {
+		t.Error("Helm 3 loads plugins of Helm 4: the README need not say more than 'helm plugin install'")
+	}
+}
+
 func TestHelm(t *testing.T) {
 	for version, h := range helms {
 		t.Run(version, func(t *testing.T) {
