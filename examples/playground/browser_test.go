@@ -2,7 +2,8 @@
 // from a disk. The page is built once for all tests.
 //
 // The files in order: browser_test.go (the browser), page_test.go (what a user does),
-// look_test.go (screenshots), site_test.go (what needs no browser).
+// look_test.go (screenshots), report_test.go (the page of explain), site_test.go (what needs
+// no browser).
 package playground
 
 import (
