@@ -111,7 +111,7 @@ func checkCommands(t *testing.T, directory, file string) {
 
 // unrun are the lines of the README for a shell that need more than a clone: the module's
 // release, or a cluster. That with the tests is for TestReadmeTests.
-var unrun = regexp.MustCompile(`^(go install|go build|kubectl get|go test) `)
+var unrun = regexp.MustCompile(`^(go install|export|kubectl get|go test) `)
 
 // TestReadmeLines runs the lines of the README for a shell that show no output, each in
 // a directory with what it needs of the examples.
