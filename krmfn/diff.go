@@ -116,7 +116,8 @@ summary follows on standard error. In the formats for programs every change stan
 line in the manifest.
 
 With --build every kustomization and every chart in the directories is rendered by the
-programs kustomize and helm, unless it is part of another one. Each is evaluated by itself;
+programs kustomize and helm, unless it is part of another one. kustomize fetches bases that
+a kustomization names by URL: it has no flag against that. Each is evaluated by itself;
 its directory is the name of what comes out, and lines are those of that. --shard 2/8 takes
 every eighth application, beginning with the second. The reports of the shards make one:
 
