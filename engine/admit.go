@@ -18,7 +18,7 @@ type server struct {
 	defaulting defaulting
 	// files are what policies were read from.
 	files files
-	// tries makes room for the tries of an admission; nil if nobody asks for them.
+	// tries makes room for the tries of an admission; nil if they are not asked for.
 	tries func() *tries
 }
 

@@ -22,7 +22,7 @@
 //	directories.go             a run for each directory, if that is asked for
 //	sort.go, place.go          what each document is, and where a cluster would keep it
 //	trees.go                   mutation trees change manifests as they are written
-//	context.go, names.go       what policies may look up, and names in them that nobody knows
+//	context.go, names.go       what policies may look up, and names in them that are not known
 //	schedule.go                in which order jobs begin, and what one waits for
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
 //	confide.go                 policies that have read something sensitive

@@ -96,7 +96,7 @@ func (e *tally) failing() (found []source.Diagnostic) {
 				often = fmt.Sprintf("on all %d manifests that it is evaluated for", f.count)
 			}
 			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore lets that pass: %v", id, often, f.first.Err).
-				With("correct it: in a cluster it does nothing, and nobody is told"))
+				With("correct it: in a cluster it does nothing, without a message"))
 		}
 	}
 	return found

@@ -18,7 +18,7 @@ const module = "github.com/preadmit/preadmit"
 
 // ladder lists the packages of the module from the bottom up. A package may import
 // packages of lower rungs only, never one of its own rung: so languages do not know
-// each other, and faces do not either.
+// each other, and neither do frontends.
 var ladder = [][]string{
 	{"internal/archive"},
 	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp", "engine/internal/release"},

@@ -47,8 +47,8 @@ type job struct {
 	request *policy.Request
 	trace   *trace
 
-	// confided are the objects that policies looked at for the job and that nobody is to
-	// see.
+	// confided are the objects that policies looked at for the job and that must not be
+	// shown.
 	confided []map[string]any
 
 	// write

@@ -86,7 +86,7 @@ func describeSelected(s policy.Selected) string {
 	return name + " of " + s.Group + "/" + s.Version
 }
 
-// misspelt is advice about a name that nobody knows; "" if it may be one that a definition
+// misspelt is advice about a name that is not known; "" if it may be one that a definition
 // brings.
 func (n *names) misspelt(s policy.Selected) string {
 	own, name := s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }

@@ -56,8 +56,8 @@ var otherKinds = map[string][]string{
 var otherGroups = []string{"constraints.gatekeeper.sh", "templates.gatekeeper.sh", "expansion.gatekeeper.sh", "status.gatekeeper.sh"}
 
 // checkPolicies reports documents given as policies, or with them, that look as if they
-// were meant to do something and will not. What a kind may be that nobody knows is only
-// known with the manifests: see tellPolicies.
+// were meant to do something and will not. What an unknown kind may be is only known with
+// the manifests: see tellPolicies.
 func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(streams) {

@@ -163,7 +163,7 @@ func (d definitions) add(j *job) {
 	d[gvk.Kind{Group: j.document.TextAt("spec", "group"), Kind: j.document.TextAt("spec", "names", "kind")}] = j
 }
 
-// of returns the definition of a kind; nil if there is none.
+// of returns the definition of a kind; nil if it is missing.
 func (d definitions) of(kind gvk.Kind) *job { return d[gvk.Kind{Group: kind.Group, Kind: kind.Kind}] }
 
 // redefine has the schemas follow what policies made of a CustomResourceDefinition.

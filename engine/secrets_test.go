@@ -94,7 +94,7 @@ spec: {policyName: token, paramRef: {name: s, namespace: default, parameterNotFo
 `
 
 // TestTaint has policies write what they make of sensitive objects. It is
-// hidden, however short, but not what stands in a policy or is open.
+// hidden, however short, but not what a policy says or is open.
 func TestTaint(t *testing.T) {
 	read := func(name, text string, sensitive bool) *manifest.Stream {
 		stream, diagnostics := manifest.Read(name, []byte(text))

@@ -22,7 +22,7 @@ type trace struct {
 	ignored []policy.Failure
 	// shuffled are the invocations of the first pass that a server runs in any order.
 	shuffled []policy.ID
-	// tries are nil if nobody asks for them.
+	// tries are nil if they are not asked for.
 	tries *tries
 	// plans are what programs planned last, to be carried out again on the same object.
 	plans map[policy.Program]planned

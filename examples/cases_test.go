@@ -136,8 +136,8 @@ func checkFunction(t *testing.T, directory string, r result) {
 	}
 }
 
-// differences are what messages of the two faces may differ in: the position in the
-// manifests, which the faces see in different texts, and what becomes of the output.
+// differences are what messages of the two frontends may differ in: the position in the
+// manifests, which the frontends see in different texts, and what becomes of the output.
 var differences = regexp.MustCompile(`(?m)^(manifests/\S+?|-)(:\d+)*: |\bitems\[\d+\]\.|: (no output|the resources are unchanged)$`)
 
 func common(messages string) string {

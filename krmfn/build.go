@@ -61,7 +61,7 @@ func (f *files) renderings(operands []string) []rendering {
 	return found
 }
 
-// errNotDirectory says that a path is none in which to look for applications.
+// errNotDirectory says that a path is not a directory in which applications may be.
 var errNotDirectory = errors.New("expected a directory, in which kustomizations and charts are looked for")
 
 // releaseOf is a name for the release of a chart: that of its directory.

@@ -112,7 +112,7 @@ func (r *reported) secretsOfBoth(other *reported) *secret.Mask {
 
 const diffText = `Show how the policies change the text of manifests, as a unified diff: would the cluster
 still change this commit? Hunks say which object changes and which policies change it; a
-summary follows on standard error. In the formats for programs every change stands at its
+summary follows on standard error. In the formats for programs every change has its
 line in the manifest.
 
 With --build every kustomization and every chart in the directories is rendered by the

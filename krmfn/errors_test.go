@@ -152,7 +152,7 @@ FILE:LINE:COLUMN: SEVERITY[CODE]: what it is about: what is wrong
 ` + "```" + `
 
 In the results of a KRM function the code is in ` + "`tags`" + `, in JSON in ` + "`code`" + `, in SARIF it is the
-rule, and with Terraform it stands behind the summary. An error means that there is no
+rule, and with Terraform it follows the summary. An error means that there is no
 output; with a warning there is, but it may not be what was meant. Messages about a Secret
 contain none of its values.
 `

@@ -52,7 +52,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	return p.answer(stream, a, newLocator(stream, read, a))
 }
 
-// readList reads the ResourceList. It fails if there is none; what is wrong with it is
+// readList reads the ResourceList. It fails if it is missing; what is wrong with it is
 // among the diagnostics.
 func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	expected := "expected a ResourceList on standard input"

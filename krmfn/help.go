@@ -151,7 +151,7 @@ from the functionConfig, which is one of
   a policy; it is bound to everything that it matches unless there is a binding
 
 Paths in it are relative to the file of the functionConfig, or to the package of kpt whose
-Kptfile it stands in, if the client tells, else to the working directory. They must not
+Kptfile has it, if the client tells, else to the working directory. They must not
 lead out of the working directory or that package. The paths of flags may.
 
 Linked as $KUSTOMIZE_PLUGIN_HOME/preadmit.dev/v1alpha1/preadmit/Preadmit, preadmit is an

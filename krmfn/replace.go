@@ -49,7 +49,7 @@ func (r *replacement) note(problems []source.Diagnostic, err error) []source.Dia
 // errChanged says that somebody else has written a file.
 var errChanged = &refusal{"the file has changed since it was read", "what others wrote there stays, and what this run made of it is not written: run it again"}
 
-// read returns the file as it is on the disk; nothing if there is none.
+// read returns the file as it is on the disk; nothing if it is missing.
 func (r *replacement) read() (fs.FileInfo, []byte, error) {
 	info, err := r.place.root.Lstat(r.base())
 	switch {

@@ -5,7 +5,7 @@ import "github.com/preadmit/preadmit/engine/change"
 // Node is a value in the document of a policy and the path to it, by which messages say
 // where it is.
 type Node struct {
-	// Value is nil if there is none.
+	// Value is nil if it is missing.
 	Value any
 	Path  change.Path
 }

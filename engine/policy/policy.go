@@ -87,7 +87,7 @@ type Program interface {
 	// AnyKind is among them if only the policies know when they run.
 	Reads() []gvk.Kind
 	// Selects are the kinds or resources that the policies name, as far as they are
-	// written out. The engine tells those that nobody knows.
+	// written out. The engine tells those that are not known.
 	Selects() []Selected
 	// Check finds mistakes in the policies that a server accepts, for the kinds that they
 	// are about.

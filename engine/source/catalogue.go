@@ -227,7 +227,7 @@ var objects = []Entry{
 	},
 	{
 		Code: "openapi-invalid", Severities: errors, Title: "The OpenAPI document is not valid",
-		Cause:  "A document given as OpenAPI is none of version 3 in JSON.",
+		Cause:  "A document given as OpenAPI is not an OpenAPI v3 document in JSON.",
 		Advice: "Give what `kubectl get --raw /openapi/v3/apis/apps/v1` prints.",
 	},
 }
@@ -423,7 +423,7 @@ var running = []Entry{
 	},
 	{
 		Code: "name-unknown", Severities: warnings, Unsure: true, Title: "A policy names a kind that is not there",
-		Cause:  "A policy names a kind, resource, group or version that nobody knows and that is nearly one that exists. A policy that matches nothing does nothing.",
+		Cause:  "A policy names a kind, resource, group or version that is not known, and whose name is close to a known one. A policy that matches nothing does nothing.",
 		Advice: "Correct the name, or give the CustomResourceDefinition as context.",
 	},
 	{
@@ -627,7 +627,7 @@ var options = []Entry{
 	},
 	{
 		Code: "option-value", Severities: errors, Title: "An option has a wrong value",
-		Cause:  "The value of an option is none that it can have.",
+		Cause:  "The option cannot have this value.",
 		Advice: "Use one of the values that the message names.",
 	},
 	{

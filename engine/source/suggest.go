@@ -2,7 +2,7 @@ package source
 
 import "strings"
 
-// Suggest is advice about a name that nobody knows: the nearest one of those known, or
+// Suggest is advice about a name that is not known: the nearest one of those known, or
 // else all of them.
 func Suggest(name string, known []string) string {
 	if best := Nearest(name, known); best != "" {
@@ -36,7 +36,7 @@ func Nearest(name string, known []string) string {
 }
 
 // Misspelt returns the known name that a name was probably meant to be, or "". It is
-// stricter than Nearest: most names that nobody knows are those of things not given.
+// stricter than Nearest: most names that are not known are those of things not given.
 func Misspelt(name string, known []string) string {
 	best := Nearest(name, known)
 	if d := distance(strings.ToLower(name), strings.ToLower(best)); best == "" || d > max(1, len(best)/5) {

@@ -206,7 +206,7 @@ func (p *tab) choose(file string) {
 	p.do(chromedp.Evaluate(`[...document.querySelectorAll(".tab")].find((tab) => tab.textContent.startsWith("`+file+`")).click()`, nil))
 }
 
-// replace replaces what stands on a line of the open file, named by its beginning: the
+// replace replaces what is on a line of the open file, named by its beginning: the
 // line is selected, and what is typed takes its place.
 func (p *tab) replace(editor, line, with string) {
 	p.Helper()

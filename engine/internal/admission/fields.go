@@ -1,12 +1,12 @@
 package admission
 
-// child returns the struct or map that out holds under name; nil if there is none.
+// child returns the struct or map that out holds under name; nil if it is missing.
 func child(out map[string]any, name string) map[string]any {
 	m, _ := out[name].(map[string]any)
 	return m
 }
 
-// items returns the list that out holds under name; nil if there is none.
+// items returns the list that out holds under name; nil if it is missing.
 func items(out map[string]any, name string) []any {
 	list, _ := out[name].([]any)
 	return list
@@ -24,7 +24,7 @@ func objects(out map[string]any, name string) []map[string]any {
 	return structs
 }
 
-// text returns the string that out holds under name; "" if there is none.
+// text returns the string that out holds under name; "" if it is missing.
 func text(out map[string]any, name string) string {
 	s, _ := out[name].(string)
 	return s

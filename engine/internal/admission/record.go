@@ -94,7 +94,7 @@ func (r *record) unshareItems(name string) []any {
 	return list
 }
 
-// child returns the struct or map under name; its out is nil if there is none.
+// child returns the struct or map under name; its out is nil if it is missing.
 func (r *record) child(name string) record {
 	return record{in: child(r.in, name), out: child(r.out, name), parent: r, key: name, item: -1}
 }

@@ -69,7 +69,7 @@ func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, 
 	return nil, fmt.Errorf("the object does not become what it is on the server in %d rounds", maxRounds)
 }
 
-// maxRounds bounds the work of Pin. Each round settles what depends on the one
+// maxRounds bounds the work of Pin. Each round pins what depends on the one
 // before; more than three have not been seen.
 const maxRounds = 10
 
@@ -80,7 +80,7 @@ type unviewer struct {
 }
 
 // difference returns the path of a difference between two views that is not the
-// server's, the longest one; nil if there is none.
+// server's, the longest one; nil if it is missing.
 func (u unviewer) difference(view, mutated map[string]any) change.Path {
 	if change.Equal(view, mutated) {
 		return nil

@@ -41,7 +41,7 @@ func (p *Program) Branches() []*Branch { return p.branches }
 // Held reports whether the program has been true.
 func (p *Program) Held() bool { return p.held.Load() }
 
-// VariableProgram is the program of a variable; nil if there is none.
+// VariableProgram is the program of a variable; nil if it is missing.
 func (s *Scope) VariableProgram(name string) *Program {
 	for _, v := range s.variables {
 		if v.name == name {

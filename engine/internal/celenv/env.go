@@ -45,7 +45,7 @@ import (
 const crossTypeSince = 28
 
 // libraries says which options came with which minor version of Kubernetes 1.x;
-// until is the first minor version without them, zero if there is none. The table
+// until is the first minor version without them, zero if all later ones have them. The table
 // follows k8s.io/apiserver v0.36.3, pkg/cel/environment.
 var libraries = []struct {
 	since, until int

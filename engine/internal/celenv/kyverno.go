@@ -171,7 +171,7 @@ func (a *Activation) Annotation(p *Program) (text string, isNull bool, err error
 }
 
 // Targets evaluates the expression of targets: an object, or a list of them below items;
-// nil if there is none.
+// nil if it is missing.
 func (a *Activation) Targets(p *Program) (map[string]any, error) {
 	value, err := a.eval(p, nil)
 	if err != nil || value == types.NullValue {

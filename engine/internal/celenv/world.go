@@ -15,7 +15,7 @@ import (
 // World answers what the functions of Kyverno's libraries ask a cluster, a registry, the
 // network, a clock or chance. Objects that it returns are not modified.
 type World interface {
-	// Get returns an object by its plural resource, nil if there is none.
+	// Get returns an object by its plural resource, nil if it is missing.
 	Get(apiVersion, resource, namespace, name string) (map[string]any, error)
 	// List returns the objects of a resource that have the labels; in all namespaces if
 	// namespace is empty.

@@ -20,7 +20,7 @@ import (
 //
 // A document is a draft if its apiVersion is v1alpha1, as in the proposals, if it has at
 // least one of these fields, and if a server would accept its fields without them. Every
-// other document is judged as servers do: one with a field that nobody knows is refused
+// other document is judged as servers do: one with a field that is not known is refused
 // in their words, whatever else is in it.
 
 // draftMutation is what only mutations of drafts have.

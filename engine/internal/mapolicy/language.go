@@ -38,7 +38,7 @@ import (
 const group = "admissionregistration.k8s.io"
 
 // served says in which minor versions of Kubernetes 1.x a version of the API is
-// served; until is the first one without it, zero if there is none yet.
+// served; until is the first one without it, zero if all later ones serve it.
 var served = map[string]struct{ since, until int }{
 	"v1alpha1": {since: 32, until: 38},
 	"v1beta1":  {since: 34, until: 40},

@@ -188,7 +188,7 @@ func lowerBound(text, key string) int {
 }
 
 // typeNamed returns the type of a component together with all types that it leads
-// to, nil if there is none.
+// to, nil if it is missing.
 func (l *library) typeNamed(component string) *Type {
 	l.mu.Lock()
 	defer l.mu.Unlock()

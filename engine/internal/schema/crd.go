@@ -54,7 +54,7 @@ func (d *definition) problem(path change.Path, text string) {
 	d.problems = append(d.problems, FieldError{path, text})
 }
 
-// need returns the string at a path, or reports that there is none.
+// need returns the string at a path, or reports that it is missing.
 func (d *definition) need(keys ...string) string {
 	path := change.Keys(keys...)
 	value, _ := path.Get(d.object)

@@ -341,13 +341,13 @@ func (c *converter) list(t *Type, node map[string]any, preserve bool) {
 	}
 }
 
-// object returns the object under key, nil if there is none.
+// object returns the object under key, nil if it is missing.
 func object(node map[string]any, key string) map[string]any {
 	value, _ := node[key].(map[string]any)
 	return value
 }
 
-// text returns the string under key, empty if there is none.
+// text returns the string under key, empty if it is missing.
 func text(node map[string]any, key string) string {
 	value, _ := node[key].(string)
 	return value

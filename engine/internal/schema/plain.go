@@ -11,7 +11,7 @@ import (
 // AnyKey, where there is nothing to it. It reports false, and says nothing about the
 // values, unless both are certain to be of the type and the patch is certain to be
 // accepted: it has no nulls, atomics or repeated items, and items that are in live as
-// well have the same order there. live, nil if there is none, must conform to the
+// well have the same order there. live, nil if it is missing, must conform to the
 // type.
 //
 // The result shares with live what the patch does not change, and the rest with
@@ -262,7 +262,7 @@ func (t *Type) distinct(list []any) bool {
 	return true
 }
 
-// find returns the index of the item in a list that is the same, -1 if there is none.
+// find returns the index of the item in a list that is the same, -1 if it is not in the list.
 // It fails where that takes more than a look, as with numbers that may be equal in
 // spite of their types.
 func (t *Type) find(list []any, item any) (at int, ok bool) {

@@ -98,7 +98,7 @@ type Facts struct {
 
 var _ change.Shape = (*Type)(nil)
 
-// Declared returns the declared field of a struct; nil if there is none, or if t is
+// Declared returns the declared field of a struct; nil if it is missing, or if t is
 // nil.
 func (t *Type) Declared(name string) *Field {
 	if t == nil {

@@ -39,7 +39,7 @@ func (r *Reader) Confided() []map[string]any { return r.confided }
 // without the object is worth nothing then, whatever became of the error.
 func (r *Reader) Err() error { return r.err }
 
-// Get returns an object, or nil if there is none.
+// Get returns an object, or nil if it is missing.
 func (r *Reader) Get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
 	return r.object(key{kind, namespace, name})
 }

@@ -17,7 +17,7 @@ func (g *grammar) call(id int64, function string, target ast.Expr, args []ast.Ex
 	return g.make.NewMemberCall(id, function, target, args...)
 }
 
-// expand applies a macro; nil if there is none, or it wants the call as it is.
+// expand applies a macro; nil if it is missing, or it wants the call as it is.
 func (g *grammar) expand(id int64, function string, target ast.Expr, args []ast.Expr) ast.Expr {
 	macro := g.macros[macroKey{function, len(args), target != nil}]
 	if macro == nil {
