@@ -3,6 +3,7 @@ package jmespath
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 
@@ -14,27 +15,40 @@ import (
 const exact = 1 << 53
 
 // Input makes data for Search of a value: JMESPath knows no integers. Those that a
-// float64 cannot hold stay as they are, to be passed on.
+// float64 cannot hold stay as they are, to be passed on. Lists are copied, as functions of
+// JMESPath sort them in place; maps without lists and such integers are not.
 func Input(value any) any {
+	data, _ := input(value)
+	return data
+}
+
+// input is Input, and reports whether the data is another value.
+func input(value any) (data any, other bool) {
 	switch value := value.(type) {
 	case map[string]any:
-		copied := make(map[string]any, len(value))
+		copied := value
 		for key, member := range value {
-			copied[key] = Input(member)
+			data, changed := input(member)
+			if changed && !other {
+				copied, other = maps.Clone(value), true
+			}
+			if changed {
+				copied[key] = data
+			}
 		}
-		return copied
+		return copied, other
 	case []any:
 		copied := make([]any, len(value))
 		for i, item := range value {
-			copied[i] = Input(item)
+			copied[i], _ = input(item)
 		}
-		return copied
+		return copied, true
 	case int64:
 		if -exact <= value && value <= exact {
-			return float64(value)
+			return float64(value), true
 		}
 	}
-	return value
+	return value, false
 }
 
 // maxSize bounds the result of an expression: the bytes of its strings, and each value

@@ -49,7 +49,11 @@ type rule struct {
 	// generated says that the rule is carried over from pods to their controllers.
 	generated      bool
 	match, exclude filter
-	targets        []policy.Node
+	// mutation, context and preconditions are parts of the root, and patch is that of the
+	// mutation.
+	mutation, context, preconditions policy.Node
+	patch                            patch
+	targets                          []policy.Node
 	// asksOperation says that whether the rule applies may depend on the operation.
 	asksOperation bool
 }

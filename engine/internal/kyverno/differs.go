@@ -158,10 +158,19 @@ func (e *evaluation) differ(r *rule, path change.Path, d *deviation, effect stri
 }
 
 // compareStrategic compares what a strategic merge patch made of an object with what
-// Kyverno v1.19.0 makes of it. value is the patch n with the values of its variables.
-func (s *scope) compareStrategic(r *rule, n policy.Node, value any, object, patched map[string]any, t *schema.Type) {
+// Kyverno v1.19.0 makes of it. value is the patch with the values of its variables.
+func (s *scope) compareStrategic(r *rule, p *patch, value any, object, patched map[string]any, t *schema.Type) {
 	pattern, ok := value.(map[string]any)
-	found := slices.DeleteFunc(marks(policy.Node{Value: value, Path: n.Path}), func(m mark) bool { return m.isSafe(t, n.Path) })
+	all := p.marks
+	if !p.plain {
+		all = marks(policy.Node{Value: value, Path: p.Path})
+	}
+	var found []mark
+	for _, m := range all {
+		if !m.isSafe(t, p.Path) {
+			found = append(found, m)
+		}
+	}
 	if !ok || len(found) == 0 {
 		return
 	}

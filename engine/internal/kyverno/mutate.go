@@ -40,8 +40,8 @@ const changesNothing = "the patch changes nothing"
 // mutate carries out the patches of a rule on an object, all or none. The reason is
 // that of no results. self is the variable that @ selects from.
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
-	m := r.mutate()
-	if m.At("foreach").Given() {
+	if m := r.mutation; m.At("foreach").Given() {
+		s.variables() // which all elements share
 		f := foreach{rule: r, shape: t, self: self, object: object, order: writtenOrder}
 		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
 			return nil, "", err
@@ -49,16 +49,39 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self stri
 		s.compareOrder(&f, m.At("foreach"), object)
 		return f.results, f.reason(), nil
 	}
-	patched, reason, err := s.patch(r, m, object, t, self)
+	patched, reason, err := s.patch(r, &r.patch, object, t, self)
 	if err != nil || reason != "" {
 		return nil, reason, err
 	}
-	return []result{{object: patched, at: patchOf(m).Path}}, "", nil
+	return []result{{object: patched, at: r.patch.Path}}, "", nil
+}
+
+// patch is the patch of a mutate block or an entry of foreach.
+type patch struct {
+	policy.Node
+	// plain says that there is nothing to replace in it, and marks are then those of a
+	// strategic merge patch.
+	plain bool
+	marks []mark
+}
+
+// kind is the key that the patch is under.
+func (p *patch) kind() string { return p.Path[len(p.Path)-1].Key }
+
+const strategicPatch = "patchStrategicMerge"
+
+// readPatch reads the patch of a mutate block or an entry of foreach.
+func readPatch(n policy.Node) patch {
+	p := patch{Node: patchOf(n)}
+	if p.kind() == strategicPatch && !hasSubstitutions(p.Value) {
+		p.plain, p.marks = true, marks(p.Node)
+	}
+	return p
 }
 
 // patchOf is the patch of a mutate block or an entry of foreach.
 func patchOf(n policy.Node) policy.Node {
-	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "overlay", "patches"} {
+	for _, key := range []string{strategicPatch, "patchesJson6902", "overlay", "patches"} {
 		if patch := n.At(key); patch.Given() {
 			return patch
 		}
@@ -67,23 +90,24 @@ func patchOf(n policy.Node) policy.Node {
 }
 
 // patch carries out one patch. The reason says why nothing changed.
-func (s *scope) patch(r *rule, n policy.Node, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
-	patch := patchOf(n)
-	at := r.substitution(patch.Path)
-	at.self, at.patch = self, len(patch.Path)
-	value, err := s.substitute(patch.Value, at)
-	if err != nil {
-		return nil, "", err
+func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
+	value := patch.Value
+	if !patch.plain {
+		at := r.substitution(patch.Path)
+		at.self, at.patch = self, len(patch.Path)
+		if value, err = s.substitute(patch.Value, at); err != nil {
+			return nil, "", err
+		}
 	}
-	switch patch.Path[len(patch.Path)-1].Key {
-	case "patchStrategicMerge":
+	switch patch.kind() {
+	case strategicPatch:
 		if patched, reason, err = strategic(object, value, t); err == nil {
 			s.compareStrategic(r, patch, value, object, patched, t)
 		}
 	case "overlay":
 		patched, reason, err = overlay(object, value, t)
 	default:
-		patched, err = patchJSON(s.jsonPatches(r, patch), object, value)
+		patched, err = patchJSON(s.jsonPatches(r, patch.Node), object, value)
 	}
 	switch {
 	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
@@ -312,7 +336,8 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		}
 		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
 	}
-	patched, reason, err := s.patch(f.rule, entry, f.object, f.shape, f.self)
+	patch := readPatch(entry)
+	patched, reason, err := s.patch(f.rule, &patch, f.object, f.shape, f.self)
 	if err != nil {
 		return fmt.Errorf("%s: %w", label, err)
 	}
@@ -326,7 +351,7 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 			"%s: the patches of foreach, times the size of the object, exceed %d MiB", label, limit.ForeachBytes>>20)
 	}
 	f.object = patched
-	f.results = append(f.results, result{patched, label, patchOf(entry).Path})
+	f.results = append(f.results, result{patched, label, patch.Path})
 	return nil
 }
 

@@ -17,8 +17,10 @@ import (
 func (r *rule) compile() {
 	r.match = readFilter(r.root.At("match"))
 	r.exclude = readFilter(r.root.At("exclude"))
-	r.targets = r.mutate().At("targets").Items()
-	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.root.At("preconditions").Value)
+	r.mutation, r.context, r.preconditions = r.root.At("mutate"), r.root.At("context"), r.root.At("preconditions")
+	r.patch = readPatch(r.mutation)
+	r.targets = r.mutation.At("targets").Items()
+	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
 }
 
 // asksOperation reports whether a text in a value asks for the operation of the request.
@@ -178,14 +180,14 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 		return skip(r.root.At("match").Path, policy.OutOfScope(reason))
 	}
 	s := e.newScope(r, object)
-	s.addContext(r, r.root.At("context"))
-	reason, err := s.check(r, r.root.At("preconditions"))
+	s.addContext(r, r.context)
+	reason, err := s.check(r, r.preconditions)
 	if err != nil {
 		step := r.failed(err)
 		return nil, &step
 	}
 	if reason != "" {
-		return skip(r.root.At("preconditions").Path, policy.Text(reason))
+		return skip(r.preconditions.Path, policy.Text(reason))
 	}
 	name, err := e.excepted(r, s, c)
 	if err != nil {

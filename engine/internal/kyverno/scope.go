@@ -83,8 +83,12 @@ func (e *evaluation) warnAssumed(namespace, why string) {
 // when an expression first names them.
 type scope struct {
 	*evaluation
-	vars    map[string]any
-	pending []*entry
+	vars map[string]any
+	// begun is the object as the rule found it. The variable request, which has it, is among
+	// vars once it is asked for.
+	begun     map[string]any
+	requested bool
+	pending   []*entry
 	// given are the variables that the user's values define.
 	given map[string]bool
 	// loaded is the size of the entries that were loaded.
@@ -93,8 +97,7 @@ type scope struct {
 
 // newScope makes the scope of a rule on an object.
 func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
-	s := &scope{evaluation: e, vars: map[string]any{}, given: map[string]bool{}}
-	s.vars["request"] = e.requestVariable(object)
+	s := &scope{evaluation: e, vars: map[string]any{}, begun: object, given: map[string]bool{}}
 	if account, ok := strings.CutPrefix(e.user.Name, "system:serviceaccount:"); ok {
 		namespace, name, _ := strings.Cut(account, ":")
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
@@ -108,6 +111,14 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 		s.give(v.key, v.value)
 	}
 	return s
+}
+
+// variables are what expressions see, but for the entries that are not loaded.
+func (s *scope) variables() map[string]any {
+	if !s.requested {
+		s.vars["request"], s.requested = s.requestVariable(s.begun), true
+	}
+	return s.vars
 }
 
 func nameOf(object map[string]any) string {
@@ -138,16 +149,16 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 // objectVariable is an object as expressions see it: with its namespace, which a
 // server adds before admission.
 func (e *evaluation) objectVariable(object map[string]any) map[string]any {
-	copied, _ := jmespath.Input(object).(map[string]any)
-	if metadata, ok := copied["metadata"].(map[string]any); ok && metadata["namespace"] == nil && e.request.Kind.Namespaced {
-		metadata["namespace"] = e.request.Namespace
+	variable, _ := jmespath.Input(object).(map[string]any)
+	if metadata, ok := variable["metadata"].(map[string]any); ok && metadata["namespace"] == nil && e.request.Kind.Namespaced {
+		return with(variable, []string{"metadata", "namespace"}, e.request.Namespace)
 	}
-	return copied
+	return variable
 }
 
 // setObject makes an object the one that expressions see.
 func (s *scope) setObject(object map[string]any) {
-	request, _ := s.vars["request"].(map[string]any)
+	request, _ := s.variables()["request"].(map[string]any)
 	request = maps.Clone(request)
 	request["object"] = s.objectVariable(object)
 	s.vars["request"] = request
@@ -157,7 +168,7 @@ func (s *scope) setObject(object map[string]any) {
 func (s *scope) give(key string, value any) {
 	parts := strings.Split(key, ".")
 	s.given[parts[0]] = true
-	s.vars = with(s.vars, parts, jmespath.Input(value))
+	s.vars = with(s.variables(), parts, jmespath.Input(value))
 }
 
 // with returns an object with the value at a path of keys replaced.
@@ -201,6 +212,7 @@ func (s *scope) query(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.variables()
 	if err := s.load(text); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,23 @@ func (s *scope) substitute(value any, at substitution) (any, error) {
 	return s.replace(value, at, &room)
 }
 
+// hasSubstitutions reports whether there may be anything to replace in a value.
+func hasSubstitutions(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, member := range value {
+			if hasSubstitutions(key) || hasSubstitutions(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, hasSubstitutions)
+	case string:
+		return strings.Contains(value, "{{") || strings.Contains(value, "$(")
+	}
+	return false
+}
+
 // replace is substitute for a part of a value. room is how much variables may add to
 // all of it.
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
