@@ -27,7 +27,7 @@ func TestDelayGC(t *testing.T) {
 			t.Fatal("collection stays off")
 		}
 	}
-	if got := debug.SetGCPercent(percent); got != growth {
+	if got := debug.SetGCPercent(percent); got != shortGrowth {
 		t.Errorf("GOGC is %d", got)
 	}
 }
