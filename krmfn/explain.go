@@ -46,6 +46,7 @@ func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []s
 	r.manifests = f.stream(operands, &r.config)
 	r.run = p.admit(ctx, &r.config, f, r.manifests, nil)
 	r.run.add(tellUnseen(r.manifests)...)
+	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 }
 

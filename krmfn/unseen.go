@@ -70,3 +70,21 @@ func makerOf(kind gvk.Kind) int {
 	}
 	return -1
 }
+
+// adviseVariables says of errors at lines with variables what puts their values there: Flux
+// does, after kustomize.
+func adviseVariables(streams []*manifest.Stream, diagnostics []source.Diagnostic) {
+	files := map[string]*manifest.Stream{}
+	for _, s := range streams {
+		files[s.Name()] = s
+	}
+	for i, d := range diagnostics {
+		s := files[d.At.File]
+		if d.Code != source.CodeManifestInvalid || s == nil || len(s.Documents()) == 0 {
+			continue
+		}
+		if line := s.Documents()[0].Line(d.At); strings.Contains(line, "${") {
+			diagnostics[i].Advice = "the line has a variable, as Flux substitutes them (postBuild): give what comes out, as in: preadmit exec -- flux build kustomization NAME"
+		}
+	}
+}
