@@ -61,7 +61,7 @@ func (c Change) overwrites(earlier Change) bool {
 
 func (c Change) fight(earlier Change) source.Diagnostic {
 	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
-		With("the last to run wins, and a cluster runs MutatingAdmissionPolicies in any order: leave the field to one of them")
+		With("the last to run wins, and a cluster may run policies of one kind in any order: leave the field to one of them")
 	d.Field = c.Path.String()
 	return d
 }

@@ -33,7 +33,7 @@ func (r *run) follow() {
 // following is the state of follow.
 type following struct {
 	run *run
-	// targets are all manifests in their mutated views.
+	// targets are all manifests in their mutated views, then the objects of the context.
 	targets []policy.Target
 	states  []followState
 }
@@ -88,16 +88,55 @@ func (f *following) prepare() {
 		}
 		f.targets = append(f.targets, policy.Target{Kind: j.kind, Namespace: j.namespace, Name: j.name, Object: s.view})
 	}
+	f.prepareContext()
 }
 
-// take traces a step that trigger led to; confided are the sensitive objects
-// and that the policy has looked at.
+// prepareContext makes targets of the objects of the context that are not among the
+// manifests, after those.
+func (f *following) prepareContext() {
+	given := map[identity]bool{}
+	for _, j := range f.run.jobs {
+		given[j.unversioned()] = true
+	}
+	for _, d := range f.run.set.context {
+		p := f.run.set.placeOf(d, f.run.schemas)
+		if given[p.unversioned()] {
+			continue
+		}
+		view, err := f.run.defaulting.view(nil, p, d.Object())
+		if err != nil {
+			view = d.Object()
+		}
+		f.targets = append(f.targets, policy.Target{Kind: p.kind, Namespace: p.namespace, Name: p.name, Object: view})
+	}
+}
+
+// takeContext notes for the trigger that a policy changes an object of the context: the
+// cluster has that object, and no manifest is to change.
+func (f *following) takeContext(trigger *job, followed policy.Followed) {
+	step := followed.Step
+	if step.Object == nil {
+		return
+	}
+	t := f.targets[followed.Target]
+	id := place{t.Kind, t.Namespace, t.Name}.id()
+	trigger.trace.notApplied = append(trigger.trace.notApplied, policy.NotApplied{
+		ID: step.ID, At: step.At, Reason: policy.Text("it changes " + id + " of the context, in the cluster"),
+	})
+}
+
+// take traces a step that trigger led to; confided are the sensitive objects that the policy
+// has read.
 func (f *following) take(trigger *job, followed policy.Followed, confided []map[string]any) {
 	j, step := trigger, followed.Step
-	if followed.Target >= 0 {
+	inContext := followed.Target >= len(f.run.jobs)
+	if followed.Target >= 0 && !inContext {
 		j = f.run.jobs[followed.Target]
 	}
 	switch {
+	case inContext && step.Failure == nil:
+		f.takeContext(trigger, followed)
+		return
 	case step.NotApplied != nil:
 		j.trace.notApplied = append(j.trace.notApplied, *step.NotApplied)
 		return
@@ -114,6 +153,11 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 		j.tell(d)
 		return
 	}
+	f.record(j, step, confided)
+}
+
+// record adds what a step made of a target to its trace.
+func (f *following) record(j *job, step policy.Step, confided []map[string]any) {
 	state := &f.states[j.index]
 	if state.err != nil {
 		j.refuse("manifest-invalid", "", state.err)
