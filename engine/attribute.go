@@ -72,7 +72,7 @@ func sharedPrefix(p, q change.Path) int {
 }
 
 // follow says where the value at a path is after later changes. A value that one of
-// them removes is followed as if it still stood where it was.
+// them removes is followed as if it were still where it was.
 func follow(path change.Path, later []change.Change) change.Path {
 	path = slices.Clone(path)
 	for _, c := range later {

@@ -30,7 +30,7 @@ func render(t *testing.T, directory string, arguments ...string) (stdout, stderr
 	return out.String(), messages.String(), status
 }
 
-// TestCases holds this face against the command line: the same bytes from the data
+// TestCases holds the provider against the command line: the same bytes from the data
 // source and from the functions, and an error where it has one.
 func TestCases(t *testing.T) {
 	directories, err := filepath.Glob(filepath.Join(cases, "*"))

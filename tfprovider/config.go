@@ -121,7 +121,7 @@ func holdsUnknown(value any) bool {
 
 // reader gives a config the values of options.
 type reader struct {
-	face     face
+	scope    scope
 	config   *config
 	problems []message
 }
@@ -134,7 +134,7 @@ func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 		o, isGroup := r.find(name)
 		switch {
 		case o == nil && !isGroup:
-			if r.face == inFunctions {
+			if r.scope == inFunctions {
 				r.unknownName(name, prefix, at)
 			}
 			continue
@@ -156,7 +156,7 @@ func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 // which holds options.
 func (r *reader) find(name string) (o *option, isGroup bool) {
 	for i := range options {
-		if o := &options[i]; o.faces&r.face != 0 && o.name == name {
+		if o := &options[i]; o.scope&r.scope != 0 && o.name == name {
 			return o, false
 		}
 	}
@@ -168,7 +168,7 @@ func (r *reader) find(name string) (o *option, isGroup bool) {
 func (r *reader) unknownName(name, prefix string, at path.Path) {
 	var siblings, known []string
 	for i := range options {
-		if options[i].faces&r.face == 0 {
+		if options[i].scope&r.scope == 0 {
 			continue
 		}
 		known = append(known, options[i].name)

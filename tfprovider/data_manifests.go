@@ -73,7 +73,7 @@ var outputs = map[string]schema.Attribute{
 
 // read makes a config of the configuration.
 func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnostics) *config {
-	r := reader{face: inDataSource, config: &config{}}
+	r := reader{scope: inDataSource, config: &config{}}
 	value, err := decode(raw)
 	if err != nil {
 		errorf(path.Empty(), "internal", "%v", err).report(diagnostics)

@@ -44,7 +44,7 @@ func optionsParameter(allowUnknown bool) function.Parameter {
 	help.WriteString("An object with any of these options:\n")
 	for i := range options {
 		o := &options[i]
-		if o.faces&inFunctions == 0 {
+		if o.scope&inFunctions == 0 {
 			continue
 		}
 		kind := "string"
@@ -69,7 +69,7 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 	if len(given) > 1 {
 		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
 	}
-	r := reader{face: inFunctions, config: c}
+	r := reader{scope: inFunctions, config: c}
 	decoded, err := underlying(ctx, policies)
 	if err != nil {
 		return true, argumentError(argumentIndex["policies"], errorf(path.Empty(), "internal", "%v", err))

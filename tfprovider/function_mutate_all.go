@@ -88,7 +88,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 		return
 	}
 	for i, key := range keys {
-		if isPart && (response.Error != nil || a.documents[i].consulted()) {
+		if isPart && (response.Error != nil || a.documents[i].dependsOnOthers()) {
 			results[key] = types.StringUnknown()
 		} else {
 			results[key] = types.StringValue(a.documents[i].json)
@@ -97,8 +97,8 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 	response.Error = response.Result.Set(ctx, results)
 }
 
-// consulted reports whether other documents could have changed what became of this one.
-func (d *document) consulted() bool { return d.manifest != nil && d.manifest.DependsOnOthers }
+// dependsOnOthers reports whether other documents could have changed what became of this one.
+func (d *document) dependsOnOthers() bool { return d.manifest != nil && d.manifest.DependsOnOthers }
 
 // mayRecover reports whether the errors may go away when there are more manifests: some
 // may be the context that was missing.
@@ -106,5 +106,5 @@ func (a *admission) mayRecover() bool {
 	if a.outcome == nil || slices.ContainsFunc(a.streams, func(s *manifest.Stream) bool { return len(s.Documents()) != 1 }) {
 		return false
 	}
-	return a.outcome.Invalid || slices.ContainsFunc(a.documents, func(d document) bool { return d.consulted() })
+	return a.outcome.Invalid || slices.ContainsFunc(a.documents, func(d document) bool { return d.dependsOnOthers() })
 }

@@ -320,7 +320,7 @@ func (l *live) recorded(t *testing.T) {
 				}
 				put(object, fmt.Sprintf("%s-%d", id, n), "metadata", "namespace")
 				c.Manifest = string(manifest.JSON(object))
-				if n == 0 && !s.settles(t, c) {
+				if n == 0 && !s.isIdempotent(t, c) {
 					t.Logf("%s: left out, as its policies act on their own output once more", name)
 					delete(added, objectName(stored))
 					break
@@ -363,9 +363,9 @@ var unliveable = map[string]string{
 	"11v-name-change/dep":       "the policy gives all objects one name",
 }
 
-// settles reports whether policies do not change their own output again, which a cluster that
+// isIdempotent reports whether policies do not change their own output again, which a cluster that
 // has the policies is given.
-func (s *server) settles(t *testing.T, c liveCase) bool {
+func (s *server) isIdempotent(t *testing.T, c liveCase) bool {
 	t.Helper()
 	_, err := s.call(t, "mutate", c.Manifest, c.Policies, map[string]any{
 		"context": c.Context, "normalize": true, "allow_no_policies": true, "non_idempotent": "fail", "request": recordedRequest,

@@ -154,11 +154,11 @@ func TestOptionsReachTheEngine(t *testing.T) {
 		for i := len(names) - 1; i > 0; i-- {
 			sample = map[string]any{names[i]: sample}
 		}
-		for _, face := range []face{inDataSource, inFunctions} {
-			r := reader{face: face, config: &config{}}
+		for _, scope := range []scope{inDataSource, inFunctions} {
+			r := reader{scope: scope, config: &config{}}
 			r.object(map[string]any{names[0]: sample}, "", path.Empty())
-			if known := o.faces&face != 0; known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || face == inFunctions) {
-				t.Errorf("%s, face %d: %v %+v", o.name, face, r.problems, r.config)
+			if known := o.scope&scope != 0; known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || scope == inFunctions) {
+				t.Errorf("%s, scope %d: %v %+v", o.name, scope, r.problems, r.config)
 			}
 		}
 	}

@@ -39,11 +39,11 @@ type pattern struct {
 	text string
 }
 
-// face says where an option exists.
-type face int
+// scope says where an option exists.
+type scope int
 
 const (
-	inDataSource face = 1 << iota
+	inDataSource scope = 1 << iota
 	inFunctions
 )
 
@@ -51,7 +51,7 @@ const (
 type option struct {
 	// name is its path; "request.user.uid" is uid in user in request.
 	name  string
-	faces face
+	scope scope
 	// values are the values that the option may have; any if there are none.
 	values    []string
 	sensitive bool
@@ -70,162 +70,162 @@ const (
 // the suggestions for unknown names are all made from it.
 var options = []option{
 	{
-		name: "manifests", faces: inDataSource,
+		name: "manifests", scope: inDataSource,
 		help:   "Manifests. " + yamlStrings + " They are kept in the state in clear text, so give Secrets with `sensitive_manifests` or `manifest_files`.",
 		target: func(c *config) any { return &c.manifests },
 	},
 	{
-		name: "manifest_files", faces: inDataSource,
+		name: "manifest_files", scope: inDataSource,
 		help:   "Files with manifests. " + paths,
 		target: func(c *config) any { return &c.manifestFiles },
 	},
 	{
-		name: "sensitive_manifests", faces: inDataSource, sensitive: true,
+		name: "sensitive_manifests", scope: inDataSource, sensitive: true,
 		help:   "Manifests whose results are sensitive, whatever their kind. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitive },
 	},
 	{
-		name: "policies", faces: inDataSource,
+		name: "policies", scope: inDataSource,
 		help:   "Policies and their bindings; those among the manifests always count. " + yamlStrings,
 		target: func(c *config) any { return &c.policies },
 	},
 	{
-		name: "policy_files", faces: inDataSource,
+		name: "policy_files", scope: inDataSource,
 		help:   "Files with policies and their bindings. " + paths,
 		target: func(c *config) any { return &c.policyFiles },
 	},
 	{
-		name: "sensitive_policies", faces: inDataSource, sensitive: true,
+		name: "sensitive_policies", scope: inDataSource, sensitive: true,
 		help:   "Policies that must stay secret: what they write is sensitive, and messages about them leave it out. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitivePolicies },
 	},
 	{
-		name: "context", faces: inDataSource | inFunctions,
+		name: "context", scope: inDataSource | inFunctions,
 		help:   "What else the cluster holds: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
 		target: func(c *config) any { return &c.context },
 	},
 	{
-		name: "sensitive_context", faces: inDataSource, sensitive: true,
+		name: "sensitive_context", scope: inDataSource, sensitive: true,
 		help:   "Context that must stay secret: what policies make of it is sensitive. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitiveContext },
 	},
 	{
-		name: "context_files", faces: inDataSource,
+		name: "context_files", scope: inDataSource,
 		help:   "Files with context. " + paths,
 		target: func(c *config) any { return &c.contextFiles },
 	},
 	{
-		name: "kubernetes_version", faces: inDataSource | inFunctions,
+		name: "kubernetes_version", scope: inDataSource | inFunctions,
 		help:   "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
 		target: func(c *config) any { return &c.engine.KubernetesVersion },
 	},
 	{
-		name: "openapi_files", faces: inDataSource,
+		name: "openapi_files", scope: inDataSource,
 		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in. " + paths,
 		target: func(c *config) any { return &c.apiFiles },
 	},
 	{
-		name: "openapi", faces: inFunctions,
+		name: "openapi", scope: inFunctions,
 		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in.",
 		target: func(c *config) any { return &c.openAPI },
 	},
 	{
-		name: "namespace", faces: inDataSource | inFunctions,
+		name: "namespace", scope: inDataSource | inFunctions,
 		help:   "Namespace of manifests that name none, default `default`. It is written into them only with `write_namespace`.",
 		target: func(c *config) any { return &c.engine.Namespace },
 	},
 	{
-		name: "write_namespace", faces: inDataSource | inFunctions,
+		name: "write_namespace", scope: inDataSource | inFunctions,
 		help:   "Whether to write the namespace into manifests that belong in one and name none, default `false`.",
 		target: func(c *config) any { return &c.engine.WriteNamespace },
 	},
 	{
-		name: "normalize", faces: inDataSource | inFunctions,
+		name: "normalize", scope: inDataSource | inFunctions,
 		help:   "Whether to bring the manifests' own values into the form in which a server stores them, too, default `false`: what is empty is left out, quantities are canonical, `stringData` is in `data`. With `kubernetes_manifest` it should be `true`.",
 		target: func(c *config) any { return &c.engine.Normalize },
 	},
 	{
-		name: "request.operation", faces: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
+		name: "request.operation", scope: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
 		help:   "What the request does to the objects: `CREATE` (default) or `UPDATE`.",
 		target: func(c *config) any { return (*string)(&c.engine.Operation) },
 	},
 	{
-		name: "request.dry_run", faces: inDataSource | inFunctions,
+		name: "request.dry_run", scope: inDataSource | inFunctions,
 		help:   "What `request.dryRun` says in policies, default `false`.",
 		target: func(c *config) any { return &c.engine.DryRun },
 	},
 	{
-		name: "request.user.username", faces: inDataSource | inFunctions,
+		name: "request.user.username", scope: inDataSource | inFunctions,
 		help:   "Name of the user who makes the request.",
 		target: func(c *config) any { return &c.engine.User.Name },
 	},
 	{
-		name: "request.user.uid", faces: inDataSource | inFunctions,
+		name: "request.user.uid", scope: inDataSource | inFunctions,
 		help:   "UID of the user.",
 		target: func(c *config) any { return &c.engine.User.UID },
 	},
 	{
-		name: "request.user.groups", faces: inDataSource | inFunctions,
+		name: "request.user.groups", scope: inDataSource | inFunctions,
 		help:   "Groups of the user.",
 		target: func(c *config) any { return &c.engine.User.Groups },
 	},
 	{
-		name: "request.user.extra", faces: inDataSource | inFunctions,
+		name: "request.user.extra", scope: inDataSource | inFunctions,
 		help:   "Further attributes of the user, lists of strings.",
 		target: func(c *config) any { return &c.engine.User.Extra },
 	},
 	{
-		name: "request.authorizer", faces: inDataSource | inFunctions, values: []string{"allow", "deny"},
+		name: "request.authorizer", scope: inDataSource | inFunctions, values: []string{"allow", "deny"},
 		help:   "What expressions hear from the authorizer: `allow` or `deny`. By default asking is an error.",
 		target: func(c *config) any { return (*string)(&c.engine.Authorizer) },
 	},
 	{
-		name: "old", faces: inDataSource | inFunctions,
+		name: "old", scope: inDataSource | inFunctions,
 		help:   "The objects as they are in the cluster, before an `UPDATE`: what `oldObject` is in policies. " + yamlStrings,
 		target: func(c *config) any { return &c.old },
 	},
 	{
-		name: "defaulting", faces: inDataSource | inFunctions, values: []string{"on", "off"},
+		name: "defaulting", scope: inDataSource | inFunctions, values: []string{"on", "off"},
 		help:   "Whether policies see the defaults of the API, as on a server: `on` (default) or `off`.",
 		target: func(c *config) any { return (*string)(&c.engine.Defaulting) },
 	},
 	{
-		name: "admission_plugins", faces: inDataSource | inFunctions,
+		name: "admission_plugins", scope: inDataSource | inFunctions,
 		help:   "Admission plug-ins that are part of the server and act as well: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default none. What they look up, as LimitRanges, comes from the manifests and the context.",
 		target: func(c *config) any { return &c.engine.AdmissionPlugins },
 	},
 	{
-		name: "non_idempotent", faces: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
+		name: "non_idempotent", scope: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
 		help:   "What to do about policies that would change their own output again: `fail`, `warn` (default), or `skip` the check.",
 		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) },
 	},
 	{
-		name: "strict", faces: inDataSource | inFunctions,
+		name: "strict", scope: inDataSource | inFunctions,
 		help:   "Whether it is an error if there is no telling what a cluster would do, default `false`. Functions cannot warn, so without it they say nothing then; `explain` does.",
 		target: func(c *config) any { return &c.engine.Strict },
 	},
 	{
-		name: "allow_no_policies", faces: inFunctions,
+		name: "allow_no_policies", scope: inFunctions,
 		help:   "Whether there may be no policy at all, or one without a binding, default `false`: then it is an error, as `fileset` of a wrong directory is empty.",
 		target: func(c *config) any { return &c.allowNoPolicies },
 	},
 	{
-		name: "values", faces: inDataSource | inFunctions,
+		name: "values", scope: inDataSource | inFunctions,
 		help:   "What Kyverno's rules cannot know without a cluster, as in the Values file of its own command. " + yamlStrings,
 		target: func(c *config) any { return &c.values },
 	},
 	{
-		name: "user_info", faces: inDataSource | inFunctions,
+		name: "user_info", scope: inDataSource | inFunctions,
 		help:   "User and roles, as in the UserInfo file of Kyverno's command; `request.user` wins over it. " + yamlStrings,
 		target: func(c *config) any { return &c.userInfo },
 	},
 	{
-		name: "input_limit", faces: inDataSource,
+		name: "input_limit", scope: inDataSource,
 		help:   "How large the files may be, all together, default `64Mi`, with 100,000 documents in each for every 64Mi.",
 		target: func(c *config) any { return &c.inputLimit },
 	},
 	{
-		name: "outputs", faces: inDataSource, values: []string{"yaml"},
+		name: "outputs", scope: inDataSource, values: []string{"yaml"},
 		help:   "Outputs to make besides those that are always there: `yaml`.",
 		target: func(c *config) any { return &c.outputs },
 	},
@@ -243,7 +243,7 @@ func inputs(prefix string) map[string]schema.Attribute {
 	for i := range options {
 		o := &options[i]
 		rest, ok := strings.CutPrefix(o.name, prefix)
-		if !ok || o.faces&inDataSource == 0 {
+		if !ok || o.scope&inDataSource == 0 {
 			continue
 		}
 		name, _, nested := strings.Cut(rest, ".")

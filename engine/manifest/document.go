@@ -64,7 +64,7 @@ func itemWindow(t *tape, list, item int) window {
 		return window{start: int(n.start), end: int(n.end)}
 	}
 	column := int(t.nodes[list].column)
-	return window{start: int(n.lead) + 1, end: skipBlankLines(t.text, t.behind(item, column)), column: column + 1}
+	return window{start: int(n.lead) + 1, end: skipBlankLines(t.text, t.lineAfter(item, column)), column: column + 1}
 }
 
 // valueWindow is the window on the value of a key in the map at a column.
@@ -73,7 +73,7 @@ func valueWindow(t *tape, value, column int) window {
 	if n.lead < 0 {
 		return window{start: int(n.start), end: int(n.end)}
 	}
-	return window{start: int(n.lead), end: skipBlankLines(t.text, t.behind(value, column))}
+	return window{start: int(n.lead), end: skipBlankLines(t.text, t.lineAfter(value, column))}
 }
 
 // Stream returns the stream that the document is part of.

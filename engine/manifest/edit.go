@@ -129,7 +129,7 @@ func (e *editor) replace(i int, p place, to any) {
 		}
 		below, last := e.t.nextLine(behind), e.t.nextLine(behind)
 		if n.kind != absent {
-			last = e.t.behind(i, p.column)
+			last = e.t.lineAfter(i, p.column)
 		}
 		e.cutLines(below, last, rest)
 	case n.kind.isScalar() || n.kind.isFlow() || n.kind == alias:
@@ -142,7 +142,7 @@ func (e *editor) replace(i int, p place, to any) {
 			e.cutLines(below, below, rest)
 		}
 	default: // a block collection on the line of its dash
-		e.cut(start, e.t.behind(i, p.column), first+e.lineBreak+rest)
+		e.cut(start, e.t.lineAfter(i, p.column), first+e.lineBreak+rest)
 	}
 }
 
@@ -202,7 +202,7 @@ func (e *editor) replaceRoot(i int, to any) {
 		out.WriteString("{}" + e.lineBreak)
 	}
 	out.entries(object, sortedKeys(object), int(n.column), noModel)
-	e.cut(int(n.start), e.t.behind(i, int(n.column)), out.String())
+	e.cut(int(n.start), e.t.lineAfter(i, int(n.column)), out.String())
 }
 
 // render writes a value that takes the place of that at index i: what comes on the
@@ -308,9 +308,9 @@ func (t *tape) startsLine(i int) bool {
 	return i == 0 || t.text[i-1] == '\n'
 }
 
-// behind returns where the line behind the value at index i starts, below the
+// lineAfter returns where the line after the value at index i starts, below the
 // comments that are indented deeper than column and so belong to the value.
-func (t *tape) behind(i, column int) int {
+func (t *tape) lineAfter(i, column int) int {
 	at := t.nextLine(int(t.nodes[i].end))
 	for probe := at; probe < len(t.text); {
 		end := lineEnd(t.text, probe)

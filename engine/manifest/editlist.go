@@ -98,7 +98,7 @@ func (e *editor) listLimit(q int) int { return e.headLimit(q, place{}) }
 func (e *editor) insertItem(items []entry, before int, value any, column, limit int) {
 	out := e.emitter()
 	if before >= 0 {
-		at := e.t.behind(items[before].value, column)
+		at := e.t.lineAfter(items[before].value, column)
 		out.item(value, column, e.dashWidth(items), noModel)
 		e.cutLines(at, at, out.String())
 		return

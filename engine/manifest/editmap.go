@@ -126,7 +126,7 @@ func (e *editor) addLines(m int, entries []entry, names []string, to map[string]
 	}
 	out := e.emitter()
 	out.entries(to, names, column, model)
-	at := e.t.behind(entries[len(entries)-1].value, column)
+	at := e.t.lineAfter(entries[len(entries)-1].value, column)
 	e.cutLines(at, at, out.String())
 }
 
@@ -180,7 +180,7 @@ func (e *editor) removeLines(entries []entry, removed []int, column, limit int) 
 		for last+1 < len(removed) && removed[last+1] == last+1 {
 			last++
 		}
-		end := e.t.behind(entries[last].value, column)
+		end := e.t.lineAfter(entries[last].value, column)
 		end += len(e.t.text[end:]) - len(strings.TrimLeft(e.t.text[end:], " \r\n"))
 		e.cut(e.start(entries[0]), end, "")
 		removed = removed[last+1:]
@@ -194,13 +194,13 @@ func (e *editor) removeLines(entries []entry, removed []int, column, limit int) 
 // lines bounds the lines of an entry and the comments that belong to it.
 func (e *editor) lines(entries []entry, i, column, limit int) (start, end int) {
 	if i > 0 {
-		limit = e.t.behind(entries[i-1].value, column)
+		limit = e.t.lineAfter(entries[i-1].value, column)
 	}
 	start = e.start(entries[i])
 	if e.t.startsLine(start) {
 		start = e.t.above(start, column, limit)
 	}
-	return start, e.t.behind(entries[i].value, column)
+	return start, e.t.lineAfter(entries[i].value, column)
 }
 
 func fieldShape(shape change.Shape, name string) change.Shape {

@@ -148,7 +148,7 @@ func (e *editor) copyMerged(m int, en entry, to map[string]any, names []string) 
 		// A comment after the alias stays.
 		text = strings.TrimSuffix(text, e.lineBreak)
 	} else {
-		end = e.t.behind(en.value, column)
+		end = e.t.lineAfter(en.value, column)
 	}
 	e.cut(e.start(en), end, text)
 }

@@ -526,7 +526,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 		if len(v) > 0 && random.IntN(2) == 0 {
 			v["added"] = "text"
 			if n.kind == blockMap {
-				area.end = t.behind(at, int(n.column))
+				area.end = t.lineAfter(at, int(n.column))
 			}
 			return &area
 		}
@@ -541,7 +541,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 				if n.lead >= 0 {
 					area.start = min(area.start, t.nextLine(int(n.lead)))
 				}
-				area.end = t.behind(at, int(n.column))
+				area.end = t.lineAfter(at, int(n.column))
 			}
 			return &area
 		}
@@ -570,7 +570,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 		area.start = above
 	}
 	// Blank lines below it might become part of the block scalar above.
-	area.end = skipBlankLines(t.text, t.behind(at, max(0, int(t.nodes[parent].column))))
+	area.end = skipBlankLines(t.text, t.lineAfter(at, max(0, int(t.nodes[parent].column))))
 	if key := t.start(at - 1); n.lead >= 0 && t.nodes[parent].kind == blockMap && !t.startsLine(key) {
 		// The next entry comes to the line of the dash.
 		area.start = key

@@ -8,9 +8,9 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// settle makes documents of the roots of a unit that was read. The first one waits until it
+// addUnit makes documents of the roots of a unit that was read. The first one waits until it
 // is known whether it is the only one, as a ResourceList is.
-func (r *reader) settle(u *unit) {
+func (r *reader) addUnit(u *unit) {
 	s := r.stream
 	if u.rewritten == nil {
 		u.know(r.scan.tape())
@@ -24,8 +24,8 @@ func (r *reader) settle(u *unit) {
 	r.list(u, false)
 }
 
-// settleOnly settles the unit of a stream that has no other one.
-func (r *reader) settleOnly() {
+// addOnlyUnit adds the unit of a stream that has no other one.
+func (r *reader) addOnlyUnit() {
 	if units := r.stream.units; len(units) == 1 {
 		r.list(units[0], len(units[0].roots) == 1)
 	}

@@ -175,7 +175,7 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 		r.scan.text = s.text
 		r.findOddities()
 		r.split()
-		r.settleOnly()
+		r.addOnlyUnit()
 	}
 	source.Sort(r.found)
 	return s, r.found
@@ -500,7 +500,7 @@ func (r *reader) unit(start, end int, exact bool) {
 		r.yamlUnit(u)
 		r.explain(u, known)
 	}
-	r.settle(u)
+	r.addUnit(u)
 }
 
 // unroll gives the scanner an empty tape with room for so many nodes. That of the first unit

@@ -92,7 +92,7 @@ func isConditionKey(key string) bool {
 }
 
 // unmet is a condition that does not hold. One that is global concerns the whole rule
-// wherever it stands.
+// wherever it is.
 type unmet struct {
 	mismatch
 	anchor string
@@ -168,7 +168,7 @@ func holdsFor(value any, present bool, pattern any, path change.Path) (added map
 	return nil, matchPattern(value, pattern, path)
 }
 
-// resolveValue resolves what stands below a plain key. keep is false if nothing is
+// resolveValue resolves what is below a plain key. keep is false if nothing is
 // left of it.
 func resolveValue(pattern, value any, path change.Path) (resolved any, keep bool, failed *unmet) {
 	switch pattern := pattern.(type) {
@@ -189,7 +189,7 @@ func resolveValue(pattern, value any, path change.Path) (resolved any, keep bool
 }
 
 // resolveList resolves the items of a list: those with anchors become patches of the
-// object's items that fulfil their conditions, behind those without.
+// object's items that fulfil their conditions, after those without.
 func resolveList(pattern, list []any, present bool, path change.Path) ([]any, *unmet) {
 	var plain, targeted []any
 	for _, item := range pattern {

@@ -129,7 +129,7 @@ func selectsPods(root policy.Node) bool {
 	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
 }
 
-// hasNestedJSONPatch reports whether a JSON Patch stands below a nested foreach: its
+// hasNestedJSONPatch reports whether a JSON Patch is below a nested foreach: its
 // paths cannot be carried over to a controller.
 func (r *rule) hasNestedJSONPatch() bool {
 	var below func(n policy.Node) bool
@@ -141,7 +141,7 @@ func (r *rule) hasNestedJSONPatch() bool {
 	return below(r.mutate())
 }
 
-// generate returns the rule for controllers, whose pod template stands at a path.
+// generate returns the rule for controllers, whose pod template is at a path.
 func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	root, _ := change.Clone(r.root.Value).(map[string]any)
 	name := generatedName(prefix, r.name)

@@ -24,7 +24,7 @@ type misfit struct {
 }
 
 // checkPatches holds the strategic merge patches of the rule against the schemas of its
-// kinds, where no anchor and no variable stands.
+// kinds, where there is no anchor and no variable.
 func (r *rule) checkPatches(schemas *schema.Registry) []source.Diagnostic {
 	kinds := r.patched(schemas)
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {

@@ -190,7 +190,7 @@ var hasImages = map[string]bool{
 	"ReplicationController": true, "Job": true, "CronJob": true,
 }
 
-// podPath is where the spec of the pods stands in an object.
+// podPath is where the spec of the pods is in an object.
 func podPath(kind string) change.Path {
 	switch kind {
 	case "Pod":

@@ -60,7 +60,7 @@ type rule struct {
 
 func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " + r.name} }
 
-// at is where something in the rule stands; for what was generated, what it was
+// at is where something in the rule is; for what was generated, what it was
 // generated from.
 func (r *rule) at(path change.Path) source.Position { return r.document.At(path) }
 

@@ -20,7 +20,7 @@
 //     stand in the list, whether or not they have a name, and in lists that do not
 //     merge by key, too (Kyverno: nothing happens, or the list is replaced)
 //   - a plain name in an item with anchors selects items (Kyverno: it is ignored)
-//   - what stands below a condition is condition only, never patch (Kyverno writes
+//   - what is below a condition is condition only, never patch (Kyverno writes
 //     parts of it into the object)
 //   - the anchors =( ), X( ) and ^( ) as keys of a patch are errors (Kyverno writes
 //     them into the object)

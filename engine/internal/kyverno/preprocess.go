@@ -17,38 +17,38 @@ import (
 // sequence is a list of a patch, which grows and shrinks in place.
 type sequence struct{ items []any }
 
-// loosened copies a value of a patch to be changed in place.
-func loosened(value any) any {
+// mutable copies a value of a patch to be changed in place.
+func mutable(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		copied := make(map[string]any, len(value))
 		for key, member := range value {
-			copied[key] = loosened(member)
+			copied[key] = mutable(member)
 		}
 		return copied
 	case []any:
 		copied := &sequence{make([]any, len(value))}
 		for i, item := range value {
-			copied.items[i] = loosened(item)
+			copied.items[i] = mutable(item)
 		}
 		return copied
 	}
 	return value
 }
 
-// tightened is the opposite of loosened.
-func tightened(value any) any {
+// immutable is the opposite of mutable.
+func immutable(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		copied := make(map[string]any, len(value))
 		for key, member := range value {
-			copied[key] = tightened(member)
+			copied[key] = immutable(member)
 		}
 		return copied
 	case *sequence:
 		copied := make([]any, len(value.items))
 		for i, item := range value.items {
-			copied[i] = tightened(item)
+			copied[i] = immutable(item)
 		}
 		return copied
 	}
@@ -65,7 +65,7 @@ var (
 
 // asInKyverno is the object as Kyverno v1.19.0 leaves it.
 func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any, error) {
-	patch := loosened(pattern).(map[string]any)
+	patch := mutable(pattern).(map[string]any)
 	switch err := preprocess(patch, object, true); {
 	case errors.Is(err, errCondition) || errors.Is(err, errGlobalCondition):
 		return object, nil
@@ -81,7 +81,7 @@ func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any
 			delete(patch, key)
 		}
 	}
-	merged, err := strategicmerge.Merge(object, tightened(patch).(map[string]any), t)
+	merged, err := strategicmerge.Merge(object, immutable(patch).(map[string]any), t)
 	if err != nil {
 		return nil, errNoPatch
 	}
@@ -159,7 +159,7 @@ func holdsInKyverno(condition any, object map[string]any, key string) bool {
 			return true
 		}
 	}
-	return matchPattern(value, tightened(condition), nil) == nil
+	return matchPattern(value, immutable(condition), nil) == nil
 }
 
 // preprocessList adds a copy of each item with anchors for each item of the object's list
@@ -177,8 +177,8 @@ func preprocessList(pattern *sequence, value any, present bool) error {
 		if !hasAnchorsLoosened(item) {
 			continue
 		}
-		isGate := hasAnchor(tightened(item), func(a anchor) bool { return a == globalAnchor })
-		shared, passed, failed := loosened(tightened(item)), false, error(nil)
+		isGate := hasAnchor(immutable(item), func(a anchor) bool { return a == globalAnchor })
+		shared, passed, failed := mutable(immutable(item)), false, error(nil)
 		for _, member := range list {
 			err := preprocess(shared, member, present)
 			switch {
@@ -209,7 +209,7 @@ func (s *sequence) addNamed(pattern, item any) error {
 	if name == nil || name == "" {
 		return nil
 	}
-	copied, isMap := loosened(tightened(pattern)).(map[string]any)
+	copied, isMap := mutable(immutable(pattern)).(map[string]any)
 	empty, err := deleteAnchors(copied, true)
 	if err != nil || empty || !isMap {
 		return err
@@ -220,7 +220,7 @@ func (s *sequence) addNamed(pattern, item any) error {
 }
 
 func hasAnchorsLoosened(value any) bool {
-	return hasAnchor(tightened(value), func(a anchor) bool { return isDecided(a) })
+	return hasAnchor(immutable(value), func(a anchor) bool { return isDecided(a) })
 }
 
 // isDecided reports whether an anchor is one that a patch may have.

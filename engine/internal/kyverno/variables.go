@@ -30,11 +30,11 @@ const maxRounds = 64
 
 func hasVariables(text string) bool { return variablePattern().MatchString(text) }
 
-// substitution says where a value stands that variables are replaced in.
+// substitution says where a value is in which variables are replaced.
 type substitution struct {
 	// root is the rule that references are relative to.
 	root any
-	// path is where the value stands in the document; base is where its rule does, of
+	// path is where the value is in the document; base is where its rule does, of
 	// which the path is an extension.
 	path, base change.Path
 	// self is the variable that @ selects from, empty where there is no @; patch is the
@@ -336,7 +336,7 @@ func (r *reader) expressions(n policy.Node) {
 	}
 }
 
-// expression checks one expression, which stands at an offset of the string at n.
+// expression checks one expression, which is at an offset of the string at n.
 func (r *reader) expression(n policy.Node, text string, offset int) {
 	trimmed := strings.TrimLeft(text, " \t\n")
 	offset += len(text) - len(trimmed)

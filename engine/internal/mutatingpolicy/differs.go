@@ -348,7 +348,7 @@ func rewriteText(text string, template []string) string {
 	return open + rest[:end] + strings.Repeat("}", len(template)+1) + rest[end+1:]
 }
 
-// closingBrace is where the brace closes that stands before a text, as counting tells.
+// closingBrace finds, by counting, where the brace closes that comes before a text.
 func closingBrace(text string) int {
 	depth := 1
 	for i, c := range text {

@@ -21,7 +21,7 @@ import (
 // the controller's.
 var fromTemplate = []string{"labels", "annotations"}
 
-// asPod is the pod that a controller makes, whose template stands at a path.
+// asPod is the pod that a controller makes, whose template is at a path.
 func asPod(object map[string]any, template []string) map[string]any {
 	pod := maps.Clone(object)
 	inner := at(object, template)
@@ -130,7 +130,7 @@ func with(object map[string]any, path []string, value map[string]any) map[string
 	return copied
 }
 
-// nest puts a patch of pods where the template of pods stands.
+// nest puts a patch of pods where the template of pods is.
 func nest(patch map[string]any, template []string) map[string]any {
 	for i := len(template) - 1; i >= 0; i-- {
 		patch = map[string]any{template[i]: patch}

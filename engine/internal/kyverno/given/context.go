@@ -22,7 +22,7 @@ type Context struct {
 	Answers   Answers
 }
 
-// Resource is an object in a Context, and a name for where it stands.
+// Resource is an object in a Context, and a name for where it is.
 type Resource struct {
 	Name  string
 	Value map[string]any
