@@ -284,6 +284,10 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 	for _, d := range diagnostics {
 		kinds[messageKind{d.Severity, d.Code, d.Advice}]++
 	}
+	rest := "-v lists them"
+	if most >= limit.Messages {
+		rest = "they are left out"
+	}
 	printed, seen := 0, map[messageKind]int{}
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
 		for _, d := range diagnostics {
@@ -294,7 +298,7 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 			seen[kind]++
 			if many := kinds[kind]; many > manyOfAKind && seen[kind] > most && d.Code != deniedCode {
 				if seen[kind] == most+1 {
-					fmt.Fprintf(&b, "%s[%s]: %d more like these; -v lists them\n", d.Severity, d.Code, many-most)
+					fmt.Fprintf(&b, "%s[%s]: %d more like these; %s\n", d.Severity, d.Code, many-most, rest)
 				}
 				continue
 			}
