@@ -26,8 +26,8 @@ var noForm = map[string]string{
 	"kep-3962-unset-item":          "cannot take anything away",
 }
 
-// since37 are the cases whose maps within lists or maps servers understand from 1.37 on.
-var since37 = map[string]bool{"kep-3962-conditional-volume": true, "kep-3962-limit-ranger": true}
+// nestedMaps are the cases with maps within lists or maps, which no server understands.
+var nestedMaps = map[string]bool{"kep-3962-conditional-volume": true, "kep-3962-limit-ranger": true}
 
 func readStreams(t *testing.T, pattern string) []*manifest.Stream {
 	t.Helper()
@@ -68,7 +68,7 @@ func TestConvert(t *testing.T) {
 				}
 				return
 			}
-			if warned := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "policy-needs-newer" }); warned != since37[name] {
+			if warned := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "policy-nested-maps" }); warned != nestedMaps[name] {
 				t.Errorf("%v", diagnostics)
 			}
 			var converted []*manifest.Stream
@@ -84,7 +84,7 @@ func TestConvert(t *testing.T) {
 			}
 			for _, version := range []string{"1.36", "1.37"} {
 				got, err := runConverted(t, converted, dir, version)
-				if refused := version == "1.36" && since37[name]; refused != (err != nil) {
+				if refused := nestedMaps[name]; refused != (err != nil) {
 					t.Errorf("%s: %v", version, err)
 				} else if refused {
 					continue

@@ -393,20 +393,44 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// TestLiteralsWithinLiterals: up to 1.36 only the first level of a list or map literal
-// becomes what a patch can hold.
+// TestLiteralsWithinLiterals: only the first level of a list or map literal becomes what a
+// patch can hold, in every version. Since 1.37 the items of a sum are converted, too, and
+// servers no longer crash on an Object in a list.
 func TestLiteralsWithinLiterals(t *testing.T) {
-	for _, tc := range []struct{ name, patchType, expression, refusal string }{
-		{"map in a map", "ApplyConfiguration", `Object{spec: {"template": {"metadata": {"labels": {"x": "y"}}}}}`, ".spec.template: expected map, got &{map["},
-		{"map in a list", "ApplyConfiguration", `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [{"name": "c", "image": "j"}]}}}}`, "associative list with keys may not have non-map elements"},
-		{"Object in a list", "JSONPatch", `[JSONPatch{op: "add", path: "/spec/template/spec/containers", value: [Object.spec.template.spec.containers{name: "c", image: "j"}]}]`, "kube-apiserver crashes on it before 1.37"},
+	containers := func(text string) string {
+		return `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: ` + text + `}}}}`
+	}
+	patch := func(value string) string {
+		return `[JSONPatch{op: "add", path: "/spec/template/spec/containers", value: ` + value + `}]`
+	}
+	const (
+		items   = "associative list with keys may not have non-map elements"
+		crashes = "kube-apiserver crashes on it before 1.37"
+		object  = `Object.spec.template.spec.containers{name: "c", image: "j"}`
+	)
+	for _, tc := range []struct{ name, patchType, expression, before, since string }{
+		{"map in a map", "ApplyConfiguration", `Object{spec: {"template": {"metadata": {"labels": {"x": "y"}}}}}`, ".spec.template: expected map, got &{map[", ".spec.template: expected map, got &{map["},
+		{"map in a list", "ApplyConfiguration", containers(`[{"name": "c", "image": "j"}]`), items, items},
+		{"map of a macro", "ApplyConfiguration", containers(`["c"].map(n, {"name": n, "image": "j"})`), items, items},
+		{"map in a sum", "ApplyConfiguration", containers(`[{"name": "c", "image": "j"}] + [{"name": "d", "image": "j"}]`), items, ""},
+		{"map after those of the object", "ApplyConfiguration", containers(`object.spec.template.spec.containers + [{"name": "d", "image": "j"}]`), items, ""},
+		{"Object in a list", "ApplyConfiguration", containers(`[` + object + `]`), "", ""},
+		{"text that is split", "ApplyConfiguration", `Object{metadata: Object.metadata{finalizers: "a.b/c,d.e/f".split(",")}}`, "expected list, got &{[a.b/c d.e/f]}", ""},
+		{"patch with an Object in a list", "JSONPatch", patch(`[` + object + `]`), crashes, ""},
+		{"patch with an Object in a list in a sum", "JSONPatch", patch(`[` + object + `] + [` + object + `]`), "", ""},
+		{"patch with a map in a map of a sum", "JSONPatch", patch(`[dyn({"name": "c", "image": "j"})] + [{"name": dyn("d"), "resources": dyn(Object.spec.template.spec.containers.resources{})}]`), crashes, ""},
+		{"patch with a map in an Object", "JSONPatch", patch(`[Object.spec.template.spec.containers{name: "c", env: [{"name": "A"}]}]`), "proto: invalid type: map[ref.Val]ref.Val", "proto: invalid type: map[ref.Val]ref.Val"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, minor := range minors() {
+				want := tc.before
+				if minor >= 37 {
+					want = tc.since
+				}
 				v := versioned{minor: minor, resource: "deployments", patchType: tc.patchType, expression: tc.expression}
 				_, err := v.run(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {selector: {}, template: {spec: {containers: [{name: c, image: i}]}}}}")
-				if minor >= 37 && err != "" || minor < 37 && !strings.Contains(err, tc.refusal) {
-					t.Errorf("1.%d: got %q, want %q up to 1.36", minor, err, tc.refusal)
+				if !strings.Contains(err, want) || want == "" && err != "" {
+					t.Errorf("1.%d: got %q, want %q", minor, err, want)
 				}
 			}
 		})

@@ -309,9 +309,9 @@ var policies = []Entry{
 		Advice: "Say the same by other means, if it matters.",
 	},
 	{
-		Code: "policy-needs-newer", Severities: warnings, Title: "The result needs a newer API server",
-		Cause:  "The converted expression has a form that older API servers refuse.",
-		Advice: "Write Object literals in place of maps, or convert for clusters that are new enough.",
+		Code: "policy-nested-maps", Severities: warnings, Title: "API servers refuse the result",
+		Cause:  "The converted expression has map literals within lists or maps, of which API servers convert the first level only.",
+		Advice: "Write Object literals in place of maps.",
 	},
 	{
 		Code: "policy-not-convertible", Severities: errors, Title: "The policy cannot be converted",

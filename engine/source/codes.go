@@ -55,7 +55,7 @@ const (
 	CodePolicyForPlain         = "policy-for-plain"
 	CodePolicyDraft            = "policy-draft"
 	CodePolicyFieldLost        = "policy-field-lost"
-	CodePolicyNeedsNewer       = "policy-needs-newer"
+	CodePolicyNestedMaps       = "policy-nested-maps"
 	CodePolicyNotConvertible   = "policy-not-convertible"
 	CodePolicyConvertedAlmost  = "policy-converted-almost"
 	CodeConversionDiffers      = "conversion-differs"

@@ -87,8 +87,8 @@ type Activation struct {
 	// evaluated is how many variables were evaluated.
 	evaluated int
 	sizes     sizes
-	// nested says that literals within literals are converted, as since 1.37.
-	nested bool
+	// crashes says that the host crashes on an Object literal in a list or map of a JSONPatch.
+	crashes bool
 	// refusal is set when an expression asks for what only the cluster knows.
 	refusal error
 	// readNamespace: see ReadNamespace.
@@ -97,7 +97,7 @@ type Activation struct {
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, host: &s.env.host, nested: s.env.host.minor >= 37}
+	a := &Activation{ctx: ctx, input: input, host: &s.env.host, crashes: s.env.host.minor < 37}
 	a.variables = &variableMap{
 		opaque: opaque{s.env.host.variable}, activation: a, variables: s.variables,
 	}

@@ -41,8 +41,8 @@ func (p *Program) Shape() Shape {
 }
 
 // NestsLiterals reports whether an expression seems to give an Object with a map literal
-// in a list, or with a map or list literal in a map: servers before 1.37 leave those as
-// they are, and then refuse them.
+// in a list, or with a map or list literal in a map: servers leave those as they are, and
+// then refuse them.
 func (p *Program) NestsLiterals() bool { return nestsLiterals(p.expr, true) }
 
 // nestsLiterals looks at what becomes part of the value of e. field says that e is the
@@ -125,13 +125,13 @@ type DraftResult struct {
 }
 
 // Draft evaluates a mutation of a draft. No server has ever run one, so the faults of
-// servers before 1.37 with literals within literals are left out.
+// servers with literals within literals are left out.
 func (a *Activation) Draft(p *Program) (DraftResult, error) {
 	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
 		return DraftResult{}, err
 	}
-	a.nested = true
+	a.crashes = false
 	switch value := value.(type) {
 	case types.Null:
 		return DraftResult{}, nil
@@ -141,7 +141,7 @@ func (a *Activation) Draft(p *Program) (DraftResult, error) {
 		if err := value.checkTypeNames(); err != nil {
 			return DraftResult{}, fmt.Errorf("type mismatch: %w", err)
 		}
-		object, err := value.native(true)
+		object, err := value.native(everyLevel)
 		return DraftResult{Object: object}, err
 	}
 	operations, err := a.flatten(value, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -38,13 +39,14 @@ func (o opaque) ConvertToType(want ref.Type) ref.Val {
 // every level of nesting three times; this one converts each once.
 type objectValue struct {
 	opaque
-	fields map[string]ref.Val
+	fields  map[string]ref.Val
+	convert conversion
 	// size is how large the value is; 0 until it is known.
 	size int
 }
 
-func newObjectValue(name string, fields map[string]ref.Val) *objectValue {
-	return &objectValue{opaque: opaque{objectTypeOf(name)}, fields: fields}
+func newObjectValue(name string, fields map[string]ref.Val, convert conversion) *objectValue {
+	return &objectValue{opaque: opaque{objectTypeOf(name)}, fields: fields, convert: convert}
 }
 
 // objectTypes are the types of Object literals by their names, of which there are as many
@@ -78,7 +80,7 @@ func (o *objectValue) IsZeroValue() bool { return len(o.fields) == 0 }
 
 // Value implements ref.Val: the fields as a map.
 func (o *objectValue) Value() any {
-	native, err := o.native(false)
+	native, err := o.native(o.convert)
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -92,7 +94,7 @@ var (
 
 // ConvertToNative implements ref.Val.
 func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
-	native, err := o.native(false)
+	native, err := o.native(o.convert)
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,14 +111,12 @@ func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
 	}
 }
 
-// native converts the object to Go values as kube-apiserver does: Object literals
-// become maps at any depth, but of a list or map literal only the first level is
-// converted, unless nested (Kubernetes 1.37). What is left, like null, uint or
-// timestamp values, is for the schema to refuse.
-func (o *objectValue) native(nested bool) (map[string]any, error) {
+// native converts the fields of the object. What is left, like null, uint or timestamp
+// values, is for the schema to refuse.
+func (o *objectValue) native(convert conversion) (map[string]any, error) {
 	result := make(map[string]any, len(o.fields))
 	for name, value := range o.fields {
-		converted, err := convert(value, true, nested)
+		converted, err := convert(value)
 		if err != nil {
 			return nil, fmt.Errorf("fail to convert field %q: %w", name, err)
 		}
@@ -125,41 +125,92 @@ func (o *objectValue) native(nested bool) (map[string]any, error) {
 	return result, nil
 }
 
-// convert converts a value. top says that it is the direct value of an Object's
-// field.
-func convert(value ref.Val, top, nested bool) (any, error) {
+// conversion makes a Go value of the value of an Object's field.
+type conversion func(ref.Val) (any, error)
+
+// conversionOf is how kube-apiserver 1.minor converts.
+func conversionOf(minor int) conversion {
+	if minor >= 37 {
+		return since37
+	}
+	return before37
+}
+
+// before37 converts the first level of a list or map literal. Object literals become maps
+// at any depth, but lists and maps within others stay CEL values.
+func before37(value ref.Val) (any, error) {
+	if isLiteral(value) {
+		return parts(value, itself)
+	}
+	return itself(value)
+}
+
+// since37 converts literals as before37 does. The items of other lists and maps, for instance
+// of a sum of two lists, are each converted as fields are (kube-apiserver 1.37.0 and 1.37.1).
+func since37(value ref.Val) (any, error) {
+	if isLiteral(value) {
+		return before37(value)
+	}
+	return parts(value, since37)
+}
+
+// everyLevel converts lists and maps at any depth, which no server does.
+func everyLevel(value ref.Val) (any, error) {
 	if object, ok := value.(*objectValue); ok {
-		return object.native(nested)
+		return object.native(everyLevel)
 	}
-	raw := value.Value()
-	if !top && !nested {
-		return raw, nil
+	return parts(value, everyLevel)
+}
+
+// isLiteral reports whether a value is a list or map literal, or what a macro makes.
+func isLiteral(value ref.Val) bool {
+	if _, ok := value.(*objectValue); ok {
+		return false
 	}
-	switch raw := raw.(type) {
-	case []ref.Val:
-		list := make([]any, len(raw))
-		for i, item := range raw {
-			var err error
-			if list[i], err = convert(item, false, nested); err != nil {
+	switch value.Value().(type) {
+	case []ref.Val, map[ref.Val]ref.Val:
+		return true
+	}
+	return false
+}
+
+// itself leaves everything but Object literals as CEL has it.
+func itself(value ref.Val) (any, error) {
+	if object, ok := value.(*objectValue); ok {
+		return object.native(object.convert)
+	}
+	return value.Value(), nil
+}
+
+// parts converts the items of a list, or the values of a map.
+func parts(value ref.Val, convert conversion) (any, error) {
+	switch value := value.(type) {
+	case traits.Lister:
+		list := []any{}
+		for it := value.Iterator(); it.HasNext() == types.True; {
+			item, err := convert(it.Next())
+			if err != nil {
 				return nil, err
 			}
+			list = append(list, item)
 		}
 		return list, nil
-	case map[ref.Val]ref.Val:
-		object := make(map[string]any, len(raw))
-		for key, item := range raw {
+	case traits.Mapper:
+		object := map[string]any{}
+		for it := value.Iterator(); it.HasNext() == types.True; {
+			key := it.Next()
 			name, ok := key.Value().(string)
 			if !ok {
 				return nil, fmt.Errorf("map key %q is of type %T, not string", key, key)
 			}
 			var err error
-			if object[name], err = convert(item, false, nested); err != nil {
+			if object[name], err = convert(value.Get(key)); err != nil {
 				return nil, err
 			}
 		}
 		return object, nil
 	}
-	return raw, nil
+	return itself(value)
 }
 
 // checkTypeNames reports every Object literal whose type name is not the field path
@@ -227,8 +278,8 @@ func typeNameErrors(value ref.Val, path string) []error {
 }
 
 // ApplyConfiguration evaluates a mutation that is an Object. In the result, values
-// that no object can have (null, uint, timestamps, literals within literals before
-// 1.37) are left as Go values that package schema refuses in the API server's words. The
+// that no object can have (null, uint, timestamps, literals within literals)
+// are left as Go values that package schema refuses in the API server's words. The
 // result is shared, and must not be modified.
 func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 	value, err := a.eval(p, a.host.mutationBudget())
@@ -245,7 +296,7 @@ func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 	if err := object.checkTypeNames(); err != nil {
 		return nil, fmt.Errorf("type mismatch: %w", err)
 	}
-	native, err := object.native(a.nested)
+	native, err := object.native(object.convert)
 	if known := p.given.Load(); known != nil && err == nil {
 		p.given.Store(&given{value: known.value, cost: known.cost, object: native})
 	}

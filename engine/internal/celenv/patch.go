@@ -3,7 +3,10 @@ package celenv
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -119,34 +122,36 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 		if err := object.checkTypeNames(); err != nil {
 			return operation, fmt.Errorf("type mismatch: %w", err)
 		}
-	} else if !a.nested && holdsObject(p.value) {
-		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
 	}
 	native, err := p.value.ConvertToNative(nativeJSON)
 	if err != nil {
-		return operation, fmt.Errorf("JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w", err)
+		// Package protobuf has a no-break space in the texts of some builds.
+		text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+		return operation, errors.New("JSONPath valueExpression evaluated to a type that could not marshal to JSON: " + text)
+	}
+	if _, ok := p.value.(*objectValue); !ok && a.crashes && holdsObject(p.value.Value()) {
+		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
 	}
 	operation.Value = plain(native.(*structpb.Value))
 	return operation, nil
 }
 
-// holdsObject reports whether an Object literal is somewhere in a list or map.
-func holdsObject(value ref.Val) bool {
-	switch value := value.(type) {
-	case *objectValue:
-		return true
-	case traits.Mapper:
-		for it := value.Iterator(); it.HasNext() == types.True; {
-			if holdsObject(value.Get(it.Next())) {
-				return true
-			}
-		}
-	case traits.Lister:
-		for it := value.Iterator(); it.HasNext() == types.True; {
-			if holdsObject(it.Next()) {
-				return true
-			}
-		}
+// holdsObject reports whether an Object literal is in a list or map literal. In a sum of two
+// lists it is none any more: the sum converts its items itself.
+func holdsObject(raw any) bool {
+	within := func(item ref.Val) bool {
+		_, ok := item.(*objectValue)
+		return ok || holdsObject(item.Value())
+	}
+	switch raw := raw.(type) {
+	case []ref.Val:
+		return slices.ContainsFunc(raw, within)
+	case map[ref.Val]ref.Val:
+		return slices.ContainsFunc(slices.Collect(maps.Values(raw)), within)
+	case []any:
+		return slices.ContainsFunc(raw, holdsObject)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(raw)), holdsObject)
 	}
 	return false
 }

@@ -96,10 +96,12 @@ type provider struct {
 	variables map[string]*types.Type
 	// patches says that Object and JSONPatch are known.
 	patches bool
+	// convert is what Object literals convert their fields with.
+	convert conversion
 }
 
 func (e *Env) newProvider(env *cel.Env, patches bool) *provider {
-	return &provider{Provider: env.CELTypeProvider(), declared: e.host.types, scope: e.host.variable.TypeName(), patches: patches}
+	return &provider{Provider: env.CELTypeProvider(), declared: e.host.types, scope: e.host.variable.TypeName(), patches: patches, convert: conversionOf(e.host.minor)}
 }
 
 // isObject reports whether name is Object or the type of a field below it. Every
@@ -176,7 +178,7 @@ func (p *provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
 	switch {
 	case !p.patches:
 	case isObject(name):
-		return newObjectValue(name, fields)
+		return newObjectValue(name, fields, p.convert)
 	case name == "JSONPatch":
 		return newPatchValue(fields)
 	case p.declared[name] != nil && kyvernoRecords[name] != nil:

@@ -282,8 +282,8 @@ func apiPaths(n policy.Node) []string {
 }
 
 // kindAt is the kind of what a path leads to, before its variables have values; AnyKind if
-// they decide it. ok is false if it leads to no object.
-func kindAt(text string) (kind gvk.Kind, ok bool) {
+// they decide it. ok is false if it leads to no object. The cluster's version is 1.minor.
+func kindAt(text string, minor int) (kind gvk.Kind, ok bool) {
 	const unknown = "unknown-"
 	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))
 	if err != nil {
@@ -291,7 +291,7 @@ func kindAt(text string) (kind gvk.Kind, ok bool) {
 	}
 	clean := path.Clean(parsed.Path)
 	address, ok := parseAddress(clean)
-	if known := schema.Builtin().LookupResource(address.Resource); known != nil {
+	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {
 		return known.Kind, ok
 	}
 	return policy.AnyKind, ok || strings.Contains(clean, unknown)

@@ -177,3 +177,14 @@ func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 func namespaceIn(object map[string]any) string {
 	return policy.Node{Value: object}.At("metadata", "namespace").Text()
 }
+
+// TestKindAt: what a path leads to is decided by the cluster's version.
+func TestKindAt(t *testing.T) {
+	const path = "/apis/storage.k8s.io/v1beta1/volumeattributesclasses/fast"
+	beta := gvk.Kind{Group: "storage.k8s.io", Version: "v1beta1", Kind: "VolumeAttributesClass"}
+	for minor, want := range map[int]gvk.Kind{34: beta, 37: policy.AnyKind} {
+		if got, _ := kindAt(path, minor); got != want {
+			t.Errorf("1.%d: got %v, want %v", minor, got, want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (p *program) Reads() []gvk.Kind {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			for _, path := range apiPaths(r.root) {
-				if kind, ok := kindAt(path); ok && !slices.Contains(kinds, kind) {
+				if kind, ok := kindAt(path, p.minor); ok && !slices.Contains(kinds, kind) {
 					kinds = append(kinds, kind)
 				}
 			}

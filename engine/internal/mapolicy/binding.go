@@ -28,9 +28,9 @@ type paramRef struct {
 }
 
 // readBinding reads a binding, in the order in which the server checks it.
-func readBinding(r *reader) *binding {
+func readBinding(r *reader, minor int) *binding {
 	spec := r.Root.At("spec")
-	b := &binding{name: r.name(), document: r.Document, policy: spec.At("policyName").Text()}
+	b := &binding{name: r.name(minor), document: r.Document, policy: spec.At("policyName").Text()}
 	if b.policy == "" {
 		r.Required(spec.At("policyName"), "")
 	} else {

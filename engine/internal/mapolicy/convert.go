@@ -127,8 +127,8 @@ func (r *reader) converted(m mutation) string {
 		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
-		warning := source.Warningf(r.Document.At(d.source.Path), "policy-needs-newer",
-			"the expression gives maps within lists or maps, which API servers before 1.37 refuse").
+		warning := source.Warningf(r.Document.At(d.source.Path), "policy-nested-maps",
+			"the expression gives maps within lists or maps, which API servers refuse").
 			With("write Object literals in their place, for instance Object.spec.containers{…}")
 		warning.Subject, warning.Field = r.Subject, d.source.Path.String()
 		r.Problems = append(r.Problems, warning)

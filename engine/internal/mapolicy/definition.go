@@ -69,7 +69,7 @@ const (
 // definition reads a policy, in the order in which the server checks it.
 func (l *Language) definition(r *reader) *definition {
 	spec := r.Root.At("spec")
-	d := &definition{name: r.name(), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
+	d := &definition{name: r.name(l.minor), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
 	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.paramKind(kind)
@@ -84,17 +84,22 @@ func (l *Language) definition(r *reader) *definition {
 }
 
 // name reads metadata.name, and checks the rest of the metadata on the way.
-func (r *reader) name() string {
-	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"))
+func (r *reader) name(minor int) string {
+	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"), minor)
 	return r.Name()
 }
 
 // ownerReferences checks what every object's metadata must have. The server's field
-// paths leave out the index.
-func (r *reader) ownerReferences(n policy.Node) {
+// paths leave out the index before 1.37.
+func (r *reader) ownerReferences(n policy.Node, minor int) {
 	for _, item := range n.Items() {
 		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
-			if field := item.At(name); field.Text() == "" {
+			field := item.At(name)
+			switch {
+			case field.Text() != "":
+			case minor >= 37:
+				r.Required(field, "must not be empty")
+			default:
 				r.Invalid(field, "Invalid value: \"\": must not be empty")
 				r.Problems[len(r.Problems)-1].Field = n.Path.Key(name).String()
 			}

@@ -91,7 +91,7 @@ func (l *Language) draft(r *reader) *definition {
 		"%s is in the form of %s, which no API server accepts", r.Subject, r.proposal()).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
-	d := &definition{name: r.name(), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
+	d := &definition{name: r.name(l.minor), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
 	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		d.paramKind = r.draftParamKind(kind)

@@ -92,7 +92,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 		case documents[i].Kind().Kind == "MutatingAdmissionPolicy":
 			definitions[i] = l.definition(readers[i])
 		default:
-			bindings[i] = readBinding(readers[i])
+			bindings[i] = readBinding(readers[i], l.minor)
 		}
 	})
 	var diagnostics []source.Diagnostic
