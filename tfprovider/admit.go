@@ -22,7 +22,8 @@ type document struct {
 	// the tools only.
 	manifest  *engine.Manifest
 	namespace string // as keys have it
-	sensitive bool
+	// secret says that it is a Secret, sensitive that its content must stay secret.
+	secret, sensitive bool
 	// json is the object with the changes.
 	json string
 }
@@ -66,7 +67,7 @@ func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Obse
 		return a
 	}
 	a.set = compiled.set
-	a.outcome = a.set.Run(ctx, streams, append(observers, engine.Explain())...)
+	a.outcome = a.set.Run(ctx, streams, observers...)
 	a.collect(texts)
 	a.add(a.secrets(), a.outcome.Diagnostics...)
 	if err := ctx.Err(); err != nil {
@@ -91,17 +92,25 @@ func (a *admission) collect(texts []text) {
 		results := edited(stream)
 		for j, d := range stream.Documents() {
 			found := document{
-				Document: d, text: &texts[i], manifest: manifests[d],
-				sensitive: i >= len(a.config.manifests) || secret.Is(d.Object()),
-				json:      string(results[j].JSON()),
+				Document: d, text: &texts[i], manifest: manifests[d], secret: isSecret(d),
+				json: string(results[j].JSON()),
 			}
-			found.namespace = a.set.KeyNamespaceOf(d)
+			found.namespace, found.sensitive = a.set.KeyNamespaceOf(d), found.secret || i >= len(a.config.manifests)
 			if found.manifest != nil {
 				found.sensitive = found.sensitive || found.manifest.Sensitive
 			}
 			a.documents = append(a.documents, found)
 		}
 	}
+}
+
+// isSecret reports whether a document is a Secret, or may be meant as one. Its kind is known
+// without reading its text again.
+func isSecret(d *manifest.Document) bool {
+	if kind := d.Kind().Kind; kind != "" {
+		return secret.IsKind(kind)
+	}
+	return secret.Is(d.Object())
 }
 
 // edited are the documents of a stream with their edits.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -142,7 +141,7 @@ func (a *admission) warnOfSecrets(inState int) {
 	warned := map[string]bool{}
 	for i := range a.documents {
 		d := &a.documents[i]
-		if secret.Is(d.Object()) && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
+		if d.secret && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{
 				source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],

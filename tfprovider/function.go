@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -168,7 +169,7 @@ func funcError(messages []message) *function.FuncError {
 
 // admitOne runs policies on a manifest that must be one document. The arguments are the
 // manifest, the policies, and options.
-func admitOne(ctx context.Context, sets *cache, request function.RunRequest) (*admission, *document, *function.FuncError) {
+func admitOne(ctx context.Context, sets *cache, request function.RunRequest, observers ...engine.Observer) (*admission, *document, *function.FuncError) {
 	var manifest string
 	var policies types.Dynamic
 	var given []types.Dynamic
@@ -180,7 +181,7 @@ func admitOne(ctx context.Context, sets *cache, request function.RunRequest) (*a
 		return nil, nil, err
 	}
 	c.manifests = []text{{path.Root("manifest"), "manifest", manifest}}
-	a := admit(ctx, sets, &c)
+	a := admit(ctx, sets, &c, observers...)
 	a.requireOne()
 	a.requirePolicies()
 	if err := funcError(a.problems); err != nil {

@@ -98,7 +98,7 @@ func (f *explainFunction) Definition(_ context.Context, _ function.DefinitionReq
 }
 
 func (f *explainFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
-	a, d, err := admitOne(ctx, f.sets, request)
+	a, d, err := admitOne(ctx, f.sets, request, engine.Explain())
 	if err != nil {
 		response.Error = err
 		return

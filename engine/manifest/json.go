@@ -39,7 +39,7 @@ func (d *Document) JSON() []byte {
 	b.object(t, entries, func(en entry) {
 		for _, pair := range d.implied {
 			if en.value < 0 && pair[0] == en.name {
-				b.encode(pair[1])
+				b.string(pair[1])
 			}
 		}
 	})
@@ -59,6 +59,19 @@ func (b *jsonWriter) encode(value any) {
 	b.Truncate(b.Len() - 1) // the line break
 }
 
+// string writes a text. Most texts are the same in JSON, within quotes.
+func (b *jsonWriter) string(text string) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			b.encode(text)
+			return
+		}
+	}
+	b.WriteByte('"')
+	b.WriteString(text)
+	b.WriteByte('"')
+}
+
 // object writes entries in the order of their keys; implied writes those without a node.
 func (b *jsonWriter) object(t *tape, entries []entry, implied func(entry)) {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
@@ -67,7 +80,7 @@ func (b *jsonWriter) object(t *tape, entries []entry, implied func(entry)) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.encode(en.name)
+		b.string(en.name)
 		b.WriteByte(':')
 		if en.value < 0 {
 			implied(en)
@@ -95,8 +108,13 @@ func (b *jsonWriter) value(t *tape, i int) {
 	default:
 		if text, ok := t.digits(i); ok {
 			b.WriteString(text)
+			return
+		}
+		v := t.value(i)
+		if text, ok := v.(string); ok {
+			b.string(text)
 		} else {
-			b.encode(t.value(i))
+			b.encode(v)
 		}
 	}
 }
