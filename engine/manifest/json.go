@@ -30,6 +30,7 @@ func (d *Document) JSON() []byte {
 	b.encoder = json.NewEncoder(&b.Buffer)
 	b.encoder.SetEscapeHTML(false)
 	t := d.unit.tape()
+	b.Grow(d.window.end - d.window.start) // JSON is seldom longer than what it is made of
 	entries := t.members(t.real(d.root))
 	for _, pair := range d.implied {
 		if t.lookup(d.root, pair[0]) < 0 {
