@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Edit is a net change to a manifest, and the changes that led to it.
@@ -14,6 +15,8 @@ type Edit struct {
 	// deepest ancestor there; Result its path in the output, or for a removed value
 	// the one it would have.
 	Source, Result change.Path
+	// At is where Source is.
+	At source.Position
 	// Causes are indexes into All of the Manifest, in order. There is at
 	// least one.
 	Causes []int
@@ -32,8 +35,10 @@ func (j *job) attribute() {
 	for i, c := range steps {
 		final[i] = follow(c.Path, steps[i+1:])
 	}
+	j.result.Edits = slices.Grow(j.result.Edits, len(net))
 	for i, c := range net {
 		edit := Edit{Change: c, Source: rewind(c, net[:i]), Result: follow(c.Path, net[i+1:])}
+		edit.At = j.document.At(edit.Source)
 		edit.Causes = causes(all, edit.Result, final)
 		j.result.Edits = append(j.result.Edits, edit)
 	}
@@ -72,13 +77,17 @@ func sharedPrefix(p, q change.Path) int {
 }
 
 // follow says where the value at a path is after later changes. A value that one of
-// them removes is followed as if it were still where it was.
+// them removes is followed as if it were still where it was. Where none of them matters
+// the result is the path itself.
 func follow(path change.Path, later []change.Change) change.Path {
-	path = slices.Clone(path)
+	cloned := false
 	for _, c := range later {
 		at := len(c.Path) - 1
 		if len(path) <= at || !c.Path[at].IsIndex() || !path[:at].HasPrefix(c.Path[:at]) {
 			continue
+		}
+		if !cloned {
+			path, cloned = slices.Clone(path), true
 		}
 		i := c.Path[at].Index
 		switch own := &path[at].Index; {

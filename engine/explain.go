@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
@@ -48,6 +50,7 @@ func (j *job) explain(server defaulting) {
 func (j *job) explainTrace(server defaulting) {
 	m := j.result
 	m.NotApplied = append(m.NotApplied, j.trace.notApplied...)
+	m.Changes = slices.Grow(m.Changes, len(j.trace.events))
 	for i, e := range j.trace.events {
 		if !e.drops {
 			m.Changes = append(m.Changes, j.changes(server, e)...)
@@ -72,14 +75,15 @@ func (j *job) explainTrace(server defaulting) {
 // changes are what an event wrote, in the form in which the server keeps it; what
 // defaulting adds to that is not a change, and what the server takes back is none.
 func (j *job) changes(server defaulting, e event) []Change {
-	var changes []Change
 	if change.Same(e.written, e.next) { // as after a webhook, which is completed at its end
 		if next, err := server.again(j.memo, j.kind, e.written); err == nil {
 			e.next = next
 		}
 	}
 	from, to := server.stored(j.kind, e)
-	for _, c := range change.Diff(from, to, j.kind.Type()) {
+	all := change.Diff(from, to, j.kind.Type())
+	changes := make([]Change, 0, len(all))
+	for _, c := range all {
 		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.told) > 0}
 		if admission.ServerOwned(j.kind, c.Path) {
 			by.Disposition = Dropped

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -77,6 +79,9 @@ type Manifest struct {
 
 // All are all changes in order: those of Tree, then Changes.
 func (m *Manifest) All() []Change {
+	if len(m.Tree) == 0 {
+		return slices.Clip(m.Changes)
+	}
 	return append(m.Tree[:len(m.Tree):len(m.Tree)], m.Changes...)
 }
 

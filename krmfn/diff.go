@@ -19,6 +19,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		r = p.reportAgainst(ctx, given)
 	} else {
 		r = p.reportOn(ctx, given)
+		r.conclude(r.manifests, nil)
 	}
 	status := exitDone
 	if r.run.status() != exitDone {

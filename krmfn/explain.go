@@ -22,17 +22,21 @@ type reported struct {
 	applications int
 }
 
-// reportOn runs the policies and makes the report.
+// reportOn runs the policies on what the operands name, for a report.
 func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r := &reported{}
 	given.apply(&r.config)
 	r.begin(ctx, p, p.files(&r.config), given.operands)
+	return r
+}
+
+// conclude makes the report of the run, with the texts of the streams.
+func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	r.report = &report.Report{}
 	if r.run.outcome != nil {
-		r.report = report.New(r.run.outcome, r.manifests, r.run.policies, r.run.secrets(&r.config))
+		r.report = report.New(r.run.outcome, manifests, policies, r.run.secrets(&r.config))
 	}
 	r.report.Diagnostics = r.run.diagnostics
-	return r
 }
 
 // begin runs the policies on what operands name.
@@ -69,6 +73,11 @@ func (p *Process) isColored(c *config) bool {
 // explain says what changes in the manifests, who does it, and why others do not.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
+	if r.config.output == "html" {
+		r.conclude(r.manifests, r.run.policies)
+	} else { // which shows no texts
+		r.conclude(nil, nil)
+	}
 	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
 	if r.run.outcome == nil {
 		return r.run.status()

@@ -27,6 +27,8 @@ type Document struct {
 	namespace, name string
 	local           bool
 	window          window
+	// start is where the first key is in the text of the tape.
+	start int
 	// column is that of the block collection around the document, if there is one.
 	column  int
 	splices []splice
@@ -94,6 +96,7 @@ func (d *Document) identify() {
 	d.kind = gvk.Parse(d.string("apiVersion"), d.string("kind"))
 	d.namespace, d.name = d.string("metadata", "namespace"), d.string("metadata", "name")
 	d.local = d.string("metadata", "annotations", localConfig) == "true"
+	d.start = d.unit.tape().offset(d.root, nil)
 }
 
 // TextAt returns the string under keys, or "".
@@ -130,6 +133,9 @@ func (d *Document) At(path change.Path) source.Position {
 	}
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.position(append(d.at[:len(d.at):len(d.at)], path...))
+	}
+	if len(path) == 0 {
+		return d.unit.stream.position(d.start)
 	}
 	return d.unit.stream.position(d.unit.tape().offset(d.root, path))
 }

@@ -11,7 +11,7 @@ import (
 
 // lineStarts lists where the lines of text start.
 func lineStarts(text string) []int32 {
-	starts := []int32{0}
+	starts := make([]int32, 1, 2+strings.Count(text, "\n"))
 	for at := 0; ; {
 		n := strings.IndexByte(text[at:], '\n')
 		if n < 0 {

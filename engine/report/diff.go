@@ -14,8 +14,7 @@ func Diff(fromName, toName, from, to string) string {
 	if from == to {
 		return ""
 	}
-	a, b := slices.Collect(strings.Lines(from)), slices.Collect(strings.Lines(to))
-	lines := align(a, b)
+	lines := align(splitLines(from), splitLines(to))
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fromName, toName)
 	var c counter
@@ -41,12 +40,13 @@ const maxEdits = 2000
 // what they cost one by one.
 func align(a, b []string) []line {
 	from, to := documents(a), documents(b)
+	const changed = 16 // of the lines are removed or added at most, as a rule
+	lines := make([]line, 0, max(len(a), len(b))*(changed+1)/changed)
 	if len(from) != len(to) {
-		return alignOne(a, b)
+		return alignOne(lines, a, b)
 	}
-	var lines []line
 	for i := range from {
-		lines = append(lines, alignOne(from[i], to[i])...)
+		lines = alignOne(lines, from[i], to[i])
 	}
 	return lines
 }
@@ -64,9 +64,10 @@ func documents(lines []string) [][]string {
 	return append(found, lines[begin:])
 }
 
-func alignOne(a, b []string) []line {
+// alignOne appends the way from a to b.
+func alignOne(lines []line, a, b []string) []line {
 	begin, end := common(a, b)
-	lines := appendLines(nil, ' ', a[:begin])
+	lines = appendLines(lines, ' ', a[:begin])
 	lines = append(lines, shortest(a[begin:len(a)-end], b[begin:len(b)-end])...)
 	return appendLines(lines, ' ', a[len(a)-end:])
 }

@@ -162,15 +162,17 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 		}
 	}
 	all := from.All()
+	to.Edits = slices.Grow(to.Edits, len(from.Edits))
 	for _, e := range from.Edits {
-		hidden := own
-		if isSensitive(e, all) {
+		hidden, sensitive := own, isSensitive(e, all)
+		if sensitive {
 			hidden = everything
 		}
 		old, value := m.pair(hidden, e.Path, e.Old, e.New)
 		edit := Edit{
 			Op: e.Op, Path: m.text(e.Path.String()), Pointer: m.text(e.Path.Pointer()), Old: old, New: value,
-			At: from.Document.At(e.Source), source: e.Source, result: e.Result, sensitive: isSensitive(e, all), last: m.last(e.Path),
+			At: e.At, source: e.Source, result: e.Result, sensitive: sensitive, last: m.last(e.Path),
+			Causes: slices.Grow([]Step(nil), len(e.Causes)),
 		}
 		if e.Op == change.Move {
 			edit.From = m.text(e.Path[:len(e.Path)-1].Index(e.From).Pointer())
@@ -185,6 +187,7 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 			to.Dropped = append(to.Dropped, step(c))
 		}
 	}
+	to.NotApplied = slices.Grow(to.NotApplied, len(from.NotApplied))
 	for _, n := range from.NotApplied {
 		to.NotApplied = append(to.NotApplied, m.notApplied(n))
 	}

@@ -195,8 +195,8 @@ func related(a, b string) bool {
 // streams those that policies were read from. secrets hides values, those of the outcome;
 // nil hides none.
 func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *secret.Mask) *Report {
-	r, mask := &Report{}, mask{secrets}
-	index := map[*manifest.Document]int{}
+	r, mask := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests))}, mask{secrets}
+	index := make(map[*manifest.Document]int, len(outcome.Manifests))
 	for i, m := range outcome.Manifests {
 		index[m.Document] = i
 		r.Manifests = append(r.Manifests, mask.manifest(m))
@@ -245,9 +245,14 @@ func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index 
 		about := &r.Manifests[m]
 		for n := range about.Edits {
 			e := &about.Edits[n]
-			f.before = append(f.before, mark{read.Documents()[i].At(e.source).Line, e, about})
+			at := e.At
+			if read != s {
+				at = read.Documents()[i].At(e.source)
+			}
+			f.before = append(f.before, mark{at.Line, e, about})
 			f.after = append(f.after, mark{startOf(written.Documents()[i], e.result), e, about})
 		}
+		written.Documents()[i].Release()
 	}
 	sortMarks(f.before)
 	sortMarks(f.after)

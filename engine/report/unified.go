@@ -38,7 +38,10 @@ func tint(text, with string, colored bool) string {
 	return with + body + noColor + text[len(body):]
 }
 
-func splitLines(text string) []string { return slices.Collect(strings.Lines(text)) }
+// splitLines are the lines of a text with their line breaks.
+func splitLines(text string) []string {
+	return slices.AppendSeq(make([]string, 0, strings.Count(text, "\n")+1), strings.Lines(text))
+}
 
 // Style says how a diff is written.
 type Style struct {

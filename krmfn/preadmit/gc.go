@@ -20,10 +20,19 @@ func delayGC() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(quietMemory)
 	// The first collection finds the sentinel and makes the following ones usual.
-	runtime.AddCleanup(new(sentinel), func(int) {
-		debug.SetGCPercent(100)
+	runtime.AddCleanup(new(sentinel), func(percent int) {
+		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(math.MaxInt64)
-	}, 0)
+	}, growth(os.Args[1:]))
+}
+
+// growth is by how many percent what is kept may grow between collections. diff and explain
+// keep what they find out until the end, so that there is less to gain from each.
+func growth(args []string) int {
+	if len(args) > 0 && (args[0] == "diff" || args[0] == "explain") {
+		return 200
+	}
+	return 100
 }
 
 type sentinel struct{ _ [16]byte }

@@ -32,6 +32,18 @@ func TestDelayGC(t *testing.T) {
 	}
 }
 
+// TestGrowth: what keeps everything to the end is collected less often.
+func TestGrowth(t *testing.T) {
+	for command, want := range map[string]int{"diff": 200, "explain": 200, "render": 100, "": 100} {
+		if got := growth([]string{command, "-p", "diff"}); got != want {
+			t.Errorf("%q: %d %%", command, got)
+		}
+	}
+	if got := growth(nil); got != 100 {
+		t.Errorf("no command: %d %%", got)
+	}
+}
+
 func TestDelayGCIsAsked(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	before := debug.SetMemoryLimit(-1)
