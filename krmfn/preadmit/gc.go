@@ -26,13 +26,14 @@ func delayGC() {
 	}, growth(os.Args[1:]))
 }
 
-// growth is by how many percent what is kept may grow between collections. diff and explain
-// keep what they find out until the end, so that there is less to gain from each.
+// growth is by how many percent what is kept may grow between collections. Less than Go's
+// usual 100 saves a tenth of the memory of a run for a twentieth of its time. diff and explain
+// keep what they find out until the end, so that there is less to gain from each collection.
 func growth(args []string) int {
 	if len(args) > 0 && (args[0] == "diff" || args[0] == "explain") {
 		return 200
 	}
-	return 100
+	return 70
 }
 
 type sentinel struct{ _ [16]byte }
