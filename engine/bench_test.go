@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -158,5 +159,68 @@ func BenchmarkRun(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
 		benchSet(b, Options{})
+	}
+}
+
+// BenchmarkStages measures the stages of a run one by one: ten policies and a hundred
+// manifests, all of which change. Read and compile have benchmarks of their own.
+func BenchmarkStages(b *testing.B) {
+	set := benchSet(b, Options{NonIdempotent: NonIdempotentSkip})
+	text := benchManifests(100)
+	read := func() []*manifest.Stream {
+		stream, diagnostics := manifest.Read("-", text)
+		if len(diagnostics) > 0 {
+			b.Fatal(diagnostics)
+		}
+		return []*manifest.Stream{stream}
+	}
+	begin := func() *run { return set.begin(context.Background(), set.sort(read()), nil) }
+	// admitted has the jobs before they are written.
+	admitted := func(r *run) *run {
+		for _, j := range r.jobs {
+			j.load(false)
+			j.memo, j.edited = &change.Memo{}, j.raw
+			j.request = r.requestFor(j, r.snapshot.Reader(j))
+			r.admitRequest(j, j.request)
+		}
+		return r
+	}
+	written := func(r *run) *run {
+		for _, j := range r.jobs {
+			r.write(j)
+		}
+		return r
+	}
+	for _, stage := range []struct {
+		name    string
+		prepare func() *run
+		carry   func(*run)
+	}{
+		{"read and sort", func() *run { return &run{set: set} }, func(r *run) { r.set.sort(read()) }},
+		{"schedule", begin, func(r *run) { r.schedule() }},
+		{"admit", begin, func(r *run) { admitted(r) }},
+		{"write", func() *run { return admitted(begin()) }, func(r *run) { written(r) }},
+		{"observe", func() *run { r := written(admitted(begin())); r.observers = []Observer{Explain(), replays}; return r }, func(r *run) {
+			for _, j := range r.jobs {
+				for _, o := range r.observers {
+					o.admitted(r, j)
+				}
+				r.conclude(j)
+			}
+		}},
+		{"say", func() *run { return written(admitted(begin())) }, func(r *run) { r.say() }},
+	} {
+		b.Run(stage.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				r := stage.prepare()
+				b.StartTimer()
+				stage.carry(r)
+				if r.jobs != nil && r.failed() {
+					b.Fatal(r.diagnostics)
+				}
+			}
+		})
 	}
 }
