@@ -102,8 +102,8 @@ func (e *tally) failing() (found []source.Diagnostic) {
 	return found
 }
 
-// podsOnly reports policies that select Pods only where there are none, but controllers
-// that make some.
+// podsOnly reports policies that select only Pods, where the manifests have no Pods but
+// controllers that make them.
 func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
 	isPod := func(j *job) bool { return j.kind != nil && j.kind.Kind == podKind }
 	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.kind != nil && workload.Controls(j.kind.Kind) }) {

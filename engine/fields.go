@@ -15,8 +15,8 @@ type Field struct {
 
 // Fields returns the fields that objects of a kind may have at a path, sorted by name: what an
 // editor offers to complete. The path holds the names of fields and the keys of maps; the
-// items of lists are at the path of their list. There are none if nobody knows the kind, or
-// the path leads to something without named fields. CustomResourceDefinitions in the context
+// items of lists are at the path of their list. The result is empty if the kind is not known,
+// or if the value at the path has no named fields. CustomResourceDefinitions in the context
 // count as for Compile.
 func Fields(context []*manifest.Stream, options Options, kind gvk.Kind, path ...string) []Field {
 	set, _ := newSet(nil, context, options)

@@ -135,7 +135,7 @@ spec: {policyName: p}
 	}
 }
 
-// TestCompileYAML: the error has what is wrong in all texts; a warning is none.
+// TestCompileYAML: the error names what is wrong in every text. A warning is not an error.
 func TestCompileYAML(t *testing.T) {
 	set, err := CompileYAML(Options{}, []byte("a: [\n"), []byte("b: {\n"))
 	if set != nil || err == nil || !strings.Contains(err.Error(), "text 1:") || !strings.Contains(err.Error(), "text 2:") {

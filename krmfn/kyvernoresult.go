@@ -66,7 +66,7 @@ func (k *kyvernoTest) knows(r kyvernoResult) string {
 	return fmt.Sprintf("policy %q has no rule %q", r.policy, r.rule)
 }
 
-// isBound reports whether a document is bound to policies, and is none itself.
+// isBound reports whether a document is a binding of policies, not a policy.
 func isBound(d *manifest.Document) bool {
 	return strings.HasSuffix(d.Kind().Kind, "Binding") || d.Kind().Kind == "PolicyException"
 }

@@ -113,8 +113,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// A value after an anchor or a tag has the position of its text, what an alias stands
-// for those where it is written.
+// A value after an anchor or a tag has the position of its text. The value of an alias has
+// the positions where it is written.
 func TestPositionsOfAliases(t *testing.T) {
 	testPositions(t, `kind: A
 ---

@@ -136,8 +136,8 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 	return operation, nil
 }
 
-// holdsObject reports whether an Object literal is in a list or map literal. In a sum of two
-// lists it is none any more: the sum converts its items itself.
+// holdsObject reports whether an Object literal is in a list or map literal. The sum of two
+// lists is no literal, and converts its items itself.
 func holdsObject(raw any) bool {
 	within := func(item ref.Val) bool {
 		_, ok := item.(*objectValue)
