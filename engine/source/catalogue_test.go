@@ -43,7 +43,7 @@ var (
 	sentence    = regexp.MustCompile("^[A-Z`<].*\\.$")
 )
 
-// TestCatalogueStyle holds the entries to one form.
+// TestCatalogueStyle checks that all entries have the same form.
 func TestCatalogueStyle(t *testing.T) {
 	for _, section := range source.Catalogue {
 		for _, e := range section.Entries {
@@ -62,11 +62,12 @@ func TestCatalogueStyle(t *testing.T) {
 	}
 }
 
-// serverText is how messages begin that are an API server's, or begin with a name.
+// serverText matches the beginnings of messages that are an API server's, or that begin with a
+// name.
 var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |Gatekeeper |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML |Argo CD |[A-Z_]+: )`)
 
-// TestMessageStyle holds the messages and the advice in the source to one form: no
-// capital at the start, no full stop at the end.
+// TestMessageStyle checks that the messages and advice in the source have the same form: no capital
+// at the start, no full stop at the end.
 func TestMessageStyle(t *testing.T) {
 	p := parse(t, "../../engine", "../../krmfn", "../../tfprovider")
 	checked := 0
@@ -101,18 +102,18 @@ func TestMessageStyle(t *testing.T) {
 	}
 }
 
-// program is what is known of the packages before codes are looked for: where functions
-// have a parameter, and structs a field, named code, and what constants say.
+// program collects facts about the packages before codes are searched: the functions with a
+// parameter named code, the structs with a field named code, and the values of constants.
 type program struct {
 	files      []*ast.File
 	set        *token.FileSet
 	parameters map[string]int
 	fields     map[string]int
 	constants  map[string]string
-	codes      map[string]string // and where each is
+	codes      map[string]string // the codes with a position of each
 }
 
-// codesIn finds the codes of diagnostics in directories, and a place of each.
+// codesIn finds the codes of diagnostics in directories, and a position of each.
 func codesIn(t *testing.T, directories ...string) map[string]string {
 	t.Helper()
 	p := parse(t, directories...)
@@ -152,7 +153,7 @@ func parse(t *testing.T, directories ...string) *program {
 	return p
 }
 
-// declare notes what a node declares.
+// declare records the declarations in a node.
 func (p *program) declare(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -175,7 +176,7 @@ func (p *program) declare(n ast.Node) bool {
 	return true
 }
 
-// look notes the codes in a node.
+// look records the codes in a node.
 func (p *program) look(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -198,7 +199,7 @@ func (p *program) look(n ast.Node) bool {
 	return true
 }
 
-// composite notes the codes in a struct, or a list of structs, without names of fields.
+// composite records the codes in a struct literal without field names, or in a list of them.
 func (p *program) composite(n *ast.CompositeLit) {
 	if i, ok := p.fields[nameOf(n.Type)]; ok && i < len(n.Elts) {
 		p.note(n.Elts[i])
@@ -229,7 +230,7 @@ func (p *program) note(n ast.Expr) {
 	}
 }
 
-// indexOfCode is where a string named code or Code is in a list of parameters or fields,
+// indexOfCode returns the index of a string named code or Code in a list of parameters or fields,
 // or -1.
 func indexOfCode(list *ast.FieldList) int {
 	i := 0

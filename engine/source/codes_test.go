@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite codes.go")
 
-// TestCodes holds codes.go to the catalogue: it has a constant for every code.
+// TestCodes compares codes.go with the catalogue. codes.go has a constant for every code.
 func TestCodes(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package source\n\n// The codes of diagnostics, as the Catalogue explains them.\nconst (\n")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Error makes a Diagnostic an error, with the text of String.
+// Error returns the text of String, so that a Diagnostic is a Go error.
 func (d Diagnostic) Error() string { return d.String() }
 
-// Errors are the diagnostics of a run that are errors. There is at least one.
+// Errors are the errors among the diagnostics of a run. An Errors value has at least one.
 type Errors []Diagnostic
 
-// Error has a diagnostic on each line.
+// Error returns one diagnostic per line.
 func (e Errors) Error() string {
 	var lines []string
 	for _, d := range e {
@@ -30,8 +30,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// Join makes one error, of type Errors, of those diagnostics that are errors. It is nil if
-// none is.
+// Join returns the errors among ds as one error of type Errors, or nil if ds has no errors.
 func Join(ds []Diagnostic) error {
 	ds = slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity != Error })
 	if len(ds) == 0 {
@@ -40,7 +39,7 @@ func Join(ds []Diagnostic) error {
 	return Errors(ds)
 }
 
-// HasCode reports whether an error is, or wraps, a Diagnostic with a code.
+// HasCode reports whether err is or wraps a Diagnostic with the code.
 func HasCode(err error, code string) bool {
 	var all Errors
 	if stderrors.As(err, &all) {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Printable escapes the control characters that a text may have from the input, and that
-// a terminal would obey.
+// Printable escapes control characters, which text from the input may contain and a terminal would
+// obey.
 func Printable(text string) string {
 	if !strings.ContainsFunc(text, isUnprintable) {
 		return text

@@ -1,4 +1,4 @@
-// Package source has positions in the files of users, and diagnostics: messages at a position.
+// Package source has positions in the files of users, and diagnostics: messages about a position.
 // It imports no other package of the module.
 //
 // All diagnostics of a run are collected, sorted and printed together; a run does not stop at
@@ -17,19 +17,18 @@ import (
 	"strings"
 )
 
-// Position is a place in a file. The zero Position is unknown.
+// Position is a place in a file. The zero Position means that the place is unknown.
 type Position struct {
 	// File is the name of the file as the user gave it, "-" for standard input.
 	File string
-	// Line and Column count from 1; Column counts characters, not bytes. Zero is
-	// unknown.
+	// Line and Column count from 1, Column in characters, not bytes. Zero means unknown.
 	Line, Column int
 }
 
 // IsKnown reports whether p names at least a file.
 func (p Position) IsKnown() bool { return p.File != "" }
 
-// String prints p as "file:line:col", leaving out what is unknown.
+// String prints p as "file:line:col", and omits unknown parts.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -46,12 +45,12 @@ func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
-// Severity says what a diagnostic means for the run.
+// Severity says how a diagnostic affects the run.
 type Severity int
 
 // The severities, from harmless to fatal.
 const (
-	// Info is worth knowing; nothing need be done.
+	// Info needs no action.
 	Info Severity = iota
 	// Warning means that there is output, but it may not be what was meant.
 	Warning
@@ -59,7 +58,7 @@ const (
 	Error
 )
 
-// String is the severity in lower case, as it is printed.
+// String returns the severity in lower case.
 func (s Severity) String() string {
 	return [...]string{"info", "warning", "error"}[s]
 }
@@ -78,8 +77,8 @@ type Diagnostic struct {
 	// Subject is the manifest that the message is about ("apps/Deployment/ns/name"),
 	// or empty.
 	Subject string
-	// Origin is where that manifest starts, if the message is about one of the input: several
-	// may have the same name.
+	// Origin is the start of that manifest if it is in the input. It tells manifests with the same
+	// name apart.
 	Origin Position
 	// Field is the path of the field that the message is about, or empty.
 	Field string
@@ -97,8 +96,8 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s%s[%s]: %s", where, d.Severity, d.Code, d.Text())
 }
 
-// Text is what the diagnostic says: what it is about and the message, the advice and
-// the excerpt on lines of their own.
+// Text returns the subject, the field and the message of the diagnostic in one line, then
+// the advice and the excerpt on lines of their own.
 func (d Diagnostic) Text() string {
 	var b strings.Builder
 	if d.Subject != "" {
@@ -116,7 +115,8 @@ func (d Diagnostic) Text() string {
 	return b.String()
 }
 
-// maxLine is how many bytes of a line are printed: messages quote expressions.
+// maxLine is how many bytes of a line are printed. Lines may be long because messages quote
+// expressions.
 const maxLine = 2000
 
 // shorten leaves out the middle of long lines.
@@ -133,12 +133,12 @@ func shorten(text string) string {
 	return strings.Join(lines, "")
 }
 
-// Errorf makes an error at a place.
+// Errorf returns an error at a position.
 func Errorf(at Position, code, format string, args ...any) Diagnostic {
 	return Diagnostic{At: at, Severity: Error, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Warningf makes a warning at a place.
+// Warningf returns a warning at a position.
 func Warningf(at Position, code, format string, args ...any) Diagnostic {
 	return Diagnostic{At: at, Severity: Warning, Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -154,8 +154,7 @@ func HasErrors(ds []Diagnostic) bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Sort orders diagnostics by position, keeping the order of those at the same
-// place.
+// Sort orders diagnostics by position. The sort is stable.
 func Sort(ds []Diagnostic) {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int { return a.At.Compare(b.At) })
 }

@@ -14,7 +14,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if got := Suggest("x", nil); got != "there are none" {
+	if got := Suggest("x", nil); got != "no name is possible here" {
 		t.Error(got)
 	}
 }

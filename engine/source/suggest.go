@@ -2,14 +2,13 @@ package source
 
 import "strings"
 
-// Suggest is advice about a name that is not known: the nearest one of those known, or
-// else all of them.
+// Suggest returns advice about an unknown name: the nearest known name, or else all known names.
 func Suggest(name string, known []string) string {
 	if best := Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}
 	if len(known) == 0 {
-		return "there are none"
+		return "no name is possible here"
 	}
 	return "expected " + Alternatives(known)
 }
@@ -35,8 +34,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// Misspelt returns the known name that a name was probably meant to be, or "". It is
-// stricter than Nearest: most names that are not known are those of things not given.
+// Misspelt returns the known name that name probably misspells, or "". It is stricter
+// than Nearest, because most unknown names are correct names of things that were not given.
 func Misspelt(name string, known []string) string {
 	best := Nearest(name, known)
 	if d := distance(strings.ToLower(name), strings.ToLower(best)); best == "" || d > max(1, len(best)/5) {
@@ -45,12 +44,12 @@ func Misspelt(name string, known []string) string {
 	return best
 }
 
-// lastPart is what follows the last dot of a field path.
+// lastPart returns the text after the last dot of a field path.
 func lastPart(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// distance counts the letters to insert, delete or replace to get from a to b.
+// distance counts the letters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
