@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// The annotations in which autoscaling/v1 holds what only v2 has fields for.
+// The annotations in which autoscaling/v1 keeps values for which only autoscaling/v2 has fields.
 const (
 	metricsAnnotation        = "autoscaling.alpha.kubernetes.io/metrics"
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"
@@ -23,9 +23,9 @@ func dropAutoscalerAnnotations(_ *decoder, r *record) {
 		"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance")
 }
 
-// convertHorizontalPodAutoscalerV1 reads the annotations and writes them again. The
-// first target for the utilization of the CPU moves from the metrics to its field;
-// without any metrics it is 80 percent.
+// convertHorizontalPodAutoscalerV1 reads the annotations and writes them again. The first CPU
+// utilization target moves from the metrics to its field. The default without any metrics is 80
+// percent.
 func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 	spec, status, annotations := r.child("spec"), r.child("status"), child(child(r.out, "metadata"), "annotations")
 	metrics, _ := d.annotation(annotations, metricsAnnotation, "autoscaling/v1.MetricSpec")
@@ -58,8 +58,8 @@ func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 	}
 }
 
-// currentMetrics returns the metrics of the status, which come from the annotation
-// or else from the one field, and sets the field from them.
+// currentMetrics returns the metrics of the status. It reads them from the annotation, or from
+// currentCPUUtilizationPercentage without an annotation, and sets that field from the metrics.
 func (d *decoder) currentMetrics(annotations map[string]any, status *record) []any {
 	current, ok := d.annotation(annotations, currentMetricsAnnotation, "autoscaling/v1.MetricStatus")
 	if utilization, given := status.out["currentCPUUtilizationPercentage"]; given && !ok {
@@ -81,7 +81,7 @@ func cpuMetric(field string, utilization any) map[string]any {
 	return map[string]any{"type": "Resource", "resource": map[string]any{"name": "cpu", field: utilization}}
 }
 
-// cpuUtilization returns the utilization in a metric of the CPU, nil in others.
+// cpuUtilization returns the utilization in a CPU metric, nil in other metrics.
 func cpuUtilization(metric any, field string) any {
 	m, _ := metric.(map[string]any)
 	if resource := child(m, "resource"); m["type"] == "Resource" && resource["name"] == "cpu" {
@@ -90,8 +90,7 @@ func cpuUtilization(metric any, field string) any {
 	return nil
 }
 
-// annotation decodes the list in an annotation. One that does not decode counts as
-// missing.
+// annotation decodes the list in an annotation. A list that does not decode counts as missing.
 func (d *decoder) annotation(annotations map[string]any, name, itemType string) ([]any, bool) {
 	written, ok := annotations[name].(string)
 	if !ok {
@@ -111,7 +110,7 @@ func (d *decoder) annotation(annotations map[string]any, name, itemType string) 
 	return decoded, len(inner.problems) == 0
 }
 
-// annotate writes a list that is not empty into an annotation.
+// annotate writes a list into an annotation, unless the list is empty.
 func (d *decoder) annotate(metadata *record, name string, list []any, itemType string) {
 	if len(list) == 0 {
 		return
@@ -166,8 +165,8 @@ func writeJSON(b *bytes.Buffer, v *goValue, value any) {
 	}
 }
 
-// The behavior in an annotation is written as the server's internal type: with Go's
-// names and every field.
+// The behavior in an annotation is written as the server's internal type: with the field names
+// of Go, and with every field.
 type (
 	internalBehavior struct {
 		ScaleUp, ScaleDown *internalScalingRules
@@ -185,7 +184,7 @@ type (
 	}
 )
 
-// readBehavior writes a behavior again; "" if it is empty or does not decode.
+// readBehavior reads a behavior and writes it again; "" if it is empty or does not decode.
 func readBehavior(written string) string {
 	var behavior internalBehavior
 	if err := json.Unmarshal([]byte(written), &behavior); err != nil || behavior == (internalBehavior{}) {

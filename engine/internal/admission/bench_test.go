@@ -20,7 +20,7 @@ func readDeployment(b *testing.B) (*schema.Kind, map[string]any) {
 	return kindOf(b, object), object
 }
 
-// BenchmarkView makes the first view of a manifest.
+// BenchmarkView computes the first view of a manifest.
 func BenchmarkView(b *testing.B) {
 	kind, object := readDeployment(b)
 	b.ReportAllocs()
@@ -31,8 +31,7 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// BenchmarkViewAgain makes the view of a view, which is the same, without remembering
-// anything.
+// BenchmarkViewAgain computes the view of a view, without a Memo. The result is the same view.
 func BenchmarkViewAgain(b *testing.B) {
 	kind, object := readDeployment(b)
 	view, err := admission.View(nil, kind, object, "default")
@@ -47,8 +46,8 @@ func BenchmarkViewAgain(b *testing.B) {
 	}
 }
 
-// BenchmarkJob makes the view of a manifest, changes it ten times and defaults it again
-// each time, as a job does, and then makes the view of the outcome.
+// BenchmarkJob computes the view of a manifest, changes and redefaults the view ten times, as a
+// job does, and then computes the view of the result.
 func BenchmarkJob(b *testing.B) {
 	kind, object := readDeployment(b)
 	b.ReportAllocs()

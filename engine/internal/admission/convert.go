@@ -7,13 +7,13 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// A conversion does to a struct what the API server's conversion from the request's
-// version to its internal version and back does, beyond copying. It works on the
-// decoded and defaulted struct.
+// A conversion changes a struct as the API server's conversion from the request's version to the
+// internal version and back does, except for plain copying. The struct is decoded and defaulted
+// already.
 type conversion func(d *decoder, r *record)
 
-// conversionOf returns the conversion of a type in Kubernetes 1.minor, nil if it only
-// copies. The conversions are those of pkg/apis.
+// conversionOf returns the conversion of a type in Kubernetes 1.minor, nil if the server only
+// copies the type. The conversions come from pkg/apis.
 func conversionOf(name string, minor int) conversion {
 	if minor < 37 {
 		if c := podConversionOf(name); c != nil {
@@ -49,7 +49,7 @@ func conversionOf(name string, minor int) conversion {
 	return nil
 }
 
-// podConversionOf returns a conversion that Pods had until Kubernetes 1.36.
+// podConversionOf returns a conversion that applied to Pods until Kubernetes 1.36.
 func podConversionOf(name string) conversion {
 	switch name {
 	case "v1.Pod":
@@ -64,7 +64,7 @@ func podConversionOf(name string) conversion {
 	return nil
 }
 
-// convertPod also ends a Pod within a second that would end in the past.
+// convertPod also replaces a negative termination grace period by one second.
 func convertPod(d *decoder, r *record) {
 	dropInitContainerAnnotations(d, r)
 	spec := r.child("spec")
@@ -106,7 +106,7 @@ func convertPodSpec(_ *decoder, r *record) {
 	}
 }
 
-// convertPodStatus mirrors podIP and podIPs; podIP has the last word.
+// convertPodStatus copies between podIP and podIPs; podIP wins.
 func convertPodStatus(_ *decoder, r *record) {
 	ips := objects(r.out, "podIPs")
 	if ip := text(r.out, "podIP"); ip != "" && (len(ips) == 0 || ips[0]["ip"] != ip) {
@@ -116,7 +116,7 @@ func convertPodStatus(_ *decoder, r *record) {
 	}
 }
 
-// convertNodeSpec mirrors podCIDR and podCIDRs; podCIDR has the last word.
+// convertNodeSpec copies between podCIDR and podCIDRs; podCIDR wins.
 func convertNodeSpec(_ *decoder, r *record) {
 	cidrs := items(r.out, "podCIDRs")
 	if cidr := text(r.out, "podCIDR"); cidr != "" && (len(cidrs) == 0 || cidrs[0] != cidr) {
@@ -126,7 +126,7 @@ func convertNodeSpec(_ *decoder, r *record) {
 	}
 }
 
-// convertSecret folds stringData into data.
+// convertSecret moves stringData into data.
 func convertSecret(_ *decoder, r *record) {
 	if plain := child(r.out, "stringData"); len(plain) > 0 {
 		data := r.ensure("data")
@@ -172,8 +172,7 @@ func (d *decoder) integerAnnotation(annotations *record, name string) {
 	annotations.set(name, strconv.FormatInt(n, 10))
 }
 
-// convertRollingUpdate writes the zeros that the internal version has for numbers
-// that are left out.
+// convertRollingUpdate writes absent numbers as zero, which is what the internal version has.
 func convertRollingUpdate(_ *decoder, r *record) {
 	if rolling := r.child("rollingUpdate"); rolling.out != nil {
 		rolling.setAbsent("maxUnavailable", int64(0))
@@ -194,8 +193,8 @@ func convertStatefulSetSpec(_ *decoder, r *record) {
 	})
 }
 
-// convertPodDisruptionBudgetSpec drops the expression that told an empty selector of
-// v1beta1 from one of v1, unless it is all of the selector.
+// convertPodDisruptionBudgetSpec drops the expression that marked an empty selector of v1beta1,
+// unless it is the whole selector.
 func convertPodDisruptionBudgetSpec(_ *decoder, r *record) {
 	const mark = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 	selector := r.child("selector")
@@ -218,7 +217,7 @@ func convertPodDisruptionBudgetSpec(_ *decoder, r *record) {
 	}
 }
 
-// convertDeviceV1beta1 makes every device a basic device, which is the only sort.
+// convertDeviceV1beta1 makes every device a basic device. There is no other sort.
 func convertDeviceV1beta1(_ *decoder, r *record) {
 	r.ensure("basic")
 }

@@ -33,7 +33,7 @@ func defaultService(r *record) {
 	})
 }
 
-// defaultSessionAffinity also drops the configuration of an affinity that is off.
+// defaultSessionAffinity also drops the sessionAffinityConfig if the affinity is None.
 func defaultSessionAffinity(spec *record) {
 	spec.setAbsent("sessionAffinity", "None")
 	switch spec.out["sessionAffinity"] {
@@ -70,8 +70,8 @@ func defaultPersistentVolume(r *record) {
 	spec.setAbsent("volumeMode", "Filesystem")
 }
 
-// defaultLimitRangeItem is SetDefaults_LimitRangeItem: what is missing of the limits
-// of containers follows from what is given.
+// defaultLimitRangeItem is SetDefaults_LimitRangeItem: missing limits of containers follow from
+// the limits that are set.
 func defaultLimitRangeItem(r *record) {
 	if r.out["type"] != "Container" {
 		return
@@ -80,8 +80,8 @@ func defaultLimitRangeItem(r *record) {
 	r.fill("defaultRequest", child(r.out, "default"), child(r.out, "min"))
 }
 
-// defaultReplicationController is SetDefaults_ReplicationController: selector and
-// labels come from the template.
+// defaultReplicationController is SetDefaults_ReplicationController: the selector and the labels
+// come from the template.
 func defaultReplicationController(r *record) {
 	spec := r.child("spec")
 	labels := child(child(child(spec.out, "template"), "metadata"), "labels")

@@ -43,7 +43,7 @@ func readCorpus(t testing.TB) []corpusCase {
 	return cases
 }
 
-// definitions are the CustomResourceDefinitions that a case needs.
+// definitions returns the CustomResourceDefinitions that a case needs.
 func (c corpusCase) definitions(t testing.TB) []map[string]any {
 	if _, err := os.Stat(filepath.Join(c.dir, "crd.yaml")); err != nil {
 		return nil
@@ -59,8 +59,7 @@ func (c corpusCase) read(t testing.TB, name string) map[string]any {
 	return readYAML(t, data)
 }
 
-// TestCorpus compares views with those that a kube-apiserver 1.36.3 has shown to
-// admission.
+// TestCorpus compares views with what kube-apiserver 1.36.3 showed to admission webhooks.
 func TestCorpus(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		t.Run(c.Case, func(t *testing.T) {
@@ -71,7 +70,7 @@ func TestCorpus(t *testing.T) {
 			}
 			for _, diff := range change.Diff(want, wholeNumbers(checkView(t, kind, object)), nil) {
 				if c.Case == "core-pod-11-quantities" && diff.Old == "12345678901234567890" {
-					continue // a number beyond int64, whose digits reading it as a float64 has cost
+					continue // a number beyond int64, which lost digits when it was read as a float64
 				}
 				t.Error(diff)
 			}
@@ -79,9 +78,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestVersions compares views with those of servers of other versions. All 244 objects that
-// a webhook saw were sent to each of them; testdata/versions has the answers that differ from
-// those of 1.36.3.
+// TestVersions compares views with those of servers of other versions. The 244 objects that a
+// webhook saw were sent to each of these servers; testdata/versions has the answers that differ
+// from the answers of 1.36.3.
 func TestVersions(t *testing.T) {
 	for version, differ := range map[string]int{"1.34": 4, "1.35": 1, "1.37": 15} {
 		minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
@@ -98,8 +97,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// compareVersion compares with the answer of another version, which is that of 1.36.3 if
-// there is no other.
+// compareVersion compares a view with the answer of another version. An empty answer means the
+// answer of 1.36.3.
 func (c corpusCase) compareVersion(t *testing.T, minor int, answer string) {
 	object := c.read(t, "manifest.yaml")
 	kind := kindIn(t, minor, object, c.definitions(t)...)

@@ -6,11 +6,10 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// custom decodes a custom resource, as k8s.io/apiextensions-apiserver v0.36.3 does
-// (pkg/apiserver/schema: pruning, defaulting, objectmeta): undeclared fields and
-// nulls that may not be null are dropped and metadata is read and written as
-// ObjectMeta, also that of embedded objects. t is nil if there is no schema: then
-// metadata alone is.
+// custom decodes a custom resource as k8s.io/apiextensions-apiserver v0.36.3 does
+// (pkg/apiserver/schema: pruning, defaulting, objectmeta). It drops undeclared fields and nulls
+// that are not allowed, and reads and writes metadata as ObjectMeta, also in embedded objects.
+// Without a schema (t is nil) it treats only metadata.
 func (d *decoder) custom(t *schema.Type, object map[string]any) map[string]any {
 	if t == nil || d.kind.Unknown || !d.kind.Custom {
 		return d.withMetadata(object)
@@ -36,9 +35,8 @@ func (d *decoder) metadata(in any) any {
 
 var objectMeta = goValue{name: "meta/v1.ObjectMeta", of: catalogs[release.Index(release.Default)]}
 
-// prune returns a value of a custom resource without what its schema drops. A nil
-// type is that of a value about which the schema says nothing, inside of which
-// everything is dropped.
+// prune returns a value of a custom resource without the fields that its schema drops. With a
+// nil type, the schema says nothing about the value, and everything inside is dropped.
 func (d *decoder) prune(t *schema.Type, in any) any {
 	switch value := in.(type) {
 	case map[string]any:
@@ -65,7 +63,7 @@ func (d *decoder) prune(t *schema.Type, in any) any {
 }
 
 func (d *decoder) pruneObject(t *schema.Type, in map[string]any, root bool) map[string]any {
-	remember := t != nil && !root // the root has other rules, and is never the same anyway
+	remember := t != nil && !root // the root has other rules, and always changes anyway
 	if remember && d.stays(&t.Facts.Pruned, in) {
 		return in
 	}
@@ -109,9 +107,9 @@ func (d *decoder) typeMeta(key string, value any) any {
 	return value
 }
 
-// declaration returns the type of the value under key in an object of a custom
-// resource, and whether a null there stays: because it may be null, or because it
-// will be replaced by a default.
+// declaration returns the type of the value under key in an object of a custom resource.
+// nullable says that a null there stays, because it is allowed or because a default will replace
+// it.
 func declaration(t *schema.Type, key string) (of *schema.Type, nullable, declared bool) {
 	if f := t.Declared(key); f != nil {
 		return f.Type, f.Nullable || f.Default != nil, true
@@ -125,9 +123,9 @@ func declaration(t *schema.Type, key string) (of *schema.Type, nullable, declare
 	return t.Elem, t.ElemNullable || t.ElemDefault != nil, true
 }
 
-// hasValues reports whether the schema speaks of undeclared fields
-// (additionalProperties). Where it does not, Elem stands in for what a merge may
-// write: in objects that prune, or as a plain untyped value in those that preserve.
+// hasValues reports whether the schema says something about undeclared fields
+// (additionalProperties). If it does not, Elem only says what a merge may write: fields of
+// objects that prune, or plain untyped values in objects that preserve.
 func hasValues(t *schema.Type) bool {
 	if t.IsList || t.Prunes || t.Elem == nil {
 		return false
@@ -138,8 +136,8 @@ func hasValues(t *schema.Type) bool {
 // isAnything reports whether the type is that of additionalProperties: true.
 func isAnything(t *schema.Type) bool { return t.Scalar == schema.Untyped && t.Prunes }
 
-// defaultCustom returns a value with the defaults of a schema in it. A default is set
-// where nothing is, or a null that may not be.
+// defaultCustom returns a value with the defaults of a schema. A default replaces a missing
+// value and a null that is not allowed.
 func (d *decoder) defaultCustom(t *schema.Type, in any) any {
 	switch value := in.(type) {
 	case map[string]any:
@@ -196,7 +194,7 @@ func (d *decoder) defaultObject(t *schema.Type, in map[string]any, root bool) ma
 	return r.out
 }
 
-// defaultElem defaults an item of a list or a value of a map and what is in it.
+// defaultElem defaults an item of a list, or a value of a map, and everything in it.
 func (d *decoder) defaultElem(t *schema.Type, item any) any {
 	if item == nil && !t.ElemNullable && t.ElemDefault != nil {
 		item = d.prune(t.Elem, t.ElemDefault)

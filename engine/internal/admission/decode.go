@@ -7,40 +7,39 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// A decoder turns an object of a built-in kind into what its Go type would be
-// written as after decoding, with the defaults that depend on types. What stays as it is
-// is shared with the object.
+// A decoder decodes an object of a built-in kind into its Go type and writes it back as JSON,
+// with the defaults that depend on types. Unchanged parts are shared with the object.
 type decoder struct {
 	kind *schema.Kind
-	// converting says to do what conversion to the internal version and back does.
+	// converting says to convert to the internal version and back, too.
 	converting bool
-	path       change.Path // where the decoder is
+	path       change.Path // the path of the current value
 	problems   []*FieldError
-	// memo knows the structs, lists and maps that stay as they are.
+	// memo remembers structs, lists and maps that decoding does not change.
 	memo *change.Memo
-	// looked counts the values that have been looked at, and outside those whose result
-	// depends on more than their type: about what they are in nothing can be remembered.
+	// looked counts the values that were visited. outside counts the values whose result depends
+	// on more than their type: what contains them cannot be remembered.
 	looked, outside int
-	// finer are the structs with resource lists to be rounded when all is done: the
-	// defaults of a Pod are made of exact quantities. They are copies already.
+	// finer are the structs with resource lists to be rounded at the end, because the defaults
+	// of a Pod are computed from exact quantities. The structs are copies already.
 	finer []record
-	// finished is the record that is being finished, and steps where path begins: they
-	// are here to be allocated once.
+	// finished is the record that is being finished, and steps is the first memory of path. They
+	// are fields to be allocated once.
 	finished record
 	steps    [16]change.Element
 }
 
-// What a Memo knows of a value that stays as it is: whether it does so when it is decoded
-// and defaulted, or when it is converted, too.
+// A Memo remembers that a value does not change when it is decoded and defaulted, or that it
+// does not change when it is converted, either.
 const (
 	whenDecoded = iota
 	always
 )
 
-// worth is how many values must be saved to remember something.
+// worth is the number of values that must be saved for a result to be remembered.
 const worth = 4
 
-// stays reports whether it is known that a value stays as it is.
+// stays reports whether the memo knows that a value does not change.
 func (d *decoder) stays(fact *change.Fact, value any) bool {
 	return stays(d.memo, fact, value, d.converting)
 }
@@ -50,12 +49,12 @@ func stays(memo *change.Memo, fact *change.Fact, value any, converting bool) boo
 	return known && (when == always || !converting)
 }
 
-// mark is where a decoder was before it looked at a value.
+// mark has the counts of a decoder before it visited a value.
 type mark struct{ looked, outside, problems int }
 
 func (d *decoder) mark() mark { return mark{d.looked, d.outside, len(d.problems)} }
 
-// note remembers that a value has stayed as it is, after all of it has been looked at.
+// note remembers that a value did not change, once everything in it was visited.
 func (d *decoder) note(fact *change.Fact, value any, before mark) {
 	if d.looked-before.looked < worth || d.outside > before.outside || len(d.problems) > before.problems {
 		return
@@ -89,7 +88,7 @@ func (d *decoder) object(t *goType, in map[string]any) map[string]any {
 	return r.out
 }
 
-// fields decodes the fields of a struct that are given.
+// fields decodes the fields that a struct has.
 func (d *decoder) fields(t *goType, r *record) {
 	for key, value := range r.in {
 		d.looked++
@@ -118,7 +117,7 @@ func (d *decoder) fields(t *goType, r *record) {
 	}
 }
 
-// addWritten adds the fields that are written even if they are absent.
+// addWritten adds the absent fields that are written as null or as a zero value.
 func (d *decoder) addWritten(t *goType, r *record) {
 	for _, f := range t.written {
 		switch {
@@ -133,7 +132,7 @@ func (d *decoder) addWritten(t *goType, r *record) {
 	}
 }
 
-// finish does what depends on more than one field.
+// finish applies what depends on more than one field: defaults and conversion.
 func (d *decoder) finish(t *goType, in, out map[string]any) map[string]any {
 	d.finished = record{in: in, out: out, typ: t}
 	r := &d.finished
@@ -150,8 +149,8 @@ func (d *decoder) finish(t *goType, in, out map[string]any) map[string]any {
 	return r.out
 }
 
-// undeclared reports whether a field that the Go type does not have is kept: if the
-// schema has it, which is then that of a newer server.
+// undeclared reports whether a field that the Go type does not have is kept. It is kept if the
+// schema has it: the schema is then from a newer server.
 func (d *decoder) undeclared(key string) bool {
 	d.outside++
 	t := d.kind.Type()
@@ -208,7 +207,7 @@ func (d *decoder) list(v *goValue, in []any) []any {
 	return out
 }
 
-// withItem sets an item of out, which is a copy of in once they differ.
+// withItem sets an item of out. out is in until an item differs, and a copy from then on.
 func withItem(in, out []any, i int, item any) []any {
 	if change.Same(in[i], item) {
 		return out
@@ -246,7 +245,7 @@ func (d *decoder) item(elem *goValue, in any) any {
 	return out
 }
 
-// zero is what the zero value of a type is written as.
+// zero returns the JSON value that the zero value of a type is written as.
 func (d *decoder) zero(v *goValue) any {
 	switch v.code {
 	case 0:

@@ -7,8 +7,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Defaulted reports whether the API sets a field of a kind where a manifest has nothing but
-// what holds the field, and to what. All indexes of the path must be 0.
+// Defaulted returns the default of a field of a kind, and whether it has one, in an object that
+// has only the parents of the field. All indexes of the path must be 0.
 func Defaulted(kind *schema.Kind, path change.Path) (any, bool) {
 	if len(path) < 2 || path[0] == change.Key("metadata") {
 		return nil, false

@@ -10,10 +10,10 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// constantDefaults holds what absent fields become, as the SetDefaults functions of
-// Kubernetes say: "field=JSON" where the default does not depend on anything else, and
-// "field@37=JSON" where it came with 1.37. Absent is a field without a value; for one that
-// is not a pointer the zero value too. "field:milli" is a resource list whose quantities are
+// constantDefaults holds the defaults of absent fields, from the SetDefaults functions of
+// Kubernetes: "field=JSON" where the default does not depend on anything else, and
+// "field@37=JSON" where it came with 1.37. A field without a value is absent; so is a zero value
+// of a field that is not a pointer. "field:milli" is a resource list whose quantities are
 // rounded up to milli. The lines are sorted by type.
 //
 //go:embed defaults.txt
@@ -25,7 +25,7 @@ type constant struct {
 	value any
 }
 
-// readDefaults gives a type its line of constantDefaults.
+// readDefaults reads the defaults of a type from its line of constantDefaults.
 func readDefaults(t *goType) {
 	line, _ := findLine(constantDefaults, t.name)
 	for word := range strings.FieldsSeq(line) {
@@ -53,8 +53,7 @@ func cutSince(word string) (name string, since int) {
 	return name, since
 }
 
-// parseConstant reads a value of constantDefaults; every one of them is read by a
-// test.
+// parseConstant reads a value of constantDefaults. A test reads all of them.
 func parseConstant(text string) any {
 	value, err := number.Decode(text)
 	if err != nil {
@@ -63,7 +62,7 @@ func parseConstant(text string) any {
 	return value
 }
 
-// applyDefaults fills in the constants of t where a struct lacks a value.
+// applyDefaults sets the absent fields of a struct that have constant defaults.
 func (t *goType) applyDefaults(r *record) {
 	for _, c := range t.defaults {
 		if value := r.out[c.field.name]; value == nil || c.field.zero == '!' && isZero(value) {
@@ -87,12 +86,12 @@ func (t *goType) missing(in map[string]any) (n int) {
 	return n
 }
 
-// A rule sets the defaults of a type that depend on other values. It is given the
-// struct decoded, with its constants and everything below it defaulted.
+// A rule sets the defaults of a type that depend on other values. The struct it gets is decoded,
+// has its constant defaults, and everything in it is defaulted.
 type rule func(r *record)
 
-// ruleOf returns the conditional defaults of a type in Kubernetes 1.minor, nil if it has
-// none. Each rule is named after the SetDefaults function that it does the work of.
+// ruleOf returns the rule of a type in Kubernetes 1.minor, nil if the type has no conditional
+// defaults. Each rule is named after the SetDefaults function that it copies.
 func ruleOf(name string, minor int) rule {
 	if minor >= 37 {
 		if r := ruleSince37(name); r != nil {
@@ -149,8 +148,8 @@ func ruleOf(name string, minor int) rule {
 	return nil
 }
 
-// ruleSince37 returns the rule of a type that is new in Kubernetes 1.37: some of what was
-// conversion before is a default now.
+// ruleSince37 returns the rule of a type that is new in Kubernetes 1.37, where some former
+// conversions are defaults.
 func ruleSince37(name string) rule {
 	switch name {
 	case "apps/v1.StatefulSetUpdateStrategy":

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// A FieldError says that a value is not one that its field can have. Its text names
-// types, never values: the object may be a Secret.
+// A FieldError reports a value that its field cannot have. Its text names types, never values,
+// because the object may be a Secret.
 type FieldError struct {
 	Kind gvk.Kind
 	Path change.Path
@@ -20,22 +20,22 @@ type FieldError struct {
 	server string
 }
 
-// Error is the path and the problem.
+// Error returns the path and the problem.
 func (e *FieldError) Error() string { return e.Path.String() + ": " + e.Problem }
 
-// A ConversionError says that the outcome of a mutation is no object of its kind.
+// A ConversionError reports that the result of a mutation is not a valid object of its kind.
 type ConversionError struct {
 	Kind gvk.Kind
-	// Fields are the values that are wrong, sorted by path.
+	// Fields are the invalid values, sorted by path.
 	Fields []*FieldError
 }
 
-// Error is the text of the API server, which gives one reason and no path.
+// Error returns the text of the API server, which gives one reason and no path.
 func (e *ConversionError) Error() string {
 	return fmt.Sprintf("unable to convert unstructured object to %s/%s, Kind=%s: %s", e.Kind.Group, e.Kind.Version, e.Kind.Kind, e.Fields[0].server)
 }
 
-// Unwrap returns the fields.
+// Unwrap returns the field errors.
 func (e *ConversionError) Unwrap() []error {
 	errs := make([]error, len(e.Fields))
 	for i, f := range e.Fields {
@@ -81,8 +81,8 @@ func expected(v *goValue) string {
 	return "a string"
 }
 
-// refusal is the reason that k8s.io/apimachinery v0.36.3 gives when it converts an
-// unstructured object (but for the names of string types).
+// refusal returns the reason that k8s.io/apimachinery v0.36.3 gives when it converts an
+// unstructured object. Only the names of string types differ.
 func refusal(v *goValue, in any) string {
 	switch v.code {
 	case 0:
@@ -110,8 +110,8 @@ func refusal(v *goValue, in any) string {
 	return fmt.Sprintf("cannot convert %T to %s", in, target)
 }
 
-// isConvertible reports whether Go converts a value to a type, be it that it changes
-// its meaning.
+// isConvertible reports whether Go converts a value to a type, even if the conversion changes
+// the meaning of the value.
 func isConvertible(in any, target string) bool {
 	switch in.(type) {
 	case int64:

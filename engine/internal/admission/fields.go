@@ -30,8 +30,8 @@ func text(out map[string]any, name string) string {
 	return s
 }
 
-// isZero reports whether a value is the zero value of its Go type, lists and maps
-// being zero when they are empty.
+// isZero reports whether a value is the zero value of its Go type. Empty lists and maps are
+// zero.
 func isZero(value any) bool {
 	switch value := value.(type) {
 	case nil:

@@ -17,8 +17,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// FuzzView holds the laws of the package against any object of a built-in kind, or of a
-// custom one in testdata.
+// FuzzView checks the laws of the package with objects of built-in kinds, and of the custom
+// kinds in testdata.
 func FuzzView(f *testing.F) {
 	files, err := filepath.Glob("testdata/view/*.yaml")
 	if err != nil {
@@ -91,7 +91,7 @@ func checkLaws(t *testing.T, kind *schema.Kind, object map[string]any) {
 	}
 }
 
-// checkNormal holds Normalize against its laws.
+// checkNormal checks the laws of Normalize.
 func checkNormal(t *testing.T, kind *schema.Kind, object, view map[string]any) {
 	normal, err := admission.Normalize(nil, kind, object, "default", view)
 	if err != nil {
@@ -111,8 +111,8 @@ func checkNormal(t *testing.T, kind *schema.Kind, object, view map[string]any) {
 	}
 }
 
-// checkMemo changes a view in every place, and compares what is made of that with and
-// without remembering what has been made of the others.
+// checkMemo changes a view in every place, and compares the result of Redefault with a shared
+// Memo and without one.
 func checkMemo(t *testing.T, kind *schema.Kind, view map[string]any) {
 	memo, before := new(change.Memo), change.CloneObject(view)
 	for changed := range variants(view) {
@@ -133,7 +133,7 @@ func checkMemo(t *testing.T, kind *schema.Kind, view map[string]any) {
 	}
 }
 
-// variants yields a value changed in each place in turn. They share the rest with it.
+// variants yields copies of a value that each have one change. They share the rest with it.
 func variants(value any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		switch value := value.(type) {
@@ -176,7 +176,7 @@ func variants(value any) iter.Seq[any] {
 	}
 }
 
-// isException knows the differences between a view and its view that the package
+// isException reports whether a difference between a view and its view is one that the package
 // comment names.
 func isException(diff change.Change) bool {
 	path := diff.Path.String()

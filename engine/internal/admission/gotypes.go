@@ -13,14 +13,14 @@ import (
 
 //go:generate bash gotypes/generate
 
-// goTypes tells how the Go types of the Kubernetes API 1.36.3 are written as JSON;
-// gotypes/main.go explains the format. The text is searched, not parsed, and a
-// type's line is read when the type is first met.
+// goTypes describes how the Go types of the Kubernetes API 1.36.3 are written as JSON;
+// gotypes/main.go explains the format. The text is searched, not parsed: the line of a type is
+// read when the type is first used.
 //
 //go:embed gotypes.txt
 var goTypes string
 
-// differences have the types of other versions.
+// differences holds the lines of other versions that differ.
 //
 //go:embed versions
 var differences embed.FS
@@ -33,7 +33,7 @@ type catalog struct {
 	read  sync.Map // name -> *goType
 }
 
-// catalogs are those of all versions, by release.Index.
+// catalogs are the catalogs of all versions, by release.Index.
 var catalogs = func() (all [release.Count]*catalog) {
 	for i := range all {
 		all[i] = &catalog{minor: release.Oldest + i}
@@ -41,34 +41,33 @@ var catalogs = func() (all [release.Count]*catalog) {
 	return all
 }()
 
-// catalogOf returns the types of the version that a kind is built into; for one that is
-// not, those of the default version.
+// catalogOf returns the types of the version that a kind is built into, and those of the default
+// version for a kind that is not built in.
 func catalogOf(kind *schema.Kind) *catalog { return catalogs[release.Index(kind.Minor)] }
 
 // A goType is a struct type of the API.
 type goType struct {
 	name   string
-	minor  int       // of the version that it is of
+	minor  int       // the minor version of Kubernetes
 	fields []goField // in Go's order
 	byName map[string]*goField
-	// written are the fields that appear even when they are absent.
+	// written are the fields that are written even when they are absent.
 	written []*goField
-	// defaults are the constants that absent fields take.
+	// defaults are the constant defaults of absent fields.
 	defaults []constant
 	// rounded are the resource lists among the fields, rounded up to milli.
 	rounded []string
 	rule    rule
 	convert conversion
-	// stays: a struct stays as it is.
+	// stays: decoding does not change the struct.
 	stays change.Fact
 }
 
 // A goField is a field of a goType.
 type goField struct {
 	name string
-	// zero says how the field is written when it is absent: '!' with its zero
-	// value, '^' as null, '~', '?' and '*' not at all. An explicit zero is dropped
-	// too for '~' and '?', and kept for '*'.
+	// zero says how the field is written when it is absent: '!' as its zero value, '^' as null;
+	// with '~', '?' and '*' it is omitted. '~' and '?' omit an explicit zero too; '*' keeps it.
 	zero  byte
 	value goValue
 }
@@ -78,9 +77,9 @@ type goValue struct {
 	code byte     // one of the codes in gotypes/main.go, or 0 for a struct
 	elem *goValue // of '[' and '{'
 	name string   // of a struct
-	of   *catalog // that has the struct
+	of   *catalog // the catalog with the struct
 	typ  atomic.Pointer[goType]
-	// stays: a list or map stays as it is.
+	// stays: decoding does not change the list or map.
 	stays change.Fact
 }
 
@@ -94,8 +93,8 @@ func (v *goValue) object() *goType {
 	return t
 }
 
-// lookup returns the type of a name, which for a kind is its apiVersion, a dot and
-// the kind; nil if the table has no such type.
+// lookup returns the type of a name; nil if the table has no such type. The name of a kind is
+// its apiVersion, a dot and the kind.
 func (c *catalog) lookup(name string) *goType {
 	if t, ok := c.read.Load(name); ok {
 		return t.(*goType)
@@ -108,7 +107,7 @@ func (c *catalog) lookup(name string) *goType {
 	return t.(*goType)
 }
 
-// findLine returns what follows name on its line in a sorted table.
+// findLine returns the rest of the line of a sorted table that starts with name.
 func findLine(table, name string) (rest string, ok bool) {
 	low, high := 0, len(table)
 	for low < high {

@@ -30,8 +30,8 @@ func defaultDeviceRequest(r *record) {
 	}
 }
 
-// defaultDeviceRequestV1beta1 is SetDefaults_DeviceRequest: without a class the
-// request is made of subrequests.
+// defaultDeviceRequestV1beta1 is SetDefaults_DeviceRequest: a request without a class consists
+// of subrequests.
 func defaultDeviceRequestV1beta1(r *record) {
 	if text(r.out, "deviceClassName") != "" {
 		defaultDeviceRequest(r)

@@ -16,7 +16,7 @@ func isLatest(reference string) bool {
 	return ok && (parsed.Tag == "latest" || parsed.Tag == "" && parsed.Digest == "")
 }
 
-// withDomain adds the default host to a reference that has none.
+// withDomain adds the default host to a reference without a host.
 func withDomain(reference string) string {
 	first, rest, ok := strings.Cut(reference, "/")
 	switch {

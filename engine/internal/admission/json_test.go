@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// readJSON decodes an object with numbers as the engine has them: whole numbers are
-// int64, however they are written.
+// readJSON decodes an object with the number types of the engine: every whole number is an
+// int64, also one that is written like 1.0.
 func readJSON(t testing.TB, data []byte) map[string]any {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -20,8 +20,8 @@ func readJSON(t testing.TB, data []byte) map[string]any {
 	return wholeNumbers(object)
 }
 
-// wholeNumbers replaces the numbers in an object, in place, by int64 where they are
-// whole and by float64 elsewhere.
+// wholeNumbers replaces the numbers in an object, in place: whole numbers by int64, others by
+// float64.
 func wholeNumbers(object map[string]any) map[string]any {
 	return numbers(object).(map[string]any)
 }

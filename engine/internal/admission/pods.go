@@ -12,7 +12,7 @@ func defaultContainer(r *record) {
 	}
 }
 
-// defaultImageVolumeSource is the part of SetDefaults_Volume for image volumes.
+// defaultImageVolumeSource is the part of SetDefaults_Volume about image volumes.
 func defaultImageVolumeSource(r *record) {
 	if r.out["pullPolicy"] == nil {
 		r.set("pullPolicy", pullPolicy(text(r.out, "reference")))
@@ -36,8 +36,7 @@ func defaultVolume(r *record) {
 	r.set("emptyDir", map[string]any{})
 }
 
-// defaultPod is SetDefaults_Pod: what is defaulted in a Pod but not in the template
-// of one.
+// defaultPod is SetDefaults_Pod: defaults of a Pod that do not apply to Pod templates.
 func defaultPod(r *record) {
 	spec := r.child("spec")
 	spec.each("containers", defaultRequests)
@@ -48,9 +47,9 @@ func defaultPod(r *record) {
 	defaultPodNetwork(&spec)
 }
 
-// defaultPodSince37 is SetDefaults_Pod of 1.37, which leaves the resources of the whole Pod
-// until policies have added all containers. It also ends a Pod within a second that would
-// end in the past.
+// defaultPodSince37 is SetDefaults_Pod of 1.37, which does not default the resources of the
+// whole Pod before policies have added all containers. It also replaces a negative termination
+// grace period by one second.
 func defaultPodSince37(r *record) {
 	spec := r.child("spec")
 	if seconds, _ := spec.out["terminationGracePeriodSeconds"].(int64); seconds < 0 {
@@ -61,7 +60,7 @@ func defaultPodSince37(r *record) {
 	defaultPodNetwork(&spec)
 }
 
-// defaultPodResources completes the resources of a whole Pod.
+// defaultPodResources defaults the resources of a whole Pod.
 func defaultPodResources(spec *record) {
 	resources := spec.child("resources")
 	if resources.out == nil {
@@ -70,10 +69,10 @@ func defaultPodResources(spec *record) {
 	pod := podResources{containers: objects(spec.out, "containers"), initContainers: objects(spec.out, "initContainers")}
 	pod.defaultHugePageLimits(&resources)
 	pod.defaultRequests(&resources)
-	resources.round("limits", "requests") // sums may be finer than what has been rounded
+	resources.round("limits", "requests") // sums may have finer digits than their rounded summands
 }
 
-// defaultPodNetwork is what SetDefaults_Pod says about services and ports.
+// defaultPodNetwork is the part of SetDefaults_Pod about services and ports.
 func defaultPodNetwork(spec *record) {
 	spec.setAbsent("enableServiceLinks", true)
 	if spec.out["hostNetwork"] == true {
@@ -82,21 +81,21 @@ func defaultPodNetwork(spec *record) {
 	}
 }
 
-// defaultServiceAccountName is the part of SetDefaults_PodSpec for the names of the service
+// defaultServiceAccountName is the part of SetDefaults_PodSpec about the name of the service
 // account, since 1.37.
 func defaultServiceAccountName(r *record) { convertPodSpec(nil, r) }
 
 // defaultPodIPs is SetDefaults_PodStatus, since 1.37.
 func defaultPodIPs(r *record) { convertPodStatus(nil, r) }
 
-// defaultRequests makes a container request what it is limited to.
+// defaultRequests sets the missing requests of a container to its limits.
 func defaultRequests(container *record) {
 	resources := container.child("resources")
 	resources.fill("requests", child(resources.out, "limits"))
 }
 
-// fill copies the values of keys that the map under name lacks from others, the first of
-// which comes first.
+// fill copies entries from others to the map under name, for keys that the map lacks. Earlier
+// maps win.
 func (r *record) fill(name string, others ...map[string]any) {
 	for _, other := range others {
 		if len(other) == 0 {
@@ -111,7 +110,8 @@ func (r *record) fill(name string, others ...map[string]any) {
 	}
 }
 
-// defaultHostPorts opens the ports of a container in the host's network.
+// defaultHostPorts sets the host ports of a container in the network of the host to its
+// container ports.
 func defaultHostPorts(container *record) {
 	container.each("ports", func(port *record) {
 		if _, ok := port.out["hostPort"]; !ok && !isZero(port.out["containerPort"]) {
@@ -120,13 +120,13 @@ func defaultHostPorts(container *record) {
 	})
 }
 
-// podResources are the containers that the resources of a whole Pod are defaulted
-// from, as k8s.io/component-helpers/resource v0.36.3 sums them up.
+// podResources are the containers from which the resources of a whole Pod are defaulted. They
+// are summed up as k8s.io/component-helpers/resource v0.36.3 does.
 type podResources struct {
 	containers, initContainers []map[string]any
 }
 
-// defaultHugePageLimits limits the huge pages of a Pod to the sum over its
+// defaultHugePageLimits limits the huge pages of a Pod to the sum of the limits of its
 // containers.
 func (p podResources) defaultHugePageLimits(resources *record) {
 	limits, requests := child(resources.out, "limits"), child(resources.out, "requests")
@@ -144,8 +144,8 @@ func (p podResources) defaultHugePageLimits(resources *record) {
 	resources.fill("limits", missing)
 }
 
-// defaultRequests makes a Pod that has limits request what its containers do, or
-// else what it is limited to.
+// defaultRequests sets the missing requests of a Pod with limits to the requests of its
+// containers, or else to its limits.
 func (p podResources) defaultRequests(resources *record) {
 	limits := child(resources.out, "limits")
 	if len(limits) == 0 {
@@ -167,9 +167,8 @@ func (p podResources) defaultRequests(resources *record) {
 
 func isHugePages(resource string) bool { return strings.HasPrefix(resource, "hugepages-") }
 
-// aggregate sums up the limits or requests of the containers: the containers and
-// sidecars together, but at least what each init container needs beside the
-// sidecars started before it.
+// aggregate sums up the limits or requests of the containers and sidecars. The result is at
+// least what each init container needs together with the sidecars that started before it.
 func (p podResources) aggregate(name string) resourceList {
 	sum := resourceList{}
 	for _, c := range p.containers {

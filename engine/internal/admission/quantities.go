@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// canonicalQuantity returns the text that the API server writes for a quantity that
-// it has read from text.
+// canonicalQuantity returns a quantity as the API server writes it.
 func canonicalQuantity(text string) (string, error) {
 	if isCanonical(text) {
 		return text, nil
@@ -19,8 +18,8 @@ func canonicalQuantity(text string) (string, error) {
 	return q.String(), nil
 }
 
-// isCanonical reports whether a quantity is sure to be canonical, as most are: a whole
-// number below 1,000 with a suffix, or none.
+// isCanonical reports whether a quantity is a whole number below 1,000 with or without a suffix.
+// Such quantities are canonical, and most quantities are like that.
 func isCanonical(text string) bool {
 	digits := 0
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
@@ -60,7 +59,7 @@ func isFiner(list map[string]any) bool {
 // rounded returns a quantity rounded up to milli.
 func rounded(value any) any {
 	text, _ := value.(string)
-	if !strings.ContainsAny(text, ".eEnu") { // no other whole number has finer digits
+	if !strings.ContainsAny(text, ".eEnu") { // whole numbers without these characters have no finer digits
 		return value
 	}
 	q, err := resource.ParseQuantity(text)
@@ -85,7 +84,7 @@ func parseResourceList(list map[string]any) resourceList {
 	return parsed
 }
 
-// add adds up resource by resource.
+// add adds the quantities of other, resource by resource.
 func (l resourceList) add(other resourceList) {
 	for name, q := range other {
 		if sum, ok := l[name]; ok {
@@ -97,7 +96,7 @@ func (l resourceList) add(other resourceList) {
 	}
 }
 
-// atLeast raises each resource to what other has of it.
+// atLeast raises each resource to its quantity in other.
 func (l resourceList) atLeast(other resourceList) {
 	for name, q := range other {
 		if has, ok := l[name]; !ok || q.Cmp(has) > 0 {

@@ -7,15 +7,14 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// A record is a struct on its way through decoding and defaulting. It is the map that it
-// was written as until something in it changes, and a copy from then on: what does not
-// change is shared with what was written. Everything that a record holds and was not
-// written is new, and may be modified.
+// A record is a struct during decoding and defaulting. out is the map of the manifest until
+// something in it changes, and a copy from then on: unchanged values are shared with the
+// manifest. Everything in out that is not from the manifest is new, and may be modified.
 type record struct {
-	in  map[string]any // as it was written; nil if it was absent
-	out map[string]any // as it is so far
-	typ *goType        // nil if it does not matter
-	// parent holds the record, under key, or as the item of a list there.
+	in  map[string]any // the struct in the manifest; nil if it was absent
+	out map[string]any // the struct so far
+	typ *goType        // nil if the type does not matter
+	// parent is the record that holds this record under key, directly or as an item of a list.
 	parent *record
 	key    string
 	item   int // -1 if it is not in a list
@@ -36,7 +35,7 @@ func (r *record) setAbsent(name string, value any) {
 	}
 }
 
-// remove takes a field away.
+// remove removes a field.
 func (r *record) remove(name string) {
 	if _, ok := r.out[name]; ok {
 		r.unshare()
@@ -44,7 +43,7 @@ func (r *record) remove(name string) {
 	}
 }
 
-// setOrRemove gives a field a value, or takes it away if that is nil.
+// setOrRemove sets a field, or removes it if the value is nil.
 func (r *record) setOrRemove(name string, value any) {
 	if value == nil {
 		r.remove(name)
@@ -56,7 +55,7 @@ func (r *record) setOrRemove(name string, value any) {
 // isUnshared reports whether the record may be modified in place.
 func (r *record) isUnshared() bool { return r.in == nil || !change.Same(r.in, r.out) }
 
-// unshare makes the record a copy of what was written, unless it is one.
+// unshare makes out a copy of in, unless it is a copy already.
 func (r *record) unshare() {
 	if r.isUnshared() {
 		return
@@ -72,9 +71,9 @@ func (r *record) unshare() {
 	}
 }
 
-// copyFor copies a map, with room for what decoding adds to a struct of a type.
+// copyFor copies a map, with room for the fields that decoding adds to a struct of a type.
 func copyFor(in map[string]any, t *goType) map[string]any {
-	const group = 8 // a map of more entries is built another way
+	const group = 8 // Go builds larger maps differently
 	if t == nil || len(in) > group || len(in)+t.missing(in) <= group {
 		return maps.Clone(in)
 	}
@@ -83,7 +82,7 @@ func copyFor(in map[string]any, t *goType) map[string]any {
 	return out
 }
 
-// unshareItems makes a list of the record a copy, unless it is one.
+// unshareItems makes a list of the record a copy, unless it is a copy already.
 func (r *record) unshareItems(name string) []any {
 	r.unshare()
 	list := items(r.out, name)
@@ -99,7 +98,7 @@ func (r *record) child(name string) record {
 	return record{in: child(r.in, name), out: child(r.out, name), parent: r, key: name, item: -1}
 }
 
-// ensure returns the struct under name, and makes it if need be.
+// ensure returns the struct under name, and creates it if it is missing.
 func (r *record) ensure(name string) record {
 	if child(r.out, name) == nil {
 		r.set(name, map[string]any{})
@@ -115,7 +114,7 @@ func (r *record) each(name string, do func(item *record)) {
 		if !ok {
 			continue
 		}
-		in := out // in a list that has not been written, nothing is to be modified
+		in := out // an item that is not in the manifest counts as shared
 		if i < len(written) {
 			in, _ = written[i].(map[string]any)
 		}

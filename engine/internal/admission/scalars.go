@@ -56,9 +56,8 @@ func (d *decoder) scalar(v *goValue, in any) (any, bool) {
 	return d.wrongType(v, in)
 }
 
-// integer decodes a whole number. A server that converts the outcome of an
-// ApplyConfiguration cuts off what does not fit without a word, which is reported
-// in any case.
+// integer decodes a whole number. A server that converts the result of an ApplyConfiguration
+// silently truncates numbers that do not fit; here they are always reported.
 func (d *decoder) integer(v *goValue, in any) (any, bool) {
 	var n int64
 	switch in := in.(type) {
@@ -113,7 +112,7 @@ func (d *decoder) quantity(v *goValue, in any) (any, bool) {
 	return canonical, true
 }
 
-// microTime is the format of times with microseconds, all six digits of them.
+// microTime is the format of times with six digits of microseconds.
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // time decodes a time, which is written in UTC; the zero time is written as null.
@@ -133,7 +132,7 @@ func (d *decoder) time(v *goValue, in any, layout string) (any, bool) {
 	return t.UTC().Format(layout), true
 }
 
-// bytes decodes base64, which is written again without line breaks.
+// bytes decodes base64. It is written back without line breaks.
 func (d *decoder) bytes(v *goValue, in any) (any, bool) {
 	s, ok := in.(string)
 	if !ok {
@@ -150,7 +149,7 @@ func (d *decoder) bytes(v *goValue, in any) (any, bool) {
 	return base64.StdEncoding.EncodeToString(data), true
 }
 
-// isCanonicalBase64 reports whether a text is base64 as it is written again.
+// isCanonicalBase64 reports whether encoding the decoded text gives the same text.
 func isCanonicalBase64(s string) bool {
 	data, padding := strings.TrimRight(s, "="), 0
 	if padding = len(s) - len(data); len(s)%4 != 0 || padding > 2 {
@@ -162,7 +161,7 @@ func isCanonicalBase64(s string) bool {
 			return false
 		}
 	}
-	return last&(1<<(2*padding)-1) == 0 // the bits that no byte needs
+	return last&(1<<(2*padding)-1) == 0 // the unused bits must be zero
 }
 
 const noSextet = 0xff
@@ -178,8 +177,8 @@ var sextets = func() (values [256]byte) {
 	return values
 }()
 
-// anyJSON decodes a value of any type; conversion reads numbers and writes them
-// again, so that 1.0 becomes 1.
+// anyJSON decodes a value of any type. Conversion reads and writes its numbers, so that 1.0
+// becomes 1.
 func (d *decoder) anyJSON(in any) any {
 	if !d.converting {
 		return in
@@ -203,15 +202,15 @@ func (d *decoder) anyJSON(in any) any {
 	return in
 }
 
-// openAPISchema is the type of the OpenAPI schemas in CustomResourceDefinitions.
+// openAPISchema is the type of an OpenAPI schema in a CustomResourceDefinition.
 var (
 	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps", of: catalogs[release.Index(release.Default)]}
 	openAPISchemas = goValue{code: '[', elem: &openAPISchema}
 	fieldNames     = goValue{code: '[', elem: &goValue{code: 's'}}
 )
 
-// union decodes what is either a schema or something else: a boolean (B), a list of
-// schemas (A) or of strings (S).
+// union decodes either a schema or another value: a boolean (B), a list of schemas (A) or a list
+// of strings (S).
 func (d *decoder) union(v *goValue, in any) (any, bool) {
 	switch in := in.(type) {
 	case map[string]any:

@@ -8,18 +8,18 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Stored returns what a step did to an object in the form in which a server stores it.
-// before is the object before the step, written what the step made of it, and next what
-// the server makes of that: the outcome of Redefault or View.
+// Stored returns the effect of a step on an object, in the form in which a server stores it.
+// before is the object before the step, written is the object after the step, and next is what
+// the server makes of written: the result of Redefault or View.
 //
-// In to, every value that differs from before is as next has it. An empty list or map,
-// false, zero or "" that next omits is not there, a quantity is canonical, and what the
-// server undid is as before. Defaults that next adds are left out. What a step wrote and
-// next lacks although it is not empty stays as it was written: the server drops it, which
-// the caller reports.
+// In to, every value that differs from before has the form that it has in next. Empty lists and
+// maps, false, zero and "" that next omits are left out, quantities are canonical, and changes
+// that the server undid are undone. Defaults that next adds are left out. A value that the step
+// wrote and next lacks, although it is not empty, stays as written: the server drops it, and the
+// caller reports that.
 //
-// from is before in the same form: they differ only where the step had an effect. The
-// stringData of a Secret is in the data of both. None of the arguments is modified.
+// from is before in the same form: from and to differ only where the step had an effect. Both
+// have the stringData of a Secret in data. None of the arguments is modified.
 func Stored(kind *schema.Kind, before, written, next map[string]any) (from, to map[string]any) {
 	if isSecret(kind) {
 		before, written, next = foldStringData(before), foldStringData(written), foldStringData(next)
@@ -27,7 +27,7 @@ func Stored(kind *schema.Kind, before, written, next map[string]any) (from, to m
 	return before, storer{}.stored(kind, before, written, next)
 }
 
-// stored does the work of Stored but for stringData.
+// stored is Stored without the treatment of stringData.
 func (s storer) stored(kind *schema.Kind, before, written, next map[string]any) map[string]any {
 	s.builtin = builtin(kind) != nil
 	if !s.builtin && !change.Same(before["metadata"], next["metadata"]) {
@@ -36,8 +36,8 @@ func (s storer) stored(kind *schema.Kind, before, written, next map[string]any) 
 	return s.object(before, written, next, kind.Type())
 }
 
-// decodeMetadata returns an object with its metadata as a server stores it. Redefault
-// leaves that of custom resources alone.
+// decodeMetadata returns an object with its metadata as a server stores it. Redefault does not
+// change the metadata of custom resources.
 func decodeMetadata(kind *schema.Kind, object map[string]any) map[string]any {
 	d := decoder{kind: kind}
 	metadata := d.metadata(object["metadata"])
@@ -49,13 +49,15 @@ func decodeMetadata(kind *schema.Kind, object map[string]any) map[string]any {
 	return out
 }
 
-// Normalize returns an object with its values in the form in which a server stores them.
-// view is its View in a namespace, and that of the outcome. Values that the server omits,
-// replaces or sets itself are not there, and the stringData of a Secret is in data. Maps with
-// keys of the user's choice get the keys that the server adds; other defaults are not added. Fields that the kind does not have stay: they may be typing
-// errors, which a server reports. object is not modified.
+// Normalize returns an object with its values in the form in which a server stores them. view is
+// the View of object in a namespace; the result has the same View. Values that the server omits,
+// replaces or sets itself are left out, and the stringData of a Secret is moved to data. Maps
+// with keys of the user's choice get the keys that the server adds; other defaults are not
+// added. Fields that the kind does not have stay: they may be typing errors, which a server
+// reports. object is not modified.
 //
-// The error names a field that has another value on the server whatever is written.
+// The error names a field whose value on the server differs from every value that could be
+// written.
 func Normalize(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string, view map[string]any) (map[string]any, error) {
 	if isSecret(kind) {
 		object = foldStringData(object)
@@ -102,21 +104,21 @@ func withoutServerOwned(kind *schema.Kind, path change.Path, object map[string]a
 	return out
 }
 
-// storer brings values into the form in which a server stores them.
+// A storer brings values into the form in which a server stores them.
 type storer struct {
-	// builtin says that the kind has a Go type: then empty lists are not stored.
+	// builtin says that the kind has a Go type: empty lists are not stored.
 	builtin bool
-	// dropping says that values which the server drops, although they are not empty and
-	// the kind has the field, are left out.
+	// dropping says to leave out values of known fields that the server drops although they are
+	// not empty.
 	dropping bool
-	// completing says that maps with keys of the user's choice, which before does not have,
-	// get the keys that the server adds to them, like the requests that follow from limits:
-	// a client that set the map would find another one.
+	// completing says that new maps with keys of the user's choice get the keys that the server
+	// adds, like the requests that follow from limits. A client that set the map would otherwise
+	// see a difference.
 	completing bool
 }
 
-// object does the work of Stored for a map; t is its type, nil if that is not known.
-// What stays as it is is shared.
+// object is Stored for a map; t is its type, nil if the type is not known. Unchanged parts are
+// shared with written.
 func (s storer) object(before, written, next map[string]any, t *schema.Type) map[string]any {
 	out := written
 	set := func(key string, value any, keep bool) {
@@ -146,7 +148,7 @@ func (s storer) object(before, written, next map[string]any, t *schema.Type) map
 			continue
 		}
 		if n, ok := next[key]; ok && change.Equal(b, n) {
-			set(key, b, true) // it was removed, and became a default again
+			set(key, b, true) // the step removed it, and the server added it again as a default
 		}
 	}
 	if s.completing && len(before) == 0 && t != nil && t.Elem != nil && len(t.Fields) == 0 {
@@ -159,18 +161,18 @@ func (s storer) object(before, written, next map[string]any, t *schema.Type) map
 	return out
 }
 
-// given is a value that may be there or not.
+// given is a value that may be missing.
 type given struct {
 	value any
 	ok    bool
 }
 
-// field does the work of Stored for the value under a key, which differs from before; t
-// is the type of the map that holds it.
+// field is Stored for the value under a key, which differs from before; t is the type of the map
+// that holds the key.
 func (s storer) field(t *schema.Type, key string, before given, written any, next given) (stored any, keep bool) {
 	of := t.FieldType(key)
 	if key == "metadata" {
-		s.completing = false // a label that servers add is in nobody's way
+		s.completing = false // labels that servers add do no harm
 	}
 	if before.ok && next.ok && change.Equal(before.value, next.value) { // the server undid it
 		return s.value(before.value, written, next.value, of), true
@@ -185,13 +187,13 @@ func (s storer) field(t *schema.Type, key string, before given, written any, nex
 		return written, !s.dropping || of == nil
 	}
 	if next.value == nil && s.builtin && t != nil && len(t.Fields) == 0 {
-		return "", true // the bytes of a null are stored as none
+		return "", true // null bytes are stored as ""
 	}
 	return s.value(before.value, written, next.value, of), true
 }
 
-// isAbsent reports whether a value is as good as absent, although next has a value in its
-// place: an empty list or map that has defaults, or an empty list that is stored as none.
+// isAbsent reports whether the server treats a value as absent although next has a value in its
+// place: an empty list or map that has defaults, or an empty list that is stored as null.
 func (s storer) isAbsent(written, next any, of *schema.Type) bool {
 	switch written := written.(type) {
 	case []any:
@@ -241,8 +243,7 @@ func (s storer) list(before, written, next []any, t *schema.Type) []any {
 	return out
 }
 
-// isVoid reports whether there is nothing in a value: it is zero, or a map of such
-// values.
+// isVoid reports whether a value is zero, or a map of void values.
 func isVoid(value any) bool {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -260,8 +261,8 @@ func isSecret(kind *schema.Kind) bool {
 	return kind.APIVersion() == "v1" && kind.Kind.Kind == "Secret"
 }
 
-// foldStringData returns a Secret with its stringData in data. It returns the Secret
-// itself if it has none, or one that no server would take.
+// foldStringData returns a Secret with its stringData in data. It returns the Secret itself if
+// it has no stringData, or if a server would reject it.
 func foldStringData(secret map[string]any) map[string]any {
 	plain := child(secret, "stringData")
 	if plain == nil {

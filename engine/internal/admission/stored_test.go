@@ -12,10 +12,10 @@ import (
 func TestStored(t *testing.T) {
 	for _, test := range []struct {
 		name, object string
-		// change is what a step does to the view: it is merged into it, null removes and
-		// "null" writes one.
+		// change is a merge patch on the view, which does what a step does: null removes, and
+		// "null" writes a null.
 		change string
-		// want is what Stored says that the step did, in the same form.
+		// want is the effect of the step according to Stored, as a merge patch of the same form.
 		want string
 	}{
 		{
@@ -125,14 +125,14 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// widget defines a custom resource without constraints.
+// widget returns the definition of a custom resource without constraints.
 func widget(t *testing.T) map[string]any {
 	return readYAML(t, []byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com},
 		spec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced,
 		versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`))
 }
 
-// step is merge, but "null" writes a null.
+// step is merge, except that "null" writes a null.
 func step(object, patch map[string]any) map[string]any {
 	object = merge(object, patch)
 	for key, value := range object {
@@ -145,10 +145,10 @@ func step(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// notStored are the cases of the corpus in which a server does not return what
+// notStored are the cases of the corpus in which a server does not return the values that
 // Normalize leaves in a manifest, with the reason.
 var notStored = map[string]string{
-	"core-pod-11-quantities":                                    "a number beyond int64, whose digits reading it as a float64 has cost",
+	"core-pod-11-quantities":                                    "a number beyond int64, which lost digits when it was read as a float64",
 	"core-pod-28-unknown-fields-dropped":                        unknownFields,
 	"apps-deployment-08-unknown-and-case":                       unknownFields,
 	"cr-widget-05-pruning":                                      unknownFields,
@@ -164,8 +164,8 @@ const (
 	disabledFields = "whether the server drops a field after admission is up to its feature gates"
 )
 
-// TestNormalizeCorpus holds manifests that are normalized against what an API server
-// returned: every value is there, equal and of the same type.
+// TestNormalizeCorpus compares normalized manifests with what an API server returned: every
+// value is there, equal and of the same type.
 func TestNormalizeCorpus(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		t.Run(c.Case, func(t *testing.T) {
@@ -196,7 +196,7 @@ func normalize(t *testing.T, kind *schema.Kind, object map[string]any) map[strin
 	return normal
 }
 
-// missing says which values of an object a server does not return.
+// missing returns the values of an object that a server does not return.
 func missing(path string, value, stored any) (problems []string) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -14,11 +14,11 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// thisCatalog has the types of the default version.
+// thisCatalog is the catalog of the default version.
 var thisCatalog = catalogs[release.Index(release.Default)]
 
-// TestTypesComplete reads every type of the table and checks that the types of its
-// fields are there.
+// TestTypesComplete reads every type of the table and checks that the table has the types of its
+// fields.
 func TestTypesComplete(t *testing.T) {
 	var visit func(owner string, v *goValue)
 	visit = func(owner string, v *goValue) {
@@ -59,8 +59,8 @@ func tableKeys(table string) []string {
 	return keys
 }
 
-// TestKindsComplete checks that every built-in kind has a type, but for those that
-// are no objects of a cluster: reviews are answered, not kept.
+// TestKindsComplete checks that every built-in kind has a type, except for reviews, which are
+// not stored in a cluster.
 func TestKindsComplete(t *testing.T) {
 	for _, kind := range schema.Builtin().Kinds() {
 		if kind.Group == "authentication.k8s.io" || kind.Group == "authorization.k8s.io" {
@@ -72,8 +72,8 @@ func TestKindsComplete(t *testing.T) {
 	}
 }
 
-// TestDefaultsComplete checks that each line of defaults.txt is about fields that
-// exist and has values that can be read.
+// TestDefaultsComplete checks that each line of defaults.txt names fields that exist, with
+// values that can be read.
 func TestDefaultsComplete(t *testing.T) {
 	names := tableKeys(constantDefaults)
 	if !slices.IsSorted(names) {
@@ -108,7 +108,7 @@ func TestDefaultsComplete(t *testing.T) {
 	}
 }
 
-// anyType returns a type of the default version, or of the first that has it.
+// anyType returns a type of the default version, or of the first version that has the type.
 func anyType(name string) *goType {
 	for _, c := range append([]*catalog{thisCatalog}, catalogs[:]...) {
 		if typ := c.lookup(name); typ != nil {
@@ -118,8 +118,8 @@ func anyType(name string) *goType {
 	return nil
 }
 
-// TestRulesApply checks that the types with rules and conversions exist: a name that
-// is spelled wrong would never match.
+// TestRulesApply checks that the types with rules and conversions exist: a misspelt name would
+// never match.
 func TestRulesApply(t *testing.T) {
 	rules, conversions := 0, 0
 	for _, name := range tableKeys(goTypes) {
@@ -174,7 +174,7 @@ func TestIsLatest(t *testing.T) {
 		hex:                                  false,
 		hex + "0":                            true,
 		"nginx:.5":                           false,
-		strings.Repeat("a", 248) + ":latest": false, // with library/ too long
+		strings.Repeat("a", 248) + ":latest": false, // too long with library/
 		"nginx:" + strings.Repeat("l", 129):  false,
 		strings.Repeat("a", 247):             true,
 		"example.com/" + strings.Repeat("a", 255):       true,
@@ -221,8 +221,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestCanonicalQuantities holds what is taken for canonical at first sight against the
-// server's own way.
+// TestCanonicalQuantities compares isCanonical with the server's own code.
 func TestCanonicalQuantities(t *testing.T) {
 	found := 0
 	for _, suffix := range []string{"", "n", "u", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "e3"} {
@@ -242,8 +241,7 @@ func TestCanonicalQuantities(t *testing.T) {
 	}
 }
 
-// TestCanonicalBase64 holds what is taken for canonical at first sight against decoding
-// and encoding it again.
+// TestCanonicalBase64 compares isCanonicalBase64 with decoding and encoding the text.
 func TestCanonicalBase64(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, "YQ==": true, "YWI=": true, "YWJj": true, "+/+/": true, "YWJjZA==": true,

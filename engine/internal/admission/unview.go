@@ -10,33 +10,33 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Unview carries what differs between two views of an object over to the object as
-// it was written. view is the View of object and mutated is the view that is wanted;
-// values that View would derive may be left out of it.
+// Unview applies the differences between two views of an object to the object in the manifest.
+// view is the View of object, and mutated is the wanted view; mutated may lack values that View
+// would add.
 //
-// Only what differs is touched. A quantity that did not change keeps its text; what
-// is written as null, or not at all because it is a default, is written where it
-// changed; a list that has other items in object than in view is written whole. The
-// key of a Secret that changed moves from stringData to data, where a server keeps it.
-// Fields that are ServerOwned are left as they are. None of the arguments is modified.
+// Unview changes only what differs between the views. A quantity that did not change keeps its
+// text. A null, or a default that is not in object, is written where it changed. A list whose
+// items in object and view differ is written whole. A key of a Secret that changed moves from
+// stringData to data, where a server keeps it. Fields that are ServerOwned do not change. None
+// of the arguments is modified.
 //
-// Unview(k, object, v, v) is equal to object. The view of the outcome need not be
-// mutated, as a default may depend on what changed: see Pin.
+// Unview(k, object, v, v) is equal to object. The View of the result may differ from mutated,
+// because a default may depend on what changed: see Pin.
 func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]any {
 	return unviewer{kind: kind, limit: math.MaxInt}.unview(object, view, mutated)
 }
 
-// Pin returns object, which is manifest with what policies wrote, with everything written
-// that it takes for its View in a namespace to be mutated, but for fields that are
-// ServerOwned; mutated must be a view. Where writing a value that differs does not do,
-// because a default or another field overrules it, the map around it is written whole,
-// and then the map around that.
+// Pin returns object with every value that must be written for its View in a namespace to equal
+// mutated, except for fields that are ServerOwned. object is manifest with the changes of
+// policies; mutated must be a view. Where writing the value that differs is not enough, because
+// a default or another field overrules it, Pin writes the whole map around it, and then the map
+// around that.
 //
-// Every value that manifest does not have is in the form in which the server stores it, a
-// map with all keys that it has there, and what makes no difference to the view is as in manifest: see Stored. None of the
-// arguments is modified.
+// Every value that manifest does not have is in the form in which the server stores it, and a
+// map has all keys that it has on the server. Changes that make no difference to the view are
+// undone: see Stored. None of the arguments is modified.
 //
-// memo is that of View. The error names a field in which the views differ still.
+// memo is used as in View. The error names a field in which the views still differ.
 func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, namespace string, mutated map[string]any) (map[string]any, error) {
 	u := unviewer{kind: kind, limit: math.MaxInt}
 	var pinned map[string]any // object, once its view is mutated
@@ -48,7 +48,7 @@ func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, 
 		path := u.difference(view, mutated)
 		switch {
 		case path == nil:
-			// What a Secret has in stringData comes to its data, too.
+			// For a Secret, this also moves stringData to data.
 			next := storer{completing: !isSecret(kind)}.stored(kind, manifest, object, view)
 			if pinned != nil || change.Equal(next, object) {
 				return object, nil
@@ -69,18 +69,18 @@ func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, 
 	return nil, fmt.Errorf("the object does not become what it is on the server in %d rounds", maxRounds)
 }
 
-// maxRounds bounds the work of Pin. Each round pins what depends on the one
-// before; more than three have not been seen.
+// maxRounds bounds the work of Pin. Each round pins what depends on the round before. More than
+// three rounds were never seen.
 const maxRounds = 10
 
 type unviewer struct {
 	kind *schema.Kind
-	// limit is the length of the paths at which maps that differ are written whole.
+	// limit is the length of paths at which maps that differ are written whole.
 	limit int
 }
 
-// difference returns the path of a difference between two views that is not the
-// server's, the longest one; nil if it is missing.
+// difference returns the longest path at which two views differ in a field that is not
+// ServerOwned; nil if the views agree.
 func (u unviewer) difference(view, mutated map[string]any) change.Path {
 	if change.Equal(view, mutated) {
 		return nil
@@ -94,8 +94,8 @@ func (u unviewer) difference(view, mutated map[string]any) change.Path {
 	return longest
 }
 
-// stored reports that a server stores both values of a change in the same way: a field of
-// a built-in kind that is an empty list becomes null, a null in a map of bytes "".
+// stored reports whether a server stores both values of a change in the same way: in built-in
+// kinds, an empty list becomes null, and a null in a map of bytes becomes "".
 func (u unviewer) stored(c change.Change) bool {
 	return c.Op == change.Replace && builtin(u.kind) != nil && (c.Old == nil || c.New == nil) && isZero(c.Old) && isZero(c.New)
 }
@@ -110,7 +110,7 @@ func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {
 	return out
 }
 
-// object returns object with the differences between from and to.
+// object applies the differences between from and to to object.
 func (u unviewer) object(path change.Path, object, from, to map[string]any, shape change.Shape) map[string]any {
 	if len(path) >= u.limit {
 		return u.whole(path, object, to)
@@ -136,15 +136,15 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 		written := object[key]
 		value := u.value(at, written, had, wanted, shape.Field(key))
 		if written == nil && had != nil && isEmptyMap(value) {
-			continue // nothing but removals of what was not written anyhow
+			continue // only removals of values that object does not have
 		}
 		out[key] = value
 	}
 	return out
 }
 
-// whole returns to in place of object, but for what is the server's and the
-// namespace of the request.
+// whole returns to in place of object, except for fields that are ServerOwned and the namespace
+// of the request.
 func (u unviewer) whole(path change.Path, object, to map[string]any) map[string]any {
 	out := make(map[string]any, len(to))
 	for key, value := range to {
@@ -199,8 +199,8 @@ func (u unviewer) list(path change.Path, object, from, to []any, shape change.Sh
 	return out
 }
 
-// dropStringData takes the keys out of the stringData of out whose value is not what
-// object has there any more: stringData would win over data.
+// dropStringData removes the keys from the stringData of out whose value has changed: stringData
+// would win over data.
 func dropStringData(object, view, mutated, out map[string]any) {
 	kept := maps.Clone(child(object, "stringData"))
 	maps.DeleteFunc(kept, func(key string, _ any) bool {
@@ -216,10 +216,9 @@ func dropStringData(object, view, mutated, out map[string]any) {
 	}
 }
 
-// ServerOwned reports whether kube-apiserver 1.36.3 sets or drops a field itself, or
-// refuses to be given it, when an object is created: whatever a policy writes there
-// has no effect. The status is the server's where it is a subresource, but for
-// Nodes.
+// ServerOwned reports whether kube-apiserver 1.36.3 sets, drops or refuses a field when an
+// object is created, so that a policy cannot set it. The server owns status where status is a
+// subresource, except for Nodes.
 func ServerOwned(kind *schema.Kind, path change.Path) bool {
 	var names [3]string
 	for i := range min(len(path), len(names)) {
@@ -249,8 +248,8 @@ func ownsMetadata(kind *schema.Kind, name, key string) bool {
 	return false
 }
 
-// countsGenerations reports whether objects of a kind start with generation 1; the
-// others keep what they are given.
+// countsGenerations reports whether objects of a kind start with generation 1. Objects of other
+// kinds keep the generation they are given.
 func countsGenerations(kind *schema.Kind) bool {
 	switch kind.Group {
 	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "batch", "flowcontrol.apiserver.k8s.io", "policy", "scheduling.k8s.io":

@@ -14,7 +14,7 @@ import (
 func TestUnview(t *testing.T) {
 	for _, test := range []struct {
 		name, object string
-		// changes are made in the view by merging this into it; null removes.
+		// changes is a merge patch on the view; null removes.
 		changes, want string
 	}{
 		{
@@ -107,8 +107,8 @@ func merge(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// TestPin changes every value of the views in testdata, one after the other, and
-// writes the change back: the view of the outcome is the changed view.
+// TestPin changes every value of the views in testdata, one at a time, and writes the change
+// back: the view of the result is the changed view.
 func TestPin(t *testing.T) {
 	files, err := filepath.Glob("testdata/view/*.yaml")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestPin(t *testing.T) {
 		for _, edited := range edits(view) {
 			mutated, err := mutate(kind, edited)
 			if err != nil {
-				continue // the edit made no object of this kind
+				continue // the edited object is not valid
 			}
 			before := change.CloneObject(object)
 			pinned, err := admission.Pin(nil, kind, object, object, "default", mutated)
@@ -151,7 +151,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// mutate is what becomes of the outcome of a policy.
+// mutate returns what the server makes of the result of a policy.
 func mutate(kind *schema.Kind, object map[string]any) (map[string]any, error) {
 	object, err := admission.Redefault(nil, kind, object)
 	if err != nil {
@@ -160,7 +160,7 @@ func mutate(kind *schema.Kind, object map[string]any) (map[string]any, error) {
 	return admission.View(nil, kind, object, "default")
 }
 
-// edits returns copies of an object, each with one value changed or removed.
+// edits returns copies of an object; each has one value changed or removed.
 func edits(object map[string]any) []map[string]any {
 	var edited []map[string]any
 	var walk func(path change.Path, value any)
@@ -200,8 +200,8 @@ func edits(object map[string]any) []map[string]any {
 	return edited
 }
 
-// storedAlike reports whether a server stores both values of a change as the same: a null
-// and an empty list, or a null and no bytes.
+// storedAlike reports whether a server stores both values of a change in the same way: null and
+// an empty list, or null and empty bytes.
 func storedAlike(c change.Change) bool {
 	for _, value := range []any{c.Old, c.New} {
 		if list, ok := value.([]any); value != nil && value != "" && (!ok || len(list) > 0) {

@@ -10,13 +10,12 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// View returns an object as mutating admission sees it when it is created:
-// decoded, normalised, defaulted and converted as a server of the kind's version does, without
-// the metadata that the server sets itself. namespace is that of the request; it
-// becomes metadata.namespace of a namespaced kind that has none. object is not
-// modified.
+// View returns an object as mutating admission sees it on creation: decoded, normalised,
+// defaulted and converted as a server of the kind's version does, without the metadata that the
+// server sets itself. namespace is the namespace of the request; it becomes metadata.namespace
+// if a namespaced object has no namespace. object is not modified.
 //
-// What memo, which may be nil, knows to stay as it is is not looked at again.
+// memo may be nil. Values that it remembers as unchanged are not visited again.
 //
 // Errors are *FieldError values, joined and sorted by field.
 func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
@@ -38,11 +37,11 @@ func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace
 	return view.out, nil
 }
 
-// Redefault returns an object that a policy has changed as the next expression sees
-// it: decoded and defaulted again, but neither converted (stringData stays, and
-// the alias serviceAccount does not follow serviceAccountName) nor stripped of
-// metadata. Fields that the kind does not have are dropped without an error. View
-// does the rest when the pass is over: the server converts then. memo is that of View.
+// Redefault returns an object that a policy has changed as the next expression sees it. The
+// object is decoded and defaulted again, but not converted (stringData stays, and the alias
+// serviceAccount does not follow serviceAccountName), and its metadata stays complete. Fields
+// that the kind does not have are dropped without an error. View does the rest at the end of the
+// pass, because the server converts then. memo is used as in View.
 //
 // The error is a *ConversionError.
 func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
@@ -53,7 +52,7 @@ func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map
 	return view, nil
 }
 
-// see decodes and defaults an object; on a request it converts it too.
+// see decodes and defaults an object; if request is true it converts the object too.
 func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
 	t := builtin(kind)
 	if t != nil && stays(memo, &t.stays, object, request) {
@@ -79,7 +78,7 @@ func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bo
 	return view, d.problems
 }
 
-// decoders are those that nobody uses at the moment.
+// decoders are the decoders that are not in use.
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 func (d *decoder) putBack() {
@@ -87,7 +86,7 @@ func (d *decoder) putBack() {
 	decoders.Put(d)
 }
 
-// builtin returns the Go type of a kind, nil if the kind has none that is known.
+// builtin returns the Go type of a kind, nil if it has no known Go type.
 func builtin(kind *schema.Kind) *goType {
 	if kind.Custom || kind.Unknown {
 		return nil
@@ -105,8 +104,7 @@ func join(problems []*FieldError) error {
 	return errors.Join(errs...)
 }
 
-// wipeMetadata drops what the server sets itself, and owner references that are
-// there twice.
+// wipeMetadata drops the metadata that the server sets itself, and duplicate owner references.
 func wipeMetadata(metadata *record) {
 	for _, name := range []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"} {
 		metadata.remove(name)

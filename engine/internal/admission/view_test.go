@@ -31,7 +31,7 @@ func readYAML(t testing.TB, document []byte) map[string]any {
 	return readJSON(t, data)
 }
 
-// kindOf returns the kind of an object, which CustomResourceDefinitions may define.
+// kindOf returns the kind of an object. The kind is built in, or one of definitions defines it.
 func kindOf(t testing.TB, object map[string]any, definitions ...map[string]any) *schema.Kind {
 	t.Helper()
 	kind := kindIn(t, release.Default, object, definitions...)
@@ -41,7 +41,8 @@ func kindOf(t testing.TB, object map[string]any, definitions ...map[string]any) 
 	return kind
 }
 
-// kindIn returns the kind of an object in Kubernetes 1.minor, nil if that has none.
+// kindIn returns the kind of an object in Kubernetes 1.minor, nil if that version lacks the
+// kind.
 func kindIn(t testing.TB, minor int, object map[string]any, definitions ...map[string]any) *schema.Kind {
 	t.Helper()
 	registry := schema.BuiltinOf(minor)
@@ -55,8 +56,8 @@ func kindIn(t testing.TB, minor int, object map[string]any, definitions ...map[s
 	return registry.Lookup(gvk.Parse(apiVersion, name))
 }
 
-// TestView reads the cases in testdata/view: perhaps a CustomResourceDefinition, a
-// manifest, and its view in the namespace "default".
+// TestView runs the cases in testdata/view. A case has a manifest, its view in the namespace
+// "default", and optionally a CustomResourceDefinition.
 func TestView(t *testing.T) {
 	files, err := filepath.Glob("testdata/view/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -104,8 +105,8 @@ func readCase(t testing.TB, text []byte) (map[string]any, *schema.Kind) {
 	return object, kindOf(t, object, readYAML(t, definition))
 }
 
-// checkView returns the view of an object in the namespace "default" and checks the
-// laws of the package on the way.
+// checkView returns the view of an object in the namespace "default" and checks the laws of the
+// package for it.
 func checkView(t *testing.T, kind *schema.Kind, object map[string]any) map[string]any {
 	t.Helper()
 	before := change.CloneObject(object)
@@ -123,7 +124,7 @@ func checkView(t *testing.T, kind *schema.Kind, object map[string]any) map[strin
 	for _, diff := range change.Diff(view, again, nil) {
 		t.Error("view of the view: ", diff)
 	}
-	if !change.Same(view, again) && kind.APIVersion() != "autoscaling/v1" { // whose annotations are written anew
+	if !change.Same(view, again) && kind.APIVersion() != "autoscaling/v1" { // autoscaling/v1 writes its annotations anew
 		t.Error("the view of the view is another map")
 	}
 	for _, diff := range change.Diff(object, admission.Unview(kind, object, view, view), nil) {
@@ -132,8 +133,8 @@ func checkView(t *testing.T, kind *schema.Kind, object map[string]any) map[strin
 	return view
 }
 
-// TestShared: what stays as it is in a view is shared with the object, and what a policy
-// did not change with the view before.
+// TestShared checks that unchanged parts are shared: of a view with the object, and of a view
+// after a policy with the view before it.
 func TestShared(t *testing.T) {
 	object := readYAML(t, []byte(`{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {containers: [
 		{name: a, env: [{name: x, value: z}], ports: [{containerPort: 80}], resources: {limits: {cpu: 1000m}}}]}}`))
@@ -264,7 +265,7 @@ func TestRedefaultErrors(t *testing.T) {
 	}
 }
 
-// TestRedefault tells Redefault from View: it defaults, but does not convert.
+// TestRedefault checks how Redefault differs from View: it defaults, but does not convert.
 func TestRedefault(t *testing.T) {
 	for _, test := range []struct{ name, object, want string }{
 		{
@@ -333,7 +334,7 @@ spec:
 	}
 }
 
-// TestUnknownKind: without a schema only metadata is looked at.
+// TestUnknownKind checks that only metadata is treated if a kind has no schema.
 func TestUnknownKind(t *testing.T) {
 	object := readYAML(t, []byte(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {}, uid: u}, spec: {a: null}}`))
 	kind := schema.Builtin().Unknown(gvk.Kind{Group: "example.com", Version: "v1", Kind: "Widget"})
@@ -347,8 +348,8 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// TestClusterSchema: fields that the OpenAPI document of a newer server has are kept,
-// and custom resources that a document describes are read by it.
+// TestClusterSchema checks that fields of the OpenAPI document of a newer server are kept, and
+// that custom resources follow the schema in such a document.
 func TestClusterSchema(t *testing.T) {
 	registry := schema.Builtin()
 	if err := registry.AddOpenAPI([]byte(clusterDocument)); err != nil {

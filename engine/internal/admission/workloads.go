@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// defaultDeploymentStrategy is the part of SetDefaults_Deployment for its strategy.
+// defaultDeploymentStrategy is the part of SetDefaults_Deployment about the strategy.
 func defaultDeploymentStrategy(r *record) {
 	r.setAbsent("type", "RollingUpdate")
 	if r.out["type"] == "RollingUpdate" {
@@ -15,8 +15,7 @@ func defaultDeploymentStrategy(r *record) {
 	}
 }
 
-// defaultDaemonSetUpdateStrategy is the part of SetDefaults_DaemonSet for its
-// strategy.
+// defaultDaemonSetUpdateStrategy is the part of SetDefaults_DaemonSet about the strategy.
 func defaultDaemonSetUpdateStrategy(r *record) {
 	r.setAbsent("type", "RollingUpdate")
 	if r.out["type"] == "RollingUpdate" {
@@ -26,8 +25,8 @@ func defaultDaemonSetUpdateStrategy(r *record) {
 	}
 }
 
-// defaultStatefulSetUpdateStrategy is the part of SetDefaults_StatefulSet for its
-// strategy: rollingUpdate appears only where the type was left out too.
+// defaultStatefulSetUpdateStrategy is the part of SetDefaults_StatefulSet about the strategy:
+// rollingUpdate is added only if the type was left out too.
 func defaultStatefulSetUpdateStrategy(r *record) {
 	if _, ok := r.out["type"]; !ok {
 		r.set("type", "RollingUpdate")
@@ -38,7 +37,7 @@ func defaultStatefulSetUpdateStrategy(r *record) {
 	}
 }
 
-// defaultStatefulSetUpdateStrategySince37 also says how many Pods may be missing.
+// defaultStatefulSetUpdateStrategySince37 also sets how many Pods may be unavailable.
 func defaultStatefulSetUpdateStrategySince37(r *record) {
 	defaultStatefulSetUpdateStrategy(r)
 	if rolling := r.child("rollingUpdate"); rolling.out != nil && r.out["type"] == "RollingUpdate" {
@@ -46,7 +45,7 @@ func defaultStatefulSetUpdateStrategySince37(r *record) {
 	}
 }
 
-// inheritLabels labels an object that has no labels.
+// inheritLabels sets the labels of an object that has no labels.
 func inheritLabels(r *record, labels map[string]any) {
 	metadata := r.child("metadata")
 	if _, ok := metadata.out["labels"]; !ok && labels != nil {
@@ -54,7 +53,7 @@ func inheritLabels(r *record, labels map[string]any) {
 	}
 }
 
-// defaultJob is SetDefaults_Job. It does not apply to the template of a CronJob.
+// defaultJob is SetDefaults_Job. It does not apply to the Job template of a CronJob.
 func defaultJob(r *record) {
 	spec := r.child("spec")
 	if spec.out["parallelism"] == nil {
@@ -75,8 +74,8 @@ func defaultJob(r *record) {
 	inheritLabels(r, child(child(child(spec.out, "template"), "metadata"), "labels"))
 }
 
-// defaultHorizontalPodAutoscaler is SetDefaults_HorizontalPodAutoscalerBehavior: a
-// behavior that is given has rules in both directions.
+// defaultHorizontalPodAutoscaler is SetDefaults_HorizontalPodAutoscalerBehavior: a behavior that
+// is set gets rules for both directions.
 func defaultHorizontalPodAutoscaler(r *record) {
 	behavior := r.child("behavior")
 	if behavior.out == nil {
@@ -91,7 +90,7 @@ func defaultHorizontalPodAutoscaler(r *record) {
 
 func defaultScalingRules(r *record, policies ...any) {
 	r.setAbsent("selectPolicy", "Max")
-	if r.in["policies"] == nil { // an empty list is as good as policies
+	if r.in["policies"] == nil { // an empty list counts as set
 		r.set("policies", policies)
 	}
 }

@@ -1,19 +1,19 @@
-// Gotypes writes down how the Go types of the Kubernetes API turn into JSON: which
-// fields are always written, which vanish when they are zero, which are pointers.
-// An OpenAPI document does not say, and the view of an object depends on it. It is
-// a module of its own so that the API's modules stay out of preadmit's.
+// Gotypes writes a table of how the Go types of the Kubernetes API are encoded as JSON: which
+// fields are always written, which are omitted when they are zero, which are pointers. The view
+// of an object depends on this, and an OpenAPI document does not contain it. Gotypes is a module
+// of its own, so that the modules of the API do not become dependencies of preadmit.
 //
 //	go run . ARCHIVE FILE
 //
-// ARCHIVE has the OpenAPI documents of a version of Kubernetes, and so the kinds that it
-// serves. The types are those of the same version: go.mod is that of the default one, and
-// -modfile=1.34.mod names another.
+// ARCHIVE has the OpenAPI documents of a version of Kubernetes, which list the kinds it serves.
+// The types must be of the same version: go.mod has the default version, and -modfile=1.34.mod
+// selects another.
 //
-// Each line of FILE is a type, sorted by name, with its fields in their order in Go:
+// Each line of FILE is a type with its fields in the order of Go. Lines are sorted by name:
 //
 //	apps/v1.DaemonSetSpec selector^meta/v1.LabelSelector template!v1.PodTemplateSpec minReadySeconds~i ...
 //
-// After a field's name is how its zero value is written:
+// The character after the name of a field says how its zero value is written:
 //
 //	!  always            a value without omitempty, or a struct
 //	~  not at all        a value with omitempty
@@ -21,7 +21,7 @@
 //	*  not at all if nil a pointer with omitempty
 //	^  null if nil       a pointer, list or map without omitempty
 //
-// and then its type:
+// The type of the field follows:
 //
 //	s string, b bool, i int32, l int64, f float64, y bytes, q quantity, t time,
 //	m microtime, x int or string, r any object, j any JSON, B, A and S the unions of
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// table is the content of FILE.
+// table returns the content of FILE.
 func table(archive string) []byte {
 	g := generator{lines: map[reflect.Type]string{}}
 	for _, root := range roots(archive) {
@@ -60,13 +60,12 @@ func table(archive string) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// roots are the types of the kinds that a server of this version serves, and those
-// inAnnotations.
+// roots returns the types of the kinds that a server of this version serves, and inAnnotations.
 func roots(archive string) []reflect.Type {
 	kinds := served(archive)
 	var types []reflect.Type
 	for kind, t := range scheme().AllKnownTypes() {
-		isReview := kind.Group == "authentication.k8s.io" || kind.Group == "authorization.k8s.io" // answered, not kept
+		isReview := kind.Group == "authentication.k8s.io" || kind.Group == "authorization.k8s.io" // answered, not stored
 		if kinds[kind] && hasMetadata(t) && !isReview {
 			types = append(types, t)
 		}
@@ -83,7 +82,7 @@ type generator struct {
 	lines map[reflect.Type]string
 }
 
-// name returns the name of a struct type and sees to it that its line is written.
+// name returns the name of a struct type, and adds the line of the type if it is missing.
 func (g *generator) name(t reflect.Type) string {
 	group, ok := groups()[t.PkgPath()]
 	if !ok {
@@ -144,7 +143,7 @@ func mode(t reflect.Type, options []string) string {
 	return "!"
 }
 
-// value is the code of a type.
+// value returns the code of a type.
 func (g *generator) value(t reflect.Type) string {
 	if code, ok := special[t]; ok {
 		return code
@@ -187,7 +186,7 @@ func marshals(t reflect.Type) bool {
 
 var byPackage map[string]string
 
-// groups maps the package of each type to the apiVersion it is of.
+// groups maps the package of each type to its apiVersion.
 func groups() map[string]string {
 	if byPackage == nil {
 		byPackage = map[string]string{"k8s.io/apimachinery/pkg/apis/meta/v1": "meta/v1"}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCurrent checks that the table is what the types say.
+// TestCurrent checks that gotypes.txt is what table generates.
 func TestCurrent(t *testing.T) {
 	written, err := os.ReadFile("../gotypes.txt")
 	if err != nil {

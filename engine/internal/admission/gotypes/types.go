@@ -21,7 +21,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// scheme knows the kinds of all group versions.
+// scheme returns a scheme with the kinds of all group versions.
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{kubernetes.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
@@ -32,7 +32,7 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// served returns the kinds that a server serves, from the archive of its OpenAPI documents.
+// served returns the kinds that a server serves, according to an archive of OpenAPI documents.
 func served(archive string) map[schema.GroupVersionKind]bool {
 	file, err := os.Open(archive)
 	if err != nil {
@@ -73,8 +73,8 @@ func readKinds(discovery io.Reader) map[schema.GroupVersionKind]bool {
 	return kinds
 }
 
-// inAnnotations are types that no kind has a field of, but whose JSON is in the
-// annotations of autoscaling/v1 HorizontalPodAutoscalers.
+// inAnnotations are types that no kind has a field of. Their JSON is in the annotations of
+// autoscaling/v1 HorizontalPodAutoscalers.
 var inAnnotations = []reflect.Type{
 	reflect.TypeFor[autoscalingv1.MetricSpec](),
 	reflect.TypeFor[autoscalingv1.MetricStatus](),

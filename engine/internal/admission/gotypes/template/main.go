@@ -1,12 +1,11 @@
-// Template writes down the Go types that a PodTemplateSpec is made of. Kubernetes'
-// controllers hash its Go form as text, with the names of fields and types, into the label
-// pod-template-hash.
+// Template writes a table of the Go types in a PodTemplateSpec. Controllers of Kubernetes print
+// the Go value as text, with the names of fields and types, and write the hash of the text into
+// the label pod-template-hash.
 //
 //	go run ./template FILE
 //
-// Each line of FILE is a struct, with its fields in their order in Go. Of a field there are
-// the name in Go, the name in JSON (empty if its fields are among those of the struct), the
-// type as Go prints it, and what it is:
+// Each line of FILE is a struct with its fields in the order of Go. A field has its name in Go,
+// its name in JSON (empty if its fields are inlined), its type as Go prints it, and its code:
 //
 //	s string, b bool, i integer, q quantity, t time, x int or string, y bytes,
 //	*T pointer, [T list, {T map, or the name of a struct.
@@ -40,7 +39,7 @@ func main() {
 	}
 }
 
-// describe writes the line of a struct and those of the structs in it.
+// describe adds the lines of a struct and of the structs in it.
 func describe(t reflect.Type, lines map[string]string) {
 	name := nameOf(t)
 	if _, ok := lines[name]; ok {
@@ -56,7 +55,7 @@ func describe(t reflect.Type, lines map[string]string) {
 	lines[name] = line
 }
 
-// nameOf tells the packages apart that Go prints alike.
+// nameOf returns the name of a type. It distinguishes packages that Go prints alike.
 func nameOf(t reflect.Type) string {
 	if strings.HasSuffix(t.PkgPath(), "meta/v1") {
 		return "meta/" + t.String()
