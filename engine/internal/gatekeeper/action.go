@@ -9,17 +9,17 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// call is one use of a mutator on an object.
+// call is one application of a mutator to an object.
 type call struct {
 	subject *subject
-	// fresh is the value that an Assign assigns in this use: Gatekeeper copies it for each
-	// use, and then puts the same copy wherever the location leads.
+	// fresh is the copy of an Assign's value for this call. Gatekeeper copies the value once per
+	// call, and then puts the same copy at every place that the location selects.
 	fresh any
-	// places is how many there are so far, size what they hold together.
+	// places counts the places written so far; size is the size of all their values.
 	places, size int
 }
 
-// take counts one more place for a value.
+// take counts one more place and the size of the value written there.
 func (c *call) take(size int) error {
 	c.places++
 	if c.size += size; c.size > limit.ObjectBytes {
@@ -36,7 +36,7 @@ func sizeOf(value any) int {
 // constant assigns a value.
 type constant struct {
 	value any
-	// composite says that maps are in the value, size how large it is.
+	// composite says that the value contains maps; size is the size of the value.
 	composite bool
 	size      int
 }
@@ -53,7 +53,7 @@ func holdsMaps(value any) bool {
 	return false
 }
 
-// place returns the value for one more place.
+// place returns the value to write at one more place.
 func (v *constant) place(c *call) (any, error) {
 	if c.fresh == nil {
 		c.fresh = v.value
@@ -81,7 +81,7 @@ func (f fromMetadata) field(c *call, _ any, _ bool) (any, bool, error) {
 	return textIn(c.subject.object, "metadata", "name"), true, nil
 }
 
-// assign reads what is assigned, and checks it as Gatekeeper does.
+// assign reads the assigned value and checks it as Gatekeeper does.
 func (r *reader) assign(n policy.Node, m *mutator) action {
 	if !r.IsSound(n) {
 		return nil
@@ -160,7 +160,7 @@ func (r *reader) assignMetadata(n policy.Node, m *mutator) action {
 
 // set changes a list as a set of values.
 type set struct {
-	// values are nil if there is no list of them.
+	// values is nil if the parameters have no list of values.
 	values []any
 	size   int
 	prunes bool
@@ -177,8 +177,8 @@ func (r *reader) modifySet(n policy.Node) action {
 	return &set{values, sizeOf(list.Value), n.At("operation").Text() == "prune"}
 }
 
-// field implements action. A list of no values, not even none, is null in the end, but a
-// list to other mutators.
+// field implements action. A merge without a list of values gives a nil list: the patch has
+// null, but other mutators see a list.
 func (s *set) field(c *call, value any, given bool) (any, bool, error) {
 	list, ok := value.([]any)
 	switch {
@@ -205,7 +205,7 @@ func (s *set) merge(list []any) []any {
 	return merged
 }
 
-// prune takes values out of a list.
+// prune removes values from a list.
 func (s *set) prune(list []any) []any {
 	pruned := make([]any, 0, len(list))
 	for _, item := range list {

@@ -8,22 +8,22 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// aliases are the maps of an object that are one and the same map to Gatekeeper, which
-// changes objects in place: a value that a mutator assigns in several places is not copied
-// for each of them. What a later mutator of the same request changes in one of the places
-// is changed in all. The zero value is ready for use.
+// aliases tracks the maps of an object that Gatekeeper shares between several places. Gatekeeper
+// changes objects in place, and does not copy a value that a mutator assigns in several places.
+// If a later mutator of the same request changes the value in one place, it changes everywhere.
+// The zero value is ready for use.
 type aliases struct {
-	// shared are the maps with the mutators that assigned them, moved what those among them
-	// have become that a walk changed.
+	// shared maps each shared map to the mutator that assigned it. moved maps a shared map that
+	// a walk changed to its changed copy.
 	shared map[unsafe.Pointer]*mutator
 	moved  map[unsafe.Pointer]map[string]any
-	// owner is the mutator that assigned the map that was changed last.
+	// owner is the mutator that assigned the shared map changed last.
 	owner *mutator
 }
 
 func identity(m map[string]any) unsafe.Pointer { return reflect.ValueOf(m).UnsafePointer() }
 
-// add makes all maps in a value shared that a mutator assigned.
+// add marks all maps in a value that a mutator assigned as shared.
 func (a *aliases) add(value any, by *mutator) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -41,7 +41,7 @@ func (a *aliases) add(value any, by *mutator) {
 	}
 }
 
-// latest is what a map has become.
+// latest returns the current copy of a map.
 func (a *aliases) latest(m map[string]any) map[string]any {
 	if len(a.moved) == 0 {
 		return m
@@ -52,7 +52,7 @@ func (a *aliases) latest(m map[string]any) map[string]any {
 	return m
 }
 
-// move notes that a map has become another one.
+// move records that a shared map was replaced by a changed copy.
 func (a *aliases) move(from, to map[string]any) {
 	if by := a.shared[identity(from)]; by != nil {
 		a.shared[identity(to)] = by
@@ -61,7 +61,7 @@ func (a *aliases) move(from, to map[string]any) {
 	}
 }
 
-// spread puts what shared maps have become wherever they are in an object.
+// spread replaces all shared maps in an object by their current copies.
 func (a *aliases) spread(object map[string]any) map[string]any {
 	if len(a.moved) == 0 {
 		return object

@@ -14,15 +14,15 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// checker finds mistakes in one mutator that Gatekeeper accepts.
+// checker finds mistakes in one mutator that Gatekeeper does not report.
 type checker struct {
 	mutator *mutator
 	schemas *schema.Registry
 	found   []source.Diagnostic
 }
 
-// Check implements policy.Program: it finds mistakes that Gatekeeper accepts. Conflicts are not among them: every run
-// warns of those.
+// Check implements policy.Program: it finds mistakes that Gatekeeper does not report. It leaves
+// out conflicts, because every run warns of conflicts.
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, m := range p.mutators {
@@ -46,7 +46,7 @@ func (c *checker) idle(at source.Position, advice, format string, args ...any) {
 	c.warn(at, "never-applies", advice, "%s never applies: %s", c.mutator.key(), fmt.Sprintf(format, args...))
 }
 
-// known are the kinds with a schema that the mutator is about.
+// known returns the kinds with a schema to which the mutator applies.
 func (c *checker) known() []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, k := range c.schemas.Kinds() {
@@ -68,7 +68,7 @@ func (c *checker) checkMatch() {
 	c.checkKindsMatch()
 }
 
-// checkKindsMatch holds the kinds of applyTo against the rest of match.
+// checkKindsMatch compares the kinds of applyTo with the rest of match.
 func (c *checker) checkKindsMatch() {
 	kinds := c.known()
 	if len(c.mutator.applyTo) == 0 || len(kinds) == 0 {
@@ -111,7 +111,7 @@ func (c *checker) checkTests() {
 	}
 }
 
-// checkDefault looks for a field that is to be missing and never is, as the API sets it.
+// checkDefault looks for a test that a field is missing although the API always sets the field.
 func (c *checker) checkDefault(depth int, test pathTest, at source.Position) {
 	var path change.Path
 	for _, n := range c.mutator.location[:depth+1] {
@@ -134,8 +134,8 @@ func (c *checker) checkDefault(depth int, test pathTest, at source.Position) {
 	}
 }
 
-// checkLocation holds the location and what is written there against the schemas of the
-// kinds. What fits one of them may be meant for that one.
+// checkLocation checks the location, and what is written there, against the schemas of the
+// kinds. A location that fits one kind may be meant for that kind only.
 func (c *checker) checkLocation() {
 	if c.mutator.kind == assignMetadataKind {
 		c.checkMetadata()
@@ -160,7 +160,7 @@ func (c *checker) checkLocation() {
 	}
 }
 
-// checkMetadata looks for labels that an API server does not take.
+// checkMetadata looks for labels that an API server rejects.
 func (c *checker) checkMetadata() {
 	key, value := c.mutator.location[2].name, "x"
 	if constant, ok := c.mutator.action.(*constant); ok && c.mutator.location[1].name == "labels" {
@@ -171,13 +171,13 @@ func (c *checker) checkMetadata() {
 	}
 }
 
-// misfit says where a location does not fit a kind.
+// misfit describes where and why a location does not fit a kind.
 type misfit struct {
 	depth              int
 	code, advice, text string
 }
 
-// misfit finds where the location does not fit a kind, nil if it does.
+// misfit returns where the location does not fit a kind, nil if it fits.
 func (c *checker) misfit(kind *schema.Kind) *misfit {
 	of := kind.Type()
 	for depth, n := range c.mutator.location {
@@ -213,7 +213,7 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 
 func named(kind *schema.Kind) string { return kind.APIVersion() + " " + kind.Kind.Kind }
 
-// misfitKey holds the key by which items are selected against their type.
+// misfitKey checks the key by which items are selected against its type.
 func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *misfit {
 	n := c.mutator.location[depth]
 	if item == nil || item.Scalar == schema.Untyped || item.Preserve {
@@ -235,14 +235,14 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 	return nil
 }
 
-// misfitValue holds what is written against the type of the field.
+// misfitValue checks the written value against the type of the field.
 func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 	depth := len(c.mutator.location) - 1
 	if of == nil {
 		return nil
 	}
 	parameters := policy.Node{Value: c.mutator.document.Object()}.At("spec", "parameters")
-	var value any = "" // as all write that write no value of the document
+	var value any = "" // other actions write strings
 	switch c.mutator.action.(type) {
 	case *set:
 		if !of.IsList && of.Scalar != schema.Untyped {

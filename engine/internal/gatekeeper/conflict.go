@@ -12,11 +12,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Locations imply a schema: of spec.containers[name: *].image, that containers is a list
-// whose items are told apart by name. Gatekeeper disables all mutators whose locations
-// imply different ones for some kind and operation, for all their kinds.
+// A location implies a schema: spec.containers[name: *].image implies that containers is a list
+// whose items have the key name. If the locations of mutators imply different schemas for the
+// same kind and operation, Gatekeeper disables these mutators for all their kinds.
 
-// valueType is the type of a value as locations imply it.
+// valueType is the type of a value that a location implies.
 type valueType string
 
 const (
@@ -27,14 +27,13 @@ const (
 	unknownType valueType = ""
 )
 
-// implied is a value that locations lead to.
+// implied describes a value that is on the path of some location.
 type implied struct {
-	// users are the mutators whose locations lead here or further.
+	// users are the mutators whose locations include the value.
 	users []*mutator
-	// ends are those among them whose locations end here and must not be extended.
+	// ends are the users whose locations end here and must not be extended.
 	ends []*mutator
-	// fields are the fields of the value, or the key of a list, by what they imply to be
-	// there.
+	// fields are the fields of the value, or the key of a list, by name and implied type.
 	fields map[string]map[valueType]*implied
 }
 
@@ -43,11 +42,11 @@ type contest struct {
 	kind gvk.Kind
 	path string
 	why  string
-	// mutators are disabled. At least one of them is.
+	// mutators are the disabled mutators; there is at least one.
 	mutators []*mutator
 }
 
-// terminalType is the type of what a mutator's location ends at.
+// terminalType returns the implied type of the value at the end of a mutator's location.
 func (m *mutator) terminalType() valueType {
 	switch m.kind {
 	case modifySetKind:
@@ -58,13 +57,13 @@ func (m *mutator) terminalType() valueType {
 	return unknownType
 }
 
-// mustEnd reports whether no other location may go on where the mutator's ends.
+// mustEnd reports whether no other location may extend the location of the mutator.
 func (m *mutator) mustEnd() bool {
 	_, isExternal := m.action.(*external)
 	return isExternal || m.kind == assignImageKind
 }
 
-// add adds the location of a mutator, from a depth on.
+// add adds the location of a mutator, starting at a depth.
 func (v *implied) add(m *mutator, depth int) {
 	v.users = append(v.users, m)
 	if depth == len(m.location) {
@@ -92,13 +91,13 @@ func (v *implied) add(m *mutator, depth int) {
 	v.fields[name][of].add(m, depth+1)
 }
 
-// binding is a kind and an operation, which have a schema of their own.
+// binding is a kind and an operation. Each binding has its own implied schema.
 type binding struct {
 	kind      gvk.Kind
 	operation policy.Operation
 }
 
-// findContests finds the conflicts between mutators, and disables those that are in any.
+// findContests finds the conflicts between mutators, and disables the mutators in conflict.
 func findContests(mutators []*mutator) {
 	schemas := map[binding]*implied{}
 	for _, m := range mutators {
@@ -122,8 +121,8 @@ func (b binding) compare(other binding) int {
 	return cmp.Or(cmp.Compare(b.kind.String(), other.kind.String()), cmp.Compare(b.operation, other.operation))
 }
 
-// bindings are the kinds and operations that a mutator is about; none for an
-// AssignMetadata, which is in no conflict.
+// bindings returns the kinds and operations in applyTo. An AssignMetadata has no applyTo, and is
+// never in conflict.
 func (m *mutator) bindings() map[binding]bool {
 	all := map[binding]bool{}
 	for _, a := range m.applyTo {
@@ -140,8 +139,8 @@ func (m *mutator) bindings() map[binding]bool {
 	return all
 }
 
-// contests finds the conflicts in a value and below it. The value may be a list, whose
-// fields are keys.
+// contests finds the conflicts in a value and in everything inside it. list says that the value
+// is a list, whose fields are keys.
 func (v *implied) contests(kind gvk.Kind, path location, list bool) []*contest {
 	var found []*contest
 	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
@@ -157,7 +156,7 @@ func (v *implied) contests(kind gvk.Kind, path location, list bool) []*contest {
 	return found
 }
 
-// contested says what is wrong with what is implied of one value, nil if nothing is.
+// contested returns the conflict in what locations imply for one value, nil if they agree.
 func contested(field map[valueType]*implied) *contest {
 	var c contest
 	var known, keys []string
@@ -202,12 +201,12 @@ func contested(field map[valueType]*implied) *contest {
 	return &c
 }
 
-// String says what the contest is about.
+// String describes the conflict.
 func (c *contest) String() string {
 	return fmt.Sprintf("%s of %s %s %s", c.path, c.kind.APIVersion(), c.kind.Kind, c.why)
 }
 
-// disabled is the reason of a mutator that is in conflict with others.
+// disabled is the reason why a mutator in conflict does not apply.
 type disabled struct{ mutator *mutator }
 
 // String implements fmt.Stringer.
@@ -216,7 +215,7 @@ func (d disabled) String() string {
 	return fmt.Sprintf("Gatekeeper disables it for its conflict with %s: %s", strings.Join(d.mutator.rivals(), ", "), c)
 }
 
-// rivals are the others that a mutator is in conflict with.
+// rivals returns the other mutators that a mutator is in conflict with.
 func (m *mutator) rivals() []string {
 	var names []string
 	for _, c := range m.contests {
@@ -230,7 +229,7 @@ func (m *mutator) rivals() []string {
 	return names
 }
 
-// conflicts are warnings about the mutators that are disabled.
+// conflicts returns a warning for each disabled mutator.
 func conflicts(mutators []*mutator) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, m := range mutators {

@@ -10,12 +10,12 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// reader reads one document of the language.
+// reader reads one document with Gatekeeper configuration.
 type reader struct{ *policydoc.Reader }
 
 func newReader(d *manifest.Document) *reader { return &reader{policydoc.New(d)} }
 
-// advise reports an error at a byte of the text at n, and what to do about it.
+// advise reports an error at a byte offset of the text at n, with advice on how to fix it.
 func (r *reader) advise(n policy.Node, offset int, advice, format string, args ...any) {
 	at := r.Document.At(n.Path)
 	if offset > 0 {
@@ -34,7 +34,7 @@ func (r *reader) refuse(key, code, advice, format string, args ...any) {
 	r.Advise(r.Root.At(key).Path, code, fmt.Sprintf(format, args...), advice)
 }
 
-// describe prints a value as Gatekeeper does in its messages, if it is not too long.
+// describe prints a value as Gatekeeper does in its messages, but shortens long values.
 func describe(value any) string {
 	text := []rune(fmt.Sprintf("%+v", value))
 	if len(text) > limit.Excerpt {
@@ -43,7 +43,7 @@ func describe(value any) string {
 	return string(text)
 }
 
-// goType is the type of a value in Gatekeeper's messages.
+// goType returns the name of a value's type in Gatekeeper's messages.
 func goType(value any) string {
 	switch value.(type) {
 	case map[string]any:

@@ -8,11 +8,12 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// exporter turns what mutators made of an object into what a server gets of it, in a patch
-// whose numbers are floating-point ones. What mutators left alone stays as it is.
+// exporter converts the result of the mutators to the object that a server gets. Gatekeeper
+// sends a patch whose numbers are floating-point numbers. Values that no mutator changed stay
+// the same.
 type exporter struct{ providers map[string]*provider }
 
-// object exports an object that was made of another one.
+// object exports an object; before is the object before the mutators.
 func (e exporter) object(object, before map[string]any) map[string]any {
 	exported, _ := e.value(object, before).(map[string]any)
 	return exported
@@ -25,7 +26,7 @@ func (e exporter) value(value, before any) any {
 	switch value := value.(type) {
 	case float:
 		if n, ok := before.(int64); ok && float(n) == value {
-			return before // which equals it, to the patch
+			return before // the patch sees equal numbers
 		}
 		return value.whole()
 	case int64:
@@ -78,7 +79,7 @@ func (e exporter) items(list []any, before any) []any {
 	return exported
 }
 
-// unresolved are the placeholders for which there is no answer, as failures.
+// unresolved returns a failure for each placeholder without an answer.
 func (e exporter) unresolved(value any, path change.Path) []policy.Failure {
 	var failures []policy.Failure
 	switch value := value.(type) {

@@ -13,22 +13,22 @@ const (
 	username        = "Username"
 )
 
-// external assigns what a provider of external data answers.
+// external assigns the answer of an external data provider.
 type external struct {
 	mutator                                        *mutator
 	provider, dataSource, failurePolicy, byDefault string
 }
 
-// placeholder is where the answer to a key will be.
+// placeholder marks the place of the answer to a key.
 type placeholder struct {
 	external *external
 	key      string
 }
 
-// String says what the placeholder stands for: messages print values.
+// String names the provider: messages print placeholders as values.
 func (p placeholder) String() string { return "the answer of provider " + p.external.provider }
 
-// external reads and checks where the data comes from.
+// external reads and checks the source of external data.
 func (r *reader) external(n policy.Node, m *mutator) action {
 	e := &external{
 		mutator: m, provider: n.At("provider").Text(), dataSource: valueAtLocation, failurePolicy: "Fail", byDefault: n.At("default").Text(),
@@ -45,7 +45,8 @@ func (r *reader) external(n policy.Node, m *mutator) action {
 	return e
 }
 
-// field implements action. What is there already is the key, even if the user is to be.
+// field implements action. A value that is there already is the key, even if dataSource is
+// Username.
 func (e *external) field(c *call, value any, given bool) (any, bool, error) {
 	p := placeholder{external: e}
 	switch value := value.(type) {
@@ -64,17 +65,16 @@ func (e *external) field(c *call, value any, given bool) (any, bool, error) {
 	return p, true, nil
 }
 
-// provider is a document with the answers of a provider: what Gatekeeper gets from it, with
-// the name of the Provider.
+// provider is a document with the answers of a provider. It has the name of the Provider.
 type provider struct {
-	// failed is why it gives no answer at all.
+	// failed is the error of the whole response.
 	failed string
 	items  map[string]item
 }
 
 type item struct {
 	value any
-	// failed is why the value cannot be had.
+	// failed is the error of one item.
 	failed string
 }
 
@@ -111,10 +111,10 @@ var responseShape = object(map[string]shape{
 	}},
 })
 
-// errUnanswered says that nobody gave the answer of a provider.
+// errUnanswered reports that the context does not have the answer of a provider.
 var errUnanswered = errors.New("its answer is not known")
 
-// resolve is the text that is in place of a placeholder in the end.
+// resolve returns the text that replaces a placeholder at the end.
 func (p placeholder) resolve(providers map[string]*provider) (string, error) {
 	e := p.external
 	given := providers[e.provider]
@@ -146,7 +146,7 @@ func (p placeholder) resolve(providers map[string]*provider) (string, error) {
 	return "", err
 }
 
-// failure is the error of a placeholder that stays where it is.
+// failure returns the error of a placeholder that was not resolved.
 func (p placeholder) failure(path change.Path, err error) policy.Failure {
 	e := p.external
 	f := policy.Failure{ID: policy.ID{Policy: e.mutator.key()}, At: e.mutator.at("parameters", "assign", "externalData")}

@@ -34,7 +34,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	return policy.Plan{Invocations: []policy.Invocation{&hook{program: p}}}
 }
 
-// uncovered says why no mutator is about a kind.
+// uncovered explains for each mutator why it does not cover a request.
 func (p *program) uncovered(r *policy.Request) []policy.NotApplied {
 	if why := hides(r.Kind.Kind); why != "" {
 		return p.unseen(why)
@@ -50,7 +50,7 @@ func (p *program) uncovered(r *policy.Request) []policy.NotApplied {
 	return all
 }
 
-// unseen says of all mutators that they do not see an object.
+// unseen says for all mutators that they do not see an object.
 func (p *program) unseen(why fmt.Stringer) []policy.NotApplied {
 	var all []policy.NotApplied
 	for _, m := range p.mutators {
@@ -59,10 +59,10 @@ func (p *program) unseen(why fmt.Stringer) []policy.NotApplied {
 	return all
 }
 
-// hook is one call of the webhook that the program is. It implements policy.Invocation.
+// hook is one call of the webhook with all mutators. It implements policy.Invocation.
 type hook struct {
 	program *program
-	// effects are what mutators did in the call.
+	// effects are the changes of the mutators in this call.
 	effects []effect
 }
 
@@ -71,13 +71,13 @@ var hookID = policy.ID{Policy: "Gatekeeper"}
 // ID implements policy.Invocation.
 func (*hook) ID() policy.ID { return hookID }
 
-// Reinvocable implements policy.Invocation: that is for the Hook to say.
+// Reinvocable implements policy.Invocation. The Hook decides about reinvocation.
 func (*hook) Reinvocable() bool { return false }
 
 // Conditions implements policy.Invocation.
 func (*hook) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure) { return nil, nil }
 
-// Deny implements policy.Invocation. A server sees the object when all mutators are done.
+// Deny implements policy.Invocation. A server sees the object after all mutators.
 func (h *hook) Deny(err error) policy.Failure {
 	f := policy.Failure{ID: hookID}
 	var names []string
@@ -93,9 +93,9 @@ func (h *hook) Deny(err error) policy.Failure {
 	return f
 }
 
-// Steps implements policy.Invocation. The rounds are over before the first step, as only
-// then one knows which changes were made in vain: there is a step for each change of a
-// mutator, and one for each mutator that changed nothing.
+// Steps implements policy.Invocation. All rounds run before the first step, because changes that
+// a later mutator undoes are known only then. There is a step for each change of a mutator, and
+// one for each mutator that changed nothing.
 func (h *hook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		for _, step := range h.mutate(r) {
@@ -140,5 +140,5 @@ func (h *hook) mutate(r *policy.Request) []policy.Step {
 	return steps
 }
 
-// end is where the last node of the location is.
+// end returns the position of the last node of the location.
 func (m *mutator) end() source.Position { return m.node(len(m.location) - 1) }

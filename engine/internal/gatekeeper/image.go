@@ -8,12 +8,11 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// image is a reference to an image in the parts that AssignImage knows. The tag has its
-// mark with it: ":1" or "@sha256:…".
+// image is an image reference, split into the parts of AssignImage. The tag includes its
+// separator: ":1" or "@sha256:…".
 type image struct{ domain, path, tag string }
 
-// splitDomain splits a text at its first slash, if what is before it looks like the name of
-// a host.
+// splitDomain splits a text at its first slash, if the part before it looks like a host name.
 func splitDomain(text string) (domain, rest string) {
 	first, rest, ok := strings.Cut(text, "/")
 	if !ok || !strings.ContainsAny(first, ".:") && first != "localhost" {
@@ -31,7 +30,7 @@ func parseImage(text string) image {
 	return i
 }
 
-// onto replaces those parts of an image that are given.
+// onto replaces the parts of an image reference that are set in i.
 func (i image) onto(text string) string {
 	old := parseImage(text)
 	domain := cmp.Or(i.domain, old.domain)
@@ -41,8 +40,8 @@ func (i image) onto(text string) string {
 	return domain + cmp.Or(i.path, old.path) + cmp.Or(i.tag, old.tag)
 }
 
-// What the parts may be: less than a registry allows, so that what is written is split in
-// the same way again.
+// The syntax of the parts. It allows less than a registry, so that the assigned parts are parsed
+// again as the same parts.
 var (
 	domainSyntax = lazyregexp.New(`^(\w[\w\-_]*\.[\w\-_.]*\w|localhost)(:\d+)?$`)
 	pathSyntax   = lazyregexp.New(`^[a-z0-9]+(?:(?:(?:[._/]|__|[-]*)[a-z0-9]+)+)?`)

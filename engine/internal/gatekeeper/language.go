@@ -25,8 +25,8 @@ var (
 // New returns the language.
 func New() *Language { return &Language{} }
 
-// Kinds implements policy.Language. A ProviderResponse is no kind that a server has, but
-// what Gatekeeper gets from a provider of external data.
+// Kinds implements policy.Language. ProviderResponse is not a kind of a server: it holds what
+// Gatekeeper gets from a provider of external data.
 func (*Language) Kinds() []gvk.Kind {
 	kinds := []gvk.Kind{responseKind}
 	for _, name := range []string{assignKind, assignImageKind, assignMetadataKind, modifySetKind} {
@@ -35,7 +35,7 @@ func (*Language) Kinds() []gvk.Kind {
 	return kinds
 }
 
-// program is the compiled mutators in the order of their names, which is that in which they
+// program has the compiled mutators, sorted by kind and name, which is the order in which they
 // run.
 type program struct {
 	mutators  []*mutator
@@ -43,7 +43,8 @@ type program struct {
 	webhook   *webhook
 }
 
-// Configures implements policy.Configured: what Gatekeeper reads besides its mutators.
+// Configures implements policy.Configured: Gatekeeper also reads its Config and its
+// MutatingWebhookConfiguration.
 func (*Language) Configures(d *manifest.Document) bool {
 	kind := gvk.Kind{Group: d.Kind().Group, Kind: d.Kind().Kind}
 	return kind == configKind && d.Name() == "config" && d.Namespace() == home || kind == configurationKind && d.Name() == configuration
@@ -77,13 +78,14 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	return []policy.Program{p}, diagnostics
 }
 
-// identify tells documents apart as a cluster does: versions of a kind are one.
+// identify returns the identity of a document in a cluster. The version of the kind does not
+// count.
 func identify(d *manifest.Document) string {
 	kind := d.Kind()
 	return kind.Group + "/" + kind.Kind + "/" + d.Namespace() + "/" + d.Name()
 }
 
-// sameContent reports whether two documents say the same, but for their versions.
+// sameContent reports whether two documents are equal except for their versions.
 func sameContent(a, b *manifest.Document) bool {
 	one, other := a.Object(), b.Object()
 	delete(one, "apiVersion")
@@ -91,7 +93,7 @@ func sameContent(a, b *manifest.Document) bool {
 	return change.Equal(one, other)
 }
 
-// add reads a document and adds what it is to the program.
+// add reads a document and adds it to the program.
 func (p *program) add(r *reader) {
 	switch kind := r.Document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 	case responseKind:
@@ -116,7 +118,7 @@ func (p *program) Hook() policy.Hook {
 	return hook
 }
 
-// Reads implements policy.Program: mutators look up nothing but namespaces.
+// Reads implements policy.Program. Mutators look up only namespaces, which are not listed here.
 func (*program) Reads() []gvk.Kind { return nil }
 
 // Selects implements policy.Program.
@@ -135,7 +137,7 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// selected adds kinds that a criterion names. Of several groups or versions, any will do.
+// selected adds the kinds that a criterion names, in any of the groups and versions.
 func (m *mutator) selected(all []policy.Selected, criterion string, kinds, groups, versions []string) []policy.Selected {
 	oneOf := func(names []string) string {
 		if len(names) == 1 {

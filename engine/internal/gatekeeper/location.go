@@ -11,23 +11,23 @@ import (
 //	location = [ field { "." field } ]
 //	field    = name [ "[" name ":" ( name | integer | "*" ) "]" ]
 //
-// A name is a word, or any text in quotes in which a backslash makes the next character
-// plain. Between the tokens there may be spaces, tabs and line breaks.
+// A name is a word, or any text in quotes, in which a backslash escapes the next character.
+// Spaces, tabs and line breaks may separate the tokens.
 type location []node
 
 // node is a step of a location: a field of a map, or items of a list.
 type node struct {
-	// name is that of the field; for a list, of the field that tells its items apart.
+	// name is the name of the field; for a list, of the field that is the key of its items.
 	name string
-	// list says that the node selects items of a list: all of them if glob, or else those
-	// whose name is the key, a string or an int64.
+	// list says that the node selects items of a list: all items if glob, else the items whose
+	// key field has the value key, a string or an int64.
 	list, glob bool
 	key        any
-	// offset is where the node begins in the text, in bytes.
+	// offset is the start of the node in the text, in bytes.
 	offset int
 }
 
-// same reports whether two nodes select the same, however they are written.
+// same reports whether two nodes select the same, regardless of how they are written.
 func (n node) same(other node) bool {
 	n.offset = other.offset
 	return n == other
@@ -47,8 +47,8 @@ func (n node) String() string {
 	return quote(n.name)
 }
 
-// String prints the location as Gatekeeper does, with quotes wherever a name needs them:
-// reading it gives the location back.
+// String prints the location as Gatekeeper does, with quotes where a name needs them. Parsing
+// the text gives the same location.
 func (l location) String() string {
 	var b strings.Builder
 	for i, n := range l {
@@ -60,7 +60,7 @@ func (l location) String() string {
 	return b.String()
 }
 
-// quote puts a name in quotes if it does not read as itself without them.
+// quote puts a name in quotes, unless the parser reads it as a word.
 func quote(name string) string {
 	if name != "" && !isDigit(name[0]) && strings.IndexFunc(name, func(r rune) bool { return !isWord(r) }) < 0 {
 		return name
@@ -79,7 +79,7 @@ func (l location) endsInList() bool { return len(l) > 0 && l[len(l)-1].list }
 // inMetadata reports whether the location is in the metadata of the object.
 func (l location) inMetadata() bool { return len(l) > 0 && !l[0].list && l[0].name == "metadata" }
 
-// locationError says why a text is no location, in Gatekeeper's words.
+// locationError explains why a text is not a location, in Gatekeeper's words.
 type locationError struct {
 	text   string
 	offset int
@@ -118,7 +118,7 @@ func parseLocation(text string) (l location, err error) {
 	return l, nil
 }
 
-// parser looks one token ahead.
+// parser parses a location with one token of lookahead.
 type parser struct {
 	scanner
 	next, peeked token
@@ -126,7 +126,7 @@ type parser struct {
 
 func (p *parser) advance() { p.next, p.peeked = p.peeked, p.scan() }
 
-// take advances to a token of a kind, if it is the one ahead.
+// take advances to the next token if it is of a kind.
 func (p *parser) take(kind tokenKind) bool {
 	if p.peeked.kind != kind {
 		return false
@@ -139,7 +139,7 @@ func (p *parser) unexpected(wanted string, got token) error {
 	return &locationError{fmt.Sprintf("unexpected token: expected %s, got: %s: %q", wanted, got.kind, got.text), got.offset}
 }
 
-// list reads what follows an opening bracket.
+// list parses a node after its opening bracket.
 func (p *parser) list() (node, error) {
 	n := node{list: true, offset: p.next.offset}
 	if !p.take(word) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParseLocation: what Gatekeeper v3.23.1 makes of these.
+// TestParseLocation checks the nodes that Gatekeeper v3.23.1 reads from these texts.
 func TestParseLocation(t *testing.T) {
 	for text, want := range map[string]location{
 		"":                               nil,
@@ -47,7 +47,7 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// TestParseLocationErrors: the words of Gatekeeper v3.23.1, and where they point.
+// TestParseLocationErrors checks the messages of Gatekeeper v3.23.1 and their offsets.
 func TestParseLocationErrors(t *testing.T) {
 	for text, want := range map[string]struct {
 		message string
@@ -83,7 +83,7 @@ func TestParseLocationErrors(t *testing.T) {
 	}
 }
 
-// TestLocationString: what Gatekeeper prints of locations.
+// TestLocationString checks that locations print as in Gatekeeper.
 func TestLocationString(t *testing.T) {
 	for text, want := range map[string]string{
 		" spec . x[ 'name' : \"b\" ].c": "spec.x[name: b].c",
@@ -98,8 +98,7 @@ func TestLocationString(t *testing.T) {
 	}
 }
 
-// written writes a location that the grammar describes, with the nodes that it stands
-// for, in one of many ways.
+// written returns a random text of the grammar and the nodes that it describes.
 func written(random *rand.Rand) (string, location) {
 	var b strings.Builder
 	var l location
@@ -168,8 +167,8 @@ func written(random *rand.Rand) (string, location) {
 	return b.String(), l
 }
 
-// FuzzLocation holds the parser against the grammar: it reads back what the grammar
-// writes, and any text that it takes prints as one that it reads as the same.
+// FuzzLocation checks the parser against the grammar: it parses every text of the grammar, and a
+// text that it accepts prints as a text with the same nodes.
 func FuzzLocation(f *testing.F) {
 	for _, text := range []string{"", "spec.containers[name: *].image", `a["k":'v']."b"`, "a[k: 012].b", "a..b", "a[k:9223372036854775808]"} {
 		f.Add(text, uint64(1))

@@ -12,9 +12,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// matcher is the match block of a mutator. All its criteria must hold, and they are tried
-// in the order in which Gatekeeper tries them: an error of one that is not reached is not
-// seen.
+// matcher is the match block of a mutator. All its criteria must hold. They are evaluated in the
+// order of Gatekeeper: an error in a criterion that is not reached does not show.
 type matcher struct {
 	kinds                []kindsEntry
 	scope                string
@@ -24,7 +23,7 @@ type matcher struct {
 	generated            bool
 }
 
-// kindsEntry selects kinds; an empty list, and a star in one, is everything.
+// kindsEntry selects kinds. An empty list, or one with a star, selects everything.
 type kindsEntry struct{ groups, kinds []string }
 
 func (k kindsEntry) selects(kind gvk.Kind) bool {
@@ -34,14 +33,14 @@ func (k kindsEntry) selects(kind gvk.Kind) bool {
 	return includes(k.kinds, kind.Kind) && includes(k.groups, kind.Group)
 }
 
-// selector is a label selector that was read when it was written, and is refused only when
-// it is used.
+// selector is a label selector. It is parsed with the document, but an error in it is reported
+// only when it is used.
 type selector struct {
 	match.Selector
 	err error
-	// asksMore says that it asks for other labels than the name of a namespace.
+	// asksMore says that the selector uses other labels than kubernetes.io/metadata.name.
 	asksMore bool
-	// exact are the values of labels that it asks for.
+	// exact are the label values that the selector requires.
 	exact map[string]any
 }
 
@@ -74,8 +73,8 @@ func readMatcher(n policy.Node) matcher {
 	return m
 }
 
-// checkMatch warns about criteria that Gatekeeper takes for something else than they look
-// like, and about selectors that it takes and cannot use.
+// checkMatch warns about criteria that mean something else in Gatekeeper than they seem to, and
+// about invalid selectors that Gatekeeper accepts.
 func (r *reader) checkMatch(n policy.Node, m *matcher) {
 	if !slices.Contains([]string{"", "*", "Cluster", "Namespaced"}, m.scope) {
 		r.warn(n.At("scope"), "criterion-ignored", "expected Cluster, Namespaced or *", "Gatekeeper takes the scope %q for any", m.scope)
@@ -95,13 +94,13 @@ func (r *reader) checkMatch(n policy.Node, m *matcher) {
 	}
 }
 
-// selects reports whether the block is about a kind at all.
+// selects reports whether match.kinds selects a kind.
 func (m *matcher) selects(kind gvk.Kind) bool {
 	return len(m.kinds) == 0 || slices.ContainsFunc(m.kinds, func(k kindsEntry) bool { return k.selects(kind) })
 }
 
-// wild reports whether a name is what a pattern describes: a star at its beginning, or at
-// its end, is any text.
+// wild reports whether a pattern matches a name. A star at the beginning or end of a pattern
+// matches any text.
 func wild(pattern, name string) bool {
 	inner, before := strings.CutPrefix(pattern, "*")
 	inner, after := strings.CutSuffix(inner, "*")
@@ -116,7 +115,7 @@ func wild(pattern, name string) bool {
 	return name == pattern
 }
 
-// wildPrefix is wild for the beginning of a name that a server is to generate.
+// wildPrefix is wild for names that a server generates from a prefix.
 func wildPrefix(pattern, prefix string) bool {
 	return strings.HasSuffix(pattern, "*") && wild(pattern, prefix)
 }
@@ -125,13 +124,12 @@ func anyWild(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return wild(pattern, name) })
 }
 
-// subject is the object of a request as mutators look at it, partly changed by those
-// before.
+// subject is the object of a request with the changes of earlier mutators.
 type subject struct {
 	request *policy.Request
 	object  map[string]any
 	kind    gvk.Kind
-	// by is the mutator that looks at it.
+	// by is the mutator that runs.
 	by *mutator
 }
 
@@ -141,7 +139,7 @@ func textIn(object map[string]any, path ...string) string {
 	return text
 }
 
-// kindOf is the kind that an object says it has.
+// kindOf returns the kind in the fields apiVersion and kind of an object.
 func kindOf(object map[string]any) gvk.Kind {
 	return gvk.Parse(textIn(object, "apiVersion"), textIn(object, "kind"))
 }
@@ -150,7 +148,7 @@ var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
 func isNamespace(kind gvk.Kind) bool { return kind.Group == "" && kind.Kind == namespaceKind.Kind }
 
-// objectNamespace is the namespace of the object, empty for a Namespace.
+// objectNamespace returns the namespace of the object, "" for a Namespace.
 func objectNamespace(r *policy.Request) string {
 	if isNamespace(r.Kind.Kind) || !r.Kind.Namespaced {
 		return ""
@@ -158,8 +156,8 @@ func objectNamespace(r *policy.Request) string {
 	return r.Namespace
 }
 
-// labelsOf are the labels of an object: none if one of them is no text, as Gatekeeper's
-// library has it.
+// labelsOf returns the labels of an object. It returns no labels if one of them is not a string,
+// as Gatekeeper's library does.
 func labelsOf(object map[string]any) map[string]string {
 	value, _ := change.Keys("metadata", "labels").Get(object)
 	given, _ := value.(map[string]any)
@@ -174,7 +172,7 @@ func labelsOf(object map[string]any) map[string]string {
 	return labels
 }
 
-// unmatched says which criterion of a match block does not hold.
+// unmatched names a criterion of a match block that does not hold.
 type unmatched struct{ criterion, text string }
 
 // String implements fmt.Stringer.
@@ -184,14 +182,14 @@ func no(criterion, format string, args ...any) *unmatched {
 	return &unmatched{criterion, fmt.Sprintf(format, args...)}
 }
 
-// otherKind is the reason that the kinds of the block give.
+// otherKind returns the reason why match.kinds does not match.
 func (m *matcher) otherKind(kind gvk.Kind) *unmatched {
 	return no("kinds", "none selects %s of group %q", kind.Kind, kind.Group)
 }
 
-// check says why the block does not match; the reason is nil if it does.
+// check returns the reason why the block does not match, nil if it matches.
 func (m *matcher) check(s *subject) (*unmatched, error) {
-	// A Namespace is in itself, as requests have it.
+	// In a request, the namespace of a Namespace is the Namespace itself.
 	own, name := isNamespace(s.kind), s.request.Namespace
 	inside := own || name != ""
 	switch {
@@ -253,8 +251,8 @@ func (m *matcher) checkLabels(s *subject, own bool, namespace string) (*unmatche
 	return nil, nil
 }
 
-// namespaceLabels are the labels of a namespace. There is a warning if nobody described it
-// and more than its name counts.
+// namespaceLabels returns the labels of a namespace. It warns if the selector needs more than
+// the name and the context does not have the namespace.
 func namespaceLabels(r *policy.Request, name string, warn bool, by string, at source.Position) (map[string]string, error) {
 	r.Snapshot.Ask()
 	object, known, err := r.Snapshot.Namespace(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// FuzzWild holds patterns of names against their translation to regular expressions.
+// FuzzWild compares patterns of names with equivalent regular expressions.
 func FuzzWild(f *testing.F) {
 	for _, pattern := range []string{"", "*", "**", "***", "shop", "shop*", "*shop", "*sh*p*", "s*p"} {
 		f.Add(pattern, "shop")
@@ -45,9 +45,9 @@ type choice struct {
 	holds     bool
 }
 
-// choices are, in the order in which Gatekeeper tries them, the forms that each criterion
-// can have: the object is the Deployment checkout in the namespace shop, with the label
-// app: checkout; the namespace has the label tier: front.
+// choices are the possible forms of each criterion, in the order in which Gatekeeper evaluates
+// them. The object is the Deployment checkout in the namespace shop, with the label app:
+// checkout; the namespace has the label tier: front.
 var choices = [][]choice{
 	{
 		{"kinds", []any{map[string]any{"apiGroups": []any{"apps"}, "kinds": []any{"Deployment"}}}, true},
@@ -109,8 +109,8 @@ var choices = [][]choice{
 	},
 }
 
-// FuzzMatch builds match blocks of criteria of which it is known whether they hold: the
-// block matches if all do, and the reason is otherwise the first that does not.
+// FuzzMatch builds match blocks from criteria with known results. The block must match if all
+// criteria hold; otherwise the reason must be the first criterion that does not hold.
 func FuzzMatch(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed)

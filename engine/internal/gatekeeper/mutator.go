@@ -20,7 +20,7 @@ const (
 	modifySetKind      = "ModifySet"
 )
 
-// served are the versions in which there are mutators, the stored one first.
+// served are the versions of each mutator kind; the stored version comes first.
 var served = map[string][]string{
 	assignKind:         {"v1", "v1beta1", "v1alpha1"},
 	assignMetadataKind: {"v1", "v1beta1", "v1alpha1"},
@@ -32,34 +32,34 @@ var served = map[string][]string{
 type mutator struct {
 	document   *manifest.Document
 	kind, name string
-	// applyTo is nil for an AssignMetadata, which is about all kinds.
+	// applyTo is nil for an AssignMetadata, which applies to all kinds.
 	applyTo  []applyTo
 	match    matcher
 	location location
 	tests    pathTests
 	action   action
-	// criteria are where applyTo and the criteria of match are.
+	// criteria are the positions of applyTo and of the criteria of match.
 	criteria map[string]source.Position
 	// contests are the schema conflicts that disable the mutator.
 	contests []*contest
 }
 
-// action is what a mutator does at the end of its location.
+// action changes the value at the end of a mutator's location.
 type action interface {
-	// field returns what becomes of a field with a value, or without one if it is not
-	// given; keep is false if there is to be none.
+	// field returns the new value of a field; given is false if the field is missing. If keep is
+	// false, the field is removed.
 	field(c *call, value any, given bool) (result any, keep bool, err error)
 }
 
-// key tells mutators apart: "Assign/name".
+// key identifies a mutator: "Assign/name".
 func (m *mutator) key() string { return m.kind + "/" + m.name }
 
-// compareMutators puts mutators into the order in which they run: by kind and name.
+// compareMutators compares mutators by kind and name: the order in which they run.
 func compareMutators(a, b *mutator) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 }
 
-// id names what the mutator does in a round.
+// id identifies the changes of a mutator in a round.
 func (m *mutator) id(round int) policy.ID {
 	id := policy.ID{Policy: m.key(), Rule: "location " + m.location.String()}
 	if round > 1 {
@@ -70,7 +70,7 @@ func (m *mutator) id(round int) policy.ID {
 
 var locationPath = change.Keys("spec", "location")
 
-// node is where a node of the location is.
+// node returns the position of a node of the location.
 func (m *mutator) node(depth int) source.Position {
 	if depth >= 0 && depth < len(m.location) && m.location[depth].offset > 0 {
 		return m.document.In(locationPath, m.location[depth].offset)
@@ -78,7 +78,7 @@ func (m *mutator) node(depth int) source.Position {
 	return m.document.At(locationPath)
 }
 
-// at is where a field of the spec is.
+// at returns the position of a field of the spec.
 func (m *mutator) at(keys ...string) source.Position {
 	return m.document.At(append(change.Keys("spec"), change.Keys(keys...)...))
 }
@@ -95,7 +95,7 @@ func (a applyTo) covers(kind gvk.Kind, operation policy.Operation) bool {
 		slices.Contains(a.effective(), operation)
 }
 
-// effective are the operations that the entry means.
+// effective returns the operations that the entry selects.
 func (a applyTo) effective() []policy.Operation {
 	all := []policy.Operation{policy.Create, policy.Update}
 	if len(a.operations) == 0 || slices.Contains(a.operations, "*") {
@@ -104,13 +104,13 @@ func (a applyTo) effective() []policy.Operation {
 	return slices.DeleteFunc(all, func(o policy.Operation) bool { return !slices.Contains(a.operations, string(o)) })
 }
 
-// applies reports whether the mutator is about a kind and an operation at all.
+// applies reports whether applyTo covers a kind and an operation.
 func (m *mutator) applies(kind gvk.Kind, operation policy.Operation) bool {
 	return m.kind == assignMetadataKind || slices.ContainsFunc(m.applyTo, func(a applyTo) bool { return a.covers(kind, operation) })
 }
 
-// mutator reads a mutator. It must pass what a cluster asks of it: the schema of its kind,
-// the rules for names, and Gatekeeper's own validation.
+// mutator reads a mutator. It checks the schema of its kind, the rules for names, and
+// Gatekeeper's own validation.
 func (r *reader) mutator() *mutator {
 	kind := r.Document.Kind()
 	if versions := served[kind.Kind]; !slices.Contains(versions, kind.Version) {
@@ -148,8 +148,8 @@ func (r *reader) mutator() *mutator {
 	return m
 }
 
-// locationTexts are what Gatekeeper says of a location that it cannot read: of which
-// kinds what comes first differs.
+// locationTexts are Gatekeeper's messages about a location that does not parse. Their beginning
+// depends on the kind.
 var locationTexts = map[string]string{
 	assignKind:         "invalid location format `%[1]s` for Assign %[2]s: %[3]v",
 	modifySetKind:      "invalid location format `%[1]s` for ModifySet %[2]s: %[3]v",
@@ -157,7 +157,7 @@ var locationTexts = map[string]string{
 	assignMetadataKind: "invalid location format for AssignMetadata %[2]s: %[1]s: %[3]v",
 }
 
-// location reads the location of a mutator and checks what its kind may change.
+// location parses the location of a mutator and checks that its kind may change it.
 func (r *reader) location(n policy.Node, m *mutator) location {
 	if !r.IsSound(n) {
 		return nil
@@ -190,19 +190,19 @@ func (r *reader) location(n policy.Node, m *mutator) location {
 	return l
 }
 
-// lowerKind are the kinds as some messages have them.
+// lowerKind are the names of the kinds in some messages.
 var lowerKind = map[string]string{assignKind: "assign", modifySetKind: "modifyset", assignImageKind: "assignImage"}
 
 func isLabelOrAnnotation(l location) bool {
 	return len(l) == 3 && !l[1].list && !l[2].list && l[0].name == "metadata" && (l[1].name == "labels" || l[1].name == "annotations")
 }
 
-// changesKey reports whether a location ends in the field that an item is selected by.
+// changesKey reports whether a location ends in the key field of a list item.
 func changesKey(l location) bool {
 	return len(l) > 1 && l[len(l)-2].list && l[len(l)-2].name == l[len(l)-1].name
 }
 
-// checkKeys warns about integers that are rounded when they are written.
+// checkKeys warns about integer keys that Gatekeeper rounds when it writes them.
 func (r *reader) checkKeys(n policy.Node, l location) {
 	for _, step := range l {
 		if key, ok := step.key.(int64); ok && rounds(key) {
@@ -211,7 +211,7 @@ func (r *reader) checkKeys(n policy.Node, l location) {
 	}
 }
 
-// unparsed reports a text that is no location, where it is not.
+// unparsed reports a text that is not a location, at the place of the error.
 func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) {
 	offset := 0
 	var failed *locationError
@@ -221,7 +221,7 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 	r.advise(n, offset, "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes", format, args...)
 }
 
-// applyTo reads and checks which kinds a mutator is about.
+// applyTo reads and checks the kinds to which a mutator applies.
 func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
 	if !r.IsSound(n) {
 		return nil

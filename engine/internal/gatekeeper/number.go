@@ -7,11 +7,11 @@ import (
 )
 
 // float is a whole number of an assign.value. Gatekeeper reads all numbers there as
-// floating-point ones, which equal no integer of an object; in the end they are integers
-// again.
+// floating-point numbers, which equal no integer of an object. They become integers again in the
+// patch.
 type float float64
 
-// floats returns a value with its numbers as Gatekeeper reads those of an assign.value.
+// floats returns a value with its numbers as Gatekeeper reads them in an assign.value.
 func floats(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -36,7 +36,7 @@ func floats(value any) any {
 	return value
 }
 
-// whole is the number as a server reads it from JSON.
+// whole returns the number as a server reads it from JSON.
 func (f float) whole() any {
 	if f >= -1<<63 && f < 1<<63 {
 		return int64(f)
@@ -44,10 +44,10 @@ func (f float) whole() any {
 	return float64(f)
 }
 
-// rounds reports whether a floating-point number cannot hold an integer.
+// rounds reports whether an integer changes when it is converted to a float64.
 func rounds(n int64) bool { return float(n).whole() != any(n) }
 
-// checkNumbers warns about integers in a value that are rounded when they are written.
+// checkNumbers warns about integers in a value that Gatekeeper rounds when it writes them.
 func (r *reader) checkNumbers(n policy.Node) {
 	switch value := n.Value.(type) {
 	case map[string]any:

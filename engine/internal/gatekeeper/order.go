@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// checkOrders finds mutators of which one undoes or keeps off what another one does, so that
-// their names decide: they run in the order of these.
+// checkOrders finds pairs of mutators where one undoes or prevents the change of the other. The
+// order of their kinds and names decides which change wins.
 func (p *program) checkOrders() []source.Diagnostic {
 	var found []source.Diagnostic
 	for i, later := range p.mutators {
@@ -32,8 +32,8 @@ func (p *program) checkOrders() []source.Diagnostic {
 	return found
 }
 
-// lost says what of the work of two mutators is lost because of their order; "" if nothing
-// is.
+// lost describes the change that is lost because of the order of two mutators; "" if no change
+// is lost.
 func lost(earlier, later *mutator) string {
 	if !later.location.covers(earlier.location) {
 		return ""
@@ -50,7 +50,7 @@ func lost(earlier, later *mutator) string {
 	return fmt.Sprintf("%s overwrites in %s what %s has written", later.key(), later.location, earlier.key())
 }
 
-// adds reports whether a mutator writes only where it finds nothing.
+// adds reports whether a mutator writes only missing values.
 func (m *mutator) adds() bool {
 	for depth, test := range m.tests {
 		if depth >= 0 && test.condition == mustNotExist {
@@ -60,8 +60,8 @@ func (m *mutator) adds() bool {
 	return false
 }
 
-// agree reports whether two mutators leave a field alone that the other one has written, or
-// write the same.
+// agree reports whether the later mutator keeps, or writes again, what the earlier one has
+// written.
 func agree(earlier, later *mutator) bool {
 	switch action := later.action.(type) {
 	case *set:
@@ -76,8 +76,8 @@ func agree(earlier, later *mutator) bool {
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// contributes reports whether a mutator writes into a value what another one that writes the
-// whole value has in it, too; or that one does not write whole values.
+// contributes reports whether the mutator whole writes the value of part too, or does not write
+// a whole value.
 func contributes(part, whole *mutator) bool {
 	value, ok := whole.action.(*constant)
 	if !ok {
@@ -108,15 +108,15 @@ func sameAction(a, b *mutator) bool {
 	return ok && b.action == action(from)
 }
 
-// covers reports whether a location may lead to what another one leads to, or to what holds
-// that.
+// covers reports whether a location may select a value that another location selects, or a
+// parent of that value.
 func (l location) covers(other location) bool {
 	return len(l) <= len(other) && slices.EqualFunc(l, other[:len(l)], func(a, b node) bool {
 		return a.name == b.name && a.list == b.list && (a.glob || b.glob || a.key == b.key)
 	})
 }
 
-// meet reports whether two mutators may be for the same object.
+// meet reports whether two mutators may apply to the same object.
 func meet(a, b *mutator) bool {
 	if a.kind != assignMetadataKind && b.kind != assignMetadataKind {
 		common, others := a.bindings(), b.bindings()
@@ -128,8 +128,8 @@ func meet(a, b *mutator) bool {
 	return !a.match.generated && !b.match.generated && !a.match.apart(&b.match) && !b.match.apart(&a.match)
 }
 
-// apart reports whether no object can meet both blocks, as far as their lists of names and
-// labels tell.
+// apart reports whether no object can match both blocks, judging by their lists of names and
+// their labels.
 func (m *matcher) apart(other *matcher) bool {
 	scopes := m.scope + other.scope
 	switch {
@@ -168,7 +168,7 @@ func anyOverlap(a, b []string) bool {
 	})
 }
 
-// overlap reports whether a name may be what both patterns describe.
+// overlap reports whether a name may match both patterns.
 func overlap(a, b string) bool {
 	switch {
 	case !strings.Contains(a, "*"):
@@ -179,7 +179,7 @@ func overlap(a, b string) bool {
 	return true
 }
 
-// apart reports whether two selectors ask for different values of a label.
+// apart reports whether two selectors require different values of a label.
 func (s *selector) apart(other *selector) bool {
 	if s == nil || other == nil {
 		return false

@@ -12,19 +12,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// shape is what the CustomResourceDefinitions of Gatekeeper v3.23.1 say of a field.
+// shape is the schema of a field in the CustomResourceDefinitions of Gatekeeper v3.23.1.
 type shape struct {
 	// kind is the type of the values: object, array, string or boolean; "" is any.
 	kind string
-	// fields are those of an object; others are pruned, unless open says that the
-	// object keeps them.
+	// fields are the fields of an object. Other fields are pruned, unless open is set.
 	fields map[string]shape
 	open   bool
-	// required are fields that an object must have.
+	// required are the fields that an object must have.
 	required []string
 	item     *shape
-	// enum are the values that a string may have, pattern is what it must match and
-	// longest how many bytes it may have; zero values are no bounds.
+	// enum are the values that a string may have, pattern must match it, and longest is its
+	// maximum length in bytes. A zero value sets no bound.
 	enum    []string
 	pattern func() *regexp.Regexp
 	longest int
@@ -39,7 +38,7 @@ func oneOf(values ...string) shape { return shape{kind: "string", enum: values} 
 var (
 	text     = shape{kind: "string"}
 	anything = shape{open: true}
-	// pattern is a name with a star at either end, or at both.
+	// pattern is a name with an optional star at each end.
 	pattern = shape{kind: "string", pattern: lazyregexp.New(`^\*?[-:a-z0-9]*\*?$`)}
 
 	selectorShape = object(map[string]shape{
@@ -73,7 +72,7 @@ var (
 	})
 )
 
-// shapes are those of the mutators.
+// shapes are the schemas of the mutators.
 var shapes = map[string]shape{
 	"Assign": mutatorShape(map[string]shape{"applyTo": applyToShape}, map[string]shape{
 		"assign": assignShape, "pathTests": pathTestsShape,
@@ -87,8 +86,8 @@ var shapes = map[string]shape{
 	}),
 }
 
-// mutatorShape is that of a mutator with fields of the spec, besides those that all have,
-// and with parameters.
+// mutatorShape returns the schema of a mutator. spec has the fields beyond those that all
+// mutators have.
 func mutatorShape(spec, parameters map[string]shape) shape {
 	all := map[string]shape{"match": matchShape, "location": text, "parameters": object(parameters)}
 	maps.Copy(all, spec)
@@ -98,8 +97,8 @@ func mutatorShape(spec, parameters map[string]shape) shape {
 	})
 }
 
-// conforms checks a value as an API server does: it reports what the server refuses, in
-// its words, and warns about what it prunes. null is as good as nothing in an object.
+// conforms checks a value as an API server does: it reports errors in the server's words, and
+// warns about fields that the server prunes. A null field of an object counts as absent.
 func (r *reader) conforms(n policy.Node, s shape) {
 	if actual := typeOf(n.Value); s.kind != "" && actual != s.kind {
 		path := n.Path.String()
@@ -158,7 +157,7 @@ func (r *reader) conformsText(n policy.Node, value string, s shape) {
 	}
 }
 
-// typeOf is the type of a value in the words of a schema.
+// typeOf returns the type of a value as schemas name it.
 func typeOf(value any) string {
 	switch value.(type) {
 	case map[string]any:

@@ -21,27 +21,27 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the stories tell")
 
-// TestStories runs the stories in testdata. Each begins with a title, mutators and what
-// else there is, one a line, and goes on with what happens:
+// TestStories runs the stories in testdata. Each story begins with a title, the mutators and the
+// rest of the setup, one per line. The results follow:
 //
 //	# title
 //	KIND NAME | location | parameters | other fields of the spec
-//	object {…}             what the Widget of the request is besides its kind and name
+//	object {…}             fields of the Widget in the request besides its kind and name
 //	kind GROUP/VERSION KIND
 //	namespace NAME {…}     with labels
 //	provider NAME {…}      answers by their keys
 //	config {…}             an entry of match of Gatekeeper's Config
 //	webhook {…}            fields of the webhook in its configuration
 //	user NAME, operation NAME
-//	check                  has the mutators checked, and nothing else happens
-//	? what a check finds
+//	check                  checks the mutators, without a request
+//	? a finding of the check
 //	~ a warning
 //	! an error
-//	+ who changes what
-//	- who changes nothing, and why
-//	= the object, without what all have
+//	+ a mutator and its change
+//	- a mutator that changes nothing, and why
+//	= the object, without the fields that every Widget has
 //
-// What happens in them was compared with Gatekeeper v3.23.1 itself.
+// The results were compared with Gatekeeper v3.23.1.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// story is one of them.
+// story is a story of testdata.
 type story struct {
 	lines      []string
 	checks     bool
@@ -82,7 +82,7 @@ type story struct {
 	request    policy.Request
 }
 
-// widget is the object of a story that says nothing of it.
+// widget returns the default object of a story.
 func widget() map[string]any {
 	return map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "namespace": "shop"}}
 }
@@ -143,7 +143,7 @@ func readStory(t *testing.T, text string) *story {
 	return s
 }
 
-// flow reads a map in one line.
+// flow parses a map that is written on one line.
 func flow(t *testing.T, text string) map[string]any {
 	t.Helper()
 	value, err := manifest.Value(text)
@@ -154,7 +154,7 @@ func flow(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// mutatorOf makes the document of a mutator in one line.
+// mutatorOf returns the document of a mutator that is written on one line.
 func mutatorOf(t *testing.T, line string) map[string]any {
 	t.Helper()
 	parts := append(strings.Split(line, " | "), "", "")
@@ -177,7 +177,7 @@ func (s *story) add(t *testing.T, object map[string]any) {
 	s.documents = append(s.documents, stream.Documents()...)
 }
 
-// happens is what the mutators do.
+// happens returns the results of a story.
 func (s *story) happens(t *testing.T) (lines []string) {
 	tell := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	tellAll := func(diagnostics ...source.Diagnostic) {
@@ -242,7 +242,7 @@ func (s *story) happens(t *testing.T) (lines []string) {
 	return lines
 }
 
-// short is an object without what it was from the start.
+// short returns an object without the fields that it had before.
 func (s *story) short(object map[string]any) map[string]any {
 	short := maps.Clone(object)
 	maps.DeleteFunc(short, func(key string, value any) bool { return change.Equal(value, widget()[key]) })
@@ -275,8 +275,7 @@ func (s *story) requestFor(t *testing.T) *policy.Request {
 	return &r
 }
 
-// TestRefusedDocuments shows every message about documents that are refused, with its
-// place.
+// TestRefusedDocuments shows every error about a document, with its position.
 func TestRefusedDocuments(t *testing.T) {
 	text, err := os.ReadFile("testdata/refused/policies.yaml")
 	if err != nil {
@@ -310,7 +309,7 @@ func TestRefusedDocuments(t *testing.T) {
 	}
 }
 
-// TestOrderOfDocuments: it never matters.
+// TestOrderOfDocuments checks that the order of documents does not matter.
 func TestOrderOfDocuments(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {

@@ -11,36 +11,36 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// denied is how an API server begins to say that Gatekeeper refuses a request.
+// denied is the beginning of an API server's message that Gatekeeper refuses a request.
 const denied = `admission webhook "mutation.gatekeeper.sh" denied the request`
 
-// effect is what a mutator made of the object in a round.
+// effect is a mutator and its change of the object in a round.
 type effect struct {
 	mutator *mutator
 	round   int
 	object  map[string]any
 }
 
-// idle is why a mutator did nothing.
+// idle is the reason why a mutator did nothing.
 type idle struct {
 	at     source.Position
 	reason fmt.Stringer
 }
 
-// system is the mutators at work on one object. They run in the order of their names, each
-// on what those before it have left, again and again until nothing changes any more.
+// system runs the mutators on one object. They run in the order of kinds and names; each sees
+// the result of the one before. They run again until nothing changes.
 type system struct {
 	mutators []*mutator
 	subject  subject
 	aliases  aliases
 	effects  []effect
-	// idle are why mutators did nothing, worked those that did something, if only what had
-	// been done already.
+	// idle has the reasons of the mutators that did nothing. worked has the mutators that
+	// applied, even if the object already had their values.
 	idle   map[*mutator]idle
 	worked map[*mutator]bool
 }
 
-// newSystem makes the system for the object of a request.
+// newSystem returns a system for the object of a request.
 func newSystem(mutators []*mutator, r *policy.Request) *system {
 	return &system{
 		mutators: mutators, subject: subject{request: r, object: r.Object, kind: kindOf(r.Object)},
@@ -48,7 +48,7 @@ func newSystem(mutators []*mutator, r *policy.Request) *system {
 	}
 }
 
-// run carries out the rounds: one more than there are mutators, at most.
+// run runs the rounds: at most one more than there are mutators.
 func (s *system) run() *policy.Failure {
 	for round := 1; round <= len(s.mutators)+1; round++ {
 		before, effects, mutated := s.subject.object, len(s.effects), false
@@ -60,7 +60,7 @@ func (s *system) run() *policy.Failure {
 			mutated = mutated || did
 		}
 		if !mutated || change.Equal(before, s.subject.object) {
-			s.effects = s.effects[:effects] // those of this round make up for each other
+			s.effects = s.effects[:effects] // the changes of this round cancel out
 			s.subject.object = before
 			return nil
 		}
@@ -69,8 +69,8 @@ func (s *system) run() *policy.Failure {
 	return last.failure(last.end(), fmt.Errorf("mutation not converging: mutation not converging for %s", s.subject.describe()))
 }
 
-// step has one mutator do its work. It reports whether there was something to do, even if
-// that had been done already.
+// step runs one mutator. It reports whether the mutator applied, even if the object already had
+// its value.
 func (s *system) step(m *mutator, round int) (bool, *policy.Failure) {
 	s.subject.by = m
 	if why := m.bars(s.subject.kind, s.subject.request.Operation); why != nil {
@@ -103,8 +103,8 @@ func (s *system) step(m *mutator, round int) (bool, *policy.Failure) {
 	return true, nil
 }
 
-// bars says why a mutator is not for a kind and an operation, or for none at all; nil if
-// it is.
+// bars returns the reason why a mutator does not apply to a kind and an operation, nil if it
+// applies.
 func (m *mutator) bars(kind gvk.Kind, operation policy.Operation) *idle {
 	switch {
 	case len(m.contests) > 0:
@@ -115,7 +115,7 @@ func (m *mutator) bars(kind gvk.Kind, operation policy.Operation) *idle {
 	return nil
 }
 
-// unnamed is why a mutator is not about a kind and an operation.
+// unnamed returns the reason why applyTo does not cover a kind and an operation.
 func (m *mutator) unnamed(kind gvk.Kind, operation policy.Operation) fmt.Stringer {
 	why := notNamed{kind, operation}
 	if m.applies(kind, policy.Update) {
@@ -124,7 +124,7 @@ func (m *mutator) unnamed(kind gvk.Kind, operation policy.Operation) fmt.Stringe
 	return why
 }
 
-// notNamed says that applyTo does not have a kind and an operation.
+// notNamed says that no entry of applyTo has a kind and an operation.
 type notNamed struct {
 	kind      gvk.Kind
 	operation policy.Operation
@@ -135,7 +135,7 @@ func (n notNamed) String() string {
 	return fmt.Sprintf("applyTo: none names %s %s for %s", n.kind.APIVersion(), n.kind.Kind, n.operation)
 }
 
-// warn tells of what a mutator did besides what it was to do.
+// warn warns about side effects of a mutator.
 func (s *system) warn(m *mutator, w *walk) {
 	tell := func(code, advice, format string, args ...any) {
 		d := source.Warningf(m.end(), code, format, args...).With(advice)
@@ -152,15 +152,15 @@ func (s *system) warn(m *mutator, w *walk) {
 	}
 }
 
-// failure is an error of the mutator, which ends the request.
+// failure returns an error of the mutator, which ends the request.
 func (m *mutator) failure(at source.Position, err error) *policy.Failure {
 	return &policy.Failure{ID: policy.ID{Policy: m.key()}, At: at, Err: fmt.Errorf("%s: %w", denied, err), Abort: true}
 }
 
-// fullName is how Gatekeeper names a mutator in its messages.
+// fullName returns the name of the mutator in Gatekeeper's messages.
 func (m *mutator) fullName() string { return m.kind + "." + group + " /" + m.name }
 
-// describe is how Gatekeeper names an object in its messages.
+// describe returns the name of an object in Gatekeeper's messages.
 func (s *subject) describe() string {
 	name := cmp.Or(textIn(s.object, "metadata", "name"), textIn(s.object, "metadata", "generateName"))
 	return strings.Join([]string{s.kind.Group, s.kind.Kind, objectNamespace(s.request), name}, " ")

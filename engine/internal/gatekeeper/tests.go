@@ -7,7 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// condition is what a path test asks of the node that it is about.
+// condition is what a path test requires of its node.
 type condition string
 
 const (
@@ -15,18 +15,18 @@ const (
 	mustNotExist condition = "MustNotExist"
 )
 
-// pathTest is a test of the node of a location at some depth.
+// pathTest is a test of the location's node at some depth.
 type pathTest struct {
 	condition condition
-	// at is where the test is.
+	// at is the test in the document.
 	at policy.Node
 }
 
-// pathTests are the tests of a location, by the depth of their nodes. A test without a
-// condition never holds.
+// pathTests are the tests of a location, by the depth of their nodes. A test without a condition
+// always fails.
 type pathTests map[int]pathTest
 
-// failing returns the test that does not hold for a node at a depth which is there, or is
+// failing returns the test at a depth, and whether it fails for a node that exists or is
 // missing.
 func (t pathTests) failing(depth int, exists bool) (pathTest, bool) {
 	test, ok := t[depth]
@@ -34,7 +34,7 @@ func (t pathTests) failing(depth int, exists bool) (pathTest, bool) {
 	return test, ok && !holds
 }
 
-// String prints the test for people.
+// String prints the test for messages.
 func (t pathTest) String() string {
 	index := t.at.Path[len(t.at.Path)-1]
 	return fmt.Sprintf("pathTests[%d]", index.Index)
@@ -71,8 +71,8 @@ func (r *reader) pathTests(n policy.Node, m *mutator) pathTests {
 	return tests
 }
 
-// contradictions reports tests that Gatekeeper takes to contradict each other. It goes by
-// their places in the list, not by their depths.
+// contradictions reports tests that Gatekeeper considers contradictory. Gatekeeper compares
+// their positions in the list, not their depths.
 func (r *reader) contradictions(n policy.Node, depths []int, tests pathTests, paths map[int]location) {
 	lowestMustNot, highestMust := math.MaxInt, 0
 	for i, item := range n.Items() {

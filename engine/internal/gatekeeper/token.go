@@ -21,7 +21,7 @@ const (
 	noToken      tokenKind = "ERROR"
 )
 
-// marks are the tokens of one character.
+// marks are the tokens with one character.
 var marks = map[rune]tokenKind{'[': openBracket, ']': closeBracket, '.': separator, '*': star, ':': colon}
 
 // token is a token of a location, without the quotes of a word.
@@ -71,8 +71,8 @@ func (s *scanner) scan() token {
 	return t
 }
 
-// unquote reads a text that begins with a quote up to the same quote, and says how many
-// bytes that takes. It is no token if there is none.
+// unquote reads a quoted text. size is its length in bytes, with the quotes. The kind is noToken
+// if the closing quote is missing.
 func unquote(text string) (kind tokenKind, content string, size int) {
 	var b strings.Builder
 	quote, escaped := text[0], false

@@ -10,24 +10,24 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// walk goes down the location of a mutator in an object. The object is not modified: the
-// result shares with it what stays as it is.
+// walk follows the location of a mutator in an object. The object is not modified: the result
+// shares unchanged parts with it.
 type walk struct {
 	mutator *mutator
 	call    *call
 	aliases *aliases
-	// depth is that of the node last walked through.
+	// depth is the depth of the node visited last.
 	depth int
-	// stopped is why the walk came to no end, where it first did not.
+	// stopped is the reason why the walk first stopped before the end of the location.
 	stopped fmt.Stringer
-	// made says that what was missing on the way was made.
+	// made says that missing parents were created.
 	made bool
 	// spread says that shared maps changed elsewhere, too.
 	spread bool
 }
 
-// apply is what a mutator makes of an object. There is none if a path test, or a list
-// without items, stopped the walk wherever it went.
+// apply returns the object with the change of a mutator. The result is nil if a path test or an
+// empty list stopped the walk on every branch.
 func (m *mutator) apply(s *subject, a *aliases) (map[string]any, *walk, error) {
 	w := &walk{mutator: m, call: &call{subject: s}, aliases: a}
 	if len(m.location) == 0 {
@@ -45,7 +45,7 @@ func (m *mutator) apply(s *subject, a *aliases) (map[string]any, *walk, error) {
 	return object, w, nil
 }
 
-// into mutates a value at a depth of the location.
+// into changes a value at a depth of the location.
 func (w *walk) into(value any, depth int) (next any, mutated bool, err error) {
 	w.depth = depth
 	if w.mutator.location[depth].list {
@@ -79,8 +79,8 @@ func (w *walk) into(value any, depth int) (next any, mutated bool, err error) {
 	return w.with(object, n.name, result), true, nil
 }
 
-// intoList mutates the items of a list that a node selects. If it names one that is not
-// there, it is made.
+// intoList changes the items of a list that a node selects. If the node names an item that is
+// missing, the item is created.
 func (w *walk) intoList(value any, depth int) (next any, mutated bool, err error) {
 	n := w.mutator.location[depth]
 	list, ok := value.([]any)
@@ -130,7 +130,7 @@ func (w *walk) intoList(value any, depth int) (next any, mutated bool, err error
 	return items, mutated, nil
 }
 
-// setItem assigns a whole item, the first that the last node of the location selects.
+// setItem assigns a whole item: the first item that the last node of the location selects.
 func (w *walk) setItem(list []any, depth int) (next any, mutated bool, err error) {
 	n := w.mutator.location[depth]
 	item, err := w.mutator.action.(*constant).place(w.call)
@@ -168,7 +168,7 @@ func selects(n node, item any) bool {
 	return key == n.key
 }
 
-// replace puts an item into a list, which is copied if it is still the original.
+// replace sets an item of a list. It copies the list if it is still the original.
 func replace(list, original []any, i int, item any) []any {
 	if change.Same(list[i], item) {
 		return list
@@ -191,8 +191,8 @@ func (w *walk) with(object map[string]any, name string, value any) map[string]an
 	return changed
 }
 
-// missing is what is made where the node at a depth selects nothing: what the next node
-// needs.
+// missing returns the value to create where the node at a depth selects nothing: the map or list
+// that the next node needs.
 func (w *walk) missing(depth int) any {
 	if w.mutator.location[depth+1].list {
 		return []any{}
@@ -223,7 +223,7 @@ func (w *walk) stop(reason fmt.Stringer) {
 	}
 }
 
-// failedTest is a path test that does not hold for the node at a depth.
+// failedTest is a path test that fails for the node at a depth.
 type failedTest struct {
 	mutator *mutator
 	test    pathTest
@@ -247,7 +247,7 @@ func (f failedTest) String() string {
 	return fmt.Sprintf("%s wants %s to exist, but it does not", f.test, path)
 }
 
-// emptyList is a list without items, which the node at a depth selects.
+// emptyList is an empty list at the node at a depth.
 type emptyList struct {
 	mutator *mutator
 	depth   int
@@ -258,7 +258,7 @@ func (e emptyList) String() string {
 	return "there are no items in " + e.mutator.location[:e.depth].String()
 }
 
-// where is where the reason of a walk that stopped is in the document.
+// where returns the position in the document of the reason why a walk stopped.
 func where(reason fmt.Stringer) source.Position {
 	switch reason := reason.(type) {
 	case failedTest:

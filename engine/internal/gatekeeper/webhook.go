@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// configuration is the name of the MutatingWebhookConfiguration, and of the webhook in
-	// it, by which Gatekeeper is called.
+	// configuration is the name of the MutatingWebhookConfiguration that calls Gatekeeper;
+	// webhookName is the name of the webhook in it.
 	configuration = "gatekeeper-mutating-webhook-configuration"
 	webhookName   = "mutation.gatekeeper.sh"
-	// home is the namespace in which Gatekeeper runs.
+	// home is the namespace of Gatekeeper.
 	home           = "gatekeeper-system"
 	serviceAccount = "system:serviceaccount:" + home + ":gatekeeper-admin"
 )
@@ -29,17 +29,17 @@ var (
 
 const admissionGroup = "admissionregistration.k8s.io"
 
-// ignored are the groups whose objects Gatekeeper leaves alone.
+// ignored are the groups whose objects Gatekeeper does not change.
 var ignored = []string{
 	"templates.gatekeeper.sh", "constraints.gatekeeper.sh", group, "config.gatekeeper.sh", "externaldata.gatekeeper.sh",
 	"expansion.gatekeeper.sh", "status.gatekeeper.sh",
 }
 
-// webhook says which requests reach the mutators.
+// webhook decides which requests reach the mutators.
 type webhook struct {
-	// resources are nil if the webhook is for no request that changes an object.
+	// resources is nil if no rule of the webhook covers CREATE or UPDATE.
 	resources *match.Resources
-	// stock says that nobody gave the configuration: it is that of Gatekeeper's manifest.
+	// stock says that the input has no configuration: the one of Gatekeeper's manifest is used.
 	stock bool
 	at    source.Position
 	// reinvoked says that the reinvocationPolicy is IfNeeded.
@@ -48,7 +48,7 @@ type webhook struct {
 	excluded []string
 }
 
-// stockWebhook is the webhook of Gatekeeper's own manifest.
+// stockWebhook returns the webhook of Gatekeeper's own manifest.
 func stockWebhook() *webhook {
 	all := []any{"*"}
 	resources, problems := match.Parse(map[string]any{
@@ -67,7 +67,7 @@ func stockWebhook() *webhook {
 	return &webhook{resources: resources, stock: true}
 }
 
-// readConfig reads Gatekeeper's Config, in place of one before.
+// readConfig reads Gatekeeper's Config. It replaces an earlier Config.
 func (w *webhook) readConfig(r *reader) {
 	w.excluded = nil
 	entries := r.Root.At("spec", "match")
@@ -82,8 +82,8 @@ func (w *webhook) readConfig(r *reader) {
 	}
 }
 
-// readConfiguration reads the MutatingWebhookConfiguration of Gatekeeper, in place of one
-// before.
+// readConfiguration reads the MutatingWebhookConfiguration of Gatekeeper. It replaces an earlier
+// one.
 func (w *webhook) readConfiguration(r *reader) {
 	for _, n := range r.Root.At("webhooks").Items() {
 		if n.At("name").Text() == webhookName {
@@ -119,7 +119,7 @@ func (w *webhook) readWebhook(r *reader, n policy.Node) {
 	}
 }
 
-// changing are rules without the operations that change no object.
+// changing returns the rules, restricted to operations that change an object.
 func changing(n policy.Node) []any {
 	var rules []any
 	for _, item := range n.Items() {
@@ -139,7 +139,7 @@ func changing(n policy.Node) []any {
 	return rules
 }
 
-// hides says why mutators see no object of a kind, "" if they do.
+// hides returns the reason why mutators see no object of a kind, "" if they see them.
 func hides(kind gvk.Kind) policy.Text {
 	switch {
 	case policy.IsHidden(kind):
@@ -150,7 +150,7 @@ func hides(kind gvk.Kind) policy.Text {
 	return ""
 }
 
-// skips says why mutators do not see the object of a request, "" if they do.
+// skips returns the reason why mutators do not see the object of a request, nil if they see it.
 func (w *webhook) skips(r *policy.Request) (fmt.Stringer, error) {
 	if why := hides(r.Kind.Kind); why != "" {
 		return why, nil
