@@ -1,6 +1,6 @@
-// Package dns has the rules of DNS that names in Kubernetes follow, in the words of
-// k8s.io/apimachinery v0.36.3, pkg/util/validation. That package imports all of Go's
-// network and a logger, and is the oracle of the tests.
+// Package dns checks names in Kubernetes against the rules of DNS, with the error texts of
+// k8s.io/apimachinery v0.36.3, pkg/util/validation. It does not import that package, which
+// imports all of Go's network packages and a logger; the tests compare with it.
 package dns
 
 import (
@@ -12,13 +12,13 @@ import (
 
 const maxLabel = 63
 
-// Label says what keeps a text from being a label as of RFC 1123.
+// Label returns why a text is not a label as of RFC 1123; nil if it is one.
 func Label(text string) []string { return inCharacters(content.IsDNS1123Label(text)) }
 
-// Subdomain says what keeps a text from being a subdomain as of RFC 1123.
+// Subdomain returns why a text is not a subdomain as of RFC 1123; nil if it is one.
 func Subdomain(text string) []string { return inCharacters(content.IsDNS1123Subdomain(text)) }
 
-// inCharacters counts characters where the newer rules, which are the same, count bytes.
+// inCharacters says "characters" where the newer rules, which are the same, say "bytes".
 func inCharacters(problems []string) []string {
 	for i, problem := range problems {
 		if count, ok := strings.CutSuffix(problem, " bytes"); ok {
@@ -28,8 +28,8 @@ func inCharacters(problems []string) []string {
 	return problems
 }
 
-// Label1035 says what keeps a text from being a label as of RFC 1035, which begins with a
-// letter.
+// Label1035 returns why a text is not a label as of RFC 1035, which must begin with a letter;
+// nil if it is one.
 func Label1035(text string) []string {
 	var problems []string
 	if len(text) > maxLabel {

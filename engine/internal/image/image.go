@@ -1,11 +1,11 @@
-// Package image takes references of container images apart, as
-// github.com/distribution/reference v0.6.0 does. That module compiles its regular
-// expressions when a program starts, and is the oracle of the tests.
+// Package image parses references of container images as github.com/distribution/reference
+// v0.6.0 does. It does not import that module, which compiles its regular expressions when a
+// program starts; the tests compare with it.
 package image
 
 import "strings"
 
-// maxPath is how long the path of a reference may be.
+// maxPath is the maximum length of the path of a reference.
 const maxPath = 255
 
 // Reference is a reference of an image: "registry.example.com:5000/team/web:1.2@sha256:…".
@@ -14,7 +14,7 @@ type Reference struct {
 	Domain, Path, Tag, Digest string
 }
 
-// Parse takes a reference apart as it is written: without a default domain or tag.
+// Parse parses a reference as it is written: it adds no default domain or tag.
 func Parse(text string) (r Reference, ok bool) {
 	name, digest, digested := strings.Cut(text, "@")
 	if digested && !isDigest(digest) {
@@ -36,8 +36,9 @@ func Parse(text string) (r Reference, ok bool) {
 	return r, len(r.Path) <= maxPath
 }
 
-// isRepository reports whether path is path components joined by slashes: lower
-// case letters and digits, separated by a dot, one or two underscores or dashes.
+// isRepository reports whether path consists of components joined by slashes. A component
+// consists of lower case letters and digits, separated by a dot, one or two underscores, or
+// dashes.
 func isRepository(path string) bool {
 	for component := range strings.SplitSeq(path, "/") {
 		if !isComponent(component) {
@@ -117,7 +118,7 @@ func isTag(s string) bool {
 	return true
 }
 
-// isDigest reports whether s is a digest of an algorithm that is known.
+// isDigest reports whether s is a digest with a known algorithm.
 func isDigest(s string) bool {
 	algorithm, encoded, _ := strings.Cut(s, ":")
 	switch algorithm {

@@ -1,7 +1,7 @@
 package image
 
 import (
-	_ "crypto/sha512" // its digests are known to programs that have it
+	_ "crypto/sha512" // registers its digests
 	"strings"
 	"testing"
 

@@ -1,6 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used. Compiling
-// those of a package when the program starts takes longer than most packages do, also in
-// the many runs that have no use for them.
+// Package lazyregexp compiles regular expressions when they are first used. Compiling them at
+// program start would slow down every run, also the many runs that do not use them.
 package lazyregexp
 
 import (
@@ -8,8 +7,8 @@ import (
 	"sync"
 )
 
-// New returns a function that returns the regular expression of a text, which must be
-// valid.
+// New returns a function that returns the compiled regular expression of a text. The text must
+// be valid.
 func New(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -13,21 +13,20 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// recorded is one case: what the server answered to each policy document, and what it
-// did to each manifest.
+// recorded is a case: the server's answer to each policy document, and to each manifest.
 type recorded struct {
 	Policies  map[string]struct{ Message string }
 	Manifests map[string]struct{ Effect []any }
 
 	kinds      *schema.Registry
 	namespaces map[string]map[string]string
-	// The match blocks by policy: its own, and those of its bindings.
+	// The match blocks by policy: of the policy, and of its bindings.
 	constraints map[string]*Resources
 	bindings    map[string][]*Resources
 }
 
-// Of the recorded policies Parse refuses the match blocks that the server refuses, in
-// the same words; and where the server changed a manifest, some policy matches.
+// TestCorpus checks recorded policies: Parse refuses the match blocks that the server refuses,
+// in the same words; and where the server changed a manifest, some policy matches.
 func TestCorpus(t *testing.T) {
 	var cases []string
 	for _, root := range []string{
@@ -95,7 +94,7 @@ func documents(t *testing.T, dir string) []*manifest.Document {
 	return all
 }
 
-// policy takes in a document that is given beside the policies.
+// policy reads a policy or binding of a case.
 func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 	spec, _ := d.Object()["spec"].(map[string]any)
 	said := r.Policies[d.Kind().Kind+"/"+d.Name()].Message
@@ -125,11 +124,11 @@ func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 	}
 }
 
-// compare compares errors with what the server answered, in which other errors may be.
+// compare compares errors with the answer of the server, which may contain other errors.
 func compare(t *testing.T, errs []FieldError, said, field string) {
 	t.Helper()
 	if strings.Contains(said, "strict decoding error") {
-		return // the server did not get to its validation
+		return // an earlier error kept the server from validating
 	}
 	for _, e := range errs {
 		if !strings.Contains(said, field+e.Field+": "+e.Text) {

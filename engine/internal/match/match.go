@@ -1,13 +1,13 @@
-// Package match decides which requests a policy is about. It reads the match blocks of
-// policies and bindings (MatchResources in the API). For a request it answers yes, with the
-// kind under which the request matched, or no, with a Reason.
+// Package match decides which requests a policy selects. It reads the match blocks of policies
+// and bindings (MatchResources in the API). The decision about a request is yes, with the kind
+// under which the request matched, or no, with a Reason.
 //
 // Matching follows k8s.io/apiserver v0.36.3 (pkg/admission/plugin/policy/matching,
 // plugin/webhook/predicates). Match blocks are refused as in k8s.io/kubernetes v1.36.3
 // (pkg/apis/admissionregistration).
 //
 // The files in order: parse.go and validate.go (reading a match block), text.go (selectors as
-// text), selector.go and unchecked.go (selectors of labels, checked and not), rule.go
+// text), selector.go and unchecked.go (label selectors, with and without validation), rule.go
 // (resource rules), match.go (the decision), reason.go (the explanation).
 package match
 
@@ -18,35 +18,35 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Request is what rules and selectors look at.
+// Request has the attributes of a request that rules and selectors use.
 type Request struct {
 	Kind *schema.Kind
-	// Subresource is empty for a request about the object itself.
+	// Subresource is empty in a request for the object itself.
 	Subresource string
-	// Namespace is that of the object, or its own name if it is a Namespace. Name is
-	// empty if the server is to generate one.
+	// Namespace is the namespace of the object, or the object's own name if it is a Namespace.
+	// Name is empty if the server will generate the name.
 	Namespace, Name string
 	// Operation is CREATE, UPDATE or CONNECT.
 	Operation string
-	// Object and OldObject are nil where the request has none.
+	// Object and OldObject are nil if the request lacks them.
 	Object, OldObject map[string]any
 
-	// Schemas knows the other versions of the kind.
+	// Schemas has the other versions of the kind.
 	Schemas *schema.Registry
-	// NamespaceLabels returns the labels of a namespace. It is asked only if they
-	// decide whether the request matches, and not for kubernetes.io/metadata.name.
+	// NamespaceLabels returns the labels of a namespace. It is called only if the labels decide
+	// whether the request matches, and not for kubernetes.io/metadata.name.
 	NamespaceLabels func(name string) (map[string]string, error)
 }
 
-// Decision is the answer to whether a request matches.
+// Decision says whether a request matches.
 type Decision struct {
 	Matched bool
-	// Kind is the kind under which the request matched: its own, or another version
-	// of it that a rule covers (matchPolicy Equivalent).
+	// Kind is the kind under which the request matched: the kind of the request, or another
+	// version of it that a rule covers (matchPolicy Equivalent).
 	Kind *schema.Kind
 	// Reason says why the request did not match.
 	Reason Reason
-	// Err is an error of NamespaceLabels, without which the request might match.
+	// Err is an error of NamespaceLabels that prevented a decision.
 	Err error
 }
 
@@ -58,10 +58,10 @@ type Resources struct {
 	exact bool
 }
 
-// Matches decides on a request. All parts of a match block must agree, so that their
-// order shows only in which of several reasons is given. The server begins with the
-// namespace, but lets an error about it count only if everything else matches; here
-// the namespace comes last, and is not asked about for the sake of other kinds.
+// Matches decides about a request. All parts of a match block must agree, so their order only
+// decides which of several reasons is returned. The server begins with the namespace, but an
+// error about the namespace counts only if everything else matches. Here the namespace comes
+// last, so that NamespaceLabels is not called for kinds that no rule covers.
 func (m *Resources) Matches(r Request) Decision {
 	kind, reason := m.ruled(&r)
 	undecided := reason.Code == UnknownResource
@@ -90,8 +90,8 @@ type Name struct {
 	gvk.Resource
 }
 
-// Names are the resources that the rules of the block name, without subresources. Any of
-// the three parts may be "*", but not the resource.
+// Names returns the resources that the rules of the block name, without subresources and without
+// the resource "*". The group and the version may be "*".
 func (m *Resources) Names() []Name {
 	var names []Name
 	for i, rule := range m.rules {
@@ -110,24 +110,24 @@ func (m *Resources) Names() []Name {
 	return names
 }
 
-// Covers reports whether the rules of the block are about the request, as far as can be
-// known, whatever its selectors say. It needs no object.
+// Covers reports whether the rules of the block cover the request, or may cover it, whatever its
+// selectors say. It needs no object.
 func (m *Resources) Covers(r Request) bool {
 	kind, reason := m.ruled(&r)
 	return kind != nil || reason.Code == UnknownResource
 }
 
-// Under returns the kind under which the rules of the block are about the request: its own,
-// or another version of it (matchPolicy Equivalent); nil if they are not.
+// Under returns the kind under which the rules of the block cover the request: its own kind, or
+// another version of it (matchPolicy Equivalent); nil if no rule covers it.
 func (m *Resources) Under(r Request) *schema.Kind {
 	kind, _ := m.ruled(&r)
 	return kind
 }
 
-// ruled returns the kind under which the rules cover the request, or why they do not.
+// ruled returns the kind under which the rules cover the request, or the reason why they do not.
 func (m *Resources) ruled(r *Request) (*schema.Kind, Reason) {
 	kind, reason := r.Kind, Reason{}
-	if len(m.rules) > 0 { // a binding need not have any
+	if len(m.rules) > 0 { // a binding may have no rules
 		kind, reason = m.cover(m.rules, r)
 	}
 	if kind == nil && reason.Code != UnknownResource {
@@ -143,9 +143,9 @@ func (m *Resources) ruled(r *Request) (*schema.Kind, Reason) {
 	return kind, reason
 }
 
-// cover returns the kind under which the first rule covers the request: its own, or
-// else another version. The reason holds that rule, or says why there is none by the
-// one that comes nearest.
+// cover returns the kind under which the first rule covers the request: its own kind, or else
+// another version. The reason holds that rule. If no rule covers the request, the reason comes
+// from the rule that is nearest to covering it.
 func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
 	nearest := Reason{Code: NoRule, request: r.identity()}
 	equivalent := false
@@ -180,9 +180,8 @@ func (m *Resources) cover(rules []rule, r *Request) (*schema.Kind, Reason) {
 	return nil, nearest
 }
 
-// elsewhere is the code of a rule about other groups or versions: unless the kind's
-// resource is known, so that its versions are too, it may cover the kind as another
-// version.
+// elsewhere returns the code of a rule for another version. If the resource of the kind is not
+// known, its versions are not known either, and the rule may cover the kind as another version.
 func (m *Resources) elsewhere(rule *rule, code Code, kind *schema.Kind) Code {
 	if kind.Resource == "" && !m.exact && includes(rule.groups, kind.Group) && (code == covered || code == UnknownResource) {
 		return UnknownResource
@@ -190,12 +189,12 @@ func (m *Resources) elsewhere(rule *rule, code Code, kind *schema.Kind) Code {
 	return NoRule
 }
 
-// unmetByObject returns what neither the object nor the old one meets.
+// unmetByObject returns a requirement that neither the object nor the old object meets.
 func (m *Resources) unmetByObject(r *Request) *requirement {
 	if len(m.objects.requirements) == 0 {
 		return nil
 	}
-	first := &m.objects.requirements[0] // not met by a request without an object
+	first := &m.objects.requirements[0] // a request without an object does not meet it
 	for _, object := range []map[string]any{r.OldObject, r.Object} {
 		if object == nil {
 			continue
@@ -207,12 +206,12 @@ func (m *Resources) unmetByObject(r *Request) *requirement {
 	return first
 }
 
-// namespaceName is the label that the server gives every namespace.
+// namespaceName is the label that the server sets on every namespace.
 const namespaceName = "kubernetes.io/metadata.name"
 
-// unmetByNamespace returns what the request's namespace does not meet. Requests
-// without a namespace meet everything; those for a Namespace have its labels with
-// them.
+// unmetByNamespace returns the first requirement that the request's namespace does not meet. A
+// request without a namespace meets all requirements. A request for a Namespace has the labels
+// of the object.
 func (m *Resources) unmetByNamespace(r *Request) (*requirement, error) {
 	if len(m.namespaces.requirements) == 0 {
 		return nil, nil

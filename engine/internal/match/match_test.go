@@ -38,7 +38,7 @@ func kind(t testing.TB, apiVersion, name string) *schema.Kind {
 	return k
 }
 
-// The objects of the requests below.
+// The objects of the requests in the tests.
 func deployment(t testing.TB) Request {
 	return Request{
 		Kind: kind(t, "apps/v1", "Deployment"), Namespace: "shop", Name: "web", Operation: "CREATE", Schemas: kinds,
@@ -70,7 +70,7 @@ func namespace(t testing.TB) Request {
 
 const everything = `{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}`
 
-// ruleWith is a match block with one rule about every resource, changed by fields.
+// ruleWith returns a match block with one rule for every resource, changed by fields.
 func ruleWith(t testing.TB, fields string) string {
 	rule := parse(t, everything).(map[string]any)
 	for name, value := range parse(t, fields).(map[string]any) {
@@ -166,7 +166,7 @@ func TestRules(t *testing.T) {
 func scale(r *Request)  { r.Subresource = "scale" }
 func status(r *Request) { r.Subresource = "status" }
 
-// expect asks for a decision without an error.
+// expect checks a decision without an error.
 func expect(t *testing.T, m *Resources, r Request, reason string) {
 	t.Helper()
 	d := m.Matches(r)
@@ -274,7 +274,8 @@ func objectsWith(key, operator, values string) string {
 	return `{"objectSelector": {"matchExpressions": [{"key": "` + key + `", "operator": "` + operator + `", "values": ` + values + `}]}}`
 }
 
-// A namespace is asked about only where it decides, and an error counts only there.
+// TestNamespaceErrors checks that the labels of a namespace are read only if they decide, and
+// that an error counts only then.
 func TestNamespaceErrors(t *testing.T) {
 	const teamA = `"namespaceSelector": {"matchLabels": {"team": "a"}}`
 	for _, test := range []struct {
@@ -337,7 +338,8 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// A kind whose resource is not known is decided on only where it makes no difference.
+// TestUnknownKind checks that a kind without a known resource is undecided only if the resource
+// matters.
 func TestUnknownKind(t *testing.T) {
 	const reason = "may cover example.com/v1, Kind=Widget, whose resource is not known: give its CustomResourceDefinition"
 	rule := func(group, version, resource, operation string) string {

@@ -8,25 +8,24 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// FieldError is something that the API server would refuse in a match block or a
-// selector.
+// FieldError is an error that the API server would report about a match block or a selector.
 type FieldError struct {
-	// Path leads to the value that is wrong, or to where one is missing, from the
-	// block or selector.
+	// Path is the path from the block or selector to the wrong value, or to the missing value.
 	Path change.Path
-	// Field is the path as the API server prints it, which is less exact in places;
-	// empty for the block or selector itself.
+	// Field is the path as the API server prints it, which is less exact in places; empty for
+	// the block or selector itself.
 	Field string
-	// Text is the API server's text, like "Required value"; where a value has the
-	// wrong type, of which the server says more than one wants to know, it is ours.
+	// Text is the API server's text, like "Required value". For a value of the wrong type the
+	// text is ours, because the server's text is too long.
 	Text string
 }
 
-// Host is a system that has match blocks. They mean the same in all but this.
+// Host is a system that uses match blocks. Match blocks differ between hosts only in these
+// fields.
 type Host struct {
-	// operations are those that rules may be about; all if there are none.
+	// operations are the operations that rules may name; nil allows all.
 	operations []string
-	// prefixes says that names match an object without a name whose generateName begins
+	// prefixes says that resourceNames match an object without a name if its generateName begins
 	// with one of them.
 	prefixes bool
 }
@@ -40,9 +39,8 @@ var (
 // Parse reads a match block of Kubernetes; see Host.Parse.
 func Parse(value any) (*Resources, []FieldError) { return kubernetes.Parse(value) }
 
-// Parse reads a match block. What is not given has the server's defaults. Fields that
-// it does not know are passed over. If there are errors, which come in the server's
-// order, there are no Resources.
+// Parse reads a match block. Missing fields get the server's defaults. Unknown fields are
+// ignored. If there are errors, which have the server's order, the Resources are nil.
 func (h Host) Parse(value any) (*Resources, []FieldError) {
 	r := reader{}
 	block := r.object(value, nil)
@@ -90,7 +88,7 @@ func ParseSelector(value any) (Selector, []FieldError) {
 	return v.selector(text, nil), v.errors
 }
 
-// selectorText is a label selector as written, its labels sorted.
+// selectorText is a label selector as written, with its labels sorted.
 type selectorText struct {
 	labels      [][2]string
 	expressions []expression
@@ -101,8 +99,8 @@ type expression struct {
 	values        []string
 }
 
-// reader takes values out of a document as Go's JSON decoder would, and collects
-// those of a wrong type. null is as good as nothing.
+// reader takes values from a document as Go's JSON decoder would, and collects values of a wrong
+// type. null counts as missing.
 type reader struct{ errors []FieldError }
 
 func (r *reader) expected(what string, value any, path change.Path) {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// testdata/validation.txt holds match blocks, and indented below each what the
-// validation of k8s.io/kubernetes v1.36.3 has to say about it
-// (ValidateMutatingAdmissionPolicyBinding, after defaulting).
+// TestValidation reads testdata/validation.txt: match blocks, and indented below each block the
+// errors of the validation of k8s.io/kubernetes v1.36.3 (ValidateMutatingAdmissionPolicyBinding,
+// after defaulting).
 func TestValidation(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "validation.txt"))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Paths lead to the very value, where the server's fields do not.
+// TestFieldErrors checks that paths are exact where the server's fields are not.
 func TestFieldErrors(t *testing.T) {
 	for _, test := range []struct{ block, want string }{
 		{
@@ -106,7 +106,7 @@ func TestParseSelector(t *testing.T) {
 	}
 }
 
-// Whatever a match block is, it is refused or decides.
+// FuzzParse checks that every match block is either refused or usable.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join("testdata", "validation.txt"))
 	if err != nil {

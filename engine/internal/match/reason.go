@@ -8,21 +8,21 @@ import (
 // Code is the kind of a Reason.
 type Code int
 
-// Why a request does not match. Of several rules, the one that gets furthest in this
-// order gives the reason.
+// The reasons why a request does not match. If several rules do not match, the rule with the
+// highest code gives the reason.
 const (
 	covered Code = iota
-	// NoRule means that no rule is about the resource.
+	// NoRule means that no rule covers the resource.
 	NoRule
-	// OtherOperation means that a rule is about the resource, but not for the
-	// request's operation.
+	// OtherOperation means that a rule covers the resource, but not the operation of the
+	// request.
 	OtherOperation
-	// OtherScope means that a rule asks for another scope.
+	// OtherScope means that a rule requires another scope.
 	OtherScope
-	// OtherName means that a rule is about objects with other names.
+	// OtherName means that a rule covers objects with other names.
 	OtherName
-	// UnknownResource means that there is no telling whether a rule is about the
-	// kind, since its resource is not known.
+	// UnknownResource means that it is unknown whether a rule covers the kind, because the
+	// resource of the kind is not known.
 	UnknownResource
 	// Excluded means that a rule excludes the request.
 	Excluded
@@ -41,17 +41,17 @@ type Reason struct {
 	unmet   *requirement
 }
 
-// identity is what a Reason says of a request. It keeps no object: reasons outlive what
-// policies make of one.
+// identity returns the part of a request that a Reason prints. It has no object: a Reason may be
+// kept longer than the object.
 func (r *Request) identity() Request {
 	about := *r
 	about.Object, about.OldObject, about.NamespaceLabels = nil, nil, nil
 	return about
 }
 
-// String explains the reason in a clause that begins with the field of the match
-// block: "resourceRules: none covers apps/v1 deployments CREATE". It holds no values
-// of the object but its kind, name and namespace.
+// String explains the reason in a clause that begins with the field of the match block:
+// "resourceRules: none covers apps/v1 deployments CREATE". The clause contains only the kind,
+// name and namespace of the object.
 func (r Reason) String() string {
 	q := &r.request
 	switch r.Code {
@@ -82,8 +82,8 @@ func (r Reason) String() string {
 	return ""
 }
 
-// resource names the resource of a request: "apps/v1 deployments/scale", or the kind
-// where that is all there is.
+// resource names the resource of a request: "apps/v1 deployments/scale", or the kind if the
+// resource is not known.
 func resource(q *Request) string {
 	if q.Kind.Resource == "" {
 		return q.Kind.Kind.String()
@@ -95,7 +95,7 @@ func resource(q *Request) string {
 	return text
 }
 
-// lacks says what is wrong with labels that do not meet a requirement.
+// lacks describes why labels do not meet a requirement.
 func lacks(unmet *requirement) string {
 	switch unmet.operator {
 	case "DoesNotExist":

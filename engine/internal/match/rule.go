@@ -10,13 +10,13 @@ import (
 
 // rule is a resource rule (NamedRuleWithOperations in the API).
 type rule struct {
-	// at is where the rule is: "resourceRules[0]".
+	// at is the path of the rule: "resourceRules[0]".
 	at string
-	// The lists of what the rule covers; "*" is everything.
+	// The lists that the rule covers; "*" is everything.
 	operations, groups, versions, resources []string
 	// scope is Cluster, Namespaced or *.
 	scope string
-	// names are those of the objects that the rule covers; none means all.
+	// names are the names of the objects that the rule covers; an empty list covers all.
 	names []string
 	// prefixes: see Host.
 	prefixes bool
@@ -31,8 +31,8 @@ func includes(items []string, item string) bool {
 	return slices.Contains(items, "*") || slices.Contains(items, item)
 }
 
-// check holds everything but group and version against a request. It returns
-// covered, or the first code that says why the rule does not cover the request.
+// check compares everything but group and version with a request. It returns covered, or the
+// first code that says why the rule does not cover the request.
 func (r *rule) check(q *Request) Code {
 	resource := r.resource(q)
 	switch {
@@ -57,8 +57,8 @@ func (r *rule) isNamed(q *Request) bool {
 	return slices.ContainsFunc(r.names, func(name string) bool { return strings.HasPrefix(prefix, name) })
 }
 
-// resource compares the resource: "pods" is without subresources, "*" too; "pods/*"
-// is with and without them, "*/scale" is one of any resource.
+// resource compares the resource. "pods" and "*" do not cover subresources, "pods/*" covers pods
+// with and without subresources, and "*/scale" covers the subresource of every resource.
 func (r *rule) resource(q *Request) Code {
 	result := NoRule
 	for _, resource := range r.resources {
@@ -74,8 +74,8 @@ func (r *rule) resource(q *Request) Code {
 	return result
 }
 
-// isNamespaced reports whether the request is about an object in a namespace. That
-// of a Namespace names it as its own namespace.
+// isNamespaced reports whether the request is for an object in a namespace. A request for a
+// Namespace has the Namespace as its namespace, but is not namespaced.
 func isNamespaced(q *Request) bool {
 	resource := gvk.Resource{Group: q.Kind.Group, Version: q.Kind.Version, Resource: q.Kind.Resource}
 	return q.Namespace != "" && resource != gvk.Resource{Version: "v1", Resource: "namespaces"}

@@ -8,14 +8,14 @@ import (
 // Selector is a label selector. The zero Selector selects everything.
 type Selector struct{ requirements []requirement }
 
-// requirement is what a selector asks of one label. The operator is that of a match
+// requirement is what a selector requires of one label. The operator is that of a match
 // expression, or "=" for an entry of matchLabels.
 type requirement struct {
 	key, operator string
 	values        []string
 }
 
-// labels finds the value of a label.
+// labels returns the value of a label.
 type labels func(key string) (value string, ok bool)
 
 // Matches reports whether the selector selects an object with these labels.
@@ -47,7 +47,7 @@ func (r *requirement) isMet(of labels) bool {
 	}
 }
 
-// String is the requirement as kubectl takes it: "app=web", "app in (a,b)", "!app".
+// String prints the requirement in kubectl's syntax: "app=web", "app in (a,b)", "!app".
 func (r *requirement) String() string {
 	switch r.operator {
 	case "Exists":
@@ -78,7 +78,7 @@ func labelsIn(set map[string]string) labels {
 	}
 }
 
-// Lack says what an object lacks to be selected, "" if it is: "has no label team=web".
+// Lack says why the selector does not select an object: "has no label team=web"; "" if it does.
 func (s Selector) Lack(set map[string]string) string {
 	if unmet := s.unmet(labelsIn(set)); unmet != nil {
 		return lacks(unmet)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// TestRequirements compares requirements with those of apimachinery: what meets them,
-// and how they are written down.
+// TestRequirements compares requirements with those of apimachinery: the labels that meet them,
+// and their text.
 func TestRequirements(t *testing.T) {
 	operators := map[string]selection.Operator{
 		"=": selection.Equals, "In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,

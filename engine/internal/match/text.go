@@ -7,15 +7,15 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 )
 
-// Terms of a selector as the labelSelector of a URL has it. The comparisons of numbers, gt
-// and lt, are not known.
+// The terms of a selector in the labelSelector of a URL. The numeric comparisons gt and lt are
+// not supported.
 var (
 	comparisonTerm = lazyregexp.New(`^([^\s,()=!]+)[ \t\r\n]*(=|==|!=)[ \t\r\n]*([^\s,()=!<>]*)$`)
 	setTerm        = lazyregexp.New(`^([^\s,()=!]+)[ \t\r\n]+(in|notin)[ \t\r\n]*\(([^()=!<>]*)\)$`)
 	existenceTerm  = lazyregexp.New(`^(!?)[ \t\r\n]*([^\s,()=!<>]+)$`)
 )
 
-// ParseSelectorText reads a label selector as kubectl takes it: "app=web,tier in (a,b)".
+// ParseSelectorText parses a label selector in kubectl's syntax: "app=web,tier in (a,b)".
 func ParseSelectorText(text string) (Selector, error) {
 	var expressions []any
 	for _, term := range terms(text) {
@@ -54,7 +54,7 @@ func terms(text string) []string {
 	return append(terms, text[start:])
 }
 
-// parseTerm makes a match expression of a term.
+// parseTerm converts a term to a match expression.
 func parseTerm(term string) (map[string]any, bool) {
 	if m := comparisonTerm().FindStringSubmatch(term); m != nil {
 		operator := "In"

@@ -6,7 +6,7 @@ import (
 	apilabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// selectorTexts are selectors as URLs have them, right and wrong ones.
+// selectorTexts are valid and invalid selectors in the syntax of URLs.
 var selectorTexts = []string{
 	"", " ", "a=b", "a==b", "a!=b", "a = b , c != d", "a", "!a", "! a", "a,b", "a,!b", "a in (x,y)", "a in ( x , y )", "a in(x)", "a notin (x)",
 	"a in ()", "a in (,x)", "a=", "a!=", "example.com/a=b", "a=b,", ",a", "a=b=c", "a in x", "a in (x", "(a)", "a b", "!a=b", "a=(b)", "in=a", "notin", "in in (in)",
@@ -25,7 +25,8 @@ func TestSelectorText(t *testing.T) {
 	}
 }
 
-// FuzzSelectorText: what is taken for a selector is one, and selects the same.
+// FuzzSelectorText checks that apimachinery accepts every accepted text, and that both selectors
+// select the same.
 func FuzzSelectorText(f *testing.F) {
 	for _, text := range selectorTexts {
 		f.Add(text)

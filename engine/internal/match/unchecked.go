@@ -9,10 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// NewSelector reads a label selector as a program does that uses one which nobody checked
-// (LabelSelectorAsSelector in k8s.io/apimachinery v0.36.3): the error is about the first
-// requirement that is wrong, in the words of that library. Values of a wrong type are passed
-// over.
+// NewSelector reads a label selector that was not validated before (LabelSelectorAsSelector in
+// k8s.io/apimachinery v0.36.3). The error is about the first invalid requirement, in the words
+// of that library. Values of a wrong type are ignored.
 func NewSelector(value any) (Selector, error) {
 	text := (&reader{}).selector(value, nil)
 	var s Selector

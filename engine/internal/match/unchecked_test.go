@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestNewSelector holds selectors that nobody checked against those of apimachinery: what
-// they select, and what is wrong with them.
+// TestNewSelector compares selectors that were not validated with those of apimachinery: what
+// they select, and their errors.
 func TestNewSelector(t *testing.T) {
 	for _, text := range []string{
 		"{}",

@@ -11,14 +11,14 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// validator collects what the API server refuses, in its order and words.
+// validator collects the errors of the API server, in its order and words.
 type validator struct{ errors []FieldError }
 
 func (v *validator) add(e *field.Error, path change.Path) {
 	v.addAs(path.String(), e, path)
 }
 
-// addAs is for fields that the server names less exactly than by their path.
+// addAs adds an error about a field that the server names less exactly than by its path.
 func (v *validator) addAs(printed string, e *field.Error, path change.Path) {
 	v.errors = append(v.errors, FieldError{Path: path, Field: printed, Text: e.ErrorBody()})
 }
@@ -73,7 +73,7 @@ func (v *validator) rule(r *rule, path change.Path) {
 	v.oneOf(r.scope, path.Key("scope"), "*", "Cluster", "Namespaced")
 }
 
-// wildcard checks that a list has items, and one only if that is "*".
+// wildcard checks that a list has items, and only one item if that is "*".
 func (v *validator) wildcard(items []string, path change.Path, what string) {
 	if len(items) == 0 {
 		v.required(path, "")
@@ -83,8 +83,8 @@ func (v *validator) wildcard(items []string, path change.Path, what string) {
 	}
 }
 
-// resources finds resources that an earlier one covers. Like the server it finds
-// plain resources only after a "*".
+// resources finds resources that an earlier entry covers. Like the server, it reports plain
+// resources only after a "*".
 func (v *validator) resources(resources []string, path change.Path) {
 	if len(resources) == 0 {
 		v.required(path, "")
@@ -115,8 +115,8 @@ func (v *validator) resources(resources []string, path change.Path) {
 	}
 }
 
-// mutating checks that rules are about requests that can be mutated. The server does
-// so after everything else, and does not say in which rule it found a problem.
+// mutating checks that rules cover only requests that can be mutated. The server checks this
+// last, and does not name the rule with the problem.
 func (v *validator) mutating(rules []rule, supported []string) {
 	for i, r := range rules {
 		for j, operation := range r.operations {
@@ -128,7 +128,7 @@ func (v *validator) mutating(rules []rule, supported []string) {
 	}
 }
 
-// selector makes a selector of the requirements that are valid.
+// selector returns a selector with the requirements that are valid.
 func (v *validator) selector(s selectorText, path change.Path) Selector {
 	var selector Selector
 	labels := path.Key("matchLabels")

@@ -1,9 +1,9 @@
-// Package number says what a number is as a value: an int64 where JSON has an integer
-// that fits 64 bits, and a float64 otherwise, as it is for API servers
-// (sigs.k8s.io/json). It imports nothing of ours.
+// Package number defines the Go values of numbers: an int64 for a JSON integer that fits into 64
+// bits, and a float64 otherwise, as in API servers (sigs.k8s.io/json). It imports none of our
+// packages.
 //
-// A value that was read keeps its text in a manifest as long as nobody changes it; these
-// are the rules for numbers that are computed, or come without their text.
+// A number that was read from a manifest keeps its text there until it changes. These rules are
+// for numbers that are computed, or that come without their text.
 package number
 
 import (
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Parse returns the value of a number in JSON. It fails where that is beyond the
-// largest float64.
+// Parse returns the value of a JSON number. It fails if the number is beyond the largest
+// float64.
 func Parse(text string) (any, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i, nil
@@ -24,13 +24,13 @@ func Parse(text string) (any, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// Whole returns the value of f once it was written as JSON and read again: an integer if
-// its text is one.
+// Whole returns the value of f after it was written as JSON and read again: an int64 if the text
+// is an integer.
 func Whole(f float64) any {
 	if math.Abs(f) >= 1<<63 || f != math.Trunc(f) {
 		return f
 	}
-	// JSON has the shortest digits that lead back to f, which need not be those of f's
+	// JSON has the shortest digits that parse as f. They may differ from the digits of f as an
 	// integer.
 	if i, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
 		return i
@@ -52,7 +52,7 @@ func Decode(text string) (any, error) {
 	return parsed(value)
 }
 
-// parsed replaces the numbers that encoding/json has left as text.
+// parsed replaces the numbers that encoding/json has kept as text.
 func parsed(value any) (any, error) {
 	var err error
 	switch v := value.(type) {

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whole is what JSON makes of a float: the shortest digits, read again.
+// TestWhole compares Whole with writing a float as JSON and reading it again.
 func TestWhole(t *testing.T) {
 	for f, want := range map[float64]any{
 		0: int64(0), 2: int64(2), -3: int64(-3), 1.5: 1.5, 1e18: int64(1e18),

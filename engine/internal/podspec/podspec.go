@@ -1,11 +1,11 @@
-// Package podspec knows of Pods what both controllers and built-in admission plug-ins do to
-// them: their containers and their tolerations. Objects are as JSON has them, and in the
-// form in which a server stores them. What changes an object changes it in place.
+// Package podspec has the changes to Pods that both controllers and built-in admission plug-ins
+// make: to containers and to tolerations. Objects are JSON values in the form in which a server
+// stores them. Functions that change an object change it in place.
 //
 // The files in order: podspec.go (fields), tolerations.go.
 package podspec
 
-// Map returns the map at keys of an object; nil if there is none.
+// Map returns the map at keys of an object; nil if it is missing.
 func Map(object map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		object, _ = object[key].(map[string]any)
@@ -13,7 +13,7 @@ func Map(object map[string]any, keys ...string) map[string]any {
 	return object
 }
 
-// Ensure returns the map at keys of an object, and makes it where there is none.
+// Ensure returns the map at keys of an object, and creates it if it is missing.
 func Ensure(object map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		inner, _ := object[key].(map[string]any)
@@ -26,21 +26,21 @@ func Ensure(object map[string]any, keys ...string) map[string]any {
 	return object
 }
 
-// Text returns the string at keys of an object; "" if there is none.
+// Text returns the string at keys of an object; "" if it is missing.
 func Text(object map[string]any, keys ...string) string {
 	last := len(keys) - 1
 	text, _ := Map(object, keys[:last]...)[keys[last]].(string)
 	return text
 }
 
-// Bool returns the boolean at keys of an object, and whether there is one.
+// Bool returns the boolean at keys of an object; ok is false if it is missing.
 func Bool(object map[string]any, keys ...string) (value, ok bool) {
 	last := len(keys) - 1
 	value, ok = Map(object, keys[:last]...)[keys[last]].(bool)
 	return value, ok
 }
 
-// Int returns the whole number at keys of an object, and whether there is one.
+// Int returns the whole number at keys of an object; ok is false if it is missing.
 func Int(object map[string]any, keys ...string) (value int64, ok bool) {
 	last := len(keys) - 1
 	value, ok = Map(object, keys[:last]...)[keys[last]].(int64)

@@ -2,12 +2,12 @@ package podspec
 
 import "github.com/preadmit/preadmit/engine/change"
 
-// Toleration is a toleration of all values of a taint.
+// Toleration returns a toleration of a taint with any value.
 func Toleration(key, effect string) map[string]any {
 	return map[string]any{"key": key, "operator": "Exists", "effect": effect}
 }
 
-// Tolerate gives a pod's spec a toleration, in place of one for the same taint.
+// Tolerate adds a toleration to a pod's spec. It replaces a toleration of the same taint.
 func Tolerate(spec, toleration map[string]any) {
 	replaced := false
 	var kept []any
@@ -23,7 +23,7 @@ func Tolerate(spec, toleration map[string]any) {
 	spec["tolerations"] = kept
 }
 
-// isFor reports whether two tolerations differ at most in how long they hold.
+// isFor reports whether two tolerations are equal except for tolerationSeconds.
 func isFor(t, other map[string]any) bool {
 	for _, key := range []string{"key", "effect", "operator", "value"} {
 		if Text(t, key) != Text(other, key) {
@@ -33,7 +33,7 @@ func isFor(t, other map[string]any) bool {
 	return true
 }
 
-// Merge gives a pod's spec more tolerations. Those that another one includes are left out.
+// Merge adds tolerations to a pod's spec. It drops tolerations that another toleration includes.
 func Merge(spec map[string]any, more []map[string]any) {
 	all := append(Maps(spec, "tolerations"), more...)
 	var merged []map[string]any
@@ -48,8 +48,8 @@ func Merge(spec map[string]any, more []map[string]any) {
 	}
 }
 
-// includedIn reports whether one of several tolerations includes another one, or, if that
-// counts, is the same.
+// includedIn reports whether one of several tolerations includes t. If same is true, an equal
+// toleration counts too.
 func includedIn(t map[string]any, others []map[string]any, same bool) bool {
 	for _, other := range others {
 		if change.Equal(t, other) && !same {
@@ -62,7 +62,7 @@ func includedIn(t map[string]any, others []map[string]any, same bool) bool {
 	return false
 }
 
-// Allowed reports whether a list of tolerations includes all that a pod's spec has.
+// Allowed reports whether a list of tolerations includes all tolerations of a pod's spec.
 func Allowed(spec map[string]any, allowed []map[string]any) bool {
 	for _, t := range Maps(spec, "tolerations") {
 		if len(allowed) > 0 && !includedIn(t, allowed, true) {
@@ -72,7 +72,7 @@ func Allowed(spec map[string]any, allowed []map[string]any) bool {
 	return true
 }
 
-// includes reports whether a toleration tolerates all that another one does.
+// includes reports whether a toleration tolerates all taints that another one tolerates.
 func includes(wide, t map[string]any) bool {
 	if change.Equal(wide, t) {
 		return true

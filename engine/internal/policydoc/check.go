@@ -16,30 +16,30 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// maxCheckedKinds bounds the kinds that a policy is checked for: one about everything
-// uses what everything has.
+// maxCheckedKinds is the maximum number of kinds that a policy is checked for. A policy that
+// selects more kinds uses only fields that all kinds have.
 const maxCheckedKinds = 40
 
-// Checked is a policy in CEL whose expressions are checked without evaluating them.
+// Checked is a CEL policy whose expressions are checked without being evaluated.
 type Checked struct {
 	Document *manifest.Document
 	Env      *celenv.Env
 	Scope    *celenv.Scope
-	// HasParams says that expressions may name params.
+	// HasParams says that expressions may use params.
 	HasParams bool
-	// Expressions are in the order in which they are compiled; Paths say where they are.
+	// Expressions are in the order of compilation; Paths are their paths.
 	Expressions []celenv.Expression
 	Paths       []change.Path
 }
 
-// Add adds the expression at n, if there is one.
+// Add adds the expression at n, unless it is missing or empty.
 func (c *Checked) Add(n policy.Node, x celenv.Expression) {
 	if x.Text = n.Text(); x.Text != "" {
 		c.Expressions, c.Paths = append(c.Expressions, x), append(c.Paths, n.Path)
 	}
 }
 
-// AddPolicy adds the expressions that the spec of a policy has in all languages.
+// AddPolicy adds the expressions that policies of all CEL languages have in their spec.
 func (c *Checked) AddPolicy(spec policy.Node) {
 	for _, item := range spec.At("matchConditions").Items() {
 		c.Add(item.At("expression"), celenv.Expression{})
@@ -53,8 +53,8 @@ func (c *Checked) AddPolicy(spec policy.Node) {
 	}
 }
 
-// KindsOf are the kinds as which the policies of a match block see objects and that have a
-// schema, but for those that are hidden from them.
+// KindsOf returns the kinds with a schema that a match block selects, as the policy sees them,
+// except for hidden kinds.
 func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, k := range schemas.Kinds() {
@@ -74,8 +74,8 @@ func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 	return kinds
 }
 
-// Check reports what is wrong with the expressions, though a server accepts them: for all
-// kinds, or for some of them, unless the policy asks before.
+// Check reports problems of the expressions that a server accepts: for all kinds, and for some
+// kinds unless the policy checks for the kind or the field first.
 func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
 		return nil
@@ -83,14 +83,14 @@ func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
 	return append(c.checkTypes(kinds), c.checkAbsences(kinds)...)
 }
 
-// spot is a place with a problem.
+// spot is the place of a problem.
 type spot struct {
 	expression, offset int
 	code               string
 }
 
-// troubled are the kinds for which there is a problem at a spot; certain those of them for
-// which the policy does not ask before.
+// troubled are the kinds with a problem at a spot. certain are the kinds for which the policy
+// does not check first.
 type troubled struct{ all, certain []*schema.Kind }
 
 func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
@@ -129,7 +129,7 @@ func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
 	return found
 }
 
-// adviceFor is what to do about a problem that all kinds have.
+// adviceFor returns advice about a problem that all kinds have.
 func adviceFor(code string, kinds []*schema.Kind) string {
 	switch code {
 	case celenv.FieldUndefined:
@@ -154,7 +154,7 @@ func namesOf(kinds []*schema.Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// checkAbsences reports conditions that a field is not set, where the server has set it
+// checkAbsences reports conditions that a field is not set, if the server always sets the field
 // before policies run.
 func (c *Checked) checkAbsences(kinds []*schema.Kind) []source.Diagnostic {
 	var found []source.Diagnostic
@@ -175,7 +175,8 @@ func (c *Checked) checkAbsences(kinds []*schema.Kind) []source.Diagnostic {
 	return found
 }
 
-// pathTo is the path to a field that an expression asks for, in the first item of lists.
+// pathTo returns the path of the field that an expression tests. In lists it uses the first
+// item.
 func pathTo(absence celenv.Absence) change.Path {
 	var path change.Path
 	for _, name := range absence.Path {

@@ -8,15 +8,15 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Expression compiles the expression at n with one of the methods of a Scope. There is no
-// program if it does not compile.
+// Expression compiles the expression at n with one of the methods of a Scope. The result is nil
+// if the expression does not compile.
 func (r *Reader) Expression(n policy.Node, compile func(string) (*celenv.Program, error)) *celenv.Program {
 	program, err := compile(n.Text())
 	r.Compiled(n, err)
 	return program
 }
 
-// Compiled reports why the expression at n did not compile, if it did not.
+// Compiled reports the error of the expression at n, if it did not compile.
 func (r *Reader) Compiled(n policy.Node, err error) {
 	if err == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// Fields reports what a map is not, or has besides the fields that are known.
+// Fields reports a value that is not a map, and unknown fields of a map.
 func (r *Reader) Fields(n policy.Node, known []string) bool {
 	object, ok := n.Value.(map[string]any)
 	if !ok {
@@ -29,7 +29,7 @@ func (r *Reader) Fields(n policy.Node, known []string) bool {
 	return true
 }
 
-// Name is the name of the policy; it reports what an API server does not accept as one.
+// Name returns the name of the policy. It reports a name that an API server rejects.
 func (r *Reader) Name() string {
 	n := r.Root.At("metadata", "name")
 	if n.Text() == "" {
@@ -46,7 +46,7 @@ func (r *Reader) Name() string {
 	return n.Text()
 }
 
-// List reports what is not a list.
+// List returns the items of a list, and reports a value that is not a list.
 func (r *Reader) List(n policy.Node) []policy.Node {
 	if _, ok := n.Value.([]any); n.Given() && !ok {
 		r.Invalid(n, "expected a list")
@@ -54,7 +54,7 @@ func (r *Reader) List(n policy.Node) []policy.Node {
 	return n.Items()
 }
 
-// Strings reports what is not a list of strings.
+// Strings returns the items of a list of strings, and reports values of other types.
 func (r *Reader) Strings(n policy.Node) []string {
 	var texts []string
 	for _, item := range r.List(n) {
@@ -63,7 +63,7 @@ func (r *Reader) Strings(n policy.Node) []string {
 	return texts
 }
 
-// String reports what is not a string.
+// String returns a string, and reports a value of another type.
 func (r *Reader) String(n policy.Node) string {
 	if _, ok := n.Value.(string); n.Given() && !ok {
 		r.Advise(n.Path, "policy-invalid", "expected a string", "quote the value")

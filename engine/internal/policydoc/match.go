@@ -6,7 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Matched takes over the problems of a match block, or of a selector, that is at n.
+// Matched reports the problems of the match block, or of the selector, at n.
 func (r *Reader) Matched(n policy.Node, problems []match.FieldError) {
 	for _, p := range problems {
 		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)

@@ -7,14 +7,14 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// Parts collects the parts of one policy in CEL.
+// Parts collects the parts of one CEL policy.
 type Parts struct {
 	Policy   string
 	Document *manifest.Document
 	found    []policy.Part
 }
 
-// All are the parts in order.
+// All returns the parts in order.
 func (p *Parts) All() []policy.Part { return p.found }
 
 // Condition adds a condition.
@@ -27,7 +27,7 @@ func (p *Parts) Condition(path change.Path, name string, program *celenv.Program
 	p.Branches(path.Key("expression"), program)
 }
 
-// Mutation adds a mutation, which rules of the policy are.
+// Mutation adds a mutation; rules are the rules of the policy that belong to it.
 func (p *Parts) Mutation(path change.Path, rules ...string) {
 	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.MutationPart, Name: path.String(), At: p.Document.At(path), Rules: rules})
 }
@@ -54,7 +54,7 @@ func (p *Parts) Variables(scope *celenv.Scope) {
 	}
 }
 
-// Expression is the path of the expression of a mutation.
+// Expression returns the path of the expression of a mutation.
 func Expression(mutation policy.Node) change.Path {
 	for _, key := range []string{"applyConfiguration", "jsonPatch"} {
 		if mutation.At(key).Given() {

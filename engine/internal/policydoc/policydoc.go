@@ -1,10 +1,10 @@
-// Package policydoc reads the documents of policies, and files that go with them: a
-// Reader collects what is wrong with one document, each problem at its place. The texts
-// are those of the API server for a field error, where it has one.
+// Package policydoc reads the documents of policies, and the files that go with them. A Reader
+// collects the problems of one document with their positions. The texts are those of the API
+// server's field errors, where it has one.
 //
-// The files in order: policydoc.go (Reader), fields.go (what a document has), match.go and
-// expression.go (match blocks and CEL in it), check.go (mistakes that a server accepts), parts.go
-// (what has run).
+// The files in order: policydoc.go (Reader), fields.go (the fields of a document), match.go and
+// expression.go (match blocks and CEL in a document), check.go (mistakes that a server accepts),
+// parts.go (the parts of a policy that have run).
 package policydoc
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Reader collects what is wrong with one document.
+// Reader collects the problems of one document.
 type Reader struct {
 	Document *manifest.Document
 	// Subject names the document in messages.
@@ -27,11 +27,11 @@ type Reader struct {
 	Root    policy.Node
 	// Problems are in the order in which they were found.
 	Problems []source.Diagnostic
-	// Values says that the document is no policy but has values: no lines of it are
-	// quoted, as they may be secret.
+	// Values says that the document is not a policy but has values: its lines are not quoted,
+	// because they may be secret.
 	Values bool
 
-	// refused are the paths that errors are about.
+	// refused are the paths with errors.
 	refused []change.Path
 }
 
@@ -49,23 +49,23 @@ func (r *Reader) Report(d source.Diagnostic, path change.Path) {
 			d.Code = "values-invalid"
 		}
 	}
-	if !r.Values && !strings.Contains(d.Message, "\n") { // CEL adds an excerpt of its own
+	if !r.Values && !strings.Contains(d.Message, "\n") { // messages of CEL have an excerpt already
 		d.Excerpt = r.Document.Excerpt(d.At)
 	}
 	r.Problems = append(r.Problems, d)
 }
 
-// IsSound reports whether no error is about the value at n or about something in it.
+// IsSound reports whether the value at n, with everything in it, has no errors.
 func (r *Reader) IsSound(n policy.Node) bool {
 	return !slices.ContainsFunc(r.refused, func(path change.Path) bool { return path.HasPrefix(n.Path) })
 }
 
-// Advise reports an error about the field at a path, and what to do about it.
+// Advise reports an error about the field at a path, with advice on how to fix it.
 func (r *Reader) Advise(path change.Path, code, text, advice string) {
 	r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)
 }
 
-// Note adds a message that is no error about the field at n.
+// Note adds a warning or a note about the field at n.
 func (r *Reader) Note(n policy.Node, severity source.Severity, code, text, advice string) {
 	r.Report(source.Diagnostic{At: r.Document.At(n.Path), Severity: severity, Code: code, Message: text, Advice: advice}, n.Path)
 }
@@ -83,7 +83,7 @@ func (r *Reader) Required(n policy.Node, detail string) {
 	r.Invalid(n, "Required value%s", detail)
 }
 
-// Unsupported reports a value that is none of those allowed.
+// Unsupported reports a value that is not one of the supported values.
 func (r *Reader) Unsupported(n policy.Node, supported ...string) {
 	quoted := make([]string, len(supported))
 	for i, s := range supported {

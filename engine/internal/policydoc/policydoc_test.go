@@ -48,7 +48,7 @@ func (r *Reader) lines() string {
 	return strings.Join(all, "\n")
 }
 
-// TestReader reports what is wrong with one document, each problem at its place.
+// TestReader checks that each problem of a document is reported at its position.
 func TestReader(t *testing.T) {
 	r := reader(t, document)
 	spec := r.Root.At("spec")
@@ -93,7 +93,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestValues does not quote what may be secret, and gives errors the code of values.
+// TestValues checks that lines with values are not quoted, and that errors in them have the code
+// of values.
 func TestValues(t *testing.T) {
 	r := reader(t, document)
 	r.Values = true
@@ -105,7 +106,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestNoName has no name to speak of.
+// TestNoName checks the messages about a document without a name.
 func TestNoName(t *testing.T) {
 	r := reader(t, "apiVersion: v1\nkind: Rules\nmetadata: {labels: {}}\n")
 	if name := r.Name(); name != "" || r.lines() != "3:11 error policy-invalid Rules metadata.name: Required value: name or generateName is required" {

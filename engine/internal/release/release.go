@@ -1,6 +1,6 @@
-// Package release knows the versions of Kubernetes that preadmit knows, and reads tables
-// that differ between them. Nothing is done at start-up, and nothing at all for the default
-// version, whose tables are embedded as they are.
+// Package release lists the versions of Kubernetes that preadmit supports, and reads tables that
+// differ between versions. Nothing is computed at start-up. The tables of the default version
+// are embedded whole and need no work at all.
 package release
 
 import (
@@ -11,16 +11,15 @@ import (
 	"sync"
 )
 
-// The minor versions of Kubernetes 1 that are known, and the one that counts unless another
-// is asked for.
+// The minor versions of Kubernetes 1 that are supported, and the default version.
 const (
 	Oldest  = 32
 	Default = 36
 	Newest  = 37
 )
 
-// Index returns a number for a version, from 0 for the oldest. A version that is not known
-// counts as the default.
+// Index returns a number for a version; the oldest version has 0. An unknown version counts as
+// the default version.
 func Index(minor int) int {
 	if minor < Oldest || minor > Newest {
 		minor = Default
@@ -28,11 +27,11 @@ func Index(minor int) int {
 	return minor - Oldest
 }
 
-// Count is how many versions are known.
+// Count is the number of supported versions.
 const Count = Newest - Oldest + 1
 
-// A Table is a text of sorted lines, one for each key, which the first separator in it ends.
-// It differs between the versions.
+// A Table is a text with sorted lines. The key of a line ends at the first separator, and is
+// unique. The text differs between versions.
 type Table struct {
 	text        string
 	separator   string
@@ -41,8 +40,8 @@ type Table struct {
 	texts       [Count]func() string
 }
 
-// NewTable returns the table whose text for the default version is given. Files has the
-// differences of each other version, as Differences writes them, in files named by a format
+// NewTable returns a table. text is the text for the default version. files has the differences
+// of each other version, as Differences writes them, in files named by a format
 // ("types-1.%d.txt").
 func NewTable(text, separator string, files fs.FS, name string) *Table {
 	t := &Table{text: text, separator: separator, differences: files, name: name}
@@ -69,9 +68,9 @@ func (t *Table) read(minor int) string {
 	return Apply(t.text, string(differences), t.separator)
 }
 
-// Differences returns what has to be done to the lines of a table to get another: "+" and a
-// line that is added, or that takes the place of the one with the same key, and "-" and the
-// key of a line that is removed.
+// Differences returns the changes that turn one table into another: "+" and a line that is
+// added, or that replaces the line with the same key, and "-" and the key of a line that is
+// removed.
 func Differences(from, to, separator string) string {
 	has, wants := keyed(from, separator), keyed(to, separator)
 	var b strings.Builder
@@ -88,7 +87,7 @@ func Differences(from, to, separator string) string {
 	return b.String()
 }
 
-// Apply returns the other table that the differences lead to.
+// Apply returns the table that results from applying differences.
 func Apply(from, differences, separator string) string {
 	gone := map[string]bool{}
 	var lines []string

@@ -7,17 +7,17 @@ import (
 	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
 )
 
-// KeyRule says which keys the items of an associative list need.
+// KeyRule says which keys the items of an associative list must have.
 type KeyRule uint8
 
 const (
-	// AnyKey is the rule of Kubernetes 1.35 and later: one key, given or by
-	// default, is enough, and an object may hold items with the same keys.
+	// AnyKey is the rule of Kubernetes 1.35 and later: an item needs at least one key, given or
+	// by default. The live object may repeat items with the same keys.
 	AnyKey KeyRule = iota
-	// UniqueKey is the rule of Kubernetes 1.34: one key is enough, and no two items have
-	// the same keys.
+	// UniqueKey is the rule of Kubernetes 1.34: an item needs at least one key, and no two items
+	// may have the same keys.
 	UniqueKey
-	// EveryKey is the rule up to Kubernetes 1.33.
+	// EveryKey is the rule up to Kubernetes 1.33: an item needs all keys.
 	EveryKey
 
 	keyRules = iota
@@ -34,19 +34,18 @@ func KeyRuleOf(minor int) KeyRule {
 	return AnyKey
 }
 
-// absent is the value of a key that an item does not give, where not every key is
-// needed. structured-merge-diff v4 takes it from the schema as the default of the
-// key when it compares items; as it is no value of JSON, it equals only itself, and
-// as a default it is never written.
+// absent is the value of a key that an item lacks, where not every key is required. The schema
+// names it as the default of the key, so that structured-merge-diff v4 uses it when it compares
+// items. It is not a JSON value and equals only itself. As a default it is never written.
 type absent struct{}
 
-// atoms builds the schema that structured-merge-diff reads out of types. Every type
-// has a name there, which keeps the comparisons of types that it makes short.
+// atoms converts types to the schema of structured-merge-diff. Every type gets a name in it,
+// which makes comparisons of types cheap.
 type atoms struct {
 	rule  KeyRule
 	types []smd.TypeDef
 	names map[*Type]*string
-	// keyed are the types of the items of lists with several keys, by list.
+	// keyed are the item types of lists with several keys.
 	keyed map[*Type]*string
 }
 
@@ -62,13 +61,13 @@ var (
 func newAtoms(root *Type, rule KeyRule) (*smd.Schema, smd.TypeRef) {
 	a := atoms{rule: rule, names: map[*Type]*string{}, keyed: map[*Type]*string{}}
 	a.types = []smd.TypeDef{
-		// What may be anything, and is replaced as a whole.
+		// Any value, replaced as a whole.
 		{Name: untypedName, Atom: smd.Atom{
 			Scalar: &untypedScalar,
 			List:   untypedList,
 			Map:    &smd.Map{ElementType: untypedRef, ElementRelationship: smd.Atomic},
 		}},
-		// What may be anything; maps merge.
+		// Any value; maps merge.
 		{Name: deducedName, Atom: smd.Atom{
 			Scalar: &untypedScalar,
 			List:   untypedList,
@@ -100,7 +99,7 @@ func (a *atoms) ref(t *Type) smd.TypeRef {
 	return ref
 }
 
-// define reserves a type and returns how to set it: types may lead to themselves.
+// define reserves a type and returns a function that sets it: types may be recursive.
 func (a *atoms) define() (smd.TypeRef, func(smd.Atom)) {
 	i := len(a.types)
 	name := strconv.Itoa(i)
@@ -147,7 +146,7 @@ func (a *atoms) list(t *Type) *smd.List {
 	return list
 }
 
-// structure makes the atom of a struct or map. The keys named may be missing.
+// structure returns the atom of a struct or map. The optional keys may be missing.
 func (a *atoms) structure(t *Type, optional []string) *smd.Map {
 	m := &smd.Map{ElementType: a.ref(t.Elem)}
 	if t.AtomicMap {

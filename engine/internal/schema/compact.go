@@ -12,15 +12,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// builtinText has what Kubernetes 1.36 serves by itself, a line for each kind, resource and
+// builtinText describes the built-in API of Kubernetes 1.36: a line for each kind, resource and
 // type, sorted by bytes:
 //
 //	k <apiVersion> <kind>     TAB <component> <resource> <scope> <subresource,…>
 //	r <apiVersion> <resource> TAB <kind>
 //	t <component>             TAB <type>
 //
-// where a resource or subresources that are missing are "-" and the scope is C or N.
-// A type is written
+// Missing resources and subresources are written "-"; the scope is C or N. A type is written as
 //
 //	s i n b I q u     a string, integer, number, boolean, int-or-string, quantity,
 //	                  or anything; ":" and the format may follow
@@ -30,20 +29,20 @@ import (
 //	                  in "=" and its default as JSON
 //
 // each followed by "!" (atomic map), "+" (set), "@key/key" (list of maps by keys) and
-// "~strategy/mergekey", the strategy's commas written "|". What follows the name of a
-// component holds for that place only.
+// "~strategy/mergekey", with "|" for the commas of the strategy. Attributes after the name of a
+// component apply only to that reference.
 //
 //go:embed builtin.txt
 var builtinText string
 
-// differences have what other versions serve.
+// differences are the lines of other versions that differ.
 //
 //go:embed versions
 var differences embed.FS
 
 var builtinTable = release.NewTable(builtinText, "\t", differences, "versions/1.%d.txt")
 
-// libraries are those of all versions, by release.Index.
+// libraries are the libraries of all versions, by release.Index.
 var libraries = func() (all [release.Count]*library) {
 	for i := range all {
 		all[i] = &library{minor: release.Oldest + i}
@@ -51,11 +50,11 @@ var libraries = func() (all [release.Count]*library) {
 	return all
 }()
 
-// untyped is the type of values that may be anything.
+// untyped is the type of values that may be of any type.
 var untyped = &Type{Scalar: Untyped}
 
-// library reads kinds and types of Kubernetes 1.minor out of such a text when they are
-// asked for. A nil library is empty.
+// library reads kinds and types of Kubernetes 1.minor from the text, when they are first used. A
+// nil library is empty.
 type library struct {
 	minor int
 	mu    sync.Mutex
@@ -81,7 +80,7 @@ func (l *library) lookup(name gvk.Kind) *Kind {
 	return l.readKind(name, line)
 }
 
-// readKind makes the kind of a line, unless it has been read before.
+// readKind returns the kind that a line describes. It parses the line only once.
 func (l *library) readKind(name gvk.Kind, line string) *Kind {
 	if k := l.kinds[name]; k != nil {
 		return k
@@ -131,7 +130,7 @@ func (l *library) all() []*Kind {
 	return kinds
 }
 
-// versions returns the kinds of all versions of a resource.
+// versions returns the kinds of a resource in all its versions.
 func (l *library) versions(group, resource string) []*Kind {
 	if l == nil {
 		return nil
@@ -152,7 +151,7 @@ func (l *library) versions(group, resource string) []*Kind {
 	return kinds
 }
 
-// findLine returns what follows prefix in the line that begins with it.
+// findLine returns the rest of the line that begins with prefix.
 func findLine(text, prefix string) (rest string, found bool) {
 	rest, found = strings.CutPrefix(text[lowerBound(text, prefix):], prefix)
 	rest, _, _ = strings.Cut(rest, "\n")
@@ -170,10 +169,10 @@ func linesWith(text, prefix string) func(yield func(string) bool) {
 	}
 }
 
-// lowerBound returns where the first line that is not less than key begins. The
-// lines of text are sorted.
+// lowerBound returns the start of the first line that is not less than key. The lines of text
+// are sorted.
 func lowerBound(text, key string) int {
-	low, high := 0, len(text) // both at the beginning of a line
+	low, high := 0, len(text) // both at the start of a line
 	for low < high {
 		middle := low + (high-low)/2
 		start := strings.LastIndexByte(text[low:middle], '\n') + 1 + low
@@ -187,8 +186,8 @@ func lowerBound(text, key string) int {
 	return low
 }
 
-// typeNamed returns the type of a component together with all types that it leads
-// to, nil if it is missing.
+// typeNamed returns the type of a component, with all types that it refers to; nil if the
+// component is missing.
 func (l *library) typeNamed(component string) *Type {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,8 +213,8 @@ func (l *library) typeNamed(component string) *Type {
 	return root
 }
 
-// A variant is a component's type with other attributes than its own. It can be
-// completed when all components have been read.
+// A variant is the type of a component with other attributes at a reference. It can be completed
+// when all components have been read.
 type variant struct {
 	of, typ *Type
 	set     func(*Type)
@@ -226,7 +225,7 @@ func (v variant) complete() {
 	v.set(v.typ)
 }
 
-// reader reads types.
+// reader parses types.
 type reader struct {
 	library  *library
 	rest     string
@@ -234,7 +233,7 @@ type reader struct {
 	variants []variant
 }
 
-// component returns the type of a component, which is read later if it is new.
+// component returns the type of a component. The text of a new component is parsed later.
 func (r *reader) component(name string) *Type {
 	if t := r.library.types[name]; t != nil {
 		return t
@@ -248,7 +247,7 @@ func (r *reader) component(name string) *Type {
 	return t
 }
 
-// pointer reads a type that is referred to.
+// pointer parses a type and returns a pointer to it.
 func (r *reader) pointer() *Type {
 	if r.rest[0] == '&' {
 		r.rest = r.rest[1:]
@@ -267,7 +266,7 @@ func (r *reader) pointer() *Type {
 	return &t
 }
 
-// typ reads a type in place.
+// typ parses a type that is written in place.
 func (r *reader) typ() Type {
 	var t Type
 	c := r.rest[0]
@@ -298,7 +297,7 @@ func (r *reader) typ() Type {
 	return t
 }
 
-// scalarLetters are the letters of String, Integer and the scalars after them.
+// scalarLetters are the letters of String, Integer and the following scalars.
 const scalarLetters = "sinbIqu"
 
 func (r *reader) fields() []Field {
@@ -318,7 +317,7 @@ func (r *reader) fields() []Field {
 	return slices.Clip(fields)
 }
 
-// attributes reads what follows a type; nil if nothing does.
+// attributes parses the attributes after a type; nil if there are no attributes.
 func (r *reader) attributes() func(*Type) {
 	var a Type
 	before := len(r.rest)
@@ -347,7 +346,7 @@ func (r *reader) attributes() func(*Type) {
 	}
 }
 
-// json reads a value up to the end of its field.
+// json parses a JSON value up to the end of its field.
 func (r *reader) json() any {
 	depth, end := 0, 0
 	for quoted := false; ; end++ {
@@ -370,7 +369,7 @@ func (r *reader) json() any {
 }
 
 func readDefault(text string) any {
-	switch text { // most of them, without a decoder
+	switch text { // the usual values need no decoder
 	case `""`:
 		return ""
 	case "{}":
@@ -409,7 +408,7 @@ func (r *reader) expect(c byte) {
 	}
 }
 
-// damaged reports a text that the generator did not write.
+// damaged panics: the generator never writes such a text.
 func (r *reader) damaged() {
 	panic(fmt.Sprintf("schema: the embedded text is damaged before %.40q", r.rest))
 }

@@ -23,9 +23,9 @@ func (e FieldError) Error() string {
 	return e.Path.String() + ": " + e.Text
 }
 
-// AddCRD adds the kinds that a CustomResourceDefinition defines, one for each served
-// version, in place of kinds of the same name. A version whose schema has problems is
-// left out. The object must not be modified afterwards.
+// AddCRD adds the kinds of a CustomResourceDefinition, one for each served version. They replace
+// kinds of the same name. A version whose schema has problems is left out. The caller must not
+// modify the object afterwards.
 func (r *Registry) AddCRD(crd map[string]any) []FieldError {
 	d := definition{object: crd}
 	d.readNames()
@@ -134,9 +134,8 @@ func (d *definition) version(at change.Path, version map[string]any) *Kind {
 	return k
 }
 
-// customType makes the type of a custom resource out of its schema. The server
-// publishes the schema with the apiVersion, kind and metadata of every object, and
-// merges by that.
+// customType returns the type of a custom resource from its schema. The server adds apiVersion,
+// kind and metadata, as every object has them, to the published schema, and merges by that.
 func customType(name gvk.Kind, schema map[string]any) *Type {
 	schema = maps.Clone(schema)
 	schema["x-kubernetes-embedded-resource"] = true
@@ -149,15 +148,15 @@ func customType(name gvk.Kind, schema map[string]any) *Type {
 	return &t
 }
 
-// The places of a schema, in the words of the server.
+// The places in a schema, in the words of the server.
 const (
 	rootLevel  = "at the root"
 	fieldLevel = "for specified object fields"
 	itemLevel  = "for specified array items"
 )
 
-// structural reports what the server would refuse in a schema and what leaves its
-// types unclear (k8s.io/apiextensions-apiserver v0.36.3, pkg/apiserver/schema and
+// structural reports what the server would refuse in a schema, and what makes its types
+// ambiguous (k8s.io/apiextensions-apiserver v0.36.3, pkg/apiserver/schema and
 // pkg/apis/apiextensions/validation).
 func (d *definition) structural(at change.Path, node map[string]any, level string) {
 	typ := text(node, "type")
@@ -242,7 +241,7 @@ func (d *definition) structuralList(at change.Path, node map[string]any) {
 	}
 }
 
-// structuralKeys looks at the keys of a list of type map.
+// structuralKeys checks the keys of a list of type map.
 func (d *definition) structuralKeys(at change.Path, node map[string]any) {
 	items := object(node, "items")
 	at = at.Key("x-kubernetes-list-map-keys")

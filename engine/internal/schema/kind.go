@@ -6,29 +6,28 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// Kind is what is known about one kind of object. It must not be modified.
+// Kind describes a kind of objects. It must not be modified.
 type Kind struct {
 	gvk.Kind
-	// Resource is the plural resource name; empty where it is not known, and for
-	// kinds that only subresources take (Scale, Eviction).
+	// Resource is the plural resource name; empty where it is not known, and for kinds that only
+	// subresources accept (Scale, Eviction).
 	Resource string
 	// Namespaced says whether objects of the kind live in a namespace.
 	Namespaced bool
-	// Subresources are the names below the resource ("status", "scale"), sorted.
+	// Subresources are the names of the subresources ("status", "scale"), sorted.
 	Subresources []string
-	// Minor says with which version of Kubernetes, 1.Minor, the kind is built in; 0 if it
-	// is not.
+	// Minor is the version of Kubernetes, 1.Minor, into which the kind is built; 0 if it is not
+	// built in.
 	Minor int
 	// Custom says that the kind is defined by a CustomResourceDefinition.
 	Custom bool
-	// Unknown says that there is no schema: only apiVersion, kind and metadata
-	// have a type.
+	// Unknown says that the kind has no schema: only apiVersion, kind and metadata have a type.
 	Unknown bool
 
 	shape *shape
 }
 
-// shape is the part of a Kind that is worked out when it is first needed.
+// shape is the part of a Kind that is computed when it is first used.
 type shape struct {
 	once    sync.Once
 	load    func() *Type
@@ -36,7 +35,7 @@ type shape struct {
 	mergers [keyRules]lazyMerger // by KeyRule
 }
 
-// Type returns the type of the kind's objects, nil if it is not known.
+// Type returns the type of the kind's objects, nil if the type is not known.
 func (k *Kind) Type() *Type {
 	if k == nil || k.shape == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// FuzzMemo changes an object in one place after the other, and finds the same out about
-// each with and without remembering what was found out about the others.
+// FuzzMemo changes an object in one place after another. The results must be the same with a
+// Memo that is shared between the objects as without one.
 func FuzzMemo(f *testing.F) {
 	kinds := contestants(f)
 	for seed := range int64(100) {
@@ -44,7 +44,7 @@ func checkMemo(t *testing.T, memo *change.Memo, kind *Kind, object map[string]an
 	}
 }
 
-// elsewhere returns a value that differs in one place, and shares the rest.
+// elsewhere returns a copy of a value that differs in one place, and shares the rest.
 func (m maker) elsewhere(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

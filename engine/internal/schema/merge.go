@@ -16,11 +16,11 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// NoSchemaError reports that a patch touches fields of a kind that has no schema. A
-// merge without one would lose data.
+// NoSchemaError reports that a patch changes fields of a kind without a schema. A merge without
+// a schema would lose data.
 type NoSchemaError struct {
 	Kind gvk.Kind
-	// Fields are the fields that the patch touches, sorted.
+	// Fields are the fields that the patch changes, sorted.
 	Fields []string
 }
 
@@ -29,34 +29,33 @@ func (e *NoSchemaError) Error() string {
 		e.Kind, strings.Join(e.Fields, ", ."))
 }
 
-// Merge merges the value of an ApplyConfiguration into an object as
-// k8s.io/apiserver v0.36.3 does (pkg/admission/plugin/policy/mutating/patch), and
-// returns the result, which shares with both what comes from them unchanged; where
-// nothing changes, it may be live itself. What the server does next, conversion to the
-// kind's Go type and defaulting, is not done.
+// Merge merges the value of an ApplyConfiguration into an object as k8s.io/apiserver v0.36.3
+// does (pkg/admission/plugin/policy/mutating/patch). The result shares the unchanged parts of
+// live and patch; if nothing changes, it may be live itself. The server's next steps, conversion
+// to the Go type and defaulting, are not part of Merge.
 //
-// An error has the API server's text where the server refuses the patch, with what it
-// lists in sorted order. It is a *NoSchemaError where a schema is missing.
+// If the server refuses the patch, the error has the server's text, with its lists sorted. The
+// error is a *NoSchemaError if a schema is missing.
 //
-// Values of the patch that are not JSON are refused in the words of the server if
-// they have the Go types that they have there: what CEL's Value() gives, that is
-// structpb.NullValue for null, uint64, []byte, time.Time, time.Duration, and for maps
-// and lists below a map or list literal map[ref.Val]ref.Val and []ref.Val.
+// Values of the patch that are not JSON are refused in the words of the server, provided they
+// have the Go types that the server sees, which are those of CEL's Value(): structpb.NullValue
+// for null, uint64, []byte, time.Time, time.Duration, and, inside a map or list literal,
+// map[ref.Val]ref.Val and []ref.Val.
 //
-// What memo, which may be nil, knows to conform to the type is not looked at again.
+// memo may be nil. Values that it remembers as conforming to the type are not checked again.
 func (k *Kind) Merge(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
 	return k.merge(memo, live, patch, rule, true)
 }
 
-// Apply merges as Merge does, but a patch may have atomic lists, maps and structs, which
-// are replaced as a whole: so Kyverno v1.19.0 merges with useServerSideApply.
+// Apply is Merge for patches that may contain atomic lists, maps and structs, which are replaced
+// as a whole. Kyverno v1.19.0 merges like this with useServerSideApply.
 func (k *Kind) Apply(memo *change.Memo, live, patch map[string]any, rule KeyRule) (map[string]any, error) {
 	return k.merge(memo, live, patch, rule, false)
 }
 
 func (k *Kind) merge(memo *change.Memo, live, patch map[string]any, rule KeyRule, guarded bool) (map[string]any, error) {
 	patch = maps.Clone(patch)
-	for _, name := range []string{"apiVersion", "kind"} { // those of the patch are ignored
+	for _, name := range []string{"apiVersion", "kind"} { // the patch does not change these
 		delete(patch, name)
 		if v, found := live[name]; found {
 			patch[name] = v
@@ -72,7 +71,7 @@ func (k *Kind) merge(memo *change.Memo, live, patch map[string]any, rule KeyRule
 	return merged, nil
 }
 
-// mergeMetadata merges what every object has.
+// mergeMetadata merges the metadata that every object has.
 func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule KeyRule, guarded bool) (map[string]any, error) {
 	known := map[string]any{}
 	var others []string
@@ -125,8 +124,8 @@ func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
 	return &l.merger
 }
 
-// merge merges by hand what is plain, in a tenth of the time, and leaves the rest to
-// the library.
+// merge merges simple cases with mergePlain, in a tenth of the time, and leaves the rest to the
+// library.
 func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, patch map[string]any, guarded bool) (map[string]any, error) {
 	if rule == AnyKey && !change.Reference && conforms(memo, root, live) {
 		if merged, ok := mergePlain(root, live, patch); ok {
@@ -136,7 +135,7 @@ func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, pa
 	return l.get(root, rule).merge(live, patch, guarded)
 }
 
-// merge merges with the library; guarded refuses atomics in the patch.
+// merge merges with the library; guarded refuses atomic values in the patch.
 func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any, error) {
 	patchValue, err := m.typed(patch, false)
 	if err != nil {
@@ -160,8 +159,8 @@ func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any
 	return object, nil
 }
 
-// typed checks an object. The library decides; what it would report is found first,
-// in a fixed order.
+// typed checks an object. The library decides, but its errors are computed here first, in a
+// fixed order.
 func (m *merger) typed(object map[string]any, duplicates bool) (*typed.TypedValue, error) {
 	c := checker{schema: m.typ.Schema, rule: m.rule, duplicates: duplicates}
 	if errs := c.value(m.typ.TypeRef, object); len(errs) > 0 {
@@ -173,9 +172,9 @@ func (m *merger) typed(object map[string]any, duplicates bool) (*typed.TypedValu
 	return m.typ.FromUnstructured(object)
 }
 
-// atomic lists the paths of a patch that hold an atomic list, map or struct, also
-// those within one. An ApplyConfiguration must have none: it would replace what it
-// does not mention. The values of maps are not looked at.
+// atomic lists the paths of a patch that hold an atomic list, map or struct, including nested
+// ones. An ApplyConfiguration must have none, because it would replace values that it does not
+// mention. The values of maps are not visited.
 func (m *merger) atomic(found []string, path string, ref smd.TypeRef, v any) []string {
 	atom, _ := m.typ.Schema.Resolve(ref)
 	switch v := v.(type) {

@@ -148,7 +148,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestUniqueKey: up to 1.34 objects may not repeat keys.
+// TestUniqueKey checks that objects may not repeat keys up to 1.34.
 func TestUniqueKey(t *testing.T) {
 	pod := Builtin().Lookup(gvk.Parse("v1", "Pod"))
 	twice := `{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"a"},{"name":"a"}]}}`
@@ -213,7 +213,7 @@ func BenchmarkMergeSidecar(b *testing.B) {
 	}
 }
 
-// TestMergeCELValues passes what CEL evaluates to, as recorded on kube-apiserver
+// TestMergeCELValues merges values that CEL returns, with the errors recorded on kube-apiserver
 // 1.36.3.
 func TestMergeCELValues(t *testing.T) {
 	text := func(s string) ref.Val { return types.String(s) }
@@ -258,8 +258,8 @@ func TestMergeCELValues(t *testing.T) {
 	}
 }
 
-// TestMergeShares: what a patch leaves alone is shared with the object, and where it
-// changes nothing the result is the object.
+// TestMergeShares checks that the result shares unchanged parts with the object, and is the
+// object if nothing changes.
 func TestMergeShares(t *testing.T) {
 	if change.Reference {
 		t.Skip("the library shares less")

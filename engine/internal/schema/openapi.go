@@ -11,11 +11,10 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// AddOpenAPI adds the kinds of an OpenAPI v3 document, as an API server gives it for
-// one group version under /openapi/v3 (kubectl get --raw
-// /openapi/v3/apis/apps/v1). They take the place of kinds of the same name. The
-// resource names are those of the document's paths; a document without paths gives
-// them only to kinds that the registry knew before.
+// AddOpenAPI adds the kinds of an OpenAPI v3 document, as an API server returns it for one group
+// version under /openapi/v3 (kubectl get --raw /openapi/v3/apis/apps/v1). They replace kinds of
+// the same name. Resource names come from the paths of the document; in a document without
+// paths, only kinds that the registry already has keep their resource names.
 func (r *Registry) AddOpenAPI(data []byte) error {
 	value, err := number.Decode(string(data))
 	if err != nil {
@@ -42,8 +41,8 @@ func (r *Registry) AddOpenAPI(data []byte) error {
 	return nil
 }
 
-// openAPIKind describes a kind of a document: first by the paths, else as the
-// registry knew it before.
+// openAPIKind describes a kind of a document, from the paths, or else from the kind that the
+// registry already has.
 func (r *Registry) openAPIKind(name gvk.Kind, root *Type, served map[gvk.Kind]*Kind) *Kind {
 	k := &Kind{Kind: name, shape: &shape{root: root}}
 	known := r.Lookup(name)
@@ -60,7 +59,7 @@ func (r *Registry) openAPIKind(name gvk.Kind, root *Type, served map[gvk.Kind]*K
 	return k
 }
 
-// kindsOf returns the kinds that a component says it is the type of.
+// kindsOf returns the kinds that a component names as its own.
 func kindsOf(component any) []gvk.Kind {
 	node, _ := component.(map[string]any)
 	list, _ := node["x-kubernetes-group-version-kind"].([]any)
@@ -75,7 +74,7 @@ func kindsOf(component any) []gvk.Kind {
 	return kinds
 }
 
-// servedResources reads the resource names and scopes out of a document's paths:
+// servedResources reads resource names and scopes from the paths of a document:
 // /apis/group/version[/namespaces/{namespace}]/resource[/{name}/subresource].
 func servedResources(paths map[string]any) map[gvk.Kind]*Kind {
 	served := map[gvk.Kind]*Kind{}
@@ -120,7 +119,7 @@ func splitPath(path string) (resource gvk.Resource, rest []string, namespaced bo
 	return resource, words[1:], namespaced
 }
 
-// createdKind returns the kind that a POST to a path creates.
+// createdKind returns the kind of the objects that a POST to a path creates.
 func createdKind(path any) (gvk.Kind, bool) {
 	node, _ := path.(map[string]any)
 	kind := object(object(node, "post"), "x-kubernetes-group-version-kind")
@@ -128,7 +127,7 @@ func createdKind(path any) (gvk.Kind, bool) {
 	return name, name.Kind != ""
 }
 
-// convertComponents makes the types of all components.
+// convertComponents converts all components to types.
 func convertComponents(components map[string]any) (map[string]*Type, error) {
 	c := converter{components: make(map[string]*Type, len(components))}
 	for name := range components {
@@ -162,27 +161,26 @@ func convertComponents(components map[string]any) (map[string]*Type, error) {
 }
 
 const (
-	// kubernetes begins the names of components that are Go types of Kubernetes.
-	// Others are taken for custom resources.
+	// kubernetes begins the names of components that are Go types of Kubernetes. Other
+	// components are treated as custom resources.
 	kubernetes = "io.k8s."
 
-	// The components whose types do not follow from their schema.
+	// Components whose types do not follow from their schemas.
 	quantity     = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 	rawExtension = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 )
 
-// converter makes types of OpenAPI schemas, as k8s.io/kube-openapi/pkg/schemaconv
-// does for the API server's own merges.
+// converter converts OpenAPI schemas to types, as k8s.io/kube-openapi/pkg/schemaconv does for
+// the API server's own merges.
 type converter struct {
 	components map[string]*Type
-	// custom: the schemas are those of a CustomResourceDefinition.
+	// custom says that the schemas come from a CustomResourceDefinition.
 	custom   bool
 	variants []variant
 	missing  []string
 }
 
-// typ returns the type of a schema; preserve says that a schema around it keeps
-// unknown fields.
+// typ returns the type of a schema; preserve says that an enclosing schema keeps unknown fields.
 func (c *converter) typ(node map[string]any, preserve bool) *Type {
 	if ref := reference(node); ref != "" {
 		return c.refer(ref, node)
@@ -194,7 +192,8 @@ func (c *converter) typ(node map[string]any, preserve bool) *Type {
 	return &t
 }
 
-// reference returns the component that a schema refers to, also by an allOf of one.
+// reference returns the component that a schema refers to, directly or by an allOf with one
+// entry.
 func reference(node map[string]any) string {
 	ref := text(node, "$ref")
 	if all, _ := node["allOf"].([]any); ref == "" && len(all) == 1 {
@@ -226,7 +225,7 @@ func (c *converter) refer(name string, node map[string]any) *Type {
 	return t
 }
 
-// inline makes the type of a schema that is written in place.
+// inline returns the type of a schema that is written in place.
 func (c *converter) inline(node map[string]any, preserve bool) Type {
 	t := Type{
 		Format:    text(node, "format"),
@@ -303,7 +302,7 @@ func (c *converter) elem(t *Type, node map[string]any, preserve bool) {
 	}
 }
 
-// declare adds fields in place of those of the same name.
+// declare adds fields, or replaces fields of the same name.
 func (t *Type) declare(fields []Field) {
 	for _, f := range fields {
 		i, found := slices.BinarySearchFunc(t.Fields, f.Name, func(f Field, name string) int { return strings.Compare(f.Name, name) })

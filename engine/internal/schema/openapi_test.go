@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// TestCompact compares the types of the embedded text with those of the documents
-// that it was made from.
+// TestCompact compares the types of the embedded text with the types of the documents from which
+// the text was generated.
 func TestCompact(t *testing.T) {
 	for name, components := range documents() {
 		document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": components}})

@@ -7,15 +7,14 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// mergePlain merges a patch into a live value as structured-merge-diff does under
-// AnyKey, where there is nothing to it. It reports false, and says nothing about the
-// values, unless both are certain to be of the type and the patch is certain to be
-// accepted: it has no nulls, atomics or repeated items, and items that are in live as
-// well have the same order there. live, nil if it is missing, must conform to the
-// type.
+// mergePlain merges a patch into a live value as structured-merge-diff does under AnyKey, in the
+// simple cases. It returns false if it is not certain that both values are of the type and that
+// the patch is accepted: the patch must have no nulls, atomic values or repeated items, and the
+// items that are also in live must have the same order there. live must conform to the type; it
+// is nil if it is missing.
 //
-// The result shares with live what the patch does not change, and the rest with
-// patch; where nothing changes at all it is live itself.
+// The result shares with live what the patch does not change, and the rest with patch; if
+// nothing changes it is live itself.
 func mergePlain(t *Type, live, patch any) (merged any, ok bool) {
 	switch live := live.(type) {
 	case map[string]any:
@@ -57,8 +56,8 @@ func mergeObject(t *Type, live, patch map[string]any) (merged map[string]any, ok
 // maxPairs bounds the work of mergeItems, which compares items in pairs.
 const maxPairs = 1 << 14
 
-// mergeItems merges lists: items that are in both keep their order, new ones are
-// before the item that they precede in the patch.
+// mergeItems merges lists: items of both lists keep their order, and a new item goes before the
+// item that follows it in the patch.
 func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
 	if len(live)*len(patch) > maxPairs || !t.distinct(patch) {
 		return nil, false
@@ -94,25 +93,26 @@ func mergeItems(t *Type, live, patch []any) (merged []any, ok bool) {
 	return merged, true
 }
 
-// conformity finds out whether values are certain to be of a type.
+// conformity checks whether values certainly conform to a type.
 type conformity struct {
 	memo *change.Memo
-	// patch asks whether a patch is certain to be accepted, too. Nothing is remembered.
+	// patch says to check also whether a patch is certainly accepted. Then nothing is
+	// remembered.
 	patch bool
-	// looked counts the values that have been looked at.
+	// looked counts the visited values.
 	looked int
 }
 
-// worth is how many values must be saved to remember something.
+// worth is the number of values that must be saved for a result to be remembered.
 const worth = 4
 
-// conforms reports whether a value is certain to be one of the type.
+// conforms reports whether a value certainly conforms to the type.
 func conforms(memo *change.Memo, t *Type, v any) bool {
 	c := conformity{memo: memo}
 	return c.value(t, v)
 }
 
-// isPatch reports whether a value is certain to be accepted as a patch of the type.
+// isPatch reports whether a value is certainly accepted as a patch of the type.
 func isPatch(t *Type, v any) bool {
 	c := conformity{patch: true}
 	return c.value(t, v)
@@ -189,20 +189,20 @@ func (c *conformity) all(t *Type, values []any) bool {
 	return true
 }
 
-// isAnything reports whether values of a type may be anything; see atoms.ref.
+// isAnything reports whether the type allows all values; see atoms.ref.
 func isAnything(t *Type) bool {
 	return t.Scalar == Untyped && len(t.Fields) == 0 || t.Scalar == IntOrString
 }
 
-// isObject reports whether values of a type may be structs or maps of known values,
-// though perhaps something else as well.
+// isObject reports whether the type allows structs, or maps with typed values, though perhaps
+// other values as well.
 func isObject(t *Type) bool {
 	return t.Scalar == NotScalar && !t.IsList || t.Scalar == Untyped && len(t.Fields) > 0
 }
 
 func isList(t *Type) bool { return t.Scalar == NotScalar && t.IsList }
 
-// isPlainScalar reports whether a scalar is one of the type.
+// isPlainScalar reports whether a value is a scalar of the type.
 func isPlainScalar(t *Type, v any) bool {
 	switch t.Scalar {
 	case NotScalar:
@@ -223,8 +223,8 @@ func isPlainScalar(t *Type, v any) bool {
 	return true
 }
 
-// isIndistinct reports whether nothing tells an item of a list from others: it has no
-// key or, in a set, is no scalar.
+// isIndistinct reports whether an item of a list cannot be identified: it has no key or, in a
+// set, is not a scalar.
 func (t *Type) isIndistinct(item any) bool {
 	if len(t.ListKeys) == 0 {
 		switch item.(type) {
@@ -238,7 +238,7 @@ func (t *Type) isIndistinct(item any) bool {
 		!slices.ContainsFunc(t.ListKeys, func(name string) bool { return t.key(object, name) != any(absent{}) })
 }
 
-// key returns the value of a key of an item, by default if need be.
+// key returns the value, or the default, of a key of an item.
 func (t *Type) key(item map[string]any, name string) any {
 	if v, given := item[name]; given {
 		return v
@@ -262,9 +262,8 @@ func (t *Type) distinct(list []any) bool {
 	return true
 }
 
-// find returns the index of the item in a list that is the same, -1 if it is not in the list.
-// It fails where that takes more than a look, as with numbers that may be equal in
-// spite of their types.
+// find returns the index of the same item in a list, -1 if the list lacks it. ok is false if the
+// comparison is not simple, as with numbers of different types that may be equal.
 func (t *Type) find(list []any, item any) (at int, ok bool) {
 	for at, other := range list {
 		same, ok := t.same(item, other)

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// FuzzMergePlain holds merging by hand against the library: what is merged by hand, the
-// library merges to the same. The server's merge is asked by FuzzMergeAsServer.
+// FuzzMergePlain compares mergePlain with the library. FuzzMergeAsServer compares with the
+// server's merge.
 func FuzzMergePlain(f *testing.F) {
 	kinds := contestants(f)
 	for seed := range int64(400) {
@@ -29,7 +29,7 @@ func FuzzMergePlain(f *testing.F) {
 	})
 }
 
-// checkPlain reports whether a patch is merged by hand.
+// checkPlain reports whether mergePlain merges a patch.
 func checkPlain(t *testing.T, kind *Kind, live, patch map[string]any) bool {
 	t.Helper()
 	liveBefore, patchBefore := change.CloneObject(live), change.CloneObject(patch)
@@ -50,7 +50,7 @@ func checkPlain(t *testing.T, kind *Kind, live, patch map[string]any) bool {
 	return true
 }
 
-// TestMergePlainOften: most patches that the library takes are merged by hand.
+// TestMergePlainOften checks that mergePlain merges most patches that the library accepts.
 func TestMergePlainOften(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	accepted, plain := 0, 0

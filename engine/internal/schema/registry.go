@@ -11,24 +11,24 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// Registry holds kinds. The zero Registry is empty. Kinds may be looked up
-// concurrently, but not while others are added.
+// Registry holds kinds. The zero Registry is empty. Kinds may be looked up concurrently, but not
+// while kinds are added.
 type Registry struct {
 	base      *library
 	kinds     map[gvk.Kind]*Kind
 	resources map[gvk.Resource]*Kind
-	// added lists the kinds in the order of their definition.
+	// added are the added kinds in the order of their definition.
 	added []*Kind
 }
 
-// Builtin returns a registry of the kinds that the default version of Kubernetes serves by
-// itself. It costs nothing: all such registries share what they have read.
+// Builtin returns a registry of the built-in kinds of the default version of Kubernetes. It is
+// cheap: all such registries share the types that were parsed.
 func Builtin() *Registry { return BuiltinOf(release.Default) }
 
-// BuiltinOf returns a registry of the kinds that Kubernetes 1.minor serves by itself.
+// BuiltinOf returns a registry of the built-in kinds of Kubernetes 1.minor.
 func BuiltinOf(minor int) *Registry { return &Registry{base: libraries[release.Index(minor)]} }
 
-// Clone returns a registry of the same kinds, to add others to.
+// Clone returns a registry with the same kinds, to which other kinds can be added.
 func (r *Registry) Clone() *Registry {
 	return &Registry{
 		base:      r.base,
@@ -38,7 +38,7 @@ func (r *Registry) Clone() *Registry {
 	}
 }
 
-// Lookup returns a kind, nil if it is not known.
+// Lookup returns a kind, nil if the registry lacks it.
 func (r *Registry) Lookup(kind gvk.Kind) *Kind {
 	if k := r.kinds[kind]; k != nil {
 		return k
@@ -46,7 +46,7 @@ func (r *Registry) Lookup(kind gvk.Kind) *Kind {
 	return r.base.lookup(kind)
 }
 
-// LookupResource returns the kind that a resource serves, nil if it is not known.
+// LookupResource returns the kind of a resource, nil if the registry lacks it.
 func (r *Registry) LookupResource(resource gvk.Resource) *Kind {
 	if k := r.resources[resource]; k != nil {
 		return k
@@ -68,18 +68,18 @@ func (r *Registry) Kinds() []*Kind {
 	return all
 }
 
-// sameStorage are resources that two groups serve from one storage. The server
-// takes them for equivalent (k8s.io/kubernetes v1.36.3,
+// sameStorage are pairs of resources of two groups with the same storage. The server treats them
+// as equivalent (k8s.io/kubernetes v1.36.3,
 // pkg/kubeapiserver/default_storage_factory_builder.go).
 var sameStorage = [][2]gvk.Resource{{
 	{Group: "", Resource: "events"},
 	{Group: "events.k8s.io", Resource: "events"},
 }}
 
-// Versions returns the kinds of the other resources under which the server keeps the
-// same objects, those that a rule with matchPolicy Equivalent reaches: the other
-// versions of the resource, the newest stable one first (for a custom resource in
-// the order of its definition).
+// Versions returns the kinds of the other resources under which the server stores the same
+// objects. A rule with matchPolicy Equivalent reaches these kinds. They are the other versions
+// of the resource, the newest stable version first; the versions of a custom resource have the
+// order of its definition.
 func (r *Registry) Versions(k *Kind) []*Kind {
 	if k == nil || k.Resource == "" {
 		return nil
@@ -101,7 +101,7 @@ func (r *Registry) Versions(k *Kind) []*Kind {
 	return others
 }
 
-// served returns the kinds of all versions of a resource.
+// served returns the kinds of a resource in all its versions.
 func (r *Registry) served(group, resource string) []*Kind {
 	var kinds []*Kind
 	for _, k := range r.added {
@@ -122,8 +122,8 @@ func (r *Registry) served(group, resource string) []*Kind {
 	return kinds
 }
 
-// compareVersions orders v1alpha1 < v1alpha2 < v2beta1 < v1 < v2; what does not
-// look like a Kubernetes version comes before and is compared as text.
+// compareVersions orders v1alpha1 < v1alpha2 < v2beta1 < v1 < v2. Other texts come first and are
+// compared as text.
 func compareVersions(a, b string) int {
 	x, y := versionRank(a), versionRank(b)
 	return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
@@ -153,8 +153,8 @@ func versionRank(version string) [3]int {
 	return rank
 }
 
-// Unknown returns a Kind for a name that the registry does not know: its Type has
-// apiVersion, kind and metadata, and takes anything beside them.
+// Unknown returns a Kind for a name that the registry lacks. Its Type has apiVersion, kind and
+// metadata, and allows any other fields.
 func (r *Registry) Unknown(kind gvk.Kind) *Kind {
 	return &Kind{Kind: kind, Unknown: true, shape: &shape{load: unknownType}}
 }
@@ -176,7 +176,7 @@ func typeMeta() []Field {
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-// add puts a kind into the registry, in place of one of the same name.
+// add adds a kind to the registry, or replaces the kind of the same name.
 func (r *Registry) add(k *Kind) {
 	if r.kinds == nil {
 		r.kinds = map[gvk.Kind]*Kind{}

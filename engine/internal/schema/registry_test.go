@@ -49,7 +49,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// check looks at what holds for every type.
+// check checks laws that hold for every type.
 func check(t *testing.T, typ *Type, seen map[*Type]bool) {
 	if seen[typ] {
 		return
@@ -112,8 +112,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestGranularReference looks at a component that is atomic where some refer to it
-// and not where others do.
+// TestGranularReference checks a component that is atomic at some references and not at others.
 func TestGranularReference(t *testing.T) {
 	claim := Builtin().Lookup(gvk.Parse("v1", "PersistentVolume")).Type().FieldType("spec").FieldType("claimRef")
 	involved := Builtin().Lookup(gvk.Parse("v1", "Binding")).Type().FieldType("target")
@@ -169,7 +168,7 @@ func TestCompareVersions(t *testing.T) {
 	}
 }
 
-// TestConcurrent uses kinds from many sides at once; the race detector looks on.
+// TestConcurrent uses kinds concurrently, for the race detector.
 func TestConcurrent(t *testing.T) {
 	r := Builtin()
 	l := &library{minor: release.Default}
@@ -193,7 +192,7 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// TestBuiltinOf: each version has kinds and fields of its own.
+// TestBuiltinOf checks kinds and fields that differ between versions.
 func TestBuiltinOf(t *testing.T) {
 	field := func(minor int, apiVersion, kind string, path ...string) bool {
 		typ := BuiltinOf(minor).Lookup(gvk.Parse(apiVersion, kind)).Type()

@@ -27,12 +27,12 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// server merges as the API server of Kubernetes 1.34 and later does: with its
-// conversion of OpenAPI documents, structured-merge-diff v6, and the check for
-// atomics. Unlike there, maps are gone through in sorted order.
+// server merges as the API server of Kubernetes 1.34 and later does: with its conversion of
+// OpenAPI documents, structured-merge-diff v6, and the check for atomic values. Unlike the
+// server, it visits maps in sorted order.
 type server struct{ typed.ParseableType }
 
-// newServer makes the server's merge for a component of a document.
+// newServer returns the server's merge for a component of a document.
 func newServer(t testing.TB, components map[string]*spec.Schema, component string) server {
 	t.Helper()
 	converted, err := schemaconv.ToSchemaFromOpenAPI(components, false)
@@ -101,8 +101,8 @@ func (s server) atomic(path fieldpath.Path, ref smd.TypeRef, v value.Value) (fou
 	return found
 }
 
-// ordered is a value whose maps are gone through in sorted order. It prints as the
-// value that it wraps.
+// ordered is a value whose maps are visited in sorted order. It prints like the value that it
+// wraps.
 type ordered struct {
 	value.Value
 	raw any
@@ -202,7 +202,7 @@ var documents = sync.OnceValue(func() map[string]map[string]*spec.Schema {
 	}
 })
 
-// gadget is a custom resource with what the built-in kinds have little or none of.
+// gadget defines a custom resource with features that are rare in built-in kinds.
 const gadget = `{
 	"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},
 	"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[{"name":"v1","served":true,"storage":true,
@@ -230,8 +230,8 @@ const gadget = `{
 		"template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}
 	}}}}}}]}}`
 
-// publishedGadget is the document that the server publishes of gadget: with the
-// metadata of every object.
+// publishedGadget is the document that the server publishes for gadget: with the metadata of
+// every object.
 func publishedGadget(t testing.TB) map[string]*spec.Schema {
 	t.Helper()
 	crd := parse(t, gadget)
@@ -258,7 +258,7 @@ func publishedGadget(t testing.TB) map[string]*spec.Schema {
 	return components
 }
 
-// contestant is a kind with the server's merge of it.
+// contestant is a kind and the server's merge for it.
 type contestant struct {
 	kind   *Kind
 	server server
@@ -286,7 +286,7 @@ func contestants(t testing.TB) []contestant {
 	return all
 }
 
-// maker makes objects of a type at random, few values of which are wrong.
+// maker creates random objects of a type; few of their values are wrong.
 type maker struct {
 	*rand.Rand
 	wrong float64
@@ -366,13 +366,13 @@ func (m maker) any(depth int) any {
 	case n == 5 && depth > 0:
 		return map[string]any{m.word(): m.any(depth - 1)}
 	case n == 6:
-		return uint64(3) // what CEL makes of 3u
+		return uint64(3) // the CEL value of 3u
 	default:
 		return m.word()
 	}
 }
 
-// withoutAtomics removes from a patch what would be refused at once.
+// withoutAtomics removes the values from a patch that would be refused at once.
 func (m maker) withoutAtomics(t *Type, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -397,8 +397,8 @@ func isAtomic(t *Type) bool {
 	return t.AtomicMap || t.IsList && (t.List == Atomic || isAtomic(t.Elem))
 }
 
-// FuzzMergeAsServer merges random patches into random objects and compares with the
-// server: results, and errors word for word.
+// FuzzMergeAsServer merges random patches into random objects and compares results and error
+// texts with the server.
 func FuzzMergeAsServer(f *testing.F) {
 	all := contestants(f)
 	for seed := range int64(600) {

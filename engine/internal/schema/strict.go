@@ -15,28 +15,28 @@ import (
 // DecodeError reports that the API server cannot decode an object into the Go type of
 // its kind.
 type DecodeError struct {
-	// Fields are the fields that the error is about.
+	// Fields are the wrong fields.
 	Fields []FieldError
 	text   string
 }
 
-// Error is the API server's text, which a response begins with "Internal error
-// occurred: ".
+// Error returns the API server's text, without the prefix "Internal error occurred: " that it
+// has in a response.
 func (e *DecodeError) Error() string { return e.text }
 
-// StrictDecode reports what the API server does when it decodes an object strictly
-// into the Go type of a built-in kind, as it does with the result of a JSON patch
-// (k8s.io/apimachinery v0.36.3, runtime/serializer/json):
+// StrictDecode returns the error of the API server when it decodes an object strictly into the
+// Go type of a built-in kind, as it does with the result of a JSON patch (k8s.io/apimachinery
+// v0.36.3, runtime/serializer/json):
 //
 //	json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32
 //	strict decoding error: unknown field "spec.nope"
 //
-// The server names the first wrong value in the order of its own JSON, StrictDecode in
-// sorted order, and it knows Go types whose names the schema does not tell
-// (v1.PullPolicy, which is a string here). Custom resources are not decoded into types:
-// there is no error. An error is a *DecodeError.
+// The server names the first wrong value in the order of its JSON, StrictDecode the first in
+// sorted order. The server also names Go types that the schema does not contain (v1.PullPolicy,
+// which is a string here). StrictDecode returns nil for custom resources, which are not decoded
+// into Go types. An error is a *DecodeError.
 //
-// What memo, which may be nil, knows to be decoded is not looked at again.
+// memo may be nil. Values that it remembers as decoded are not checked again.
 func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	if k.Custom || k.Unknown || k.Type() == nil {
 		return nil
@@ -44,7 +44,7 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	if !change.Reference && decodes(memo, k.Type(), object) {
 		return nil
 	}
-	for _, name := range []string{"apiVersion", "kind"} { // looked at first
+	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
 		if v := object[name]; v != nil && jsonKind(v) != "string" {
 			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + jsonKind(v) + " into Go struct field ." + name + " of type string"
 			return &DecodeError{[]FieldError{{change.Keys(name), text}}, text}
@@ -65,17 +65,17 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	return &DecodeError{d.unknown, "strict decoding error: " + strings.Join(texts, ", ")}
 }
 
-// decodes reports whether a strict decoder takes a value, as most are, without going
-// through it in order.
+// decodes reports whether a strict decoder certainly accepts a value. Most values are accepted;
+// this check does not visit them in order.
 func decodes(memo *change.Memo, t *Type, v any) bool {
 	s := acceptance{memo: memo}
 	return s.value(t, v)
 }
 
-// acceptance finds out whether a strict decoder takes values.
+// acceptance checks whether a strict decoder accepts values.
 type acceptance struct {
 	memo *change.Memo
-	// looked counts the values that have been looked at.
+	// looked counts the visited values.
 	looked int
 }
 
@@ -125,19 +125,18 @@ func (a *acceptance) object(t *Type, object map[string]any) bool {
 	return true
 }
 
-// isScalarOf reports whether a strict decoder takes a value as a scalar of the type.
+// isScalarOf reports whether a strict decoder accepts a value as a scalar of the type.
 func isScalarOf(t *Type, v any) bool {
 	if _, isText := v.(string); isText && t.Scalar == String && t.Format == "" {
-		return true // most of them
+		return true // the usual case
 	}
 	var d decoder
 	d.scalar(t, v)
 	return d.failed == nil
 }
 
-// Check returns what a strict decoder refuses in an object of the type, in its words
-// and in sorted order: the undeclared fields, and before them the first value of a
-// wrong type, if there is one.
+// Check returns the errors of a strict decoder about an object of the type, in the decoder's
+// words: the first value of a wrong type, if any, and then the undeclared fields, sorted.
 func (t *Type) Check(object any) []FieldError {
 	d := decoder{}
 	d.value(t, object)
@@ -147,17 +146,17 @@ func (t *Type) Check(object any) []FieldError {
 	return d.unknown
 }
 
-// decoder goes through a value as Go's JSON decoder does.
+// decoder visits a value as Go's JSON decoder does.
 type decoder struct {
 	path change.Path
-	// owner is the Go type of the struct whose field is decoded, and fields are the
-	// fields that lead there: no list indexes, no keys of maps.
+	// owner is the Go type of the struct whose field is decoded. fields are the names of the
+	// fields on the way to it, without list indexes and map keys.
 	owner  string
 	fields []string
 
 	unknown []FieldError
-	// failed is the error: the first value of a wrong type, which decoding goes on
-	// after, or what a type's own decoder said, which ends it (stopped).
+	// failed is the error: the first value of a wrong type, after which decoding continues, or
+	// the error of a type's own decoder, which ends decoding (stopped).
 	failed  *FieldError
 	stopped bool
 }
@@ -168,13 +167,12 @@ func (d *decoder) fail(message string) {
 	}
 }
 
-// stop ends decoding with the error of a type's own decoder, which takes the place of
-// earlier ones.
+// stop ends decoding with the error of a type's own decoder, which replaces earlier errors.
 func (d *decoder) stop(message string) {
 	d.failed, d.stopped = &FieldError{slices.Clone(d.path), message}, true
 }
 
-// mismatch is the message about a JSON value that does not fit a Go type.
+// mismatch returns the message about a JSON value that does not fit a Go type.
 func (d *decoder) mismatch(got, want string) string {
 	if len(d.fields) == 0 {
 		return "json: cannot unmarshal " + got + " into Go value of type " + want
@@ -208,7 +206,7 @@ func (d *decoder) value(t *Type, v any) {
 	}
 }
 
-// fieldsV1 keeps its JSON as it is.
+// fieldsV1 is a type whose JSON is not decoded further.
 const fieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
 
 func (d *decoder) object(t *Type, object map[string]any) {
@@ -232,7 +230,7 @@ func (d *decoder) object(t *Type, object map[string]any) {
 	}
 }
 
-// dotted prints a path as the decoder does, which quotes no keys.
+// dotted prints a path as the decoder does: it does not quote keys.
 func dotted(path change.Path) string {
 	var b strings.Builder
 	for i, e := range path {
@@ -279,7 +277,7 @@ func (d *decoder) scalar(t *Type, v any) {
 	}
 }
 
-// text checks a string, and what the decoders of bytes and times make of it.
+// text checks a string, including its format as bytes or a time.
 func (d *decoder) text(t *Type, v any) {
 	s, ok := v.(string)
 	switch t.Format {
@@ -306,7 +304,7 @@ func (d *decoder) text(t *Type, v any) {
 	}
 }
 
-// integer says what is wrong with a value as an integer of a Go type.
+// integer returns what is wrong with a value for an integer field of a Go type.
 func integer(v any, goType string) (problem string) {
 	var text string
 	switch v := v.(type) {
@@ -328,7 +326,7 @@ func integer(v any, goType string) (problem string) {
 	return ""
 }
 
-// jsonKind is the decoder's word for a kind of JSON value.
+// jsonKind returns the decoder's name for the type of a JSON value.
 func jsonKind(v any) string {
 	switch v.(type) {
 	case string:
@@ -346,8 +344,8 @@ func jsonKind(v any) string {
 	}
 }
 
-// goType is the name of a type's Go type, as far as the schema tells: components are
-// named after the package and name of theirs.
+// goType returns the name of a type's Go type, as far as the schema contains it: components are
+// named after the package and name of their Go types.
 func goType(t *Type) string {
 	switch {
 	case t.IsList:
@@ -374,12 +372,12 @@ func goType(t *Type) string {
 	}
 }
 
-// typeName is the name of a struct's Go type without its package.
+// typeName returns the name of a struct's Go type without its package.
 func typeName(t *Type) string {
 	return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 }
 
-// quantityProblem says what is wrong with a value as a quantity, in the words of
+// quantityProblem returns what is wrong with a value for a quantity, in the words of
 // k8s.io/apimachinery v0.36.3, pkg/api/resource.
 func quantityProblem(v any) string {
 	const format = `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`

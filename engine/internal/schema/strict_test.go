@@ -69,7 +69,7 @@ func TestStrictDecodeCustom(t *testing.T) {
 	}
 }
 
-// TestCheck: the paths say where, also where the text does not.
+// TestCheck checks that the paths are exact even where the texts name no path.
 func TestCheck(t *testing.T) {
 	object := parse(t, `{"metadata":{"labels":{"a/b":1}},"spec":{"x":1,"matchConstraints":{"resourceRules":[{"y":1}]}}}`)
 	got := Builtin().Lookup(gvk.Parse("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy")).Type().Check(object)

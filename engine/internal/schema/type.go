@@ -2,11 +2,10 @@ package schema
 
 import "github.com/preadmit/preadmit/engine/change"
 
-// Scalar is the kind of value that a type without fields or items has.
+// Scalar is the type of values without fields or items.
 type Scalar uint8
 
-// The scalars of the Kubernetes API. Composite types (maps, structs, lists) are
-// NotScalar.
+// The scalars of the Kubernetes API. Maps, structs and lists are NotScalar.
 const (
 	NotScalar Scalar = iota
 	String
@@ -15,8 +14,8 @@ const (
 	Boolean
 	IntOrString
 	Quantity
-	// Untyped may hold anything: x-kubernetes-preserve-unknown-fields, RawExtension,
-	// JSON, FieldsV1.
+	// Untyped allows any value: x-kubernetes-preserve-unknown-fields, RawExtension, JSON,
+	// FieldsV1.
 	Untyped
 )
 
@@ -34,13 +33,12 @@ const (
 type Field struct {
 	Name string
 	Type *Type
-	// Default is the default of the field, nil if it has none. It must not be
+	// Default is the default of the field, nil if the field has no default. It must not be
 	// modified.
 	Default any
 	// Required says that the schema lists the field as required.
 	Required bool
-	// Nullable says that an explicit null is a value of the field (custom resources
-	// only).
+	// Nullable says that the field may be null (custom resources only).
 	Nullable bool
 }
 
@@ -49,24 +47,24 @@ type Field struct {
 // have an Elem too, for the fields it does not declare. Types are shared and must
 // not be modified.
 type Type struct {
-	// Name is the name of the OpenAPI component that the type is
-	// ("io.k8s.api.core.v1.Container"); types written in place have none.
+	// Name is the name of the OpenAPI component ("io.k8s.api.core.v1.Container"); "" for types
+	// that are written in place.
 	Name   string
 	Scalar Scalar
-	// Format is OpenAPI's: int32, int64, double, date-time, byte ….
+	// Format is the OpenAPI format: int32, int64, double, date-time, byte ….
 	Format string
 
 	Fields []Field
 	// Elem is the type of the items of a list, or of the values of a map.
 	Elem *Type
-	// ElemDefault and ElemNullable are to the items of a list or the values of a map
-	// what Default and Nullable are to a field (custom resources only).
+	// ElemDefault and ElemNullable are Default and Nullable of the items of a list or of the
+	// values of a map (custom resources only).
 	ElemDefault  any
 	ElemNullable bool
-	// IsList tells a list from a map.
+	// IsList distinguishes a list from a map.
 	IsList bool
 	List   ListType
-	// ListKeys are the fields that tell the items of an associative list apart.
+	// ListKeys are the fields that identify the items of an associative list.
 	ListKeys []string
 	// AtomicMap says that a map or struct is replaced as a whole
 	// (x-kubernetes-map-type: atomic).
@@ -74,21 +72,21 @@ type Type struct {
 	// Preserve says that undeclared fields are kept
 	// (x-kubernetes-preserve-unknown-fields).
 	Preserve bool
-	// Prunes says that undeclared fields are dropped after a merge even where Elem
-	// lets one write them (objects of custom resources).
+	// Prunes says that undeclared fields are dropped after a merge, even if Elem allows a patch
+	// to write them (objects of custom resources).
 	Prunes bool
-	// Embedded says that the value is a whole object with apiVersion, kind and
-	// metadata (x-kubernetes-embedded-resource).
+	// Embedded says that the value is a complete object with apiVersion, kind and metadata
+	// (x-kubernetes-embedded-resource).
 	Embedded bool
 	// Strategy is x-kubernetes-patch-strategy and MergeKey x-kubernetes-patch-merge-key,
 	// for strategic merge patches.
 	Strategy, MergeKey string
-	// Facts are what a change.Memo may know of values of the type.
+	// Facts are what a change.Memo can remember about values of the type.
 	Facts Facts
 }
 
-// Facts are what a change.Memo may know of the values of a type. Each package knows what
-// it means by its own.
+// Facts are what a change.Memo can remember about the values of a type. Each package defines its
+// own facts.
 type Facts struct {
 	// Pruned and Defaulted are for package admission.
 	Pruned, Defaulted change.Fact
@@ -98,13 +96,12 @@ type Facts struct {
 
 var _ change.Shape = (*Type)(nil)
 
-// Declared returns the declared field of a struct; nil if it is missing, or if t is
-// nil.
+// Declared returns the declared field of a struct; nil if the field is missing, or if t is nil.
 func (t *Type) Declared(name string) *Field {
 	if t == nil {
 		return nil
 	}
-	low, high := 0, len(t.Fields) // package slices would copy every field that it looks at
+	low, high := 0, len(t.Fields) // package slices would copy every field that it compares
 	for low < high {
 		if middle := (low + high) / 2; t.Fields[middle].Name < name {
 			low = middle + 1
@@ -118,7 +115,7 @@ func (t *Type) Declared(name string) *Field {
 	return &t.Fields[low]
 }
 
-// FieldNames are the names of the declared fields.
+// FieldNames returns the names of the declared fields.
 func (t *Type) FieldNames() []string {
 	var names []string
 	for _, f := range t.Fields {
@@ -127,8 +124,8 @@ func (t *Type) FieldNames() []string {
 	return names
 }
 
-// FieldType returns the type of the value under name in a struct or a map; nil if
-// it is not known.
+// FieldType returns the type of the value under name in a struct or a map; nil if the type is
+// not known.
 func (t *Type) FieldType(name string) *Type {
 	if f := t.Declared(name); f != nil {
 		return f.Type
@@ -139,7 +136,7 @@ func (t *Type) FieldType(name string) *Type {
 	return t.Elem
 }
 
-// ItemType returns the type of a list's items; nil if t is no list.
+// ItemType returns the type of a list's items; nil if t is not a list.
 func (t *Type) ItemType() *Type {
 	if t == nil || !t.IsList {
 		return nil
@@ -153,7 +150,7 @@ func (t *Type) Field(name string) change.Shape { return t.FieldType(name) }
 // Item implements change.Shape.
 func (t *Type) Item() change.Shape { return t.ItemType() }
 
-// Keys implements change.Shape: the keys of an associative list.
+// Keys implements change.Shape: it returns the keys of an associative list.
 func (t *Type) Keys() []string {
 	if t == nil {
 		return nil

@@ -11,11 +11,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v4/value"
 )
 
-// checker finds what structured-merge-diff refuses in a value, in its words. Unlike
-// the library it goes through maps in sorted order, so that the same value always
-// gives the same errors, and it knows both key rules, each with its text. As there,
-// an undeclared field or a list item without a key hides what comes after it in the
-// same map or list.
+// checker finds what structured-merge-diff refuses in a value, in the words of the library.
+// Unlike the library it visits maps in sorted order, so that the same value always gives the
+// same errors, and it supports all key rules with their texts. As in the library, an undeclared
+// field or a list item without a key hides later errors in the same map or list.
 type checker struct {
 	schema *smd.Schema
 	rule   KeyRule
@@ -115,7 +114,7 @@ func (c *checker) list(t *smd.List, list []any) (errs typed.ValidationErrors) {
 	return errs
 }
 
-// element returns how an item of an associative list is told apart.
+// element returns the path element that identifies an item of an associative list.
 func (c *checker) element(t *smd.List, item any) (element fieldpath.PathElement, problem string) {
 	if len(t.Keys) == 0 {
 		switch item.(type) {

@@ -10,15 +10,15 @@ import (
 // namespaceKind is the kind of Namespace objects.
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
-// namespace is a Namespace as the server keeps it; it is known if somebody gave it.
+// namespace is a Namespace as the server stores it. known says that it is in the input.
 type namespace struct {
 	object map[string]any
 	known  bool
 }
 
-// Namespace returns a Namespace object as the server keeps it. One that nobody gave is
-// assumed to exist with nothing but what a server gives every namespace; known tells
-// the two apart.
+// Namespace returns a Namespace object as the server stores it. If the input does not have it,
+// known is false, and the Namespace is assumed to exist with only what a server sets on every
+// namespace.
 func (r *Reader) Namespace(name string) (object map[string]any, known bool, err error) {
 	if n, ok := r.snapshot.namespaces.Load(name); ok {
 		n := n.(namespace)
@@ -32,8 +32,8 @@ func (r *Reader) Namespace(name string) (object map[string]any, known bool, err 
 	return n.(namespace).object, given != nil, nil
 }
 
-// stored adds to a Namespace what it has when it is read: a label from its creation,
-// and what the server adds after admission.
+// stored adds the fields that a stored Namespace has: a label from its creation, and fields that
+// the server sets after admission.
 func stored(object map[string]any, name string) map[string]any {
 	if object == nil {
 		object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}

@@ -8,10 +8,10 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// Reader looks at a snapshot for one admission, and remembers what that depends on.
+// Reader reads a snapshot during one admission, and records what the result depends on.
 type Reader struct {
 	snapshot *Snapshot
-	// Owner is whoever looks, for the Objects of the snapshot.
+	// Owner is the admission that reads, for the Objects of the snapshot.
 	Owner any
 	asked bool
 	err   error
@@ -22,24 +22,24 @@ type Reader struct {
 // Reader returns a reader of the snapshot.
 func (s *Snapshot) Reader(owner any) *Reader { return &Reader{snapshot: s, Owner: owner} }
 
-// Ask notes that what is in the snapshot, or is not, made a difference to somebody.
+// Ask records that a result depends on the snapshot.
 func (r *Reader) Ask() { r.asked = true }
 
 // Asked reports whether Ask was called.
 func (r *Reader) Asked() bool { return r.asked }
 
-// Confide notes that an object which was looked up is sensitive. Objects of
-// the snapshot call it.
+// Confide records that an object that was looked up is sensitive. Objects of the snapshot call
+// it.
 func (r *Reader) Confide(object map[string]any) { r.confided = append(r.confided, object) }
 
-// Confided are the objects that Confide was called for.
+// Confided returns the objects passed to Confide.
 func (r *Reader) Confided() []map[string]any { return r.confided }
 
-// Err returns the first error of an object that could not be had. What was computed
-// without the object is worth nothing then, whatever became of the error.
+// Err returns the first error of an object that could not be made. A result computed without
+// that object must not be used, even if the error was ignored.
 func (r *Reader) Err() error { return r.err }
 
-// Get returns an object, or nil if it is missing.
+// Get returns an object, or nil if the snapshot lacks it.
 func (r *Reader) Get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
 	return r.object(key{kind, namespace, name})
 }
@@ -50,7 +50,7 @@ func (r *Reader) List(kind gvk.Kind, namespace string) ([]map[string]any, error)
 	return r.Select(kind, namespace, func(string, string) bool { return true })
 }
 
-// Select is List for the objects that are wanted. The others need not be had.
+// Select is List for the objects that wants accepts. Other objects are not made.
 func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, name string) bool) ([]map[string]any, error) {
 	var objects []map[string]any
 	for _, k := range r.snapshot.list(kind, namespace) {
@@ -66,7 +66,7 @@ func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, n
 	return objects, nil
 }
 
-// Kinds are the kinds of which there are objects, sorted.
+// Kinds returns the kinds of the objects in the snapshot, sorted.
 func (r *Reader) Kinds() []gvk.Kind {
 	if r.snapshot.objects == nil {
 		return nil
@@ -89,8 +89,8 @@ func (r *Reader) object(k key) (map[string]any, error) {
 	return value, err
 }
 
-// Once returns what compute makes of the objects of the snapshot, computed once for all
-// readers; an error is not kept. The key must be of a type of the caller's own.
+// Once returns the result of compute, which runs once for all readers. An error is not kept. The
+// key must be of a type that the caller defines.
 func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	if known, ok := r.snapshot.made.Load(key); ok {
 		known := known.(made)
@@ -106,7 +106,7 @@ func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	return value, err
 }
 
-// made is a value of Once, and the objects that were confided for it.
+// made is a value of Once, and the sensitive objects that it depends on.
 type made struct {
 	value    any
 	confided []map[string]any

@@ -1,10 +1,10 @@
-// Package snapshot holds what a cluster would know besides the object of a request:
-// namespaces, and the objects that policies look up, such as params and ConfigMaps. They come
-// from the user's context files, or from the manifests themselves. Of a manifest the snapshot
-// gives the mutated form, so it is admitted first, when a policy asks for it.
+// Package snapshot holds the objects that a cluster would have besides the object of a request:
+// namespaces, and objects that policies look up, such as params and ConfigMaps. They come from
+// the user's context files, or from the manifests. The snapshot returns a manifest in its
+// mutated form: the manifest is admitted when a policy asks for it.
 //
-// The files in order: snapshot.go (the objects), reader.go (how one admission looks at them),
-// namespace.go (Namespaces as a server keeps them).
+// The files in order: snapshot.go (the objects), reader.go (reading during one admission),
+// namespace.go (Namespaces as a server stores them).
 package snapshot
 
 import (
@@ -15,18 +15,17 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// Object makes an object of the snapshot, in the form that admission gives it, for a
-// reader. It must give every reader the same. An error means that the object cannot be
-// had, for instance because making it needs the very admission that asks for it.
+// Object returns an object of the snapshot, in its admitted form, for a reader. It must return
+// the same for every reader. It returns an error if the object cannot be made, for instance
+// because that needs the very admission that asks for it.
 type Object func(reader *Reader) (map[string]any, error)
 
-// Snapshot holds the objects of one run. The zero value is empty and ready for use. All
-// objects must be put into it before the first Reader looks at it; Readers may then be
-// used concurrently.
+// Snapshot holds the objects of one run. The zero value is empty and ready for use. All objects
+// must be added before the first Reader is used; Readers may then be used concurrently.
 type Snapshot struct {
 	objects map[key]Object
-	// sorted are the keys of each kind, by namespace and name; made when the first one
-	// asks for a list.
+	// sorted returns the keys of each kind, by namespace and name. They are sorted for the first
+	// List.
 	sorted func() map[gvk.Kind][]key
 	// made are the values of Once, by key, and the Namespace objects, by name.
 	made, namespaces sync.Map

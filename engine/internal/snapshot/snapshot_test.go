@@ -46,7 +46,7 @@ func TestGetAndList(t *testing.T) {
 	}
 }
 
-// TestFailure: an object that cannot be had spoils all that its reader computes.
+// TestFailure checks that the error of an object that cannot be made is kept in its reader.
 func TestFailure(t *testing.T) {
 	var s Snapshot
 	failed := errors.New("a cycle")
@@ -64,7 +64,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestOnce: what is computed of the objects is computed once, and errors are not kept.
+// TestOnce checks that a value is computed once, and that errors are not kept.
 func TestOnce(t *testing.T) {
 	var s Snapshot
 	calls := 0
@@ -84,7 +84,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestNamespace: kube-apiserver 1.36.3 shows policies namespaces as it keeps them.
+// TestNamespace checks that policies see namespaces as kube-apiserver 1.36.3 stores them.
 func TestNamespace(t *testing.T) {
 	var s Snapshot
 	given := map[string]any{

@@ -1,18 +1,18 @@
-// Package strategicmerge applies strategic merge patches to objects, by the schema of
-// their kind. The result is that of sigs.k8s.io/kustomize/kyaml v0.21.2 (merge2 with
-// new items first), which Kyverno uses, but for these:
+// Package strategicmerge applies strategic merge patches to objects, by the schema of their
+// kind. The result is that of sigs.k8s.io/kustomize/kyaml v0.21.2 (merge2 with new items first),
+// which Kyverno uses, with these differences:
 //
-//   - a directive that is not known ($retainKeys, $setElementOrder/…) is an error, it is
-//     not written into the object
-//   - `$patch: replace` in an item replaces it; kyaml leaves such an item as it is
+//   - an unknown directive ($retainKeys, $setElementOrder/…) is an error; kyaml writes it into
+//     the object
+//   - `$patch: replace` in an item replaces the item; kyaml does not change such an item
 //   - an item without its merge key, or one that fits several items, is an error
-//   - lists merge by the schema given, not by that of Kubernetes 1.21
+//   - lists merge by the given schema, not by that of Kubernetes 1.21
 //
 // Laws:
 //
 //	Merge modifies neither the object nor the patch
 //	Merge(object, {}, t) is object
-//	what the patch does not mention is the same in the result
+//	values that the patch does not mention are the same in the result
 package strategicmerge
 
 import (
@@ -25,14 +25,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Item is an item of a list in a patch that is meant for the item at an index of the
-// object's list, whatever its keys.
+// Item is an item of a list in a patch that patches the item at an index of the object's list,
+// whatever its keys.
 type Item struct {
 	Index int
 	Patch map[string]any
 }
 
-// Error says what in a patch cannot be merged. It holds no values.
+// Error reports a part of a patch that cannot be merged. Its text contains no values.
 type Error struct {
 	Path change.Path
 	Text string
@@ -43,9 +43,9 @@ func (e *Error) Error() string { return e.Path.String() + ": " + e.Text }
 
 const directive = "$patch"
 
-// Merge returns the object with the patch merged into it. t is the type of the object;
-// what it does not describe merges without a schema: maps by key, lists as a whole. An
-// error is an *Error.
+// Merge returns the object with the patch merged into it. t is the type of the object. Values
+// that t does not describe merge without a schema: maps by key, lists as a whole. An error is an
+// *Error.
 func Merge(object, patch map[string]any, t *schema.Type) (map[string]any, error) {
 	merged, keep, err := mergeMap(object, patch, t, nil)
 	if err == nil && !keep {
@@ -108,7 +108,7 @@ func mergeValue(value, patch any, t *schema.Type, path change.Path) (merged any,
 	return patch, true, nil
 }
 
-// nonNil makes the results of mergeMap those of mergeValue.
+// nonNil converts the results of mergeMap to those of mergeValue.
 func nonNil(merged map[string]any, keep bool, err error) (any, bool, error) {
 	return merged, keep, err
 }
@@ -123,8 +123,8 @@ func shapeOf(value any) string {
 	return "a single value"
 }
 
-// mergeList merges lists: by key where the schema has one, by union where it says so
-// for single values; otherwise the patch's list replaces the other.
+// mergeList merges lists: by key if the schema has a key, by union if the schema says so for
+// scalars. Otherwise the patch's list replaces the other.
 func mergeList(list, patch []any, t *schema.Type, path change.Path) ([]any, error) {
 	rest, replaces := withoutReplace(patch)
 	targeted := slices.ContainsFunc(patch, func(item any) bool { _, ok := item.(Item); return ok })
@@ -150,8 +150,8 @@ func mergeList(list, patch []any, t *schema.Type, path change.Path) ([]any, erro
 	return m.result(), nil
 }
 
-// withoutReplace takes `- $patch: replace` out of a list, which says that the other
-// items are the whole list.
+// withoutReplace removes `- $patch: replace` from a list. That directive means that the other
+// items are the whole new list.
 func withoutReplace(patch []any) (rest []any, found bool) {
 	for _, item := range patch {
 		if object, ok := item.(map[string]any); ok && len(object) == 1 && object[directive] == "replace" {
@@ -163,7 +163,7 @@ func withoutReplace(patch []any) (rest []any, found bool) {
 	return rest, found
 }
 
-// keysOf are the fields that tell items apart, the merge key first.
+// keysOf returns the fields that identify items; the merge key comes first.
 func keysOf(t *schema.Type) []string {
 	keys := []string{t.MergeKey}
 	if slices.Contains(t.ListKeys, t.MergeKey) {
@@ -176,7 +176,7 @@ func keysOf(t *schema.Type) []string {
 	return keys
 }
 
-// union puts the items of the patch before the others of the list.
+// union returns the items of the patch, followed by the other items of the list.
 func union(list, patch []any) []any {
 	result := []any{}
 	for _, item := range slices.Concat(patch, list) {
@@ -191,12 +191,12 @@ func union(list, patch []any) []any {
 type listMerger struct {
 	items []any
 	item  *schema.Type
-	// keys are empty in a list that does not merge by key: its items stay where they
-	// are, and the patch's go after them.
+	// keys is empty for a list that does not merge by key: its items keep their places, and the
+	// items of the patch follow them.
 	keys []string
 	path change.Path
-	// touched are the indexes of patched and new items in the order of the patch,
-	// deleted of those that are gone.
+	// touched are the indexes of patched and new items in the order of the patch; deleted are
+	// the indexes of deleted items.
 	touched []int
 	deleted []int
 }
@@ -278,7 +278,7 @@ func (m *listMerger) score(object, patch map[string]any) int {
 	return score
 }
 
-// result returns the list: where it merges by key, patched and new items come first.
+// result returns the list. In a list that merges by key, patched and new items come first.
 func (m *listMerger) result() []any {
 	order := make([]int, 0, len(m.items))
 	if len(m.keys) > 0 {

@@ -28,7 +28,7 @@ func object(t testing.TB, text string) map[string]any {
 	return object
 }
 
-// TestMerge has merges of pods; an error begins with "!".
+// TestMerge merges patches into pods; an error begins with "!".
 func TestMerge(t *testing.T) {
 	for _, c := range []struct{ name, object, patch, want string }{
 		{"maps", "{metadata: {labels: {a: x, b: y}}}", "{metadata: {labels: {b: z, c: w}}}", "{metadata: {labels: {a: x, b: z, c: w}}}"},
@@ -79,8 +79,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestItem merges into items by index: in a list with keys they move to the front, in
-// another one they stay where they are.
+// TestItem merges into items by index: in a list with keys they move to the front, in other
+// lists they keep their places.
 func TestItem(t *testing.T) {
 	before := object(t, "{spec: {containers: [{name: a}, {name: b}], tolerations: [{key: x}, {key: z}]}}")
 	patch := map[string]any{"spec": map[string]any{
@@ -94,7 +94,7 @@ func TestItem(t *testing.T) {
 	}
 }
 
-// TestWithoutSchema replaces the lists of an unknown kind as a whole.
+// TestWithoutSchema checks that lists of an unknown kind are replaced as a whole.
 func TestWithoutSchema(t *testing.T) {
 	got, err := Merge(object(t, "{spec: {a: [{name: x}], b: {c: d}}}"), object(t, "{spec: {a: [{name: z}], b: {e: f}}}"), nil)
 	if want := object(t, "{spec: {a: [{name: z}], b: {c: d, e: f}}}"); err != nil || !change.Equal(got, want) {
@@ -125,7 +125,7 @@ func FuzzAgainstKyaml(f *testing.F) {
 	})
 }
 
-// randomPod makes a pod, or a patch of one with nulls and directives.
+// randomPod returns a pod, or a patch of a pod with nulls and directives.
 func randomPod(r *rand.Rand, patch bool) map[string]any {
 	pick := func(n int) bool { return r.IntN(n) == 0 }
 	names := []string{"a", "b", "c", "d"}
@@ -203,8 +203,8 @@ func kyamlMerge(before, patch map[string]any) (map[string]any, error) {
 	return object, err
 }
 
-// dropEmpty leaves out what is empty: kyaml keeps an empty list where all items have
-// been deleted, or drops it, depending on where it is.
+// dropEmpty removes empty values: when all items of a list are deleted, kyaml keeps or drops the
+// empty list, depending on its place.
 func dropEmpty(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

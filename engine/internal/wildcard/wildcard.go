@@ -1,18 +1,18 @@
-// Package wildcard matches texts against patterns as Kyverno does: `*` stands for any
-// text, `?` for one character, and nothing is special besides.
+// Package wildcard matches texts against patterns as Kyverno does: `*` matches any text, `?`
+// matches one character, and other characters match themselves.
 package wildcard
 
 import "strings"
 
-// Match reports whether the pattern describes the whole text. It takes time in
-// proportion to the product of their lengths at worst.
+// Match reports whether the pattern matches the whole text. The time is at worst proportional to
+// the product of their lengths.
 func Match(pattern, text string) bool {
 	if !Has(pattern) {
 		return pattern == text
 	}
 	p, t := []rune(pattern), []rune(text)
-	// star is the place after the last star, from the place in the text that it has
-	// been tried up to.
+	// star is the index after the last star of the pattern; from is where the rest of the text
+	// was last tried.
 	star, from := -1, 0
 	i, j := 0, 0
 	for j < len(t) {

@@ -36,20 +36,19 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchEnds runs a pattern that would take ages if stars were tried one within the
-// other.
+// TestMatchEnds runs a pattern that would take very long with naive backtracking.
 func TestMatchEnds(t *testing.T) {
 	if Match(strings.Repeat("*a", 30)+"b", strings.Repeat("a", 5000)) {
 		t.Error("matches")
 	}
 }
 
-// FuzzMatch compares with the definition.
+// FuzzMatch compares Match with a direct definition of patterns.
 func FuzzMatch(f *testing.F) {
 	f.Add("a*?b", "axxb")
 	f.Fuzz(func(t *testing.T, pattern, text string) {
 		if len(pattern) > 12 || len(text) > 12 || !utf8.ValidString(pattern+" "+text) {
-			return // the definition takes time, and all text is UTF-8
+			return // the definition is slow, and all text is UTF-8
 		}
 		if got, want := Match(pattern, text), defined([]rune(pattern), []rune(text)); got != want {
 			t.Errorf("Match(%q, %q) = %v", pattern, text, got)

@@ -1,9 +1,9 @@
-// Differ replaces tables of other versions by what differs from the table of the default
+// Differ replaces the tables of other versions by their differences to the table of the default
 // version:
 //
 //	go run ./differ TABLE OTHER...
 //
-// The keys of the tables end at the first blank.
+// Keys end at the first blank of a line.
 package main
 
 import (

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// The directories of the module k8s.io/kubernetes that say what a server serves.
+// The directories of the module k8s.io/kubernetes with the OpenAPI documents and the discovery.
 const (
 	specifications = "api/openapi-spec/v3"
 	discoveries    = "api/discovery"
 )
 
-// gated are the group versions and resources that the module documents, but that a server
-// serves only if a feature gate is set, up to a version; 0 for all that are known.
+// gated are the group versions and resources that the module documents, but that a server serves
+// only with a feature gate. This holds up to a minor version; 0 means all known versions.
 var gated = []struct {
-	groupVersion, resource string // all resources if that is empty
+	groupVersion, resource string // an empty resource means all resources
 	before                 int
 }{
 	{"certificates.k8s.io/v1alpha1", "", 37},
@@ -46,7 +46,7 @@ func isGated(groupVersion, resource string, minor int) bool {
 	return false
 }
 
-// pack makes the archive of a version from its module: sorted, without descriptions, and
+// pack returns the archive of a version from its module: sorted, without descriptions, and with
 // the same bytes for the same module.
 func pack(module fs.FS, minor int) ([]byte, error) {
 	names, err := groupVersions(module)
@@ -114,8 +114,8 @@ func archive(files []file) ([]byte, error) {
 
 const discoveryName = "api-resources.json"
 
-// groupVersions returns the names that the module gives to the files of group versions,
-// "api__v1" and "apis__apps__v1", sorted.
+// groupVersions returns the file names of the group versions in the module, "api__v1" and
+// "apis__apps__v1", sorted.
 func groupVersions(module fs.FS) ([]string, error) {
 	paths, err := fs.Glob(module, discoveries+"/*.json")
 	if err != nil {
@@ -136,7 +136,7 @@ func groupVersions(module fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// discover returns what a group version serves.
+// discover returns the resources that a group version serves.
 func discover(module fs.FS, name string, minor int) ([]resource, error) {
 	data, err := fs.ReadFile(module, discoveries+"/"+name+".json")
 	if err != nil {
@@ -161,8 +161,8 @@ func discover(module fs.FS, name string, minor int) ([]resource, error) {
 	return served, nil
 }
 
-// strip removes descriptions from a document, and all but its schemas, and writes it in one
-// line with sorted keys.
+// strip keeps the schemas of a document without descriptions, and writes them on one line with
+// sorted keys.
 func strip(data []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -179,7 +179,7 @@ func strip(data []byte) ([]byte, error) {
 	return append(stripped, '\n'), err
 }
 
-// withoutDescriptions keeps a property that is called "description".
+// withoutDescriptions removes descriptions, but keeps a property with the name "description".
 func withoutDescriptions(value any, properties bool) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,16 +1,17 @@
 // Generate writes the compact texts of the built-in kinds that package schema embeds:
-// builtin.txt for the default version of Kubernetes, and for the others what differs from it.
+// builtin.txt for the default version of Kubernetes, and the differences for each other version.
 //
 //	go run ./generate                            from the committed archives
 //	go run ./generate -kubernetes 1.36=DIR …     first renews the archive of a version
 //
-// It runs in the directory of package schema. DIR is that of the module k8s.io/kubernetes at
-// a patch version of 1.36, which has the OpenAPI documents and the discovery of a server:
+// It runs in the directory of package schema. DIR is the directory of the module
+// k8s.io/kubernetes at a patch version of 1.36, which has the OpenAPI documents and the
+// discovery of a server:
 //
 //	go mod download -json k8s.io/kubernetes@v1.36.3
 //
-// An archive holds what a server with its feature gates at their defaults serves of them,
-// without descriptions.
+// An archive holds the documents, without descriptions, of what a server with default feature
+// gates serves.
 //
 // The files in order: main.go (the command), archive.go (the archives), text.go (the compact
 // text).
@@ -73,8 +74,8 @@ func run(modules map[int]string) error {
 	return nil
 }
 
-// texts returns what the embedded files are to hold, by path, made from the archives below a
-// directory.
+// texts generates the embedded files from the archives below a directory, and returns them by
+// path.
 func texts(dir string) (map[string]string, error) {
 	var all [release.Count]string
 	for i := range all {

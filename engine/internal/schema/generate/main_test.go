@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// TestCurrent fails when the embedded texts are not what the archives give.
+// TestCurrent checks that the embedded texts are what the archives give.
 func TestCurrent(t *testing.T) {
 	want, err := texts("..")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackOther: a directory that is no module is refused.
+// TestPackOther checks that a directory without the module is refused.
 func TestPackOther(t *testing.T) {
 	if _, err := pack(fstest.MapFS{"README.md": {}}, 36); err == nil {
 		t.Error("packed a directory without a discovery")

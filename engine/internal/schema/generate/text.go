@@ -10,13 +10,13 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// generate makes the compact text of an archive. Its form is described in
-// compact.go of package schema.
+// generate returns the compact text of an archive. compact.go of package schema describes the
+// format.
 func generate(archive []byte) ([]byte, error) {
 	g := generator{registry: new(schema.Registry), types: map[string]string{}}
 	var resources []resource
 	err := unpack(archive, func(name string, data []byte) error {
-		if name != discoveryName { // it comes first
+		if name != discoveryName { // it was read first
 			return g.document(data, served(resources))
 		}
 		return json.Unmarshal(data, &resources)
@@ -44,7 +44,7 @@ type resource struct {
 	Namespaced   bool   `json:"namespaced,omitempty"`
 }
 
-// kind is the kind that a resource or subresource takes.
+// kind returns the kind of the objects of a resource or subresource.
 func (r resource) kind() gvk.Kind {
 	if r.Version != "" {
 		return gvk.Kind{Group: r.Group, Version: r.Version, Kind: r.Kind}
@@ -71,8 +71,8 @@ func (g *generator) line(key, text string) {
 	g.lines = append(g.lines, key+"\t"+text+"\n")
 }
 
-// document reads those of a document's kinds that are served. Documents repeat
-// components; those of one name must be the same.
+// document reads the served kinds of a document. Documents repeat components; components of the
+// same name must be equal.
 func (g *generator) document(data []byte, served map[gvk.Kind]bool) error {
 	r := new(schema.Registry)
 	if err := r.AddOpenAPI(data); err != nil {
@@ -90,7 +90,7 @@ func (g *generator) document(data []byte, served map[gvk.Kind]bool) error {
 	return g.err
 }
 
-// discovery writes the kinds that resources and subresources serve.
+// discovery writes the kinds of resources and subresources.
 func (g *generator) discovery(resources []resource) error {
 	written := map[gvk.Kind]bool{}
 	for _, r := range resources {
@@ -139,9 +139,9 @@ func (g *generator) kind(name gvk.Kind, resource string, namespaced bool, subres
 	return nil
 }
 
-// component writes the type of a component and those that it leads to, without the
-// attributes that may differ where it is referred to: these are written there. The
-// components that read names have been looked at in this document.
+// component writes the type of a component and of the components that it refers to, without the
+// attributes that may differ between references: they are written at the references. read has
+// the names of the components of this document that are done.
 func (g *generator) component(t *schema.Type, read map[string]bool) {
 	if read[t.Name] {
 		return
