@@ -9,23 +9,23 @@ import (
 	"github.com/preadmit/preadmit/engine/secret"
 )
 
-// Run is what became of the streams of a run.
+// Run is the outcome and the streams of a run.
 type Run struct {
 	Outcome *engine.Outcome
 	Streams []*manifest.Stream
 }
 
-// Against makes the report of what changes in the output if the policies of one run take
-// the place of those of another, which had the same manifests. What only one of them made
-// is left out. What changes is put down to
-// what either of the two did there. secrets hides values; nil hides none.
+// Against returns a report of how the output changes if the policies of the run after replace the
+// policies of the run before. Both runs had the same manifests. Manifests that controllers made are
+// left out. The causes of a change are the steps of either run at its path. secrets hides values;
+// nil hides none.
 func Against(before, after Run, secrets *secret.Mask) *Report {
 	was, is := New(before.Outcome, before.Streams, nil, secrets), New(after.Outcome, after.Streams, nil, secrets)
 	r := &Report{Total: is.Total, Manifests: is.Manifests}
 	wasAt, isAt := before.index(), after.index()
 	for i, s := range after.Streams {
 		if i >= len(before.Streams) || before.Streams[i].Name() != s.Name() {
-			break // from here on is what controllers made
+			break // the streams from here on were made by controllers
 		}
 		old := before.Streams[i]
 		f := Compare(s.Name(), string(old.Bytes()), string(s.Bytes()), secrets)
@@ -48,7 +48,7 @@ func Against(before, after Run, secrets *secret.Mask) *Report {
 	return r
 }
 
-// index finds the manifest of a document.
+// index maps documents to the indexes of their manifests.
 func (r Run) index() map[*manifest.Document]int {
 	index := map[*manifest.Document]int{}
 	for i, m := range r.Outcome.Manifests {
@@ -57,8 +57,8 @@ func (r Run) index() map[*manifest.Document]int {
 	return index
 }
 
-// between are the edits that lead from one object to the other. Those given, which led to
-// the two, are the causes.
+// between returns the edits that turn one object into the other. Their causes are the causes of the
+// given edits, which made the two objects.
 func (m mask) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
 	var edits []Edit
 	for _, c := range change.Diff(from, to, nil) {

@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/secret"
 )
 
-// hideComments hides the comments of Secrets in a text of manifests: people keep old
-// values in them. Those between two documents count for both. Lines stay lines.
+// hideComments hides the comments of Secrets in a text of manifests, because people keep old values
+// in them. A comment between two documents belongs to both. The number of lines does not change.
 func hideComments(text string) string {
 	parts := splitDocuments(text)
 	isSecret := make([]bool, len(parts))
@@ -43,7 +43,7 @@ func splitDocuments(text string) []string {
 	return append(parts, text[start:])
 }
 
-// isBlank reports whether a part of a text holds no document.
+// isBlank reports whether a part of a text has no document.
 func isBlank(part string) bool {
 	for line := range strings.Lines(part) {
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "\ufeff"), "---"))
@@ -68,9 +68,8 @@ func objectsIn(part string) []map[string]any {
 	return objects
 }
 
-// withoutComments hides the comments in a part of a text. What a comment is, reading the
-// part without it tells: nothing has changed. If that is too much work the part is written
-// anew.
+// withoutComments hides the comments in a part of a text. A candidate is a comment if the objects
+// stay the same without it. If testing all candidates is too much work, the part is written anew.
 func withoutComments(part string) string {
 	want := objectsIn(part)
 	lines := splitBreaks(part)
@@ -94,13 +93,13 @@ func withoutComments(part string) string {
 }
 
 const (
-	// mostTries is how many places of a document are tried, mostText how much text is read
-	// for that.
+	// mostTries is how many candidates of a document are tested, and mostText how many bytes are
+	// read in all tests.
 	mostTries = 200
 	mostText  = 16 << 20
 )
 
-// splitBreaks cuts a text after whatever YAML takes for a line break.
+// splitBreaks cuts a text after everything that YAML treats as a line break.
 func splitBreaks(text string) []string {
 	var lines []string
 	start := 0
@@ -116,7 +115,7 @@ func splitBreaks(text string) []string {
 
 const breaks = "\r\n\u0085\u2028\u2029"
 
-// hideAll hides all that may be a comment.
+// hideAll hides everything that may be a comment.
 func hideAll(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -128,7 +127,7 @@ func hideAll(lines []string) string {
 	return b.String()
 }
 
-// commentStarts are the places in a line where a comment may start.
+// commentStarts returns the offsets in a line where a comment may start.
 func commentStarts(line string) []int {
 	var starts []int
 	for i := range len(line) {
@@ -139,7 +138,7 @@ func commentStarts(line string) []int {
 	return starts
 }
 
-// hideFrom hides the rest of a line but for its line break.
+// hideFrom hides the rest of a line, but keeps its line break.
 func hideFrom(line string, at int) string {
 	content := strings.TrimRight(line, breaks)
 	if strings.Trim(content[at:], "# \t") == "" {
@@ -152,7 +151,7 @@ func sameObjects(a, b []map[string]any) bool {
 	return slices.EqualFunc(a, b, func(a, b map[string]any) bool { return change.Equal(a, b) })
 }
 
-// anew writes objects without anything else of their text.
+// anew writes objects as new YAML, without comments and layout.
 func anew(objects []map[string]any) string {
 	var b strings.Builder
 	for _, object := range objects {

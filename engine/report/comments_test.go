@@ -37,8 +37,8 @@ func TestHideComments(t *testing.T) {
 	}
 }
 
-// TestHideCommentsAnew shows that a document with too many places to try loses its
-// comments, and nothing else.
+// TestHideCommentsAnew checks that a document with too many candidates loses its comments, and
+// nothing else.
 func TestHideCommentsAnew(t *testing.T) {
 	text := secretHead + "  annotations:\n    a: |\n" + strings.Repeat("      # not a comment\n", mostTries) + "# one\n"
 	got := hideComments(text)
@@ -50,8 +50,8 @@ func TestHideCommentsAnew(t *testing.T) {
 	}
 }
 
-// FuzzHideComments checks that hiding comments changes no object and no number of lines,
-// and that nothing stays that reads as a comment.
+// FuzzHideComments checks that hiding comments changes neither the objects nor the number of lines,
+// and that hiding them again changes nothing.
 func FuzzHideComments(f *testing.F) {
 	for _, text := range []string{"# one\n" + secretHead, secretHead + "data: {a: 'b # c'} # d\n", secretHead + "x: |\n  # a\n# b\n", secretHead + "x: [a,#b\n c]\n", secretHead + "x: \"a\\\n # b\"\n"} {
 		f.Add(text)

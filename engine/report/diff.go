@@ -9,7 +9,7 @@ import (
 // diffContext is how many unchanged lines are around a change.
 const diffContext = 3
 
-// Diff is the unified diff of two texts with their names; empty if they are equal.
+// Diff returns the unified diff of two texts with their names, or "" if the texts are equal.
 func Diff(fromName, toName, from, to string) string {
 	if from == to {
 		return ""
@@ -31,16 +31,16 @@ type line struct {
 	text string
 }
 
-// maxEdits is how many lines removed and added the shortest way is looked for with. Time
-// and memory grow with its square.
+// maxEdits is the largest number of removed and added lines for which the shortest diff is
+// searched. Time and memory grow with its square.
 const maxEdits = 2000
 
-// align finds a way from a to b that is made of lines kept, removed and added. Documents stay
-// in their order and none is added, so each is compared with its own: a diff of many costs
-// what they cost one by one.
+// align returns the lines of a diff from a to b: kept, removed and added. Policies neither reorder
+// nor add documents, so each document is compared with its counterpart. The cost of a diff is
+// therefore the sum of the costs of its documents.
 func align(a, b []string) []line {
 	from, to := documents(a), documents(b)
-	const changed = 16 // of the lines are removed or added at most, as a rule
+	const changed = 16 // usually at most one line in 16 is removed or added
 	lines := make([]line, 0, max(len(a), len(b))*(changed+1)/changed)
 	if len(from) != len(to) {
 		return alignOne(lines, a, b)
@@ -51,7 +51,7 @@ func align(a, b []string) []line {
 	return lines
 }
 
-// documents splits lines before those that separate YAML documents.
+// documents splits lines before each separator of YAML documents.
 func documents(lines []string) [][]string {
 	var found [][]string
 	begin := 0
@@ -64,7 +64,7 @@ func documents(lines []string) [][]string {
 	return append(found, lines[begin:])
 }
 
-// alignOne appends the way from a to b.
+// alignOne appends the diff from a to b.
 func alignOne(lines []line, a, b []string) []line {
 	begin, end := common(a, b)
 	lines = appendLines(lines, ' ', a[:begin])
@@ -79,8 +79,8 @@ func appendLines(lines []line, op byte, texts []string) []line {
 	return lines
 }
 
-// shortest finds the shortest way from a to b (E. Myers, An O(ND) Difference Algorithm,
-// 1986), unless it has more than maxEdits edits: then everything is removed and added.
+// shortest returns the shortest diff from a to b (E. Myers, An O(ND) Difference Algorithm, 1986).
+// If it has more than maxEdits edits, all lines of a are removed and all lines of b added.
 func shortest(a, b []string) []line {
 	if len(a) == 0 || len(b) == 0 {
 		return appendLines(appendLines(nil, '-', a), '+', b)
@@ -107,8 +107,8 @@ func shortest(a, b []string) []line {
 	return appendLines(appendLines(nil, '-', a), '+', b)
 }
 
-// trace goes back from the end along what align reached with each number of edits.
-// traces[d] is what was reached with d-1 edits on the diagonals -d-1 to d+1.
+// trace builds the diff backwards from the end of both texts. traces[d] is what shortest had
+// reached with d-1 edits on the diagonals -d-1 to d+1.
 func trace(a, b []string, traces [][]int) []line {
 	var lines []line
 	x, y := len(a), len(b)
@@ -139,7 +139,7 @@ func trace(a, b []string, traces [][]int) []line {
 // hunk is the part of a diff from start to end.
 type hunk struct{ start, end int }
 
-// hunks finds the changes with the lines around them. Those that touch are one hunk.
+// hunks returns the changes with the lines around them. Hunks that touch are joined.
 func hunks(lines []line) []hunk {
 	var found []hunk
 	for i, l := range lines {
@@ -156,10 +156,10 @@ func hunks(lines []line) []hunk {
 	return found
 }
 
-// counter counts the lines of a diff from its start, and those of either side.
+// counter counts the lines of a diff that have been passed, and the lines of each side.
 type counter struct{ lines, before, after int }
 
-// pass counts lines.
+// pass counts the given lines as passed.
 func (c *counter) pass(lines []line) {
 	c.lines += len(lines)
 	for _, l := range lines {
@@ -172,7 +172,7 @@ func (c *counter) pass(lines []line) {
 	}
 }
 
-// writeHunk writes the lines of a hunk, which come next, with what it is about.
+// writeHunk writes the next lines as a hunk. The text about follows the line numbers in its header.
 func (c *counter) writeHunk(out *strings.Builder, lines []line, about string) {
 	start := *c
 	c.pass(lines)

@@ -42,8 +42,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffFar shows that texts that have little in common are compared in bounded time
-// and memory: the shortest way between these would take gigabytes.
+// TestDiffFar checks that texts with little in common are compared in bounded time and memory. The
+// shortest diff of these two would take gigabytes.
 func TestDiffFar(t *testing.T) {
 	const n = 30_000
 	var from, to strings.Builder
@@ -56,7 +56,7 @@ func TestDiffFar(t *testing.T) {
 	}
 }
 
-// FuzzDiff checks that the hunks of a diff, carried out, give the second text.
+// FuzzDiff checks that the hunks of a diff turn the first text into the second.
 func FuzzDiff(f *testing.F) {
 	for _, pair := range textPairs {
 		f.Add(pair[0], pair[1])
@@ -70,7 +70,7 @@ func FuzzDiff(f *testing.F) {
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@\n$`)
 
-// applied carries out a diff. What it says about the first text must be so.
+// applied applies a diff to a text. It fails if the diff does not match the text.
 func applied(t *testing.T, from, diff string) string {
 	t.Helper()
 	if diff == "" {
@@ -112,7 +112,7 @@ func applied(t *testing.T, from, diff string) string {
 	return out.String()
 }
 
-// A diff carried out by git gives the second text.
+// TestDiffApplies checks that git, applying a diff, gets the second text.
 func TestDiffApplies(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func() string {
@@ -125,7 +125,7 @@ func TestDiffApplies(t *testing.T) {
 	for range 60 {
 		from, to := text(), text()
 		if from == "" || to == "" || from == to {
-			continue // git describes these otherwise
+			continue // git describes these cases differently
 		}
 		directory := t.TempDir()
 		file := filepath.Join(directory, "file")
@@ -145,8 +145,8 @@ func TestDiffApplies(t *testing.T) {
 	}
 }
 
-// TestUnifiedApplies has git and patch carry out what Unified writes: whatever the line
-// breaks, and whatever the file is called.
+// TestUnifiedApplies applies the output of Unified with git and with patch, for all kinds of line
+// breaks and file names.
 func TestUnifiedApplies(t *testing.T) {
 	for _, program := range [][]string{{"git", "apply", "-"}, {"patch", "-p1", "--batch", "--fuzz=0"}} {
 		if _, err := exec.LookPath(program[0]); err != nil {
@@ -184,8 +184,8 @@ func TestUnifiedApplies(t *testing.T) {
 	}
 }
 
-// TestUnifiedOnTerminal shows that a terminal sees no control characters, and none of
-// those that only end lines.
+// TestUnifiedOnTerminal checks that a terminal sees no control characters, not even the ones of
+// line breaks such as \r.
 func TestUnifiedOnTerminal(t *testing.T) {
 	r := &Report{Files: []File{{Name: "a\x1b[2J.yaml", Before: "a: b\r\nc: \x1b[2J\r\n", After: "a: b\r\nc: d\x07\r\n"}}}
 	for _, c := range []struct {
@@ -203,7 +203,7 @@ func TestUnifiedOnTerminal(t *testing.T) {
 	}
 }
 
-// TestDiffMany shows that many changes, each in a document of its own, are found one by one.
+// TestDiffMany checks that many changes, each in a separate document, are found separately.
 func TestDiffMany(t *testing.T) {
 	const documents = 3000
 	before := strings.Repeat("a: 1\nb: 2\nc: 3\n---\n", documents)

@@ -7,9 +7,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Findings are a report as a list of messages with positions, which is what the
-// formats of code scanners and CI systems hold: the diagnostics, and for every edit a
-// warning with code "mutation" at its place in the manifest.
+// Findings returns a report as a list of messages with positions, for the formats of code scanners
+// and CI systems. The list has the diagnostics, and a warning with code "mutation" for every edit
+// at its position in the manifest.
 func Findings(r *Report) []source.Diagnostic {
 	findings := append([]source.Diagnostic{}, r.Diagnostics...)
 	for _, m := range r.Manifests {
@@ -19,7 +19,7 @@ func Findings(r *Report) []source.Diagnostic {
 	return findings
 }
 
-// findings are the edits of a manifest as warnings.
+// findings returns the edits of a manifest as warnings.
 func (m *Manifest) findings() []source.Diagnostic {
 	var findings []source.Diagnostic
 	for _, e := range m.Edits {
@@ -35,8 +35,8 @@ func (m *Manifest) findings() []source.Diagnostic {
 	return findings
 }
 
-// about lists the manifests that a diagnostic is about: the one that starts where it says,
-// or all that have its subject.
+// about returns the indexes of the manifests that a diagnostic is about: the manifest that starts
+// at its Origin, or else all manifests with its subject.
 func (r *Report) about(d source.Diagnostic) []int {
 	var found []int
 	for i, m := range r.Manifests {
@@ -51,8 +51,7 @@ func (r *Report) about(d source.Diagnostic) []int {
 	return found
 }
 
-// failed are the indexes of the manifests that were not admitted: there are errors about
-// them.
+// failed returns the indexes of the manifests that were not admitted, which have errors.
 func (r *Report) failed() map[int]bool {
 	failed := map[int]bool{}
 	for _, d := range r.Diagnostics {

@@ -24,23 +24,23 @@ func fold(all []NotApplied) []NotApplied {
 	return folded
 }
 
-// generated begins the names of rules that Kyverno makes for controllers of Pods.
+// generated is the prefix of the names of rules that Kyverno generates for controllers of Pods.
 const generated = "rule autogen-"
 
-// join names rules together: those that Kyverno has made of others are counted only.
+// join returns the names of rules as one text. Generated rules are only counted.
 func join(rules []string) string {
 	if len(rules) == 1 {
 		return rules[0]
 	}
-	own := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "" || strings.HasPrefix(rule, generated) })
-	made := len(rules) - len(own)
-	for i, rule := range own {
+	written := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "" || strings.HasPrefix(rule, generated) })
+	made := len(rules) - len(written)
+	for i, rule := range written {
 		if i > 0 {
-			own[i] = strings.TrimPrefix(rule, "rule ")
+			written[i] = strings.TrimPrefix(rule, "rule ")
 		}
 	}
-	text := strings.Join(own, ", ")
-	if len(own) > 1 && strings.HasPrefix(text, "rule ") {
+	text := strings.Join(written, ", ")
+	if len(written) > 1 && strings.HasPrefix(text, "rule ") {
 		text = "rules " + strings.TrimPrefix(text, "rule ")
 	}
 	switch {

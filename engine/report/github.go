@@ -13,8 +13,8 @@ var (
 	githubProperties = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// GitHub writes findings as workflow commands of GitHub Actions, which shows them beside
-// the lines of a pull request.
+// GitHub writes findings as workflow commands of GitHub Actions. GitHub shows them at the lines of
+// a pull request.
 func GitHub(w io.Writer, findings []source.Diagnostic) {
 	for _, d := range findings {
 		level := map[source.Severity]string{source.Info: "notice", source.Warning: "warning", source.Error: "error"}[d.Severity]

@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// What is before and after the content of the page. It is not a template of
-// html/template, because that keeps the linker from leaving out what is not used of all
-// other packages: a third of the program, and some of its start-up.
+// The page is not a template of html/template, because with that package the linker keeps unused
+// code of all other packages: a third of the program, and some of its start-up time.
 var (
 	//go:embed html_head.html
 	htmlHead string
@@ -36,16 +35,16 @@ type htmlFile struct {
 	Lines   []htmlLine
 }
 
-// htmlLine is a line of a manifest, before and after.
+// htmlLine is a line of a manifest, before or after the policies, or both.
 type htmlLine struct {
 	Text          string
 	Before, After int
-	// Edit is what the line belongs to if it has changed. Its name is in the first of
-	// Span lines.
+	// Edit is the edit that changed the line, or nil. The first of Span lines with the same edit
+	// shows its causes.
 	Edit *Edit
 	Span int
-	// Shown says that the change is one to tell of, Far that there is none near the line,
-	// Gone that there is none for so long that the line is left out.
+	// Shown means that the change of the line is shown. Far means that no shown change is near
+	// the line, and Gone that none is so near that the line is in the page at all.
 	Shown, Far, Gone bool
 	manifest         *Manifest
 }
@@ -62,8 +61,8 @@ type htmlSourceLine struct {
 	Used     bool
 }
 
-// HTML writes the report as a page that needs nothing but a browser: the manifests with
-// their changes and who made them, the policies beside them.
+// HTML writes the report as a page that needs only a browser: the manifests with their changes and
+// the causes of these, beside the policies.
 func HTML(w io.Writer, r *Report) error {
 	p := htmlPage{Report: r}
 	used := map[string]bool{}
@@ -103,7 +102,7 @@ func HTML(w io.Writer, r *Report) error {
 // htmlWriter collects the text of the page.
 type htmlWriter struct{ strings.Builder }
 
-// write adds markup with texts in it, which are escaped.
+// write adds markup. The texts in it are escaped.
 func (b *htmlWriter) write(markup string, texts ...string) {
 	escaped := make([]any, len(texts))
 	for i, text := range texts {
@@ -145,8 +144,8 @@ func (b *htmlWriter) page(p *htmlPage) {
 	b.WriteString(htmlFoot)
 }
 
-// scriptHash is what the policy of the page for its content lets run: its own script, and
-// no other, whatever markup a manifest may have.
+// scriptHash is the source of scripts in the Content-Security-Policy of the page. It allows only
+// the script of the page, so no markup in a manifest can run a script.
 func scriptHash() string {
 	_, script, _ := strings.Cut(htmlFoot, "<script>")
 	script, _, _ = strings.Cut(script, "</script>")
@@ -154,7 +153,7 @@ func scriptHash() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// fold begins a part of the page that can be folded.
+// fold begins a foldable part of the page.
 func (b *htmlWriter) fold(open bool, name, note string) {
 	state := ""
 	if open {
@@ -166,7 +165,7 @@ func (b *htmlWriter) fold(open bool, name, note string) {
 
 func (b *htmlWriter) file(f htmlFile) {
 	b.fold(true, f.Name, changes(f.Changes))
-	var names []string // of the objects that were named last
+	var names []string // the names that were written last
 	for i, l := range f.Lines {
 		switch {
 		case l.Gone && (i == 0 || !f.Lines[i-1].Gone):
@@ -185,7 +184,7 @@ func (b *htmlWriter) file(f htmlFile) {
 	b.write("</table></details>\n")
 }
 
-// changes counts changes.
+// changes returns a number of changes as text.
 func changes(n int) string {
 	if n == 1 {
 		return "1 change"
@@ -193,7 +192,7 @@ func changes(n int) string {
 	return fmt.Sprintf("%d changes", n)
 }
 
-// gap stands for the lines at the beginning that are left out.
+// gap writes a row for the omitted lines at the beginning of lines.
 func (b *htmlWriter) gap(class string, lines []htmlLine, out func(htmlLine) bool) {
 	n := 1
 	for n < len(lines) && out(lines[n]) {
@@ -202,8 +201,8 @@ func (b *htmlWriter) gap(class string, lines []htmlLine, out func(htmlLine) bool
 	b.write("<tr class=\"%s\"><td colspan=\"5\">⋯ %s lines</td></tr>\n", class, strconv.Itoa(n))
 }
 
-// objects names the objects that change in the next lines, unless they were named last and
-// the lines are not the first for a while.
+// objects writes the names of the objects that change in the next lines, and returns the names. It
+// writes nothing if the names equal the last names and first is false.
 func (b *htmlWriter) objects(lines []htmlLine, last []string, first bool) []string {
 	names := objectsFrom(lines)
 	if first || !slices.Equal(names, last) {
@@ -212,7 +211,7 @@ func (b *htmlWriter) objects(lines []htmlLine, last []string, first bool) []stri
 	return names
 }
 
-// objectsFrom names the objects that change in the next lines with changes near them.
+// objectsFrom returns the names of the objects that change in the lines up to the next gap.
 func objectsFrom(lines []htmlLine) []string {
 	var names []string
 	near := false
@@ -228,8 +227,8 @@ func objectsFrom(lines []htmlLine) []string {
 	return names
 }
 
-// index lists all objects: those that change with the way to their changes, and why policies
-// left them alone.
+// index lists all objects: changed objects with links to their changes, and for each object why
+// policies did not apply.
 func (b *htmlWriter) index(manifests []Manifest) {
 	b.WriteString("<details class=\"file\" id=\"index\"><summary><h2>Objects</h2>")
 	b.write(` <span class="soft">%s</span></summary><ul>`+"\n", strconv.Itoa(len(manifests)))
@@ -282,7 +281,7 @@ func (b *htmlWriter) line(l htmlLine) {
 	b.write("</tr>\n")
 }
 
-// cause names what made a change, and leads to it.
+// cause writes the name of the policy that made a change, with a link to its rule.
 func (b *htmlWriter) cause(s Step) {
 	if s.Policy == "" {
 		b.write(`<div>%s</div>`, s.by())
@@ -301,7 +300,7 @@ func (b *htmlWriter) cause(s Step) {
 	b.write("</span></div>")
 }
 
-// notApplied says why policies left an object alone.
+// notApplied writes why policies were not applied to an object.
 func (b *htmlWriter) notApplied(m Manifest) {
 	folded := fold(m.NotApplied)
 	if len(folded) == 0 {
@@ -330,15 +329,15 @@ func (b *htmlWriter) source(s htmlSource) {
 	b.write("</table></details>\n")
 }
 
-// anchor names the manifest in the page.
+// anchor returns the id of the manifest in the page.
 func (m *Manifest) anchor() string { return m.At.File + ":" + strconv.Itoa(m.At.Line) + ":" + m.ID }
 
-// anchor names the line of the rule in the page.
+// anchor returns the id of the line of the rule in the page.
 func (s Step) anchor() string { return s.At.File + ":" + strconv.Itoa(s.At.Line) }
 
 func (l htmlLine) changed() bool { return l.Before == 0 || l.After == 0 }
 
-// policies are those that made the change of a line.
+// policies returns the names of the policies that changed a line.
 func (l htmlLine) policies() []string {
 	var names []string
 	for _, s := range l.Edit.Causes {
@@ -347,7 +346,7 @@ func (l htmlLine) policies() []string {
 	return names
 }
 
-// htmlFileOf makes the lines of a file. Only changes that are wanted are told of.
+// htmlFileOf returns the lines of a file. Only wanted changes are shown.
 func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
 	out := htmlFile{Name: f.Name}
 	edits := map[*Edit]bool{}
@@ -367,7 +366,7 @@ func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
 	return out
 }
 
-// span joins the lines of one edit that follow each other.
+// span counts how many lines with the same edit follow each other.
 func (f *htmlFile) span() {
 	for i := 0; i < len(f.Lines); {
 		n := 1
@@ -379,10 +378,10 @@ func (f *htmlFile) span() {
 	}
 }
 
-// htmlContext is how many unchanged lines around a change are in the page.
+// htmlContext is how many unchanged lines around a change the page has.
 const htmlContext = 20
 
-// findFar finds the lines that have no change near them.
+// findFar sets Far and Gone of all lines.
 func (f *htmlFile) findFar() {
 	distance := make([]int, len(f.Lines))
 	last := -len(f.Lines) - htmlContext

@@ -8,22 +8,22 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// aHunk is a hunk of a diff as text, and what it is about.
-type aHunk struct {
+// hunkText is a hunk of a diff as text, with the names of its objects and policies.
+type hunkText struct {
 	text string
-	// objects are the manifests in which lines change, policies those that change them.
+	// objects are the manifests in which lines change, and policies the policies that change them.
 	objects, policies []string
 	added, removed    int
 }
 
-// hunks is the diff of a file.
-func (f *File) hunks() []aHunk {
+// hunks returns the hunks of the diff of a file.
+func (f *File) hunks() []hunkText {
 	lines := align(splitLines(f.Before), splitLines(f.After))
-	var found []aHunk
+	var found []hunkText
 	var c counter
 	for _, h := range hunks(lines) {
 		c.pass(lines[c.lines:h.start])
-		var a aHunk
+		var a hunkText
 		before, after := c.before, c.after
 		for _, l := range lines[h.start:h.end] {
 			switch l.op {
@@ -48,8 +48,8 @@ func (f *File) hunks() []aHunk {
 	return found
 }
 
-// note notes what a changed line is about.
-func (a *aHunk) note(marks []mark, line int) {
+// note adds the manifest and the policies of a changed line.
+func (a *hunkText) note(marks []mark, line int) {
 	m, ok := editAt(marks, line)
 	if !ok {
 		return
@@ -64,8 +64,8 @@ func (a *aHunk) note(marks []mark, line int) {
 	}
 }
 
-// about says what a hunk is about, on one line.
-func (a *aHunk) about() string {
+// about returns the objects and policies of a hunk on one line.
+func (a *hunkText) about() string {
 	text := strings.Join(a.objects, ", ")
 	if len(a.policies) > 0 {
 		text += " by " + strings.Join(a.policies, ", ")
@@ -73,10 +73,10 @@ func (a *aHunk) about() string {
 	return source.Printable(text)
 }
 
-// object names a manifest for people.
+// object returns the name of a manifest for people.
 func (m *Manifest) object() string { return strings.TrimSpace(m.Kind + " " + m.Name) }
 
-// author is the policy that made a step, or what did instead of one.
+// author returns the policy that made a step, or the stage that made it instead.
 func (s Step) author() string {
 	switch {
 	case s.Policy != "":

@@ -8,9 +8,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// JSON writes the report: the field manifests has what became of each, diagnostics the
-// messages. Fields that do not apply are left out. The edits of a manifest are a JSON
-// Patch: op, from, pointer as path, new as value.
+// JSON writes the report as an object with the fields manifests and diagnostics. Empty fields are
+// omitted. The edits of a manifest are operations of a JSON Patch: op, from, path (the pointer) and
+// value (the new value).
 func JSON(w io.Writer, r *Report) {
 	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed()}
 	for _, m := range r.Manifests {
@@ -26,7 +26,7 @@ func writeJSON(w io.Writer, value any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(value) // our own types always encode; an error of w is for its owner
+	_ = encoder.Encode(value) // only an error of w is possible, which the owner of w handles
 }
 
 type jsonReport struct {

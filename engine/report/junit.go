@@ -8,11 +8,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Case is one test of a JUnit report. It fails if there is a Failure.
+// Case is one test of a JUnit report. It has failed if Failure is not empty.
 type Case struct{ Suite, Name, Failure string }
 
-// Cases makes a test of every manifest of a report, in the suite of its file, which fails
-// if it has findings; and of every finding that is about none of them.
+// Cases returns a test for every manifest of a report, in the suite of its file. The test fails if
+// the manifest has findings. Every finding that is about no manifest is a test as well.
 func Cases(r *Report) []Case {
 	findings := make([][]source.Diagnostic, len(r.Manifests))
 	for i, m := range r.Manifests {
@@ -44,7 +44,7 @@ func Cases(r *Report) []Case {
 	return cases
 }
 
-// FindingCase is a finding as a test that fails.
+// FindingCase returns a finding as a failed test.
 func FindingCase(d source.Diagnostic) Case {
 	suite := d.At.File
 	if suite == "" {
@@ -80,7 +80,7 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes tests as a JUnit report, those of one suite together.
+// JUnit writes tests as a JUnit report, grouped by suite.
 func JUnit(w io.Writer, cases []Case) {
 	out := junitSuites{Name: "preadmit", Tests: len(cases)}
 	index := map[string]int{}
@@ -103,7 +103,7 @@ func JUnit(w io.Writer, cases []Case) {
 		suite.Cases = append(suite.Cases, entry)
 	}
 	text, err := xml.MarshalIndent(out, "", "  ")
-	if err != nil { // our own types always encode
+	if err != nil { // never: these types always encode
 		return
 	}
 	io.WriteString(w, xml.Header+string(text)+"\n")

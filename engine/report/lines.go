@@ -2,17 +2,17 @@ package report
 
 import "strings"
 
-// Line is a line of a file before, after, or both.
+// Line is a line of a file: before, after, or both.
 type Line struct {
 	Text string
-	// Before and After are its numbers; zero where it does not occur.
+	// Before and After are the line's numbers, or zero where the line does not occur.
 	Before, After int
-	// Edit is what a line that has changed belongs to, as far as that is known: one of those
-	// of the report's Manifests.
+	// Edit is the edit that changed the line, one of the edits of the report's Manifests. It is nil
+	// if the line has not changed or the edit is unknown.
 	Edit *Edit
 }
 
-// Lines aligns the lines of the file before and after.
+// Lines aligns the lines of the file before and after the policies.
 func (f File) Lines() []Line {
 	lines := compare(f.Before, f.After)
 	for i := range lines {
@@ -25,7 +25,7 @@ func (f File) Lines() []Line {
 	return lines
 }
 
-// markOf finds the edit that a line belongs to, if it has changed.
+// markOf returns the mark of the edit that changed a line.
 func (f File) markOf(l Line) (mark, bool) {
 	switch {
 	case l.Before > 0 && l.After > 0:

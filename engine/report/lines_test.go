@@ -40,8 +40,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// FuzzCompare checks that the lines of each text are there in order with their numbers,
-// and that no comparison could keep more of them.
+// FuzzCompare checks that the lines of each text occur in order with their numbers, and that no
+// comparison can keep more lines.
 func FuzzCompare(f *testing.F) {
 	for _, pair := range textPairs {
 		f.Add(pair[0], pair[1])
@@ -74,7 +74,7 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// longestCommon is the length of the longest common subsequence.
+// longestCommon returns the length of the longest common subsequence.
 func longestCommon(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for _, x := range a {

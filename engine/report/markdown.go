@@ -10,11 +10,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// mostMarkdown is how many bytes a comment may have: GitHub takes 65,536 characters.
+// mostMarkdown is the largest size of a comment in bytes. GitHub accepts 65,536 characters.
 const mostMarkdown = 64000
 
-// Markdown writes the report as a comment for a pull request: counts, errors, and the diff
-// of every object, folded. What is too long for GitHub is left out, and the comment says so.
+// Markdown writes the report as a comment for a pull request: counts, errors, and the diff of every
+// object, folded. Parts that would make the comment too long for GitHub are only counted.
 func Markdown(w io.Writer, r *Report) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**preadmit**: %d of %d manifests change\n", r.Changed(), r.Total)
@@ -46,16 +46,16 @@ func Markdown(w io.Writer, r *Report) {
 	io.WriteString(w, b.String())
 }
 
-// markdown is the diff of a file, folded, a part for all hunks in a row that are about the
-// same objects.
+// markdown returns the diff of a file in folded parts. Consecutive hunks of the same objects are
+// one part.
 func (f *File) markdown() []string {
 	var parts []string
-	var hunks []aHunk
+	var hunks []hunkText
 	flush := func() {
 		if len(hunks) == 0 {
 			return
 		}
-		all := aHunk{objects: hunks[0].objects}
+		all := hunkText{objects: hunks[0].objects}
 		var policies []string
 		for _, h := range hunks {
 			all.text, all.added, all.removed = all.text+h.text, all.added+h.added, all.removed+h.removed
@@ -79,8 +79,8 @@ func (f *File) markdown() []string {
 	return parts
 }
 
-// details is a part of the diff of a file, folded.
-func (f *File) details(h *aHunk) string {
+// details returns one folded part of the diff of a file.
+func (f *File) details(h *hunkText) string {
 	fence := "```"
 	for strings.Contains(h.text, fence) {
 		fence += "`"
@@ -109,7 +109,7 @@ func markdownTable(b *strings.Builder, title string, counts []count) {
 	}
 }
 
-// markdownCode writes a text as code.
+// markdownCode returns a text as inline code of Markdown.
 func markdownCode(text string) string {
 	fence := "`"
 	for strings.Contains(text, fence) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestMarkdownIsBounded shows that a comment is never longer than GitHub takes, and says
-// what is left out.
+// TestMarkdownIsBounded checks that a comment is never longer than GitHub accepts, and counts the
+// parts that are left out.
 func TestMarkdownIsBounded(t *testing.T) {
 	r := &Report{}
 	for i := range 1000 {
@@ -25,7 +25,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	}
 }
 
-// TestMarkdownEscapes shows that no text of a manifest is markup in the comment.
+// TestMarkdownEscapes checks that no text of a manifest becomes markup in the comment.
 func TestMarkdownEscapes(t *testing.T) {
 	m := &Manifest{Kind: "ConfigMap", Name: "<b>|`x"}
 	e := &Edit{Causes: []Step{{Policy: "a|`b"}}}

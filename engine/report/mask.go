@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/secret"
 )
 
-// mask hides the values of Secrets in reports; all of their data, whatever it is. One
+// mask hides the values of Secrets in reports, and all data of Secrets whatever the values. A mask
 // without secrets hides nothing.
 type mask struct{ secrets *secret.Mask }
 
@@ -24,10 +24,10 @@ func (m mask) text(text string) string {
 	return m.secrets.Text(text)
 }
 
-// hidden says which paths of an object lead to sensitive values; nil for none.
+// hidden reports whether a path of an object leads to a sensitive value. It is nil if no path does.
 type hidden func(path change.Path) bool
 
-// of are the paths in a document that are hidden if it is a Secret.
+// of returns the paths that are hidden in a document: the data of a Secret.
 func of(d *manifest.Document) hidden {
 	if isSecret(d) {
 		return isData
@@ -37,24 +37,25 @@ func of(d *manifest.Document) hidden {
 
 func everything(change.Path) bool { return true }
 
-// hidesNothing reports whether there is nothing to hide in an object.
+// hidesNothing reports whether an object has nothing to hide.
 func (m mask) hidesNothing(hidden hidden) bool {
 	return m.secrets == nil || m.secrets.IsEmpty() && hidden == nil
 }
 
-// hidesNothingIn reports whether there is nothing to hide in documents.
+// hidesNothingIn reports whether documents have nothing to hide.
 func (m mask) hidesNothingIn(documents []*manifest.Document) bool {
 	return m.secrets == nil || m.secrets.IsEmpty() && !slices.ContainsFunc(documents, isSecret)
 }
 
-// isSecret reports whether a document is a Secret, or may be meant as one.
+// isSecret reports whether a document is a Secret, or is probably meant to be one.
 func isSecret(d *manifest.Document) bool {
 	kind := d.Kind().Kind
 	return (kind == "" || secret.IsKind(kind)) && secret.Is(d.Object())
 }
 
-// value hides the values in the value at a path of an object, wholly if the path is hidden.
-// Where other, its counterpart, differs, the mask has a suffix.
+// value hides the sensitive values in value, which is at path in its object. It hides the whole
+// value if the path is hidden. The mask has the suffix where value differs from other, its
+// counterpart.
 func (m mask) value(hidden hidden, path change.Path, value, other any, suffix string) any {
 	if m.hidesNothing(hidden) {
 		return value
@@ -98,8 +99,8 @@ func isData(path change.Path) bool {
 	return !secret.IsOpen(path[0].Key) || len(path) >= 3 && path[1].Key == "annotations" && path[2].Key == secret.LastApplied
 }
 
-// manifests hides the values in a text of manifests, and the comments of Secrets; other is
-// its other text, if any. hides are the paths that are hidden besides, by document.
+// manifests hides the values in a text of manifests, and the comments of Secrets. other is the
+// counterpart of the text, or nil. hides has further hidden paths by index of the document.
 func (m mask) manifests(name, text string, other *string, suffix string, hides map[int]hidden) string {
 	if m.secrets == nil {
 		return text
@@ -136,7 +137,7 @@ func (m mask) manifests(name, text string, other *string, suffix string, hides m
 	return text
 }
 
-// manifest hides the values in what became of a manifest.
+// manifest converts a manifest of the engine, and hides its values.
 func (m mask) manifest(from *engine.Manifest) Manifest {
 	own := of(from.Document)
 	to := Manifest{ID: m.text(from.ID), At: from.Document.At(nil)}
@@ -194,14 +195,14 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 	return to
 }
 
-// isSensitive reports whether an edit comes from a policy that has looked at what nobody is
-// to see; all are all changes to the manifest.
+// isSensitive reports whether a cause of an edit is a policy that has read sensitive values. all
+// are all changes to the manifest.
 func isSensitive(e engine.Edit, all []engine.Change) bool {
 	return slices.ContainsFunc(e.Causes, func(i int) bool { return all[i].Sensitive })
 }
 
-// hiddenIn are the paths in the documents of a stream, as they have become, to what
-// policies wrote that have read something sensitive.
+// hiddenIn returns, by index of the document, the paths of the output that were written by policies
+// that have read sensitive values.
 func hiddenIn(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int) map[int]hidden {
 	hides := map[int]hidden{}
 	for document, d := range s.Documents() {
@@ -224,7 +225,7 @@ func hiddenIn(s *manifest.Stream, manifests []*engine.Manifest, index map[*manif
 	return hides
 }
 
-// last is the last element of a path.
+// last returns the last element of a path, with secrets hidden.
 func (m mask) last(path change.Path) change.Element {
 	if len(path) == 0 {
 		return change.Key("")

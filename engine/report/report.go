@@ -1,6 +1,6 @@
-// Package report prints what a run did: as text for people, as a unified diff, as a comment
-// for a pull request, and as JSON, SARIF, JUnit, GitHub annotations and HTML. A Report is made
-// once from an engine.Outcome. The formats only write down what is in it.
+// Package report prints the result of a run: as text for people, as a unified diff, as a comment
+// for a pull request, and as JSON, SARIF, JUnit, GitHub annotations and HTML. A Report is built
+// once from an engine.Outcome. The formats only print it.
 //
 // The values of Secrets are masked when the Report is made, so no format can show them.
 //
@@ -24,42 +24,42 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Report is what there is to say about a run.
+// Report has everything that is printed about a run.
 type Report struct {
 	Files       []File
 	Manifests   []Manifest
 	Diagnostics []source.Diagnostic
-	// Policies are the texts of the files that policies are in.
+	// Policies are the files that the policies were read from.
 	Policies []Text
-	// Field is the field that the report is narrowed to, and Total how many manifests
-	// there were before that.
+	// Field is the field that the report is narrowed to, or "". Total is the number of manifests
+	// before narrowing.
 	Field string
 	Total int
 }
 
-// Text is a file.
+// Text is a file with its name.
 type Text struct{ Name, Text string }
 
 // File is a file of manifests, before the policies and after.
 type File struct {
 	Name          string
 	Before, After string
-	// marks say which edits begin on which lines.
+	// before and after have the line at which each edit begins in Before and After.
 	before, after []mark
-	// against says that both texts are admitted, by different policies.
+	// against means that both texts are output, of different policies.
 	against bool
 }
 
-// mark says that an edit of a manifest begins on a line.
+// mark is the line at which an edit of a manifest begins.
 type mark struct {
 	line     int
 	edit     *Edit
 	manifest *Manifest
 }
 
-// Manifest is what became of a manifest.
+// Manifest is the result of one manifest.
 type Manifest struct {
-	// MadeOf is what a controller made it of; "" if somebody wrote it.
+	// MadeOf is the object from which a controller made the manifest, or "".
 	MadeOf string
 	ID     string
 	// Kind and Name are the two parts of the ID: apps/Deployment and shop/checkout.
@@ -70,30 +70,30 @@ type Manifest struct {
 	NotApplied []NotApplied
 }
 
-// Edit is a net change to a manifest.
+// Edit is one net change to a manifest.
 type Edit struct {
 	Op   change.Op
 	Path string
-	// Pointer is the path as a JSON Pointer, and From where a moved item was. Carried out
-	// one after the other on the manifest, as a JSON Patch, edits make the output.
+	// Pointer is the path as a JSON Pointer, and From the pointer from which an item was moved. The
+	// edits, applied in order as a JSON Patch, turn the manifest into the output.
 	Pointer, From string
 	Old, New      any
-	// At is where the value is in the manifest, or what will hold it.
+	// At is the position of the value in the manifest, or of the parent that will hold it.
 	At     source.Position
 	Causes []Step
-	// source and result are where it is in the manifest as it was, and as it is; last is
-	// the last element of its path.
+	// source and result are the path of the value before and after the policies, and last is the
+	// last element of the path.
 	source, result change.Path
-	// sensitive says that the value must stay secret.
+	// sensitive means that the value must stay secret.
 	sensitive bool
 	last      change.Element
 }
 
-// Step is what one rule of a policy wrote, or admission.
+// Step is one write by a rule of a policy or by admission.
 type Step struct {
 	Disposition                  engine.Disposition
 	Policy, Binding, Param, Rule string
-	// Plugin is an admission plug-in that is part of the server, in place of a policy.
+	// Plugin is the admission plug-in of the server that wrote the value, if no policy did.
 	Plugin   string
 	At       source.Position
 	Pass     int
@@ -109,7 +109,7 @@ type NotApplied struct {
 	Reason                       string
 }
 
-// Changed counts the manifests that the policies change.
+// Changed returns the number of manifests that the policies change.
 func (r *Report) Changed() int {
 	n := 0
 	for _, m := range r.Manifests {
@@ -120,19 +120,19 @@ func (r *Report) Changed() int {
 	return n
 }
 
-// Filter says what a report is narrowed to. Empty fields let everything through.
+// Filter narrows a report. An empty field does not filter.
 type Filter struct {
-	// Field is a field; what is at it, in it or around it counts.
+	// Field selects edits of a field, of its parents and of its children.
 	Field string
-	// Object is Kind/name or the whole ID, with * and ? for parts of a name.
+	// Object is Kind/name or the whole ID, with the wildcards * and ?.
 	Object string
-	// Policy is the name of a policy, with * and ?.
+	// Policy is the name of a policy, with the wildcards * and ?.
 	Policy string
-	// Changed leaves only manifests that change.
+	// Changed selects only manifests that change.
 	Changed bool
 }
 
-// Narrow leaves only what a filter lets through. Files stay whole.
+// Narrow keeps only what the filter selects. Files stay whole.
 func (r *Report) Narrow(f Filter) {
 	r.Field = f.Field
 	var manifests []Manifest
@@ -153,15 +153,15 @@ func (r *Report) Narrow(f Filter) {
 	r.Manifests = manifests
 }
 
-// by reports whether the filter lets a policy through.
+// by reports whether the filter selects a policy.
 func (f *Filter) by(policy string) bool { return f.Policy == "" || matches(f.Policy, policy) }
 
-// isCalled reports whether a pattern is for the ID of a manifest, or for its kind and name,
-// with or without group and namespace.
+// isCalled reports whether a pattern matches the ID of a manifest, or its kind and name with or
+// without group and namespace.
 func (m *Manifest) isCalled(pattern string) bool { return IsCalled(pattern, m.ID, m.Kind, m.Name) }
 
-// IsCalled reports whether a pattern is for an object with an ID: for that, or for its kind
-// and name, with or without group and namespace.
+// IsCalled reports whether a pattern matches the ID of an object, or its kind and name with or
+// without group and namespace.
 func IsCalled(pattern, id, groupKind, namespacedName string) bool {
 	kind, name := groupKind[strings.LastIndexByte(groupKind, '/')+1:], namespacedName[strings.LastIndexByte(namespacedName, '/')+1:]
 	for _, called := range []string{id, kind + "/" + namespacedName, kind + "/" + name, groupKind + "/" + name} {
@@ -172,14 +172,14 @@ func IsCalled(pattern, id, groupKind, namespacedName string) bool {
 	return false
 }
 
-// matches reports whether a pattern with * and ? is for a name. One that is malformed is for
-// itself only.
+// matches reports whether a pattern with * and ? matches a name. A malformed pattern matches only
+// itself.
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil && pattern == name
 }
 
-// related reports whether one of two fields holds the other; the empty one holds all.
+// related reports whether two fields are equal or one contains the other. "" contains all fields.
 func related(a, b string) bool {
 	if a == "" || b == "" {
 		return true
@@ -191,9 +191,8 @@ func related(a, b string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// New makes the report of a run. The streams are the manifests of the run, the policy
-// streams those that policies were read from. secrets hides values, those of the outcome;
-// nil hides none.
+// New returns the report of a run. streams are the manifests of the run, and policies the streams
+// that the policies were read from. secrets hides the values of Secrets; nil hides none.
 func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *secret.Mask) *Report {
 	r, mask := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests))}, mask{secrets}
 	index := make(map[*manifest.Document]int, len(outcome.Manifests))
@@ -213,17 +212,17 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets 
 	return r
 }
 
-// Compare makes a File of two texts of manifests. secrets hides values; nil hides none.
+// Compare returns a File of two texts of manifests. secrets hides values; nil hides none.
 func Compare(name, before, after string, secrets *secret.Mask) File {
 	return mask{secrets}.compare(name, before, after, nil)
 }
 
-// compare is Compare; hides are the paths that are hidden in the documents after.
+// compare is Compare, and also hides the paths in hides in the documents after.
 func (m mask) compare(name, before, after string, hides map[int]hidden) File {
 	return File{Name: name, Before: m.manifests(name, before, &after, " (before)", nil), After: m.manifests(name, after, &before, " (after)", hides)}
 }
 
-// fileOf compares a stream with what became of it.
+// fileOf compares a stream before and after the run.
 func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int, secrets *secret.Mask) File {
 	before, after := s.Text(), s.Bytes()
 	written, _ := manifest.Reread(s.Name(), after)
@@ -259,7 +258,7 @@ func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index 
 	return f
 }
 
-// startOf is the line of a value in a document, or of its key if that is above.
+// startOf returns the line of a value in a document, or of its key if the key is above the value.
 func startOf(d *manifest.Document, path change.Path) int {
 	at := d.At(path)
 	above := at
@@ -270,13 +269,12 @@ func startOf(d *manifest.Document, path change.Path) int {
 	return at.Line
 }
 
-// sortMarks puts marks in the order of their lines.
+// sortMarks sorts marks by line.
 func sortMarks(marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.line - b.line })
 }
 
-// editAt finds the edit that a changed line belongs to: the last that begins on the
-// line or before it.
+// editAt returns the mark of a changed line: the last mark on the line or before it.
 func editAt(marks []mark, line int) (mark, bool) {
 	after, _ := slices.BinarySearchFunc(marks, line+1, func(m mark, line int) int { return m.line - line })
 	if after == 0 {

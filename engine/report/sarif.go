@@ -9,8 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// SARIF writes findings in the Static Analysis Results Interchange Format, version
-// 2.1.0.
+// SARIF writes findings in the Static Analysis Results Interchange Format, version 2.1.0.
 func SARIF(w io.Writer, findings []source.Diagnostic) {
 	codes := map[string]bool{}
 	results := []any{}
@@ -48,7 +47,7 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 	})
 }
 
-// sarifRule explains a code as the catalogue does.
+// sarifRule describes a code with the texts of the catalogue.
 func sarifRule(code string) map[string]any {
 	e, ok := source.Lookup(code)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 )
 
-// Stats writes what policies did as a table.
+// Stats writes the statistics of policies as a table.
 func Stats(w io.Writer, stats []engine.Stat) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "POLICY\tBINDING\tRULE\tEVALUATED\tAPPLIED\tSKIPPED\tERRORS\tVARIABLES\tTIME")
@@ -30,8 +30,8 @@ func dash(text string) string {
 
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// Prometheus writes what policies did in the text format of Prometheus, as its textfile
-// collector reads it.
+// Prometheus writes the statistics of policies in the text format of Prometheus, for its textfile
+// collector.
 func Prometheus(w io.Writer, stats []engine.Stat) {
 	for _, m := range []struct {
 		name, help string
@@ -42,7 +42,7 @@ func Prometheus(w io.Writer, stats []engine.Stat) {
 		{"skipped_total", "How often it did not apply.", func(s engine.Stat) string { return fmt.Sprint(s.Skipped) }},
 		{"errors_total", "How often it failed.", func(s engine.Stat) string { return fmt.Sprint(s.Errors) }},
 		{"variable_evaluations_total", "How often its variables were evaluated.", func(s engine.Stat) string { return fmt.Sprint(s.Variables) }},
-		{"duration_seconds_total", "What its rules took.", func(s engine.Stat) string { return fmt.Sprint(s.Time.Seconds()) }},
+		{"duration_seconds_total", "How many seconds its rules took.", func(s engine.Stat) string { return fmt.Sprint(s.Time.Seconds()) }},
 	} {
 		name := "preadmit_policy_" + m.name
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s counter\n", name, m.help, name)

@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 )
 
-// TestPrometheus has what is written read by the parser of Prometheus.
+// TestPrometheus reads the output with the parser of Prometheus.
 func TestPrometheus(t *testing.T) {
 	var b strings.Builder
 	const hostile = "a\"b\\n\nü{},\x01"

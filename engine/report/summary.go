@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// count is how many manifests something is true of.
+// count is a number of manifests with the name of what they have in common.
 type count struct {
 	name string
 	n    int
 }
 
-// counts sorts counts: the largest first, then by name.
+// counts sorts counts by size, largest first, then by name.
 func counts(of map[string]int) []count {
 	var sorted []count
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -25,7 +25,7 @@ func counts(of map[string]int) []count {
 	return sorted
 }
 
-// changedBy counts the manifests that change: of each kind, and by each policy.
+// changedBy counts the changed manifests by kind and by policy.
 func (r *Report) changedBy() (kinds, policies []count) {
 	byKind, byPolicy := map[string]int{}, map[string]int{}
 	for _, m := range r.Manifests {
@@ -46,8 +46,7 @@ func (r *Report) changedBy() (kinds, policies []count) {
 	return counts(byKind), counts(byPolicy)
 }
 
-// Summary writes in a few lines how many manifests change, of which kinds and by which
-// policies.
+// Summary writes in a few lines how many manifests change, by kind and by policy.
 func Summary(w io.Writer, r *Report) {
 	fmt.Fprintf(w, "%d of %d manifests change\n", r.Changed(), r.Total)
 	kinds, policies := r.changedBy()
@@ -65,7 +64,7 @@ func Summary(w io.Writer, r *Report) {
 	}
 }
 
-// ChangedFiles counts the files that change.
+// ChangedFiles returns the number of files that change.
 func (r *Report) ChangedFiles() int {
 	n := 0
 	for _, f := range r.Files {
@@ -85,10 +84,10 @@ func Names(w io.Writer, r *Report) {
 	}
 }
 
-// widestBar is how many marks stand for the lines of a file.
+// widestBar is the largest width of the bar of a file, in characters.
 const widestBar = 40
 
-// Stat writes how many lines change in which files, as git diff --stat does.
+// Stat writes how many lines change in each file, like git diff --stat.
 func Stat(w io.Writer, r *Report, colored bool) {
 	type row struct {
 		name           string

@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Explain writes for people what changes in every manifest, who did it, and why other
-// policies did nothing.
+// Explain writes for people what changes in every manifest, which policies changed it, and why
+// other policies were not applied.
 func Explain(w io.Writer, r *Report, colored bool) {
 	failed := r.failed()
 	for i, m := range r.Manifests {
@@ -21,7 +21,7 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		fmt.Fprintf(w, "%s%s\n", paint(m.ID, bold, colored), paint(at(m.At), dim, colored))
 		switch {
 		case failed[i]:
-			fmt.Fprintf(w, "  %s\n", paint("not admitted: there is an error about it", red, colored))
+			fmt.Fprintf(w, "  %s\n", paint("not admitted: see the error", red, colored))
 		case len(m.Edits) == 0:
 			io.WriteString(w, "  nothing changes\n")
 		}
@@ -46,13 +46,13 @@ func Explain(w io.Writer, r *Report, colored bool) {
 	fmt.Fprintf(w, "%s\n", paint(fmt.Sprintf("%d of %d manifests change%s", r.Changed(), r.Total, where), bold, colored))
 }
 
-// opMarks and opColors are how operations are shown.
+// opMarks and opColors are the signs and colours of operations.
 var (
 	opMarks  = map[change.Op]string{change.Add: "+ ", change.Remove: "- ", change.Replace: "~ ", change.Move: "~ "}
 	opColors = map[change.Op]string{change.Add: green, change.Remove: red, change.Replace: yellow, change.Move: yellow}
 )
 
-// explainEdit writes a change with its values: on its line, or below as YAML.
+// explainEdit writes a change with its values: on the line of the path, or below it as YAML.
 func explainEdit(w io.Writer, e Edit, colored bool) {
 	lines := block(e.Op, e.last, e.Old, e.New)
 	text := oneLine(e.Op, e.Path, e.Old, e.New, colored)
@@ -79,13 +79,13 @@ func explainEdit(w io.Writer, e Edit, colored bool) {
 	}
 }
 
-// by names what made a step.
+// by returns the name of the rule or stage that made a step.
 func (s Step) by() string {
 	if s.Disposition == engine.Pinned {
-		return "admission: the value the server had decided on before the policies ran"
+		return "admission: the server had set this value before the policies ran"
 	}
 	if s.Disposition == engine.Normalized {
-		return "normalization: it is what the server stores"
+		return "normalization: the server stores this value"
 	}
 	if s.Plugin != "" {
 		return "admission plug-in " + s.Plugin
@@ -112,7 +112,7 @@ func at(p source.Position) string {
 	return "  " + p.String()
 }
 
-// oneLine writes a change on one line. Long values are cut.
+// oneLine returns a change on one line. Long values are cut.
 func oneLine(op change.Op, path string, old, value any, colored bool) string {
 	text := paint(opMarks[op]+path, opColors[op], colored)
 	switch op {

@@ -23,13 +23,13 @@ const (
 	noColor = "\x1b[0m"
 )
 
-// paint colours a text without its line break, if it is to be coloured. A terminal sees
-// no other control characters.
+// paint colours a text except its line break, if colored is true. It escapes the control characters
+// of the text.
 func paint(text, with string, colored bool) string {
 	return tint(source.Printable(text), with, colored)
 }
 
-// tint colours a text without its line break, if it is to be coloured.
+// tint colours a text except its line break, if colored is true.
 func tint(text, with string, colored bool) string {
 	if !colored || text == "" || with == "" {
 		return text
@@ -38,20 +38,20 @@ func tint(text, with string, colored bool) string {
 	return with + body + noColor + text[len(body):]
 }
 
-// splitLines are the lines of a text with their line breaks.
+// splitLines returns the lines of a text with their line breaks.
 func splitLines(text string) []string {
 	return slices.AppendSeq(make([]string, 0, strings.Count(text, "\n")+1), strings.Lines(text))
 }
 
-// Style says how a diff is written.
+// Style selects how a diff is written.
 type Style struct {
-	// Colored says that it has colours, Terminal that a person sees it: what a terminal
-	// would obey is escaped. Anything else gets the very bytes, so that patch and git can
-	// carry the diff out.
+	// Colored selects colours. Terminal means that a person reads the diff on a terminal: control
+	// characters are escaped. Otherwise the diff has the exact bytes, so that patch and git can
+	// apply it.
 	Colored, Terminal bool
 }
 
-// line is a line as it is written, in a colour.
+// line returns a line as it is written, in a colour.
 func (s Style) line(text, color string) string {
 	if s.Terminal {
 		if body, ok := strings.CutSuffix(text, "\r\n"); ok {
@@ -62,10 +62,10 @@ func (s Style) line(text, color string) string {
 	return tint(text, color, s.Colored)
 }
 
-// lineColors are the colours of lines by their first characters.
+// lineColors are the colours of lines by their first character.
 var lineColors = map[byte]string{'-': red, '+': green, '@': cyan, leftOut: dim}
 
-// Unified writes the difference of every file as a unified diff in the form of git.
+// Unified writes a unified diff of every file, in the form of git.
 func Unified(w io.Writer, r *Report, style Style) {
 	for _, f := range r.Files {
 		if f.Before == f.After {
@@ -82,7 +82,7 @@ func Unified(w io.Writer, r *Report, style Style) {
 	}
 }
 
-// header are the lines of a diff that name the file.
+// header returns the lines of a diff that name the file.
 func (f *File) header() []string {
 	from, to := fileNames(f.Name)
 	fromState, toState := "written", "admitted"
@@ -92,9 +92,9 @@ func (f *File) header() []string {
 	return []string{"--- " + from + "\t" + fromState + "\n", "+++ " + to + "\t" + toState + "\n"}
 }
 
-// fileNames are the names of a file in a diff, before and after. Those of files in the
-// working directory have the prefixes that git and patch -p1 take off; others could not be
-// found without their first part.
+// fileNames returns the names of a file in a diff, before and after. Names in the working directory
+// get the prefixes that git and patch -p1 strip. Other names have no prefix, because patch could
+// not find them without their first part.
 func fileNames(name string) (from, to string) {
 	if name == "-" || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return quoteName(name), quoteName(name)
@@ -102,7 +102,7 @@ func fileNames(name string) (from, to string) {
 	return quoteName("a/" + name), quoteName("b/" + name)
 }
 
-// quoteName writes a name as git does where it has characters that would end it.
+// quoteName quotes a name as git does if the name has characters that would end it.
 func quoteName(name string) string {
 	if !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '"' || r == '\\' || r == utf8.RuneError }) {
 		return name

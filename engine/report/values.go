@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// longestInline is how many characters of a value are beside its path.
+	// longestInline is the number of characters of a value that are shown beside its path.
 	longestInline = 60
-	// longestLine is how many characters of a line of a larger value are shown, and
-	// longestRun how many lines in a row.
+	//longestLine is the number of characters that are shown of a line of a larger value, and
+	// longestRun the number of lines in a row.
 	longestLine, longestRun = 160, 40
 )
 
-// inline is a value on a line.
+// inline returns a value as JSON on one line.
 func inline(value any) string { return string(manifest.JSON(value)) }
 
 func isBig(value any) bool { return utf8.RuneCountInString(inline(value)) > longestInline }
 
-// inlinePair is two values on a line, without what long ones have in common.
+// inlinePair returns two values on one line each, without the long parts that they have in common.
 func inlinePair(old, value any) (string, string) {
 	return cutPair(inline(old), inline(value), longestInline)
 }
 
-// cut leaves out the middle of a text that has more than so many characters.
+// cut removes the middle of a text that has more than most characters.
 func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -36,8 +36,8 @@ func cut(text string, most int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(most-1-head):])
 }
 
-// cutPair leaves out what two texts have in common, far from where they differ, and the
-// middle of that, if one of them has more than so many characters.
+// cutPair shortens two texts if one of them has more than most characters. It cuts the common parts
+// far from the differences first, then the middles of the differences.
 func cutPair(a, b string, most int) (string, string) {
 	if utf8.RuneCountInString(a) <= most && utf8.RuneCountInString(b) <= most {
 		return a, b
@@ -59,8 +59,8 @@ func cutPair(a, b string, most int) (string, string) {
 	return side(from), side(to)
 }
 
-// common says how many items two lists have in common at their beginnings, and how many
-// of the others at their ends.
+// common returns how many items two lists have in common at their beginnings, and how many of the
+// other items at their ends.
 func common[T comparable](a, b []T) (begin, end int) {
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
 		begin++
@@ -71,8 +71,8 @@ func common[T comparable](a, b []T) (begin, end int) {
 	return begin, end
 }
 
-// block is a change to values too big for the line of their path, as the lines of YAML
-// that go and come.
+// block returns a change to values that are too long for one line, as removed and added lines of
+// YAML.
 func block(op change.Op, last change.Element, old, value any) []line {
 	if op == change.Move || !isBig(old) && !isBig(value) {
 		return nil
@@ -89,8 +89,8 @@ func block(op change.Op, last change.Element, old, value any) []line {
 	return withoutMiddles(lines)
 }
 
-// yamlLines are the lines of a value as YAML: a map by itself, anything else with its key
-// or as the item of a list.
+// yamlLines returns the lines of a value as YAML: a map alone, any other value with its key or as
+// an item of a list.
 func yamlLines(last change.Element, value any) []string {
 	if object, ok := value.(map[string]any); ok {
 		return splitLines(string(manifest.YAML(object)))
@@ -101,8 +101,8 @@ func yamlLines(last change.Element, value any) []string {
 	return splitLines(string(manifest.YAML(map[string]any{last.Key: value})))
 }
 
-// cutLines shortens long lines. Where one line takes the place of another, it is shown
-// where they differ.
+// cutLines shortens long lines. Where one line replaces another, both are cut around the
+// difference.
 func cutLines(lines []line) {
 	for i := 0; i < len(lines); {
 		removed := run(lines[i:], '-')
@@ -122,7 +122,7 @@ func cutLines(lines []line) {
 	}
 }
 
-// run is how many lines at the beginning have an op.
+// run returns how many lines at the beginning have an op.
 func run(lines []line, op byte) int {
 	n := 0
 	for n < len(lines) && lines[n].op == op {
@@ -131,10 +131,10 @@ func run(lines []line, op byte) int {
 	return n
 }
 
-// leftOut is the op of a line that stands for some that are not shown.
+// leftOut is the op of a line that replaces hidden lines.
 const leftOut = '.'
 
-// withoutMiddles leaves out the middle of many lines in a row that come, go or stay.
+// withoutMiddles removes the middle of long runs of lines with the same op.
 func withoutMiddles(lines []line) []line {
 	var out []line
 	for len(lines) > 0 {

@@ -25,8 +25,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// FuzzCutPair checks that two texts stay different where they are, and are no longer than
-// they may be.
+// FuzzCutPair checks that texts that differ still differ after the cut, and that the results are
+// not too long.
 func FuzzCutPair(f *testing.F) {
 	long := strings.Repeat("x", 300)
 	f.Add("a", "b")
