@@ -13,12 +13,12 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// admission is one run of the engine, with all that there is to say about it.
+// admission is one run of the engine with its diagnostics.
 type admission struct {
-	// outcome is nil if the run never began.
+	// outcome is nil if the run did not start.
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
-	// policies are the streams that policies were given in, inputs all that was read.
+	// policies are the streams of -p and of the functionConfig; inputs are all streams.
 	policies, inputs []*manifest.Stream
 }
 
@@ -33,7 +33,7 @@ func (a *admission) status() int {
 	return exitDone
 }
 
-// streams are those of manifests, and of what controllers made of them.
+// streams returns the manifests, and the objects that controllers create from them.
 func (a *admission) streams(manifests []*manifest.Stream) []*manifest.Stream {
 	if a.outcome == nil {
 		return manifests
@@ -45,8 +45,8 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 	a.diagnostics = append(a.diagnostics, diagnostics...)
 }
 
-// secrets hides the values of the Secrets of a run that has begun; nil if they are to be
-// shown.
+// secrets returns the mask of Secret values; nil with --show-secrets. The run must have
+// started.
 func (a *admission) secrets(c *config) *secret.Mask {
 	if c.showSecrets {
 		return nil
@@ -54,8 +54,8 @@ func (a *admission) secrets(c *config) *secret.Mask {
 	return a.outcome.Secrets
 }
 
-// admit reads what the options name and runs the policies on manifests, which are
-// edited if all went well. lone is a policy that was given by itself, or nil.
+// admit reads the files of the options and runs the policies on manifests. It edits the
+// manifests if there are no errors. lone is a policy used as functionConfig, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
 	a := &admission{}
 	if set := p.compile(c, f, a, manifests, lone); set != nil {
@@ -65,8 +65,8 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	return a
 }
 
-// compile reads what the options name and compiles the policies. There is no set if
-// anything is wrong.
+// compile reads the files of the options and compiles the policies. It returns nil if there
+// are errors.
 func (p *Process) compile(c *config, f *files, a *admission, manifests []*manifest.Stream, lone *manifest.Document) *engine.Set {
 	for _, name := range p.Policies {
 		if name != "" {
@@ -107,7 +107,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	return set
 }
 
-// observers are those of one run.
+// observers returns the observers of one run.
 func (p *Process) observers(c *config) []engine.Observer {
 	observers := slices.Clone(c.observers)
 	if c.stats || c.statsFile != "" {
@@ -136,7 +136,7 @@ func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifes
 	a.add(a.outcome.Diagnostics...)
 }
 
-// tellStats tells what policies did in numbers, as far as that is wanted.
+// tellStats writes the counts of --stats and --stats-file.
 func (p *Process) tellStats(c *config, a *admission) {
 	if c.stats {
 		report.Stats(p.Stderr, a.outcome.Stats)

@@ -18,10 +18,10 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// rendering is an application of a repository: a kustomization or a chart that is not part
-// of another one.
+// rendering is an application in a repository: a kustomization or chart that no other
+// kustomization or chart uses.
 type rendering struct {
-	// name is its directory as the user knows it.
+	// name is its directory, relative as the user gave it.
 	name    string
 	program *Program
 }
@@ -61,10 +61,11 @@ func (f *files) renderings(operands []string) []rendering {
 	return found
 }
 
-// errNotDirectory says that a path is not a directory in which applications may be.
-var errNotDirectory = errors.New("expected a directory, in which kustomizations and charts are looked for")
+// errNotDirectory is the error for a path that --build cannot search.
+var errNotDirectory = errors.New("it is not a directory; --build looks for kustomizations and charts in directories")
 
-// releaseOf is a name for the release of a chart: that of its directory.
+// releaseOf returns the release name for a chart: the name of its directory, with every
+// character that a release name cannot have replaced by a hyphen.
 func releaseOf(dir string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -74,7 +75,7 @@ func releaseOf(dir string) string {
 	}, strings.ToLower(filepath.Base(dir))), "-")
 }
 
-// shard leaves every Nth of the renderings, beginning with the Ith, for a shard I/N.
+// shard returns every Nth rendering, beginning with the Ith, for a shard I/N.
 func shard(all []rendering, text string) ([]rendering, error) {
 	if text == "" {
 		return all, nil
@@ -83,24 +84,24 @@ func shard(all []rendering, text string) ([]rendering, error) {
 	i, err := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(last)
 	if err != nil || err2 != nil || i < 1 || i > n {
-		return nil, fmt.Errorf("--shard: %q is not a share; expected I/N with I from 1 to N, as in 2/8", text)
+		return nil, fmt.Errorf("--shard: %q is not a shard; expected I/N with I from 1 to N, such as 2/8", text)
 	}
-	var own []rendering
+	var chosen []rendering
 	for k := i - 1; k < len(all); k += n {
-		own = append(own, all[k])
+		chosen = append(chosen, all[k])
 	}
-	return own, nil
+	return chosen, nil
 }
 
-// rendered is what became of an application.
+// rendered is the result of rendering one application and running the policies on it.
 type rendered struct {
 	stream      *manifest.Stream
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
 }
 
-// build renders all applications in directories, and runs the policies on each of them as a
-// world of its own.
+// build renders all applications in directories, and runs the policies on each application
+// separately: none sees the objects of another.
 func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
 	r.run = &admission{}
 	all, err := shard(f.renderings(operands), r.config.shard)
@@ -109,7 +110,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))
 	case len(all) == 0 && !r.config.allowEmpty && r.config.shard == "" && len(f.diagnostics) == 0:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
-			With("leave out --build to take the manifests as they are written"))
+			With("leave out --build to evaluate the manifests as they are written"))
 	}
 	f.foreign = nil
 	set := p.compile(&r.config, f, r.run, nil, nil)
@@ -165,10 +166,10 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 	return result
 }
 
-// mostLines is how many lines are quoted of the messages of a program that failed.
+// mostLines is how many lines of the messages of a failed program are quoted.
 const mostLines = 5
 
-// lastLines are the last lines of the messages of a program.
+// lastLines returns the last lines of the messages of a program.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-mostLines):], "\n")

@@ -23,7 +23,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	}
 	a, c := r.run, &r.config
 	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
-		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.output == "junit") // which has failures only
+		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.output == "junit") // JUnit has no notes
 	})
 	source.Sort(findings)
 	status := exitDone
@@ -50,10 +50,10 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	return p.emit(b.Bytes(), status)
 }
 
-// checkedNotes are the codes of findings that are no mistakes.
+// checkedNotes are the codes of findings that are notes and do not change the exit status.
 var checkedNotes = []string{"value-not-stored", "pods-only"}
 
-// policiesIn counts the documents of policies of a run, without bindings.
+// policiesIn counts the policies of a run, without bindings.
 func policiesIn(a *admission) int {
 	n := 0
 	for _, s := range a.inputs {
@@ -66,26 +66,26 @@ func policiesIn(a *admission) int {
 	return n
 }
 
-const checkText = `Find mistakes in policies that a cluster accepts, and policies that get in each other's
-way. Without manifests policies are compiled and checked against the schemas of the kinds
-that they are about; with manifests they are run in every order as well (a fixed sample of
+const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each
+other. Policies are compiled and checked against the schemas of the kinds that they match.
+With manifests, check also runs the policies on them in every order (in a fixed sample of
 the orders if there are many).
 
-Findings have one of these codes, or that of an error:
-  field-undefined        an expression or a patch reads or writes a field that the kinds, or
-                         one of them, do not have
+A finding has one of these codes, or the code of an error:
+  field-undefined        an expression or a patch reads or writes a field that a matched kind
+                         does not have
   type-mismatch          a field is compared with, or set to, a value of another type
-  atomic-list            an ApplyConfiguration writes a list that is replaced as a whole
-  condition-unreachable  !has() of a field that the API's defaults always set
+  atomic-list            an ApplyConfiguration writes a list that merging replaces completely
+  condition-unreachable  !has() of a field that API defaults always set
   order-dependent        the result depends on the order of two policies
-  policies-fight         two policies write different values into a field
-  always-fails           a policy fails on every manifest, and failurePolicy is Ignore
+  policies-fight         two policies write different values to the same field
+  always-fails           a policy with failurePolicy Ignore fails on every manifest
   name-unknown           a policy names a kind or resource that no cluster serves
-  not-idempotent         policies change, or deny, their own output
-  value-not-stored       a value that a server leaves out or stores in another form; a note,
-                         which does not count
-  pods-only              a policy acts on Pods, and the manifests have only what makes them; a
-                         note, too
+  not-idempotent         policies change or deny their own output
+  value-not-stored       a note, not a mistake: a server omits the value or stores it in
+                         another form
+  pods-only              a note, not a mistake: a policy matches only Pods, and the manifests
+                         have only controllers
 
 Usage:
   %s
@@ -99,8 +99,8 @@ Flags (those with PATH take files and directories, and may be repeated):
 %s
 %s
 Exit status:
-  0  nothing is found
-  1  something is
+  0  no mistakes found
+  1  mistakes found
   2  policies do not compile, or the input or the command line is wrong
 `
 

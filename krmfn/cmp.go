@@ -16,10 +16,10 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// layout is what the directory of an application may hold, and how manifests are made
-// of it. The order is that in which Argo CD decides.
+// layout is a type of application directory, and how to render it.
 type layout struct {
-	// name is how messages call the directory, files are those that tell.
+	// name describes the directory in messages. A directory has this layout if it has one of
+	// files.
 	name  string
 	files []string
 	read  func(a *application, ctx context.Context, f *files) []*manifest.Stream
@@ -31,32 +31,32 @@ const (
 	plainManifests = "plain manifests"
 )
 
-// The files that tell what a directory is.
+// The files that decide the layout of a directory.
 var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 const chartName = "Chart.yaml"
 
+// layouts are tried in the order of Argo CD.
 var layouts = []layout{
 	{kustomization, kustomizationFiles, (*application).kustomize},
 	{chart, []string{chartName}, (*application).helm},
 	{plainManifests, nil, (*application).plain},
 }
 
-// application is an application of Argo CD v3, as its environment tells of it.
+// application is an Argo CD v3 application, as the environment of its plugin describes it.
 type application struct {
 	process *Process
 	config  *config
 	layout  layout
-	// bounds are those of the paths that the application's author gives.
+	// bounds are the directories that paths in parameters must not leave.
 	bounds *bounds
 }
 
-// newApplication finds out what the working directory holds, and where its repository
-// starts.
+// newApplication finds the layout of the working directory and the root of its repository.
 func (p *Process) newApplication(c *config) *application {
 	a := &application{process: p, config: c, bounds: &bounds{
 		dirs: []string{p.Dir}, names: "the repository of the application",
-		advice: "parameters are for files of the application; flags in plugin.yaml may name others",
+		advice: "parameters can only name files in the repository; flags in plugin.yaml may name other files",
 	}}
 	below := filepath.Clean(filepath.FromSlash(p.getenv("ARGOCD_APP_SOURCE_PATH")))
 	if root, ok := strings.CutSuffix(p.Dir, string(filepath.Separator)+below); ok && filepath.IsLocal(below) {
@@ -75,13 +75,13 @@ func (p *Process) newApplication(c *config) *application {
 	return a
 }
 
-// path is a path that the application's author gives.
+// path returns a path given by the author of the application.
 func (a *application) path(name, label string) path {
 	return path{name: name, base: a.process.Dir, within: a.bounds, label: label}
 }
 
-// cmp is a config management plugin: the command that makes manifests, or the one that
-// announces parameters.
+// cmp runs one of the commands of an Argo CD config management plugin: generate prints
+// manifests, parameters announces the parameters.
 func (p *Process) cmp(ctx context.Context, given arguments) int {
 	actions := map[string]func(ctx context.Context, given arguments) int{"generate": p.generate, "parameters": p.announce}
 	err := errors.New("expected generate or parameters")
@@ -99,8 +99,8 @@ func (p *Process) cmp(ctx context.Context, given arguments) int {
 	return p.misused(err, "preadmit cmp --help")
 }
 
-// generate prints the manifests of the application as the policies change them. What
-// flags say, who installs the plugin has said; that wins over the environment.
+// generate prints the manifests of the application as the policies change them. Flags come
+// from whoever installs the plugin and win over the environment.
 func (p *Process) generate(ctx context.Context, given arguments) int {
 	var c config
 	app := p.newApplication(&c)
@@ -121,7 +121,7 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 	})
 }
 
-// useNearestVersion takes the known version that is nearest to that of the cluster.
+// useNearestVersion selects the known version nearest to the version of the cluster.
 func (c *config) useNearestVersion() source.Diagnostic {
 	version := c.engine.KubernetesVersion
 	nearest := engine.NearestKubernetesVersion(version)
@@ -134,13 +134,13 @@ func (c *config) useNearestVersion() source.Diagnostic {
 		With("known are " + engine.KnownKubernetesVersions() + "; the flag --kubernetes-version of preadmit cmp generate names another one")
 }
 
-// kubeVersion is the version of the cluster without what its distributor adds.
+// kubeVersion returns the version of the cluster without the suffix of its distributor.
 func (p *Process) kubeVersion() string {
 	version, _, _ := strings.Cut(p.getenv("KUBE_VERSION"), "+")
 	return version
 }
 
-// program is a program to run in the directory of the application.
+// program returns a program to run in the directory of the application.
 func (f *files) program(args ...string) *Program {
 	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr, MaxOutput: f.input.Bytes}
 }
@@ -150,11 +150,11 @@ func (a *application) kustomize(ctx context.Context, f *files) []*manifest.Strea
 	return f.rendered(ctx, a.config, f.program("kustomize", "build", "."))
 }
 
-// skipMark marks files that Argo CD leaves out.
+// skipMark marks files that Argo CD skips.
 const skipMark = "+argocd:skip-file-rendering"
 
-// plain reads the manifests in the directory, as Argo CD does: those below it only if
-// asked to.
+// plain reads the manifests in the directory as Argo CD does. It reads subdirectories only
+// with the parameter recurse.
 func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
 	set.read, set.whole = a.config.within(f.bounds()), a.config.engine.Plain
@@ -165,27 +165,26 @@ func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	return f.filled(set.parse(), "the directory of the application", a.config)
 }
 
-const cmpText = `Be a config management plugin of Argo CD, version 2, without a shell: commands for its
-plugin.yaml, run in the directory of an application.
+const cmpText = `Run as a config management plugin of Argo CD (version 2). plugin.yaml names these commands,
+and Argo CD runs them in the directory of an application, without a shell.
 
 Usage:
   %s
 
-generate finds out what the directory is, makes manifests of it and prints them as the
-policies change them. If anything fails, or there are no manifests, it prints nothing and
-fails: Argo CD would delete what is not printed.
+generate renders the directory and prints the manifests as the policies change them. If
+anything fails, or if there are no manifests, it prints nothing and fails, because Argo CD
+deletes objects that are not printed. How it renders depends on the files in the directory:
   kustomization.yaml, kustomization.yml or Kustomization: kustomize build .
   Chart.yaml: helm template, with the name and the namespace of the application, after
     helm dependency build if dependencies are missing
-  otherwise: the *.yaml, *.yml and *.json files in it, without hidden ones and those with
-    the mark of Argo CD, ` + skipMark + `
+  otherwise: the *.yaml, *.yml and *.json files, without hidden files and files with Argo
+    CD's mark ` + skipMark + `
 
-parameters prints the parameters that an application may have, for Argo CD's user
+parameters prints the parameters that an application can set, for Argo CD's user
 interface:
 %s
-Their paths are relative to the directory, and must not lead out of the repository. Flags
-stand in plugin.yaml and win over parameters, or add to a list; their paths may lead
-anywhere.
+Paths in parameters are relative to the directory and must not leave the repository. Flags
+in plugin.yaml win over parameters, or add to a list; their paths may lead anywhere.
 
 Example:
   spec:
@@ -194,14 +193,14 @@ Example:
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s
-%s  ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_APP_SOURCE_PATH,
-  KUBE_VERSION and KUBE_API_VERSIONS are set by Argo CD
+%s  Argo CD sets ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS,
+  ARGOCD_APP_SOURCE_PATH, KUBE_VERSION and KUBE_API_VERSIONS
 
 Exit status:
-  0  done
+  0  success
   1  a policy denied a manifest
-  2  a command failed or there are no manifests, or the input, a policy, a parameter or
-     the command line is wrong
+  2  a command failed, there are no manifests, or the input, a policy, a parameter or the
+     command line is wrong
 `
 
 func cmpHelp(c *command, w io.Writer) {

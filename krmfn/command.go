@@ -1,30 +1,29 @@
 // Package krmfn is preadmit on the command line and as a KRM function of kustomize,
 // kpt and other clients. It turns flags, or the functionConfig of a ResourceList, into
-// engine.Options, and an engine.Outcome into a stream of manifests, or into the
-// ResourceList with results, and an exit status.
+// engine.Options. It turns an engine.Outcome into an exit status and a stream of manifests,
+// or a ResourceList with results.
 //
 // Laws:
 //
-//	standard output is whole or empty: manifests are written only if all went well
-//	a ResourceList that fails comes back with its items as they were, and with results
-//	every failure is in the exit status and on standard error; no success is empty,
-//	unless that is allowed
-//	no output goes into a file that was read, but for manifests that are edited in place,
-//	or out of the directory that was named for it
+//	standard output is complete or empty: manifests are written only if there are no errors
+//	a ResourceList that fails is returned with unchanged items, and with results
+//	every failure is in the exit status and on standard error; empty output is a failure,
+//	unless the user allows it
+//	output never goes to a file that was read, except manifests edited in place, and never
+//	outside of the output directory
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
-// files.go (paths to files), ignore.go, sift.go and unseen.go (what in directories is
-// no manifest, or not all), ledger.go (which were read and which are written),
-// policies.go (lone policies), admit.go (the run), progress.go, transcript.go, render.go,
-// write.go, replace.go, lock_flock.go with lock_other.go, and owner_unix.go with
-// owner_other.go (manifests to files), view.go, pods.go and fn.go (what prints
-// manifests), program.go (the only one that starts programs), exec.go, cmp.go with
-// helm.go and parameters.go (what runs renderers), plugin.go (kustomize's old plugins),
-// explain.go, build.go (what renders a repository) and diff.go (what prints reports of a
-// run), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies, and what they run), convert.go, results.go, version.go,
-// help.go, completion.go.
+// files.go (paths to files), ignore.go, sift.go and unseen.go (files that are ignored or are
+// not manifests, and objects that only the cluster creates), ledger.go (which files were read
+// and which are written), policies.go (lone policies), admit.go (the run), progress.go,
+// transcript.go, render.go, write.go, replace.go, lock_flock.go with lock_other.go, and
+// owner_unix.go with owner_other.go (manifests to files), view.go, pods.go and fn.go (commands
+// that print manifests), program.go (the only file that starts programs), exec.go, cmp.go with
+// helm.go and parameters.go (commands that run renderers), plugin.go (kustomize's old plugins),
+// explain.go, build.go (renders a repository) and diff.go (reports of a run), check.go,
+// test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and kyvernoresult.go (tests of
+// policies), convert.go, results.go, version.go, help.go, completion.go.
 package krmfn
 
 import (
@@ -43,25 +42,26 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Process is what a command has of the process it runs in.
+// Process is the environment of a command: its arguments, streams and variables.
 type Process struct {
 	// Args are the arguments without the name of the program.
 	Args []string
 	// Dir is the working directory, an absolute path.
 	Dir string
-	// Policies are paths of policies besides those of the options.
+	// Policies are paths of policies in addition to those of the options.
 	Policies       []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// StdoutIsClosed says that nobody gets what is written to standard output.
+	// StdoutIsClosed reports that text written to standard output is lost.
 	StdoutIsClosed bool
-	// StdinIsTerminal and StderrIsTerminal say that a person is on the other end.
+	// StdinIsTerminal, StdoutIsTerminal and StderrIsTerminal report whether a person reads or
+	// writes the stream.
 	StdinIsTerminal, StdoutIsTerminal, StderrIsTerminal bool
-	// NoColor says that the user wants no colours, whatever the output is.
+	// NoColor disables colours, unless --color always is given.
 	NoColor bool
 	// Getenv returns a variable of the environment, or "". It may be nil.
 	Getenv func(name string) string
-	// Run runs a program; without it none can be run. RunProgram does it.
+	// Run runs a program, like RunProgram. If it is nil, running a program is an error.
 	Run func(ctx context.Context, program *Program) ([]byte, error)
 	// Now tells the time.
 	Now func() time.Time
@@ -75,7 +75,7 @@ type Process struct {
 const (
 	exitDone    = 0
 	exitDenied  = 1
-	exitDiffers = 1 // of diff; of check and test: there are findings, or failures
+	exitDiffers = 1 // diff found changes, check mistakes, test failures
 	exitInvalid = 2
 )
 
@@ -88,29 +88,29 @@ type command struct {
 	help  func(c *command, w io.Writer)
 }
 
-// commands is the table of commands. It is a function because help refers to it.
+// commands is the table of commands. It is a function because help uses it.
 func commands() []command {
 	none := func(*option) bool { return false }
 	return []command{
 		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
 		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
 		{"exec", "preadmit exec [flags] -- COMMAND [ARGUMENT]...", "run a command and print its manifests as the policies change them", (*option).isRenderFlag, (*Process).exec, execHelp},
-		{"cmp", "preadmit cmp generate|parameters [flags]", "be a config management plugin of Argo CD", (*option).isRenderFlag, (*Process).cmp, cmpHelp},
-		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, who does it, and why others do not", ranFlags("explain"), (*Process).explain, explainHelp},
+		{"cmp", "preadmit cmp generate|parameters [flags]", "run as a config management plugin of Argo CD", (*option).isRenderFlag, (*Process).cmp, cmpHelp},
+		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, which policy changes it, and why other policies do not apply", ranFlags("explain"), (*Process).explain, explainHelp},
 		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", ranFlags("diff"), (*Process).diff, diffHelp},
-		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that get in each other's way", ranFlags("check"), (*Process).check, checkHelp},
+		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that conflict", ranFlags("check"), (*Process).check, checkHelp},
 		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
 		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*option).isRenderFlag, (*Process).pods, podsHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
-		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "print policies in another form, and prove that it is the same", (*option).isConvertFlag, (*Process).convert, convertHelp},
+		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*option).isConvertFlag, (*Process).convert, convertHelp},
 		{"version", "preadmit version [flags]", "print the version", none, (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
 	}
 }
 
-// Main runs the command that the arguments name and returns the exit status: 0 done, 1
-// a policy denied a manifest, 2 bad input.
+// Main runs the command named by the arguments and returns the exit status: 0 for success, 1
+// if a policy denied a manifest (or diff, check or test found something), 2 for wrong input.
 func Main(ctx context.Context, process *Process) int {
 	p := new(Process)
 	*p = *process
@@ -180,23 +180,22 @@ func misusef(code, format string, args ...any) error {
 	return &misuse{code, fmt.Sprintf(format, args...)}
 }
 
-// misused says that the program was not called the way it is meant to.
+// misused reports an error in the command line.
 func (p *Process) misused(err error, help string) int {
 	m := &misuse{code: "usage"}
 	errors.As(err, &m)
-	fmt.Fprintf(p.Stderr, "preadmit: %s\nRun '%s' for how to use it.\n", source.Errorf(source.Position{}, m.code, "%v", err), help)
+	fmt.Fprintf(p.Stderr, "preadmit: %s\nRun '%s' for help.\n", source.Errorf(source.Position{}, m.code, "%v", err), help)
 	return exitInvalid
 }
 
-// write prints something on standard output, whole.
+// write prints to standard output, completely or not at all.
 func (p *Process) write(print func(w io.Writer)) int {
 	var b strings.Builder
 	print(&b)
 	return p.emit([]byte(b.String()), exitDone)
 }
 
-// emit writes the output of a command. The exit status is the given one if that
-// succeeds.
+// emit writes the output of a command. It returns status if that succeeds.
 func (p *Process) emit(output []byte, status int) int {
 	return p.emitFrom(len(output) == 0, status, func(w io.Writer) error {
 		_, err := w.Write(output)
@@ -204,13 +203,13 @@ func (p *Process) emit(output []byte, status int) int {
 	})
 }
 
-// emitManifests is emit for manifests, which are not held in memory once more.
+// emitManifests is emit for manifests. It does not copy their text.
 func (p *Process) emitManifests(manifests []*manifest.Stream, status int) int {
 	empty := !slices.ContainsFunc(manifests, func(s *manifest.Stream) bool { return s.Text() != "" })
 	return p.emitFrom(empty, status, func(w io.Writer) error { return manifest.WriteJoined(w, manifests) })
 }
 
-// emitFrom is emit for what write writes.
+// emitFrom is emit for output that the function write writes.
 func (p *Process) emitFrom(empty bool, status int, write func(io.Writer) error) int {
 	err := p.checkStdout(empty)
 	if err == nil {
@@ -228,33 +227,33 @@ func (p *Process) emitFrom(empty bool, status int, write func(io.Writer) error) 
 	return status
 }
 
-// emitText writes the output of a command whose exit status is an answer by itself: what
-// it says in words may be lost.
+// emitText writes the text of a command whose exit status is the main answer. A closed
+// standard output is not an error for it.
 func (p *Process) emitText(output []byte, status int) int {
-	heard := *p
-	heard.StdoutIsClosed = false
-	return heard.emit(output, status)
+	open := *p
+	open.StdoutIsClosed = false
+	return open.emit(output, status)
 }
 
-// checkStdout fails if the output would be lost, or lost together with the input.
+// checkStdout fails if the output would be lost or would overwrite an input.
 func (p *Process) checkStdout(empty bool) error {
 	switch {
 	case empty:
 		return nil
 	case p.StdoutIsClosed:
-		return &refusal{"standard output is closed, or is " + os.DevNull + " opened for reading, too", "to have no output, redirect it with > " + os.DevNull}
+		return &refusal{"standard output is closed, or is " + os.DevNull + " opened for reading and writing", "to discard the output, redirect it with > " + os.DevNull}
 	}
 	return p.ledger.checkStream(p.Stdout)
 }
 
-// report prints diagnostics on standard error. If there are errors they come first,
-// after a line that counts them and ends in consequence: clients show few lines.
+// report prints diagnostics on standard error. If there are errors, the first line counts
+// them and ends in consequence, and the errors follow: clients show only a few lines.
 func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
 	p.reportFolded(diagnostics, consequence, limit.Messages)
 }
 
-// reportOnTree is report for a whole repository: of many messages of the same kind it
-// prints some, unless all are wanted.
+// reportOnTree is report for a whole repository. It prints only some of many messages of the
+// same kind, unless verbose is set.
 func (p *Process) reportOnTree(diagnostics []source.Diagnostic, consequence string, verbose bool) {
 	most := fewOfAKind
 	if verbose {
@@ -263,13 +262,13 @@ func (p *Process) reportOnTree(diagnostics []source.Diagnostic, consequence stri
 	p.reportFolded(diagnostics, consequence, most)
 }
 
-// Of a kind of messages with more than manyOfAKind, fewOfAKind are printed.
+// If more than manyOfAKind messages are of the same kind, fewOfAKind of them are printed.
 const (
 	manyOfAKind = 12
 	fewOfAKind  = 10
 )
 
-// messageKind is what messages have in common that are of one kind.
+// messageKind is the key by which messages are grouped.
 type messageKind struct {
 	severity     source.Severity
 	code, advice string
@@ -286,7 +285,7 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 	}
 	rest := "-v lists them"
 	if most >= limit.Messages {
-		rest = "they are left out"
+		rest = "they are omitted"
 	}
 	printed, seen := 0, map[messageKind]int{}
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
@@ -308,12 +307,12 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 		}
 	}
 	if printed > limit.Messages {
-		fmt.Fprintf(&b, "%d more messages are left out\n", printed-limit.Messages)
+		fmt.Fprintf(&b, "%d more messages are omitted\n", printed-limit.Messages)
 	}
 	io.WriteString(p.Stderr, b.String())
 }
 
-// count says how many errors and warnings there are: "1 denied, 2 errors, 1 warning".
+// count returns text such as "1 manifest denied, 2 errors, 1 warning".
 func count(diagnostics []source.Diagnostic) string {
 	type manifest struct {
 		id string

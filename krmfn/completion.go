@@ -48,7 +48,7 @@ complete -o filenames -F _preadmit preadmit
 `, strings.Join(names, " "))
 }
 
-// zshCompletion is the one of bash, which zsh can run.
+// zshCompletion prints the script of bash, which zsh can run.
 func zshCompletion(w io.Writer) {
 	fmt.Fprint(w, "#compdef preadmit\nautoload -U +X bashcompinit && bashcompinit\n")
 	bashCompletion(w)
@@ -73,7 +73,7 @@ func fishCompletion(w io.Writer) {
 	}
 }
 
-// choices are the words of which the first argument is one, if there are such words.
+// choices returns the words that the first argument must be one of; nil if any word is allowed.
 func (c *command) choices() []string {
 	words := strings.Fields(c.usage)
 	if len(words) > 2 && strings.Contains(words[2], "|") && !strings.HasPrefix(words[2], "[") {

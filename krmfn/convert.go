@@ -13,26 +13,30 @@ import (
 // convertKinds are the kinds that policies can be converted to.
 var convertKinds = []string{string(engine.MutatingPolicies), string(engine.MutatingAdmissionPolicies)}
 
-const convertText = `Print policies in another form. Comments stay, and what is no such policy is printed as
-it was.
+const convertText = `Convert policies to another kind or version. Comments are kept. Documents that do not need
+a conversion are printed unchanged.
 
-Without flags it is the form of admissionregistration.k8s.io/v1: MutatingAdmissionPolicies
-in the forms of KEP-3775 and of early versions of KEP-3962, which no API server accepts,
-and policies and bindings of older versions.
+Without --to, the result is admissionregistration.k8s.io/v1. The input may be policies and
+bindings of older versions, or MutatingAdmissionPolicies as in the drafts KEP-3775 and early
+KEP-3962, which no API server accepts.
 
-With --to MutatingPolicy it is Kyverno's form in CEL: the mutate rules of ClusterPolicies
-and Policies become MutatingPolicies and NamespacedMutatingPolicies, and exceptions from
-them become exceptions from those. With --to MutatingAdmissionPolicy it is that of API
-servers, with bindings, for these and for MutatingPolicies of Kyverno. With --verify both forms are run on manifests, and each
-object on which they differ is an error. Without one it is said on how many objects that
-rests, and what no object came to: for that, objects are made up.
+With --to MutatingPolicy, mutate rules of Kyverno's ClusterPolicies and Policies become
+Kyverno's MutatingPolicies and NamespacedMutatingPolicies, which are written in CEL. Policy
+exceptions are converted, too.
 
-A policy that cannot be said in the new form is an error, which says what to do.
+With --to MutatingAdmissionPolicy, these rules and Kyverno's MutatingPolicies become
+policies with bindings of the API server.
+
+With --verify, both forms are run on manifests, and on objects that preadmit generates for
+the branches of the policies. Every object with different results is an error. Otherwise,
+messages say how many objects were compared, and which branches no object reached.
+
+A policy that the new form cannot express is an error that says what to do.
 
 Usage:
   %s
 
-Policies come from the files named, from standard input for -, or if none is named.
+Policies come from the named files. Without files, or for -, they come from standard input.
 
 Examples:
   preadmit convert policies/
@@ -42,14 +46,14 @@ Examples:
 Flags (those with PATH take files and directories, and may be repeated):
 %s
 Exit status:
-  0  the policies are printed
-  1  the forms differ on a manifest
+  0  success
+  1  --verify found an object with different results
   2  a policy cannot be converted, or the input or the command line is wrong
 `
 
 func convertHelp(c *command, w io.Writer) { fmt.Fprintf(w, convertText, c.usage, flagsHelp(c)) }
 
-// convert prints policies in another form.
+// convert prints policies converted to another kind or version.
 func (p *Process) convert(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
@@ -73,7 +77,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	return p.emitManifests(streams, exitDone)
 }
 
-// migrate prints the mutate rules of Kyverno in CEL.
+// migrate converts policies to the kind of --to, prints them, and verifies the result.
 func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission, policies []*manifest.Stream) int {
 	set := f.set()
 	surroundings := append(set.manifests(c.context.paths), c.context.inline...)
@@ -109,26 +113,26 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	return p.emitManifests(migrated, exitDone)
 }
 
-// tellProof says on what a proof rests.
+// tellProof says how many objects were compared, and which branches they reached.
 func (p *Process) tellProof(proof *engine.Proof) {
-	fmt.Fprintf(p.Stderr, "preadmit: both forms do the same to %s, of which they change %d, and to %s\n",
-		plural(proof.Objects, "manifest", "manifests"), proof.Changed, plural(proof.Witnesses, "object that is made up", "objects that are made up"))
-	reached, madeUp := 0, 0
+	fmt.Fprintf(p.Stderr, "preadmit: both forms give the same results for %s (%d changed) and %s\n",
+		plural(proof.Objects, "manifest", "manifests"), proof.Changed, plural(proof.Witnesses, "generated object", "generated objects"))
+	reached, generated := 0, 0
 	for _, b := range proof.Branches {
 		switch {
 		case b.Manifests > 0:
 			reached++
 		case b.Witnesses > 0:
-			madeUp++
+			generated++
 		}
 	}
-	fmt.Fprintf(p.Stderr, "of %s, manifests reached %d, and objects that are made up %d more\n", plural(len(proof.Branches), "branch", "branches"), reached, madeUp)
+	fmt.Fprintf(p.Stderr, "of %s, manifests reached %d and generated objects %d more\n", plural(len(proof.Branches), "branch", "branches"), reached, generated)
 	if proof.Undefined > 0 {
-		fmt.Fprintf(p.Stderr, "nothing is proved of %s whose kind nobody defines: give the CustomResourceDefinitions with --context\n", plural(proof.Undefined, "manifest", "manifests"))
+		fmt.Fprintf(p.Stderr, "%s not verified because the kind has no schema: give the CustomResourceDefinition with --context\n", plural(proof.Undefined, "manifest was", "manifests were"))
 	}
 	for _, b := range proof.Branches {
 		if b.Manifests+b.Witnesses == 0 {
-			fmt.Fprintf(p.Stderr, "  not proved, as nothing reached it: policy %s: %s\n", b.Policy, b.Says)
+			fmt.Fprintf(p.Stderr, "  not verified, because no object reached it: policy %s: %s\n", b.Policy, b.Says)
 		}
 	}
 }

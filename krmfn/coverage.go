@@ -11,20 +11,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// coverage is which parts of the policies have run in any test.
+// coverage records which parts of the policies have run in any test.
 type coverage struct {
 	parts []policy.Part
 	index map[partKey]int
 }
 
-// partKey tells parts apart; a policy that two tests read is the same.
+// partKey identifies a part. A policy file that two tests read has the same parts in both.
 type partKey struct {
 	policy, name string
 	kind         policy.PartKind
 	at           source.Position
 }
 
-// add adds what ran in one test.
+// add adds the parts of one test.
 func (c *coverage) add(parts []policy.Part) {
 	if c.index == nil {
 		c.index = map[partKey]int{}
@@ -41,12 +41,12 @@ func (c *coverage) add(parts []policy.Part) {
 	}
 }
 
-// neverRan says of a part that it has not run.
+// neverRan is the message for a part that has not run.
 var neverRan = map[policy.PartKind]string{
 	policy.MutationPart: "never runs", policy.ConditionPart: "is never true", policy.BranchPart: "is never evaluated",
 }
 
-// text writes a table of policies, and what in them has not run.
+// text writes a table of policies, and a line for every part that has not run.
 func (c *coverage) text(w io.Writer) {
 	if len(c.parts) == 0 {
 		return
@@ -70,7 +70,7 @@ func (c *coverage) text(w io.Writer) {
 	}
 }
 
-// count says how many of the parts of a policy have run.
+// count returns how many parts of a kind have run in a policy, as "1 of 2".
 func (c *coverage) count(of policy.Part, kind policy.PartKind) string {
 	ran, all := 0, 0
 	for _, p := range c.parts {

@@ -45,7 +45,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	return p.emit(b.Bytes(), status)
 }
 
-// diffText writes the difference for people, as much of it as they want.
+// diffText writes the difference as text: as a diff, or as --stat, --name-only and --quiet say.
 func (p *Process) diffText(w io.Writer, r *reported) {
 	c := &r.config
 	switch {
@@ -68,8 +68,8 @@ func (p *Process) diffText(w io.Writer, r *reported) {
 	report.Summary(p.Stderr, r.report)
 }
 
-// reportAgainst runs other policies and those given on the same manifests, and makes the
-// report of the difference.
+// reportAgainst runs the policies of --against and of -p on the same manifests, and reports
+// how the two outputs differ.
 func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported {
 	before, after := &reported{}, &reported{}
 	given.apply(&before.config)
@@ -100,7 +100,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 
 func (r *reported) side() report.Run { return report.Run{Outcome: r.run.outcome, Streams: r.manifests} }
 
-// secretsOfBoth hides the values of the Secrets of two runs; nil if they are to be shown.
+// secretsOfBoth returns the mask of the Secret values of two runs; nil with --show-secrets.
 func (r *reported) secretsOfBoth(other *reported) *secret.Mask {
 	if r.config.showSecrets {
 		return nil
@@ -111,22 +111,22 @@ func (r *reported) secretsOfBoth(other *reported) *secret.Mask {
 	return both
 }
 
-const diffText = `Show how the policies change the text of manifests, as a unified diff: would the cluster
-still change this commit? Hunks say which object changes and which policies change it; a
-summary follows on standard error. In the formats for programs every change has its
-line in the manifest.
+const diffText = `Show how the policies change the text of manifests, as a unified diff. It answers: would the
+cluster still change this commit? The header of each hunk names the object and the policies
+that change it. A summary follows on standard error. The formats for programs give the line
+of every change in the manifest.
 
-With --build every kustomization and every chart in the directories is rendered by the
-programs kustomize and helm, unless it is part of another one. kustomize fetches bases that
-a kustomization names by URL: it has no flag against that. Each is evaluated by itself;
-its directory is the name of what comes out, and lines are those of that. --shard 2/8 takes
-every eighth application, beginning with the second. The reports of the shards make one:
+With --build, preadmit runs kustomize and helm to render every kustomization and chart in
+the directories, except those that another one uses, and evaluates each separately. Messages
+name the directory of the kustomization or chart, and lines of the rendered output. kustomize
+fetches bases that are URLs; it has no flag to forbid that. --shard 2/8 renders every eighth
+application, beginning with the second. This command merges the reports of shards:
 
   jq -s '{manifests: map(.manifests[]), changed: map(.changed) | add,
     diagnostics: map(.diagnostics[])}' shard-*.json
 
-With --against, both sides are the output: of the policies given there, and of those of
--p. That is what a change to policies does to the manifests.
+With --against, the diff compares two outputs: with the policies of --against, and with the
+policies of -p. It shows what a change to policies does to the manifests.
 
 Usage:
   %s
@@ -145,7 +145,7 @@ Flags (those with PATH take files and directories, and may be repeated):
 %s
 Exit status:
   0  the policies change nothing
-  1  they change something
+  1  the policies change something
   2  a policy denied a manifest, or the input, a policy or the command line is wrong
 `
 

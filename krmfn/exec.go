@@ -11,8 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// exec runs a program and prints the manifests that it prints as the policies change
-// them.
+// exec runs a program that prints manifests, and prints them as the policies change them.
 func (p *Process) exec(ctx context.Context, given arguments) int {
 	if len(given.operands) == 0 || !given.dashed {
 		return p.misused(errors.New("expected -- and a command that prints manifests, as in: preadmit exec -p policies/ -- kustomize build ."), "preadmit exec --help")
@@ -26,7 +25,7 @@ func (p *Process) exec(ctx context.Context, given arguments) int {
 	})
 }
 
-// rendered runs a program and reads the manifests that it prints.
+// rendered runs a program and returns the manifests that it prints.
 func (f *files) rendered(ctx context.Context, c *config, program *Program) []*manifest.Stream {
 	output, err := f.process.start(ctx, program)
 	return f.printed(c, program, output, err)
@@ -40,7 +39,7 @@ func (p *Process) start(ctx context.Context, program *Program) ([]byte, error) {
 	return p.Run(ctx, program)
 }
 
-// printed reads the manifests that a program has printed.
+// printed returns the manifests in the output of a program, or reports its error.
 func (f *files) printed(c *config, program *Program, output []byte, err error) []*manifest.Stream {
 	if err != nil {
 		f.failProgram(program, err)
@@ -62,9 +61,9 @@ func (f *files) failProgram(program *Program, err error) {
 	f.diagnostics = append(f.diagnostics, d)
 }
 
-const execText = `Run a command that prints manifests, and print them as the policies change them. Unless
-the command ends with status 0 and prints manifests, nothing is printed. Its own messages
-go to standard error. Lists come out as the objects that they hold.
+const execText = `Run a command that prints manifests, and print them as the policies change them. Nothing is
+printed if the command fails or prints no manifests. Its messages go to standard error. A
+List is printed as its separate items.
 
 Usage:
   %s
@@ -73,14 +72,13 @@ Examples:
   preadmit exec -p policies/ -- kustomize build overlays/production
   preadmit exec -p policies/ -n shop -- helm template shop charts/shop --include-crds
 
-The command is run as it stands, without a shell. Lines in messages are those of what it
-prints.
+The command runs without a shell. Line numbers in messages refer to its output.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s
 %s
 Exit status:
-  0  done
+  0  success
   1  a policy denied a manifest
   2  the command failed or printed no manifests, or the input, a policy or the command
      line is wrong

@@ -12,17 +12,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// expectation is what a test expects of the objects of a name: fields, no change, or a
-// denial.
+// expectation is what a test expects of the objects with a name: values of fields, no change,
+// or a denial.
 type expectation struct {
-	// object is KIND/NAME, with * and ?.
+	// object is KIND/NAME, which may contain the wildcards * and ?.
 	object    string
 	fields    []expectedField
 	denied    string
 	unchanged bool
 }
 
-// expectedField is a field and its value; nil if it must be absent.
+// expectedField is a field and its expected value. A nil value means that the field must be
+// absent.
 type expectedField struct {
 	path  change.Path
 	value any
@@ -53,7 +54,7 @@ func (f *functionConfig) expectations(value any) []expectation {
 			e.fields = f.expectedFields(fields, at.Key("fields"))
 		}
 		if e.object == "" {
-			f.fail(at, "option-value", "expected object: KIND/NAME, with * and ? for parts of it", "")
+			f.fail(at, "option-value", "expected object: KIND/NAME, which may contain the wildcards * and ?", "")
 		}
 		given := 0
 		for _, is := range []bool{len(e.fields) > 0, e.unchanged, e.denied != ""} {
@@ -72,7 +73,7 @@ func (f *functionConfig) expectations(value any) []expectation {
 func (f *functionConfig) expectedFields(value any, at change.Path) []expectedField {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		f.fail(at, "option-value", "expected a map of field paths, as spec.template.spec.containers[0].image, to values", "")
+		f.fail(at, "option-value", "expected a map of field paths, such as spec.template.spec.containers[0].image, to values", "")
 		return nil
 	}
 	var all []expectedField
@@ -87,13 +88,13 @@ func (f *functionConfig) expectedFields(value any, at change.Path) []expectedFie
 	return all
 }
 
-// judgeObjects says which expectations about objects are not met, and what else went wrong.
+// judgeObjects returns the expectations that are not met, and the other errors of the run.
 func (r *testRun) judgeObjects(all []expectation) string {
 	if r.run.outcome == nil {
 		return problemsOf(r.run.diagnostics)
 	}
 	var b strings.Builder
-	expected := map[string]bool{} // the objects whose denial is
+	expected := map[string]bool{} // by ID: objects that must be denied
 	for _, e := range all {
 		found := false
 		for _, m := range r.run.outcome.Manifests {
@@ -109,7 +110,7 @@ func (r *testRun) judgeObjects(all []expectation) string {
 			}
 		}
 		if !found {
-			fmt.Fprintf(&b, "no manifest is called %s\n", e.object)
+			fmt.Fprintf(&b, "no manifest has the name %s\n", e.object)
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(r.run.diagnostics), func(d source.Diagnostic) bool {
@@ -127,7 +128,7 @@ func (e *expectation) isAbout(m *engine.Manifest) bool {
 	return report.IsCalled(e.object, m.ID, groupKind, name)
 }
 
-// unmet says in what a manifest is not as expected.
+// unmet returns how a manifest differs from an expectation.
 func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
 	var denials []string
 	for _, d := range r.run.diagnostics {
@@ -142,7 +143,7 @@ func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
 	case e.denied != "" && !strings.Contains(said, e.denied):
 		return []string{fmt.Sprintf("expected a message with %q, but got\n%s", e.denied, said)}
 	case len(denials) > 0:
-		return nil // which is told anyway
+		return nil // judgeObjects reports the denial
 	case e.unchanged && m.Document.Changed():
 		before, after := m.Document.Text()
 		return []string{"expected no change, but got\n" + r.change(m, before, after)}
@@ -150,19 +151,19 @@ func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
 	return r.unmetFields(e, m)
 }
 
-// change shows what changes in a manifest, with Secrets masked.
+// change returns a diff of a manifest, with Secrets masked.
 func (r *testRun) change(m *engine.Manifest, before, after string) string {
 	name := m.Document.At(nil).File
 	f := report.Compare(name, before+"\n", after+"\n", r.run.secrets(&r.config))
 	return strings.TrimRight(report.Diff(name+"\twritten", name+"\tadmitted", f.Before, f.After), "\n")
 }
 
-// unmetFields says which fields of a manifest are not as expected.
+// unmetFields returns the fields of a manifest that do not have the expected values.
 func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []string) {
 	_, after := m.Document.Text()
 	object, err := manifest.Value(after)
 	if err != nil {
-		return []string{fmt.Sprintf("it cannot be read by itself: %v", err)}
+		return []string{fmt.Sprintf("the output cannot be parsed: %v", err)}
 	}
 	for _, f := range e.fields {
 		got, there := f.path.Get(object)
@@ -171,9 +172,9 @@ func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []str
 		case !met && m.Sensitive && !r.config.showSecrets:
 			problems = append(problems, fmt.Sprintf("%s is not as expected; the values are hidden, and --show-secrets shows them", f.path))
 		case !met && f.value == nil:
-			problems = append(problems, fmt.Sprintf("%s: expected nothing, but got %s", f.path, r.show(got)))
+			problems = append(problems, fmt.Sprintf("%s: expected no such field, but got %s", f.path, r.show(got)))
 		case !met && !there:
-			problems = append(problems, fmt.Sprintf("%s: expected %s, but there is nothing", f.path, r.show(f.value)))
+			problems = append(problems, fmt.Sprintf("%s: expected %s, but the field is missing", f.path, r.show(f.value)))
 		case !met:
 			problems = append(problems, fmt.Sprintf("%s: expected %s, but got %s", f.path, r.show(f.value), r.show(got)))
 		}
@@ -181,7 +182,7 @@ func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []str
 	return problems
 }
 
-// show is a value for people, with Secrets masked.
+// show returns a value as JSON, with Secrets masked.
 func (r *testRun) show(value any) string {
 	text := string(manifest.JSON(value))
 	if mask := r.run.secrets(&r.config); mask != nil {

@@ -22,7 +22,7 @@ type reported struct {
 	applications int
 }
 
-// reportOn runs the policies on what the operands name, for a report.
+// reportOn runs the policies on the manifests that the operands name, for a report.
 func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	r := &reported{}
 	given.apply(&r.config)
@@ -30,7 +30,8 @@ func (p *Process) reportOn(ctx context.Context, given arguments) *reported {
 	return r
 }
 
-// conclude makes the report of the run, with the texts of the streams.
+// conclude builds the report of the run. manifests and policies are the streams whose text the
+// report shows.
 func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	r.report = &report.Report{}
 	if r.run.outcome != nil {
@@ -39,7 +40,7 @@ func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	r.report.Diagnostics = r.run.diagnostics
 }
 
-// begin runs the policies on what operands name.
+// begin runs the policies on the manifests that operands name.
 func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []string) {
 	r.config.partial = true
 	r.config.observers = append(r.config.observers, engine.Explain())
@@ -54,12 +55,12 @@ func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []s
 	r.manifests = r.run.streams(r.manifests)
 }
 
-// consequence is what errors of the run mean for the report.
+// consequence says what errors of the run mean for the report.
 func (r *reported) consequence() string {
 	if r.run.outcome == nil {
 		return "no report"
 	}
-	return "the report is without what failed"
+	return "the report omits manifests that failed"
 }
 
 // isColored reports whether standard output is to have colours.
@@ -70,12 +71,13 @@ func (p *Process) isColored(c *config) bool {
 	return p.StdoutIsTerminal && !p.NoColor
 }
 
-// explain says what changes in the manifests, who does it, and why others do not.
+// explain prints what changes in the manifests, which policy changes it, and why other policies
+// do not apply.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
 	if r.config.output == "html" {
 		r.conclude(r.manifests, r.run.policies)
-	} else { // which shows no texts
+	} else { // the other formats show no manifest text
 		r.conclude(nil, nil)
 	}
 	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
@@ -89,7 +91,7 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 		report.JSON(&b, r.report)
 	case "html":
 		if err := report.HTML(&b, r.report); err != nil {
-			return p.misused(fmt.Errorf("the page could not be made: %w", err), "preadmit explain --help")
+			return p.misused(fmt.Errorf("the HTML page cannot be built: %w", err), "preadmit explain --help")
 		}
 	default:
 		report.Explain(&b, r.report, p.isColored(&r.config))
@@ -111,19 +113,19 @@ func writeFindings(w io.Writer, format string, findings []source.Diagnostic) {
 		for _, d := range findings {
 			cases = append(cases, report.FindingCase(d))
 		}
-		if len(cases) == 0 { // which CI systems take for a report that went wrong
+		if len(cases) == 0 { // CI systems treat an empty report as an error
 			cases = []report.Case{{Suite: "preadmit", Name: "nothing found"}}
 		}
 		report.JUnit(w, cases)
 	}
 }
 
-// texts joins streams, for comparison with what is expected.
+// texts returns the text of streams, for comparison with the expected text.
 func texts(streams []*manifest.Stream) string { return string(manifest.Join(streams)) }
 
-const explainText = `Say what the policies change in every manifest: the field, its value before and after,
-the policy, binding, param and rule, and where they stand; and why other policies did
-nothing. Values before are those that policies see, defaults of the API included.
+const explainText = `Explain what the policies change in every manifest: the field, its value before and after,
+the policy, binding, param and rule with their positions, and why other policies did not
+apply. A value before a change may be an API default, because policies see defaults.
 
 Usage:
   %s

@@ -15,69 +15,71 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// file is a file that was read, under the name that the user knows it by.
+// file is a file that was read. name is its path for messages, relative if the user gave a
+// relative path.
 type file struct {
 	name string
 	data []byte
-	// real is its path without symbolic links, and below the one from the directory that
-	// was named, or from its own; both are empty for standard input.
+	// real is its path without symbolic links. below is its path relative to the directory that
+	// the user named, or its base name if the user named the file. Both are empty for standard
+	// input.
 	real, below string
 	mode        fs.FileMode
-	// outside says that the file was found through a link, and is not in the directory
-	// that was named.
+	// outside reports that the file was found through a link and is not in the directory that
+	// the user named.
 	outside bool
-	// found is its path if it was found in a directory; empty if it was named itself.
+	// found is its path if it was found in a directory; empty if the user named the file.
 	found string
-	// err says why nothing can be written to where it came from, or is nil.
+	// err is why the file cannot be written in place, or nil.
 	err error
 }
 
-// files reads what options and arguments name. Standard input is read once, however
-// often it is named.
+// files reads the files that options and arguments name. It reads standard input only once,
+// even if several options name it.
 type files struct {
 	process *Process
 	stdin   *file
 	input   limit.Input
-	// checking says that the run is to look for mistakes in policies.
+	// checking says that the run looks for mistakes in policies.
 	checking bool
-	// ignore are the rules of the option for what is not read in directories.
+	// ignore are the patterns of --ignore.
 	ignore      []string
 	diagnostics []source.Diagnostic
-	// pipes are what was read from pipes and devices, which give it once.
+	// pipes holds the contents of pipes and devices, which can be read only once.
 	pipes map[string][]byte
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]file
-	// foreign are the files in directories that hold no manifests; unrendered is what
-	// would have to be rendered to give manifests.
+	// foreign are the files in directories that hold no manifests; unrendered are the charts
+	// and kustomizations, which have to be rendered first.
 	foreign    []passedOver
 	unrendered site
 }
 
-// fileSet collects files; each is read once, however often it is named.
+// fileSet collects files. It reads each file once, even if several paths name it.
 type fileSet struct {
 	*files
 	read readFunc
-	// lenient says that links out of a directory are passed over with a warning. They are
-	// errors otherwise: policies that are not read change the output.
+	// lenient says that links out of a directory are skipped with a warning. Otherwise they are
+	// errors, because the output would be different without the policies there.
 	lenient bool
-	// whole says that every file counts, whatever it holds.
+	// whole says that no file is skipped, whatever it contains.
 	whole bool
 	site  site
 	seen  map[string]bool
 	found []file
 }
 
-// files reads what a config names.
+// files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
 	return &files{process: p, ignore: c.ignore, input: limit.Input{Bytes: int(c.inputLimit)}}
 }
 
-// bounds are how much one of the files may hold.
+// bounds are the limits for one file.
 func (f *files) bounds() manifest.Bounds {
 	return manifest.Bounds{Documents: limit.DocumentsIn(f.input.Bytes)}
 }
 
-// told is what there is to say about the files that were read.
+// told returns the diagnostics about the files that were read.
 func (f *files) told(c *config) []source.Diagnostic {
 	return slices.Concat(f.diagnostics, f.tellForeign(c.verbose), f.tellUnrendered())
 }
@@ -89,10 +91,11 @@ func (f *files) set() *fileSet {
 // stdinNames are names of standard input besides "-".
 var stdinNames = []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 
-// manifestExtensions are those that files in a directory must have.
+// manifestExtensions are the extensions of the files that are read in a directory.
 var manifestExtensions = []string{".yaml", ".yml", ".json"}
 
-// add reads the files of a path. It reports whether there were any, read or not.
+// add reads the files of a path. It returns false if the path is a directory without files to
+// read.
 func (s *fileSet) add(p path) bool {
 	if p.within == nil && (p.name == "-" || slices.Contains(stdinNames, p.name)) {
 		s.addStdin(p)
@@ -146,10 +149,11 @@ func (s *fileSet) failStdin(p path, why string) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// directory is one that was named, real its path without symbolic links.
+// directory is a directory that the user named. real is its path without symbolic links.
 type directory struct{ path, real string }
 
-// addFile reads a file in a directory, or one that was named itself.
+// addFile reads a file. in is the directory that the user named, or nil if the user named the
+// file.
 func (s *fileSet) addFile(p path, full string, in *directory) error {
 	real, err := s.contained(p, full)
 	if errors.Is(err, fs.ErrNotExist) && in != nil {
@@ -184,7 +188,7 @@ func (s *fileSet) addFile(p path, full string, in *directory) error {
 	return nil
 }
 
-// named notes that a file was found again, which may be where it really is.
+// named notes that a file was found again under another path, which may be its real path.
 func (s *fileSet) named(real string, outside bool, found string) {
 	for i := range s.found {
 		if s.found[i].real == real {
@@ -196,13 +200,13 @@ func (s *fileSet) named(real string, outside bool, found string) {
 	}
 }
 
-// errDangling says that a link leads to what is not there.
+// errDangling is the error for a link without a target.
 var errDangling = errors.New("the link leads to a file that does not exist")
 
-// errNotRegular says that something is not a file like others.
+// errNotRegular is the error for sockets, pipes and devices.
 var errNotRegular = errors.New("it is not a regular file")
 
-// addPipe reads a pipe or a device, as the shell makes them for <(command).
+// addPipe reads a pipe or a device, such as the pipe that a shell creates for <(command).
 func (s *fileSet) addPipe(p path, full string) error {
 	if p.within != nil {
 		if _, err := s.contained(p, full); err != nil {
@@ -228,7 +232,7 @@ func (s *fileSet) addPipe(p path, full string) error {
 	return nil
 }
 
-// nameOf is the name of a file for the user: relative as the option was.
+// nameOf returns the path of a file for messages: relative if the option was relative.
 func (s *fileSet) nameOf(p path, full string) string {
 	if filepath.IsAbs(p.name) {
 		return full
@@ -239,9 +243,9 @@ func (s *fileSet) nameOf(p path, full string) string {
 	return full
 }
 
-// addDirectory reads the manifests in a directory and those below it, in the order of
-// their names. What is hidden or ignored is left out, and so is what a link to a directory
-// leads to outside. It reports false if there are none.
+// addDirectory reads the manifests in a directory and its subdirectories, in the order of
+// their names. It skips hidden and ignored files, and links to directories outside of it. It
+// returns false if it finds no manifests.
 func (s *fileSet) addDirectory(p path, root string) (found bool) {
 	w := &walker{set: s, path: p, in: &directory{root, realPath(root)}, visited: map[string]bool{}}
 	lists, err := s.ignoreLists(root)
@@ -256,18 +260,18 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 	return w.found
 }
 
-// walker reads what is in a directory.
+// walker reads the files in a directory.
 type walker struct {
 	set  *fileSet
 	path path
 	in   *directory
-	// flags are the rules of the option ignore.
+	// flags are the rules of --ignore.
 	flags   *ignoreList
 	visited map[string]bool
 	found   bool
 }
 
-// walk reads what is in a directory, but for what rules ignore.
+// walk reads the files in a directory that no rule ignores.
 func (w *walker) walk(dir string, lists []*ignoreList) {
 	s, p := w.set, w.path
 	real, err := s.contained(p, dir)
@@ -276,7 +280,7 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 	}
 	if err != nil || w.visited[real] {
 		s.failLink(p, dir, err)
-		w.found = w.found || err != nil // what is there is not known
+		w.found = w.found || err != nil // the error is enough; do not report an empty directory
 		return
 	}
 	w.visited[real] = true
@@ -309,8 +313,8 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 	}
 }
 
-// modeOf is the mode of an entry of a directory, or of what a link leads to; nothing if that
-// is not there, which addFile tells of.
+// modeOf returns the mode of a directory entry; of its target if the entry is a link. It
+// returns 0 for a link without a target, which addFile reports.
 func modeOf(full string, e fs.DirEntry) fs.FileMode {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type()
@@ -322,17 +326,17 @@ func modeOf(full string, e fs.DirEntry) fs.FileMode {
 	return info.Mode()
 }
 
-// errLinkedOut says that a link in a directory leads to one outside.
+// errLinkedOut is the error for a link to a directory outside of the one that the user named.
 var errLinkedOut = errors.New("the link leads to a directory outside")
 
-// failLink reports why a directory in another is not read, if it is not.
+// failLink reports the error for a subdirectory that is not read, if err is not nil.
 func (s *fileSet) failLink(p path, dir string, err error) {
 	if !errors.Is(err, errLinkedOut) {
 		s.fail(p, err)
 		return
 	}
 	d := source.Errorf(p.at, "link-outside", "%s: the link leads to a directory outside of %s, which is not read", s.nameOf(p, dir), p.name).
-		With("name that directory, too, if what is in it counts")
+		With("to read that directory, name it, too")
 	if s.lenient {
 		d.Severity = source.Warning
 	}
@@ -340,13 +344,13 @@ func (s *fileSet) failLink(p path, dir string, err error) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// errNoManifests says that a directory is of no use.
+// errNoManifests is the error for a directory without manifests.
 var errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
 
-// errEscape says that a path leads out of its bounds.
+// errEscape is the error for a path that leads out of its bounds.
 var errEscape = errors.New("the path leads out of its bounds")
 
-// resolve finds the full path of a file or directory, which need not exist.
+// resolve returns the absolute path of a file or directory, which need not exist.
 func (s *fileSet) resolve(p path) (string, error) {
 	full := p.name
 	if p.base != "" && !filepath.IsAbs(full) {
@@ -359,8 +363,8 @@ func (s *fileSet) resolve(p path) (string, error) {
 	return full, nil
 }
 
-// contained returns the path of a file or directory without symbolic links, which must
-// not lead out of where it may be.
+// contained returns the path of a file or directory without symbolic links. It fails if that
+// path leads out of the bounds of p.
 func (s *fileSet) contained(p path, full string) (string, error) {
 	real, err := filepath.EvalSymlinks(full)
 	if err != nil || p.within == nil {
@@ -374,7 +378,7 @@ func (s *fileSet) contained(p path, full string) (string, error) {
 	return "", errEscape
 }
 
-// absolute is the absolute path of a path relative to the working directory.
+// absolute returns an absolute path for a path relative to the working directory.
 func (p *Process) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -382,7 +386,8 @@ func (p *Process) absolute(path string) string {
 	return filepath.Join(p.Dir, path)
 }
 
-// isWithin reports whether a path is a directory or lies below it, going by the names.
+// isWithin reports whether a path is dir or is below dir. It compares names only and does not
+// follow links.
 func isWithin(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -391,7 +396,7 @@ func isWithin(path, dir string) bool {
 // exceeded reports whether the input is too large.
 func exceeded(err error) bool { return errors.As(err, new(*limit.Error)) }
 
-// fail reports why a path cannot be read, if it cannot.
+// fail reports the error of reading a path, if err is not nil.
 func (s *fileSet) fail(p path, err error) {
 	if err == nil {
 		return
@@ -419,7 +424,7 @@ func (s *fileSet) fail(p path, err error) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// addAll reads the files of paths. A directory without any is an error.
+// addAll reads the files of paths. A directory without manifests is an error.
 func (s *fileSet) addAll(paths []path) {
 	for _, p := range paths {
 		if !s.add(p) {
@@ -428,13 +433,13 @@ func (s *fileSet) addAll(paths []path) {
 	}
 }
 
-// manifests reads the documents in the files that paths name.
+// manifests reads the documents in the files of paths.
 func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 	s.addAll(paths)
 	return s.parse()
 }
 
-// trees reads the mutation trees in the files that paths name.
+// trees reads the mutation trees in the files of paths.
 func (s *fileSet) trees(paths []path) []*manifest.Stream {
 	s.read, s.whole = s.bounds().ReadTrees, true
 	return s.manifests(paths)
@@ -454,7 +459,7 @@ func (s *fileSet) parse() []*manifest.Stream {
 		}
 		stream, diagnostics := s.read(f.name, f.data)
 		if i := slices.IndexFunc(diagnostics, isTemplate); i >= 0 {
-			diagnostics = diagnostics[i : i+1] // there is no end to what else is wrong with it as YAML
+			diagnostics = diagnostics[i : i+1] // as YAML, a template has many more errors
 			if s.site.isInChart(f) {
 				s.foreign = append(s.foreign, passedOver{f.name, chartTemplate})
 				continue
@@ -475,7 +480,7 @@ func (s *fileSet) parse() []*manifest.Stream {
 	return streams
 }
 
-// openAPI reads the OpenAPI documents that paths name.
+// openAPI reads the OpenAPI documents in the files of paths.
 func (s *fileSet) openAPI(paths []path) []engine.OpenAPIDocument {
 	s.addAll(paths)
 	var documents []engine.OpenAPIDocument

@@ -12,28 +12,28 @@ import (
 type arguments struct {
 	settings []setting
 	operands []string
-	// dashed says that the operands follow "--".
+	// dashed reports that the operands follow "--".
 	dashed bool
-	// bare says that the program was started without any arguments.
+	// bare reports that the program was started without arguments.
 	bare bool
 }
 
-// setting is one flag with its value.
+// setting is a flag with its value.
 type setting struct {
 	option *option
 	text   string
 }
 
-// errHelp says that the user asked for help.
+// errHelp is the error for -h and --help.
 var errHelp = pflag.ErrHelp
 
-// parseFlags reads the flags of a command, which may come before and after the
-// operands.
+// parseFlags reads the flags of a command. Flags may be before and after the operands, except
+// for exec.
 func parseFlags(c *command, args []string) (arguments, error) {
 	var given arguments
 	set := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	set.Usage = func() {}
-	set.SetInterspersed(c.name != "exec") // whose operands have flags of their own
+	set.SetInterspersed(c.name != "exec") // the operands of exec are a command with its flags
 	var names []string
 	for _, o := range optionsOf(c) {
 		names = append(names, "--"+o.flag)
@@ -49,8 +49,8 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	return given, nil
 }
 
-// explainFlag puts an error about a flag into our words. That about an unknown one
-// names the nearest known one.
+// explainFlag returns a better text for an error of pflag. For an unknown flag it names the
+// most similar known flag.
 func explainFlag(err error, names []string) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -70,7 +70,7 @@ func explainFlag(err error, names []string) error {
 	return misusef("flag-unknown", "unknown flag %s", name)
 }
 
-// flagValue notes the values of a flag in the order of the command line.
+// flagValue collects the values of a flag in the order of the command line.
 type flagValue struct {
 	option   *option
 	settings *[]setting
@@ -91,11 +91,11 @@ func (v *flagValue) String() string { return "" }
 // Type implements pflag.Value.
 func (v *flagValue) Type() string { return v.option.arg }
 
-// apply gives a config the values of the flags. They win over what it has, or are
-// added to it.
+// apply sets the values of the flags in a config. A flag replaces a value, or is added to a
+// list.
 func (given arguments) apply(c *config) {
 	for _, s := range given.settings {
-		// parseFlags has found the value good.
+		// parseFlags has checked the value.
 		_ = s.option.set(c, s.text, path{label: "--" + s.option.flag})
 	}
 }

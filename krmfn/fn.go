@@ -12,11 +12,11 @@ import (
 
 const unchanged = "the resources are unchanged"
 
-// function answers the ResourceList on standard input: with the items as the policies
-// change them, or, if anything is wrong, as they were.
+// function reads a ResourceList from standard input and writes it back with the items as the
+// policies change them. If there is an error, the items are unchanged.
 func (p *Process) function(ctx context.Context, given arguments) int {
 	if len(given.operands) > 0 {
-		return p.misused(misusef("argument-invalid", "unexpected argument %q: the resources come on standard input", given.operands[0]), "preadmit fn --help")
+		return p.misused(misusef("argument-invalid", "unexpected argument %q: fn reads resources from standard input", given.operands[0]), "preadmit fn --help")
 	}
 	var flags config
 	given.apply(&flags)
@@ -31,7 +31,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		return exitInvalid
 	}
 	a := &admission{diagnostics: f.diagnostics}
-	if source.HasErrors(f.diagnostics) { // items that are no objects
+	if source.HasErrors(f.diagnostics) { // some items are not objects
 		return p.answer(stream, a, &locator{})
 	}
 	var c config
@@ -52,8 +52,8 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	return p.answer(stream, a, newLocator(stream, read, a))
 }
 
-// readList reads the ResourceList. It fails if it is missing; what is wrong with it is
-// among the diagnostics.
+// readList reads the ResourceList. It returns an error if standard input has no ResourceList.
+// Errors in the ResourceList are added to the diagnostics.
 func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	expected := "expected a ResourceList on standard input"
 	if bare {
@@ -74,19 +74,19 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	case n == 0:
 		return nil, misusef("list-missing", "%s, which is empty", expected)
 	default:
-		return nil, misusef("list-missing", "%s, which holds %s instead; 'preadmit render' is for those", expected, plural(n, "manifest", "manifests"))
+		return nil, misusef("list-missing", "%s, which holds %s instead; use 'preadmit render' for manifests", expected, plural(n, "manifest", "manifests"))
 	}
 }
 
-// isAmong reports whether a document, but for its metadata, is among others: kpt and
-// kustomize may pass the functionConfig as an item, too.
+// isAmong reports whether others contain a document with the same kind, name and spec. kpt and
+// kustomize may also pass the functionConfig as an item.
 func isAmong(d *manifest.Document, others []*manifest.Document) bool {
 	return slices.ContainsFunc(others, func(other *manifest.Document) bool {
 		return d.Kind() == other.Kind() && d.Name() == other.Name() && change.Equal(d.Object()["spec"], other.Object()["spec"])
 	})
 }
 
-// answer writes the ResourceList with results.
+// answer writes the ResourceList with the diagnostics as results.
 func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int {
 	var results []map[string]any
 	for i, d := range a.diagnostics {

@@ -17,8 +17,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// The annotations in which kustomize and kpt say where a document came from; the old
-// names stand beside the new ones.
+// The annotations in which kustomize and kpt write where a document came from. Both write the
+// old names in addition to the new ones.
 const (
 	pathAnnotation        = "internal.config.kubernetes.io/path"
 	oldPathAnnotation     = "config.kubernetes.io/path"
@@ -35,21 +35,21 @@ var (
 
 // functionConfig reads the options that the functionConfig of a ResourceList gives.
 type functionConfig struct {
-	// further are fields that the document may have besides.
+	// further are additional fields that the document may have.
 	further  []string
 	document *manifest.Document
-	// lines are those of the text that holds the document.
+	// lines returns the lines of the text that contains the document.
 	lines  func() []string
 	config *config
-	// from is where its paths come from.
+	// from has the base directory and the bounds of paths in the document.
 	from path
-	// strings are the streams read from strings in the document, by name.
+	// strings are the paths of strings in the document that contain YAML, by stream name.
 	strings     map[string]change.Path
 	diagnostics []source.Diagnostic
 }
 
-// readFunctionConfig gives a config the values of a functionConfig, which came with
-// items.
+// readFunctionConfig sets the values of a functionConfig in a config. items are the items of
+// the same ResourceList.
 func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []*manifest.Document, c *config) *functionConfig {
 	f := &functionConfig{document: d, config: c, strings: map[string]change.Path{}}
 	f.lines = sync.OnceValue(func() []string { return strings.SplitAfter(string(text), "\n") })
@@ -63,22 +63,22 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []
 	case engine.IsPolicy(kind):
 		c.policies.inline = append(c.policies.inline, f.object(object, nil))
 	default:
-		f.fail(nil, "function-config-kind", fmt.Sprintf("a functionConfig of apiVersion %q and kind %q is not known", kind.APIVersion(), kind.Kind),
+		f.fail(nil, "function-config-kind", fmt.Sprintf("unknown functionConfig with apiVersion %q and kind %q", kind.APIVersion(), kind.Kind),
 			"expected "+functionConfigKind.APIVersion()+" "+functionConfigKind.Kind+", a v1 ConfigMap, or a policy")
 	}
 	source.Sort(f.diagnostics)
 	return f
 }
 
-// pathsOf says what the paths in a functionConfig are relative to: the directory of its
-// own file, which may be in a package of kpt. They are confined to the working
-// directory and that package. The annotations are the client's, but may also have been
-// written by the author of the functionConfig; so a package elsewhere is believed only
-// if it is one.
+// pathsOf returns the base directory and the bounds of the paths in a functionConfig. The base
+// is the directory of the functionConfig's file, which may be in a kpt package. The bounds are
+// the working directory and that package. The client writes the annotations, but the author of
+// the functionConfig can write them, too. So a package outside of the working directory counts
+// only if it has a Kptfile.
 func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) path {
 	from := path{base: p.Dir, within: &bounds{
 		dirs: []string{p.Dir}, names: "the working directory and of the package",
-		advice: "a functionConfig reads only what is below them; name other files with the flag -p, or in PREADMIT_POLICIES",
+		advice: "a functionConfig can only name files below them; name other files with the flag -p or in PREADMIT_POLICIES",
 	}}
 	annotations := annotationsOf(object)
 	dir := annotations[packagePathAnnotation]
@@ -100,9 +100,9 @@ func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) pat
 	return from
 }
 
-// packageOf returns the package of kpt that items are of. Where the options stand in the
-// Kptfile, kpt writes it into the items only. A function sees those of the packages below
-// its own, too, which is thus the one that holds all the others.
+// packageOf returns the directory of the kpt package that the items belong to, or "". If the
+// Kptfile contains the options, kpt writes the package only into the items. A function also
+// gets the items of subpackages, so its package is the one that contains all others.
 func packageOf(items []*manifest.Document) string {
 	var dirs []string
 	for _, d := range items {
@@ -118,7 +118,7 @@ func packageOf(items []*manifest.Document) string {
 	return ""
 }
 
-// annotationsOf returns the annotations of an object that are strings.
+// annotationsOf returns the annotations of an object whose values are strings.
 func annotationsOf(object map[string]any) map[string]string {
 	found, _ := change.Keys("metadata", "annotations").Get(object)
 	given, _ := found.(map[string]any)
@@ -164,7 +164,7 @@ func optionWith(is func(o *option) bool) *option {
 	return nil
 }
 
-// isFieldPrefix reports whether a field holds fields that are options.
+// isFieldPrefix reports whether a field is a map that contains options.
 func isFieldPrefix(name string) bool {
 	return name == "spec" || optionWith(func(o *option) bool { return strings.HasPrefix("spec."+o.field, name+".") }) != nil
 }
@@ -196,7 +196,7 @@ func (f *functionConfig) unknownField(name string, at change.Path) {
 	f.fail(at, "option-unknown", "unknown field", source.Suggest(name, siblings))
 }
 
-// value gives an option the value of a field.
+// value sets an option to the value of a field.
 func (f *functionConfig) value(o *option, value any, at change.Path) {
 	switch target := o.target(f.config).(type) {
 	case *string, *bool, *size:
@@ -258,8 +258,8 @@ func (f *functionConfig) mapOfLists(target *map[string][]string, value any, at c
 	}
 }
 
-// scalarText is the text of a scalar. Clients and people leave out quotes, and YAML
-// then reads on and off as booleans and a version as a number.
+// scalarText returns the text of a scalar. Without quotes, YAML reads on and off as booleans
+// and a version as a number.
 func scalarText(o *option, value any) (string, bool) {
 	switch value := value.(type) {
 	case string:
@@ -279,7 +279,7 @@ func scalarText(o *option, value any) (string, bool) {
 	return "", false
 }
 
-// set gives an option one value.
+// set sets an option to a value, or adds the value to a list.
 func (f *functionConfig) set(o *option, text string, at change.Path) {
 	from := f.from
 	from.at, from.subject, from.label = f.document.At(at), f.subject(), at.String()
@@ -288,12 +288,12 @@ func (f *functionConfig) set(o *option, text string, at change.Path) {
 	}
 }
 
-// configMap reads the options in the data of a ConfigMap, which is how kpt passes what
-// follows "--" on its command line. Lists are separated by commas or line breaks.
+// configMap reads the options in the data of a ConfigMap. kpt passes the arguments after "--"
+// in this form. Lists are separated by commas or line breaks.
 func (f *functionConfig) configMap(object map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "data", "immutable"}, key) {
-			f.fail(change.Keys(key), "option-unknown", "a functionConfig must not have this field", "write the options into data")
+			f.fail(change.Keys(key), "option-unknown", "a functionConfig must not have this field", "write options into data")
 		}
 	}
 	data, ok := object["data"].(map[string]any)
@@ -327,7 +327,7 @@ func (f *functionConfig) configMap(object map[string]any) {
 	}
 }
 
-// fail reports an error about the field at a path.
+// fail adds an error about the field at a path.
 func (f *functionConfig) fail(at change.Path, code, message, advice string) {
 	d := source.Errorf(f.document.At(at), code, "%s", message).With(advice)
 	d.Field, d.Subject = at.String(), f.subject()

@@ -13,15 +13,15 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// What Helm v3 and v4 say of a chart whose dependencies are not there, and of
-// dependencies from a repository that nobody has told it of.
+// Parts of the error messages of Helm v3 and v4 for a chart with missing dependencies, and for
+// dependencies from a repository that was not added.
 const (
 	missingDependencies = "but missing in charts/ directory"
 	missingRepository   = "no repository definition for"
 )
 
-// helm runs Helm as Argo CD does: again, if it misses dependencies, when these have been
-// fetched.
+// helm runs helm template as Argo CD does. If dependencies are missing, it fetches them and
+// runs helm template again.
 func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
 	args, ok := a.helmArgs(f)
 	if !ok {
@@ -39,7 +39,7 @@ func (a *application) helm(ctx context.Context, f *files) []*manifest.Stream {
 	return f.printed(a.config, template, output, err)
 }
 
-// template is the program that makes manifests of the chart.
+// template returns the helm template program.
 func (a *application) template(f *files, args []string) *Program {
 	template := f.program(args...)
 	if a.config.chartValues != "" {
@@ -69,9 +69,10 @@ func (a *application) buildDependencies(ctx context.Context, f *files) bool {
 	return err == nil
 }
 
-// repositories are those that the chart names, as far as Argo CD adds them.
+// repositories returns the repositories that Argo CD would add: those of the chart's
+// dependencies with https:// URLs.
 func (a *application) repositories() []string {
-	data, _ := os.ReadFile(a.process.absolute("Chart.yaml")) // Helm has read it before
+	data, _ := os.ReadFile(a.process.absolute("Chart.yaml")) // Helm has already read it
 	stream, _ := manifest.ReadPlain("Chart.yaml", data)
 	var urls []string
 	for _, d := range stream.Documents() {
@@ -86,8 +87,8 @@ func (a *application) repositories() []string {
 	return urls
 }
 
-// attempt runs a program and keeps what it says on standard error, which is not worth
-// saying if there is a remedy.
+// attempt runs a program and returns its standard error instead of printing it. The messages
+// do not matter if a second attempt succeeds.
 func (f *files) attempt(ctx context.Context, program *Program) (output []byte, stderr string, err error) {
 	var b limit.Buffer
 	program.Stderr = &b
@@ -95,10 +96,10 @@ func (f *files) attempt(ctx context.Context, program *Program) (output []byte, s
 	return output, string(b.Bytes()), err
 }
 
-// say writes on standard error what an attempt has kept.
+// say prints the messages of an attempt on standard error.
 func (f *files) say(stderr string) { _, _ = f.process.Stderr.Write([]byte(stderr)) }
 
-// helmArgs is the command line of Helm.
+// helmArgs returns the command line of Helm, and false if there are errors.
 func (a *application) helmArgs(f *files) ([]string, bool) {
 	p, c := a.process, a.config
 	args := []string{"helm", "template", "--include-crds"}
@@ -132,13 +133,13 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 	}
 	if release == "" {
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "release-unnamed", "the release of the chart has no name").
-			With("Argo CD gives it in ARGOCD_APP_NAME; without Argo CD, set that variable"))
+			With("Argo CD sets ARGOCD_APP_NAME; without Argo CD, set this variable yourself"))
 	}
 	return append(args, "--", release, "."), len(f.diagnostics) == 0
 }
 
-// escapeCommas has Helm take a value of --set for one, as Argo CD does; a list in braces
-// stays one.
+// escapeCommas escapes commas as Argo CD does, so that Helm reads a value of --set as one
+// value. It does not change a list in braces.
 func escapeCommas(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value
@@ -153,18 +154,18 @@ func escapeCommas(value string) string {
 	return b.String()
 }
 
-// releaseName is the name of the application. That of one outside the namespace of Argo
-// CD has its own namespace in front.
+// releaseName returns the name of the application. The name of an application outside of Argo
+// CD's namespace starts with its namespace and an underscore, which releaseName removes.
 func (p *Process) releaseName() string {
 	name := p.getenv("ARGOCD_APP_NAME")
 	return name[strings.LastIndexByte(name, '_')+1:]
 }
 
-// quoteCSV writes a value of one of Helm's flags that take several, between commas.
+// quoteCSV quotes a value for flags of Helm that take several values separated by commas.
 func quoteCSV(value string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{value}) // a strings.Builder takes everything
+	_ = w.Write([]string{value}) // a strings.Builder returns no errors
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// help explains a command, or the program.
+// help prints the help of a command, or of the program.
 func (p *Process) help(_ context.Context, given arguments) int {
 	if len(given.operands) == 0 {
 		return p.write(programHelp)
@@ -19,9 +19,9 @@ func (p *Process) help(_ context.Context, given arguments) int {
 	return p.write(func(w io.Writer) { c.help(c, w) })
 }
 
-const programText = `preadmit runs the mutating policies of a Kubernetes cluster on manifests before
-they reach the cluster: manifests in, the same manifests out, changed as the API
-server would change them. It needs no cluster.
+const programText = `preadmit runs the mutating policies of a Kubernetes cluster on manifests before they reach
+the cluster. It reads manifests and prints them, changed as the API server would change
+them. It needs no cluster.
 
 Usage:
   preadmit COMMAND [flags] [arguments]
@@ -32,19 +32,19 @@ Examples:
   kustomize build . | preadmit render -p policies/
   preadmit render -p policies/ -c namespaces.yaml deployment.yaml
 
-Started without arguments, preadmit is a KRM function: it expects a ResourceList on
-standard input, as 'preadmit fn' does.
+Without arguments, preadmit is a KRM function: it expects a ResourceList on standard input,
+like 'preadmit fn'.
 
 %s`
 
 const statusText = `Exit status:
-  0  done
+  0  success
   1  a policy denied a manifest
   2  the input, a policy or the command line is wrong
 `
 
 const environmentText = `Environment:
-  PREADMIT_POLICIES  paths of policies besides those of -p, separated by colons
+  PREADMIT_POLICIES  more paths of policies, like -p, separated by colons
 `
 
 func programHelp(w io.Writer) {
@@ -55,12 +55,12 @@ func programHelp(w io.Writer) {
 	fmt.Fprintf(w, programText, b.String(), statusText)
 }
 
-// plainHelp explains a command without flags.
+// plainHelp prints the help of a command without flags.
 func plainHelp(c *command, w io.Writer) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", sentence(c.summary), c.usage)
 }
 
-const versionText = `Print the version, and what the program was built from.
+const versionText = `Print the version of preadmit and of Go, and the commit it was built from.
 
 Usage:
   %s
@@ -70,28 +70,29 @@ Flags:
 
 func versionHelp(c *command, w io.Writer) { fmt.Fprintf(w, versionText, c.usage, flagsHelp(c)) }
 
-const renderText = `Print manifests as the policies change them, and nothing else. What no policy
-changes is printed as it was, byte by byte. If anything is wrong nothing is printed.
+const renderText = `Print manifests as the policies change them. Text that no policy changes is printed byte
+by byte as it was. If there is an error, nothing is printed.
 
 Usage:
   %s
 
-Manifests come from the files named, from standard input for -, or if none is named. A
-directory means the *.yaml, *.yml and *.json files in it and below it, sorted, without
-hidden ones, and without what links to directories outside of it lead to. Files in it that
-hold no Kubernetes objects (templates and values of charts, kustomizations and their
-patches, configuration of other programs) are passed over and counted; -v lists them. A
-pipe, as the shell makes one for <(command), does for every file.
+Manifests come from the named files. Without files, or for -, they come from standard input.
+A directory means all *.yaml, *.yml and *.json files in it and its subdirectories, sorted,
+without hidden files and without links to directories outside of it. Files in a directory
+without Kubernetes objects (templates and values of charts, kustomizations and their
+patches, configuration of other programs) are skipped and counted; -v lists them. A pipe
+can be given in place of any file, as with <(command) in a shell.
 
-Policies, bindings and context among the manifests count, and are printed unchanged;
-those given with -p and -c are not printed.
+Policies, bindings and context among the manifests are used, and printed unchanged. Those
+given with -p and -c are not printed.
 
-With --in-place or --output-dir nothing is printed, and the manifests go into files: all
-of them, or none if anything is wrong. A file that has its text already is not touched,
-and a symbolic link stays one. A file that others have changed meanwhile is left to them,
-and the run fails; runs in one directory wait for each other. Below --output-dir files
-have the names that they have below the directory named; a file that is named itself has
-its own. No output goes into a file that was read, or out of the directory named.
+With --in-place or --output-dir, the manifests are written to files instead: all of them,
+or none if there is an error. A file that already has the new text is not written, and
+symbolic links are kept. If another program changes a file during the run, that change is
+kept and the run fails. Runs that write to the same directory wait for each other. With
+--output-dir, a file keeps its path relative to the named directory; a named file keeps its
+base name. Output never overwrites a file that was read, and never leaves the output
+directory.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s
@@ -102,26 +103,26 @@ func renderHelp(c *command, w io.Writer) {
 	fmt.Fprintf(w, renderText, c.usage, flagsHelp(c), environmentText, statusText)
 }
 
-const viewText = `Print manifests as the expressions of policies see them before any policy has changed
-them: decoded, normalised and with the defaults of the API, as an API server shows them
-to mutating admission. An example is object.spec.replicas, which is there whether or not
-the manifest has it. Values of Secrets are printed.
+const viewText = `Print manifests as expressions of policies see them before any policy changes them:
+decoded, normalised and with API defaults, as an API server shows them to mutating
+admission. For example, object.spec.replicas is present even if the manifest does not have
+it. Values of Secrets are printed.
 
 Usage:
   %s
 
-Manifests come from the files named, from standard input for -, or if none is named. A
-directory means the *.yaml, *.yml and *.json files in it and below it, sorted, without
-hidden ones. Left out is what no policy sees: policies themselves, and documents for
-local use.
+Manifests come from the named files. Without files, or for -, they come from standard input.
+A directory means all *.yaml, *.yml and *.json files in it and its subdirectories, sorted,
+without hidden files. The output omits documents that policies never see: policies, and
+documents for local use.
 
-Not in the view, though a server has it, are metadata.managedFields and what the server's
+Unlike on a server, the output does not have metadata.managedFields, nor the fields that
 built-in admission plug-ins add.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s
 Exit status:
-  0  done
+  0  success
   2  the input or the command line is wrong
 `
 
@@ -130,14 +131,14 @@ func viewHelp(c *command, w io.Writer) {
 }
 
 const functionText = `Run as a KRM function: read a ResourceList from standard input and write it back with
-its items as the policies change them. If anything is wrong, the items come back
-unchanged, with results that say why.
+its items as the policies change them. If there is an error, the items are unchanged and
+the results say why.
 
 Usage:
   %s
 
-Policies, bindings and context among the items count. More of them, and options, come
-from the functionConfig, which is one of
+Policies, bindings and context among the items are used. The functionConfig can give more
+of them, and options. It is one of:
 
   a Preadmit:
     apiVersion: preadmit.dev/v1alpha1
@@ -145,21 +146,21 @@ from the functionConfig, which is one of
     metadata: {name: any}
     spec: {policyPaths: [policies/]}
 
-  a ConfigMap, as 'kpt fn eval --exec preadmit -- policyPaths=policies/' makes it; lists
+  a ConfigMap, such as 'kpt fn eval --exec preadmit -- policyPaths=policies/' creates; lists
   are separated by commas or line breaks
 
-  a policy; it is bound to everything that it matches unless there is a binding
+  a policy; if it has no binding, it applies to everything that it matches
 
-Paths in it are relative to the file of the functionConfig, or to the package of kpt whose
-Kptfile has it, if the client tells, else to the working directory. They must not
-lead out of the working directory or that package. The paths of flags may.
+Paths in the functionConfig are relative to its file, or to the kpt package if the Kptfile
+contains it. If the client does not give that location, they are relative to the working
+directory. They must not leave the working directory or that package. Paths of flags may.
 
 Linked as $KUSTOMIZE_PLUGIN_HOME/preadmit.dev/v1alpha1/preadmit/Preadmit, preadmit is an
 exec plugin of kustomize, with a Preadmit as its configuration. Such plugins also run
 under 'kubectl kustomize --enable-alpha-plugins', which runs no functions.
 
-Options, as field of the spec of a Preadmit, as key of the data of a ConfigMap, and as
-flag (which wins, or adds to a list):
+Options: field in the spec of a Preadmit, key in the data of a ConfigMap, and flag. A flag
+wins over the other two, or is added to a list:
 %s
 %s
 %s`
@@ -186,7 +187,7 @@ const (
 	flagWidth = 32
 )
 
-// flagsHelp explains the flags of a command.
+// flagsHelp returns the help of the flags of a command.
 func flagsHelp(c *command) string {
 	var b strings.Builder
 	for _, o := range optionsOf(c) {
@@ -196,11 +197,11 @@ func flagsHelp(c *command) string {
 		}
 		entry(&b, name, flagWidth, o.help)
 	}
-	entry(&b, "-h, --help", flagWidth, "print this")
+	entry(&b, "-h, --help", flagWidth, "print this help")
 	return b.String()
 }
 
-// flagUsage shows how the flag is written.
+// flagUsage returns the flag with its argument, such as "-p, --policy PATH".
 func (o *option) flagUsage() string {
 	usage := "--" + o.flag
 	if o.short != "" {
@@ -212,7 +213,7 @@ func (o *option) flagUsage() string {
 	return usage
 }
 
-// entry writes a line of a table; further lines if the text is too long for one.
+// entry writes an entry of a table, wrapped at helpWidth columns.
 func entry(b *strings.Builder, name string, width int, text string) {
 	line := fmt.Sprintf("  %-*s ", width, name)
 	for _, word := range strings.Fields(text) {
@@ -225,7 +226,7 @@ func entry(b *strings.Builder, name string, width int, text string) {
 	b.WriteString(line + "\n")
 }
 
-// sentence makes a summary a sentence.
+// sentence returns a summary as a sentence.
 func sentence(summary string) string {
 	return strings.ToUpper(summary[:1]) + summary[1:] + "."
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignoreFile is the file in a directory that says which of the files below are not read,
-// in the form of .gitignore.
+// ignoreFile is the name of files with patterns, in the format of .gitignore, of files and
+// directories that are not read.
 const ignoreFile = ".preadmitignore"
 
 // ignoreRule is a line of an ignore file.
 type ignoreRule struct {
-	// glob is for the path from the directory of the rule.
+	// glob matches paths relative to the directory of the rule.
 	glob string
-	// negated rules have files read; directories are all that some rules are about.
+	// negated rules include files again; rules with directories match only directories.
 	negated, directories bool
 }
 
-// ignoreList are the rules for what is below a directory.
+// ignoreList has the rules for files below a directory.
 type ignoreList struct {
 	dir   string
 	rules []ignoreRule
 }
 
-// newIgnoreRule reads a line as git does; ok is false if it says nothing.
+// newIgnoreRule parses a line as git does. ok is false for an empty line or a comment.
 func newIgnoreRule(text string) (rule ignoreRule, ok bool, err error) {
 	line := strings.TrimRight(text, "\r")
 	if trimmed := strings.TrimRight(line, " "); !strings.HasSuffix(trimmed, `\`) {
@@ -46,14 +46,14 @@ func newIgnoreRule(text string) (rule ignoreRule, ok bool, err error) {
 		line = "**/" + line
 	}
 	line = strings.TrimPrefix(line, "/")
-	rule.glob = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // which git knows no meaning of
+	rule.glob = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // git gives braces no meaning
 	if !doublestar.ValidatePattern(rule.glob) {
-		return rule, false, fmt.Errorf("%q is not a pattern as in .gitignore", text)
+		return rule, false, fmt.Errorf("%q is not a valid .gitignore pattern", text)
 	}
 	return rule, true, nil
 }
 
-// newIgnoreList makes rules of lines.
+// newIgnoreList parses lines.
 func newIgnoreList(dir string, lines []string) (*ignoreList, error) {
 	list := &ignoreList{dir: dir}
 	for _, line := range lines {
@@ -68,7 +68,8 @@ func newIgnoreList(dir string, lines []string) (*ignoreList, error) {
 	return list, nil
 }
 
-// readIgnoreList reads the ignore file of a directory; nil if it has none.
+// readIgnoreList reads the ignore file of a directory. It returns nil if the file does not
+// exist.
 func readIgnoreList(dir string) (*ignoreList, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ignoreFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,15 +85,14 @@ func readIgnoreList(dir string) (*ignoreList, error) {
 	return list, nil
 }
 
-// ignores reports whether lists have a file or directory left out. What a later one says
-// wins.
+// ignores reports whether a file or directory is ignored. The last rule that matches decides.
 func ignores(lists []*ignoreList, full string, isDir bool) bool {
 	ignored := false
 	for _, list := range lists {
 		if list == nil || !isWithin(full, list.dir) {
 			continue
 		}
-		below, _ := filepath.Rel(list.dir, full) // isWithin has found it
+		below, _ := filepath.Rel(list.dir, full) // isWithin has computed the same path
 		for _, rule := range list.rules {
 			if rule.directories && !isDir {
 				continue
@@ -105,8 +105,8 @@ func ignores(lists []*ignoreList, full string, isDir bool) bool {
 	return ignored
 }
 
-// ignoreBase is what the paths in the option ignore are relative to: the working
-// directory, or a directory outside of it.
+// ignoreBase returns the directory that patterns of --ignore are relative to: the working
+// directory, or root if root is outside of it.
 func (s *fileSet) ignoreBase(root string) string {
 	if isWithin(root, s.process.Dir) {
 		return s.process.Dir
@@ -114,8 +114,8 @@ func (s *fileSet) ignoreBase(root string) string {
 	return root
 }
 
-// ignoreLists are the rules of the ignore files above a directory, from the working
-// directory on.
+// ignoreLists returns the rules of the ignore files from the working directory down to the
+// parent of root.
 func (s *fileSet) ignoreLists(root string) ([]*ignoreList, error) {
 	var dirs []string
 	if isWithin(root, s.process.Dir) {

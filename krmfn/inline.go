@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// object reads an object in the functionConfig as a document of its own. Its positions
-// are those in the text that holds the functionConfig, where that is possible.
+// object reads an object in the functionConfig as a separate document. If possible, its
+// positions are positions in the text of the functionConfig.
 func (f *functionConfig) object(object map[string]any, at change.Path) *manifest.Stream {
 	start := f.document.At(at)
 	if text := cutOut(f.lines(), start); text != nil {
@@ -26,9 +26,9 @@ func (f *functionConfig) object(object map[string]any, at change.Path) *manifest
 	return stream
 }
 
-// cutOut takes the value that starts at a position out of a text: all before it is
-// blanked, so that the value keeps its place, and all after it is left out. It returns
-// nil if it cannot tell where the value ends.
+// cutOut returns the value that starts at a position in a text. It replaces the text before
+// the value by spaces and line breaks, so that positions stay the same, and removes the text
+// after it. It returns nil if it cannot find the end of the value.
 func cutOut(lines []string, start source.Position) []byte {
 	if start.Line == 0 || start.Line > len(lines) || start.Column > len(lines[start.Line-1]) {
 		return nil
@@ -56,8 +56,8 @@ func cutOut(lines []string, start source.Position) []byte {
 	return b.Bytes()
 }
 
-// string reads the documents in a string of the functionConfig. locate finds their
-// positions again.
+// string reads the documents in a string of the functionConfig. locate translates their
+// positions.
 func (f *functionConfig) string(text string, at change.Path) *manifest.Stream {
 	name := f.partName(at)
 	f.strings[name] = at
@@ -70,8 +70,8 @@ func (f *functionConfig) partName(at change.Path) string {
 	return strings.TrimSpace(f.subject() + " " + at.String())
 }
 
-// locate translates a position in a string of the functionConfig to the one in the
-// text that holds the functionConfig.
+// locate translates a position in a string of the functionConfig to a position in the text of
+// the functionConfig.
 func (f *functionConfig) locate(p source.Position) source.Position {
 	at, ok := f.strings[p.File]
 	if !ok {

@@ -11,18 +11,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// kyvernoResult is one of the results that a test expects.
+// kyvernoResult is an expected result of a test.
 type kyvernoResult struct {
 	policy, rule, kind, operation string
 	// want is pass, skip, fail or error.
 	want string
-	// patched is the file with the expected objects; complete says that all of the
-	// resources must be in it.
+	// patched is the file with the expected objects. complete means that it must contain all
+	// resources.
 	patched  string
 	complete bool
 }
 
-// result tests one result.
+// result checks one expected result.
 func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
 	text := func(key string) string { s, _ := fields[key].(string); return s }
 	r := kyvernoResult{rule: text("rule"), kind: text("kind"), operation: text("operation"), want: text("result"), patched: text("patchedResources")}
@@ -35,7 +35,7 @@ func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
 	case known == "":
 		k.others++
 	case r.operation != "" && !slices.Contains([]string{"CREATE", "UPDATE"}, r.operation):
-		k.tell(source.Errorf(k.document.At(at.Key("operation")), "test-field", "the operation of a result is %q; policies do not mutate what is deleted", r.operation).
+		k.tell(source.Errorf(k.document.At(at.Key("operation")), "test-field", "the operation of a result is %q; policies mutate only objects that are created or updated", r.operation).
 			With("expected CREATE or UPDATE"))
 	case known != r.policy:
 		k.add(r.name(strings.Join(k.namesIn(fields), ", ")), known)
@@ -44,8 +44,8 @@ func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
 	}
 }
 
-// knows returns the name of the policy if the test has it, an empty text if it does not
-// mutate, and else what is wrong.
+// knows returns the name of the policy if the test has the policy and the rule, "" if they do
+// not mutate, and otherwise an error text.
 func (k *kyvernoTest) knows(r kyvernoResult) string {
 	i := slices.IndexFunc(k.policies, func(d *manifest.Document) bool { return d.Name() == r.policy && !isBound(d) })
 	if i < 0 {
@@ -66,18 +66,18 @@ func (k *kyvernoTest) knows(r kyvernoResult) string {
 	return fmt.Sprintf("policy %q has no rule %q", r.policy, r.rule)
 }
 
-// isBound reports whether a document is a binding of policies, not a policy.
+// isBound reports whether a document is a binding or an exception, not a policy.
 func isBound(d *manifest.Document) bool {
 	return strings.HasSuffix(d.Kind().Kind, "Binding") || d.Kind().Kind == "PolicyException"
 }
 
-// name names the test of the result for a resource.
+// name returns the name of the test case for a resource.
 func (r kyvernoResult) name(resource string) string {
 	parts := []string{r.policy, r.rule, r.operation, r.kind, resource}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// namesIn are the names of the resources of a result.
+// namesIn returns the names of the resources of a result.
 func (k *kyvernoTest) namesIn(fields map[string]any) []string {
 	names := stringsOf(fields["resources"])
 	if name, ok := fields["resource"].(string); ok {
@@ -94,8 +94,8 @@ func (k *kyvernoTest) namesIn(fields map[string]any) []string {
 	return names
 }
 
-// judgeAll tests a result on all resources and targets that it names; on all that there are
-// if it names none.
+// judgeAll checks a result on the resources and targets that it names, or on all of them if it
+// has no names.
 func (k *kyvernoTest) judgeAll(r kyvernoResult, names []string) {
 	for _, name := range names {
 		resources, targets := k.chosen(r, func(d *manifest.Document) bool { return d.Name() == name || namespaceOf(d)+"/"+d.Name() == name })
@@ -116,8 +116,8 @@ func (k *kyvernoTest) judgeAll(r kyvernoResult, names []string) {
 	}
 }
 
-// judgeUnnamed tests a result that names no resource. Targets that no policy changes do not
-// count.
+// judgeUnnamed checks a result without names of resources. It ignores targets that no policy
+// changes.
 func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
 	before := len(k.cases)
 	resources, targets := k.chosen(r, func(*manifest.Document) bool { return true })
@@ -133,16 +133,16 @@ func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
 	}
 }
 
-// unreached is what is wrong with targets that no policy changes.
+// unreached returns the error text for targets that no policy changes.
 func unreached(r kyvernoResult, reasons []string) string {
 	if r.want == "skip" {
 		return ""
 	}
-	return "no resource of the test has the policy change it\n" + strings.Join(reasons, "")
+	return "the policy changed no target when the resources of the test were admitted\n" + strings.Join(reasons, "")
 }
 
-// chosen are the resources and targets that a result is about. Kyverno's command does not
-// look at the kind, so one that none of them has does not count.
+// chosen returns the resources and targets of a result. Kyverno's command does not check the
+// kind, so a kind that none of them has is ignored.
 func (k *kyvernoTest) chosen(r kyvernoResult, about func(*manifest.Document) bool) (resources, targets []*manifest.Document) {
 	isOther := func(d *manifest.Document) bool { return !about(d) }
 	resources, targets = slices.DeleteFunc(slices.Clone(k.resources), isOther), slices.DeleteFunc(slices.Clone(k.targets), isOther)
@@ -153,7 +153,7 @@ func (k *kyvernoTest) chosen(r kyvernoResult, about func(*manifest.Document) boo
 	return resources, targets
 }
 
-// judge tests a result on one resource.
+// judge checks a result on one resource.
 func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name string) {
 	for _, run := range k.chain(kyvernoRequest{resource, r.operation}) {
 		if run.policy.Name() != r.policy {
@@ -163,7 +163,7 @@ func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name s
 		wrong := slices.IndexFunc(verdicts, func(v verdict) bool { return v.result != r.want && (r.want != "fail" || v.result != "error") })
 		switch {
 		case len(verdicts) == 0:
-			k.add(name+", which the policy is not about", "")
+			k.add(name+", which the policy does not match", "")
 		case wrong < 0 || !k.isExpected(r, run.object):
 			k.compare(r, name, run, run.object)
 		default:
@@ -172,8 +172,8 @@ func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name s
 	}
 }
 
-// judgeTarget tests a result on an object that the policy is to change when others are
-// admitted. If it does not, the answer are the reasons.
+// judgeTarget checks a result on an object that the policy should change when the resources
+// are admitted. It returns the reasons if the policy does not change the object.
 func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, name string) []string {
 	reasons, reached := []string{""}, false
 	for _, resource := range k.resources {
@@ -201,14 +201,13 @@ func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, na
 	return reasons
 }
 
-// isExpected reports whether anything is expected of an object: where there is a file with
-// the expected ones, those that it does not have are left out, unless the result says
-// otherwise.
+// isExpected reports whether the result is about an object. If the result has a file with
+// expected objects, it is only about the objects in that file, unless complete is set.
 func (k *kyvernoTest) isExpected(r kyvernoResult, object map[string]any) bool {
 	return r.patched == "" || r.complete || k.expected(r, object) != nil
 }
 
-// expected is what a result expects of an object, nil if its file does not have it.
+// expected returns the expected form of an object; nil if the file does not have the object.
 func (k *kyvernoTest) expected(r kyvernoResult, object map[string]any) map[string]any {
 	for _, d := range k.read([]any{r.patched}) {
 		if want := comparable(d.Object()); sameObject(want, comparable(object)) {
@@ -218,8 +217,8 @@ func (k *kyvernoTest) expected(r kyvernoResult, object map[string]any) map[strin
 	return nil
 }
 
-// compare compares an object with the one that a result expects. Kyverno takes no notice of
-// nulls, of empty maps and lists, and of the namespace "default".
+// compare compares an object with the expected object. Like Kyverno, it ignores nulls, empty
+// maps and lists, and the namespace "default".
 func (k *kyvernoTest) compare(r kyvernoResult, name string, run *kyvernoRun, object map[string]any) {
 	want, have := k.expected(r, object), comparable(object)
 	switch {
@@ -246,7 +245,7 @@ func sameObject(a, b map[string]any) bool {
 	return true
 }
 
-// comparable is an object without what Kyverno's command does not compare.
+// comparable returns an object without the values that Kyverno's command ignores.
 func comparable(object map[string]any) map[string]any {
 	rest, _ := withoutEmpty(object).(map[string]any)
 	if metadata, _ := rest["metadata"].(map[string]any); metadata["namespace"] == "default" {
@@ -255,7 +254,7 @@ func comparable(object map[string]any) map[string]any {
 	return rest
 }
 
-// withoutEmpty is a value without nulls and empty maps and lists; nil if nothing is left.
+// withoutEmpty returns a value without nulls and empty maps and lists; nil if nothing is left.
 func withoutEmpty(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

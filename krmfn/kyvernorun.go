@@ -12,32 +12,32 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// kyvernoRequest is the request that sends a resource to the cluster; the values say which
-// if the operation is empty.
+// kyvernoRequest is an admission request. If the operation is empty, the values decide.
 type kyvernoRequest struct {
 	resource  *manifest.Document
 	operation string
 }
 
-// kyvernoRun is what one policy did to a resource, and to the targets.
+// kyvernoRun is the run of one policy on a resource and the targets.
 type kyvernoRun struct {
 	*testRun
 	policy *manifest.Document
-	// object is the resource as the policy left it.
+	// object is the resource after the policy.
 	object map[string]any
-	// targets are those of the test, as streams of this run.
+	// targets are the targets of the test, each as a stream of this run.
 	targets map[*manifest.Document]*manifest.Stream
 }
 
-// The languages in the order in which Kyverno's command runs them.
+// kyvernoOrder is the order in which Kyverno's command runs policies. ClusterPolicy and Policy
+// are sorted as one kind.
 var kyvernoOrder = []string{"ClusterPolicy", "Policy", policyKind, "MutatingPolicy", "NamespacedMutatingPolicy"}
 
-// mutating are the policies of the test that mutate, in the order in which they run.
+// mutating returns the policies of the test that mutate, in the order in which they run.
 func (k *kyvernoTest) mutating() []*manifest.Document {
 	place := func(d *manifest.Document) int { return slices.Index(kyvernoOrder, d.Kind().Kind) }
 	found := slices.DeleteFunc(slices.Clone(k.policies), func(d *manifest.Document) bool { return place(d) < 0 || !mutates(d, "") })
 	slices.SortStableFunc(found, func(a, b *manifest.Document) int {
-		return cmp.Compare(max(place(a), 1), max(place(b), 1)) // the first two are one
+		return cmp.Compare(max(place(a), 1), max(place(b), 1)) // the first two kinds are sorted as one
 	})
 	return found
 }
@@ -47,7 +47,7 @@ func hasRules(d *manifest.Document) bool {
 	return d.Kind().Kind == "ClusterPolicy" || d.Kind().Kind == "Policy"
 }
 
-// mutates reports whether a policy mutates, or the rule of it with a name.
+// mutates reports whether a policy, or its rule with the given name, mutates.
 func mutates(d *manifest.Document, rule string) bool {
 	if !hasRules(d) {
 		return isPolicyItself(d)
@@ -60,7 +60,8 @@ func mutates(d *manifest.Document, rule string) bool {
 	})
 }
 
-// isRuleNamed reports whether a test means a rule, or one that is generated from it.
+// isRuleNamed reports whether name is the name of a rule, of a rule generated from it, or of
+// the rule that it is generated from.
 func isRuleNamed(name string, rule any) bool {
 	for _, prefix := range []string{"", "autogen-", "autogen-cronjob-"} {
 		if text, _ := rule.(string); text != "" && (prefix+name == text || prefix+text == name) {
@@ -70,7 +71,7 @@ func isRuleNamed(name string, rule any) bool {
 	return false
 }
 
-// chain runs all policies on a resource, each on what the one before it left.
+// chain runs all policies on a resource, each on the output of the previous one.
 func (k *kyvernoTest) chain(request kyvernoRequest) []*kyvernoRun {
 	if runs, ok := k.chains[request]; ok {
 		return runs
@@ -83,7 +84,7 @@ func (k *kyvernoTest) chain(request kyvernoRequest) []*kyvernoRun {
 		runs = append(runs, r)
 	}
 	for i := len(runs) - 1; i > 0 && isMutatingPolicy(runs[i].policy) && isMutatingPolicy(runs[i-1].policy); i-- {
-		runs[i-1].object = runs[i].object // Kyverno's command compares what all of them make
+		runs[i-1].object = runs[i].object // Kyverno's command compares the output of the last one
 	}
 	k.chains[request] = runs
 	return runs
@@ -91,7 +92,8 @@ func (k *kyvernoTest) chain(request kyvernoRequest) []*kyvernoRun {
 
 func isMutatingPolicy(d *manifest.Document) bool { return !hasRules(d) && d.Kind().Kind != policyKind }
 
-// run runs one policy, with what is bound to it, on a resource as those before left it.
+// run runs one policy with its bindings and exceptions. object is the resource after the
+// previous policies.
 func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object map[string]any) *kyvernoRun {
 	r := &kyvernoRun{testRun: &testRun{}, policy: d, object: object, targets: map[*manifest.Document]*manifest.Stream{}}
 	k.given.apply(&r.config)
@@ -119,13 +121,14 @@ func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object m
 	return r
 }
 
-// written is the object of a stream of one, as it has been edited.
+// written returns the object of a stream with one document, after edits.
 func written(s *manifest.Stream) map[string]any {
-	output, _ := manifest.Read("-", s.Bytes()) // which was just written
+	output, _ := manifest.Read("-", s.Bytes()) // preadmit wrote it, so it is valid
 	return output.Documents()[0].Object()
 }
 
-// surround gives a run the policy with what is bound to it, and what the cluster has.
+// surround adds the policy with its bindings and exceptions to a run, and the other resources
+// as context.
 func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
 	for _, d := range k.policies {
 		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
@@ -140,19 +143,20 @@ func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
 	}
 }
 
-// alone is a document as a stream of its own.
+// alone returns a stream with one document.
 func alone(d *manifest.Document) *manifest.Stream { return made(d, nil, d.Object()) }
 
-// verdict is what a policy or a rule did, in the words of a kyverno-test.yaml, and why.
+// verdict is the result of a policy or rule, in the terms of a kyverno-test.yaml, and its
+// reason.
 type verdict struct{ result, why string }
 
-// The results, from the one that says least to the one that decides. What is excluded is
-// no business of the policy: Kyverno's command lets a test of it pass, whatever it expects.
+// kyvernoResults are the results in ascending order of precedence. A resource is excluded if
+// the policy does not match it: Kyverno's command then passes the test, whatever it expects.
 var kyvernoResults = []string{"", excludedResult, "skip", "pass", "error"}
 
 const excludedResult = "excluded"
 
-// or is the one of two verdicts that decides.
+// or returns the verdict with the higher precedence.
 func (v verdict) or(other verdict) verdict {
 	if slices.Index(kyvernoResults, other.result) <= slices.Index(kyvernoResults, v.result) {
 		return v
@@ -161,7 +165,8 @@ func (v verdict) or(other verdict) verdict {
 	return other
 }
 
-// verdicts are those about the resource: of each rule that a test means, or of the policy.
+// verdicts returns the verdicts about the resource: one for each rule with the given name, or
+// one for the policy.
 func (r *kyvernoRun) verdicts(rule string) []verdict {
 	if r.run.outcome == nil {
 		return []verdict{{"error", problemsOf(r.run.diagnostics)}}
@@ -172,7 +177,7 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "rule "), ", ")
 		if !hasRules(r.policy) {
 			if name != "" && v.result == "skip" {
-				v.result = "pass" // the policy ran, and one of its mutations had nothing to do
+				v.result = "pass" // the policy ran; only one of its mutations had nothing to change
 			}
 			name = ""
 		}
@@ -212,7 +217,7 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 	return all
 }
 
-// target is what became of a target, nil if the run never began.
+// target returns the result for a target; nil if the run did not start.
 func (r *kyvernoRun) target(d *manifest.Document) *engine.Manifest {
 	if r.run.outcome == nil {
 		return nil

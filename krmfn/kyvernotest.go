@@ -22,24 +22,24 @@ type kyvernoTest struct {
 	*tester
 	document   *manifest.Document
 	dir, suite string
-	// policies are all documents of policies, with bindings and exceptions.
+	// policies are the policies, bindings and exceptions.
 	policies []*manifest.Document
-	// resources are the objects that are admitted, targets those that the cluster has for
-	// policies to change, context the others that it has.
+	// resources are the objects that are admitted. targets are existing objects that policies
+	// may change, and context are the other existing objects of the cluster.
 	resources, targets, context []*manifest.Document
 	values, userInfo            inputs
-	// chains are what the policies did, by resource and operation.
+	// chains are the runs of the policies, by resource and operation.
 	chains map[kyvernoRequest][]*kyvernoRun
-	// others are the results that are not about mutation.
+	// others is the number of results that are not about mutation.
 	others int
 }
 
-// Fields of a kyverno-test.yaml that have no meaning here.
+// kyvernoUnreadFields are the fields of a kyverno-test.yaml that preadmit does not support.
 var kyvernoUnreadFields = []string{"checks", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads"}
 
 var clusterResourceKind = gvk.Kind{Group: kyvernoContextKind.Group, Version: kyvernoContextKind.Version, Kind: "ClusterResource"}
 
-// kyverno runs the results of a kyverno-test.yaml.
+// kyverno checks the results of a kyverno-test.yaml.
 func (t *tester) kyverno(d *manifest.Document, full string) {
 	object := d.Object()
 	k := &kyvernoTest{tester: t, document: d, dir: filepath.Dir(full), suite: d.At(nil).File, chains: map[kyvernoRequest][]*kyvernoRun{}}
@@ -52,7 +52,7 @@ func (t *tester) kyverno(d *manifest.Document, full string) {
 	k.userInfo.paths = k.pathsIn(object["userinfo"])
 	for _, field := range kyvernoUnreadFields {
 		if object[field] != nil {
-			k.tell(source.Warningf(d.At(change.Keys(field)), "test-field", "the field %s of a %s is not read", field, kyvernoTestFile))
+			k.tell(source.Warningf(d.At(change.Keys(field)), "test-field", "the field %s of a %s is ignored", field, kyvernoTestFile))
 		}
 	}
 	for _, item := range k.list(object, "results") {
@@ -71,7 +71,7 @@ func (k *kyvernoTest) tell(diagnostics ...source.Diagnostic) {
 	k.diagnostics = append(k.diagnostics, diagnostics...)
 }
 
-// firsts are documents without those that are about the object of one before.
+// firsts returns the documents without later documents of the same object.
 func firsts(documents []*manifest.Document) []*manifest.Document {
 	type identity struct{ group, kind, namespace, name string }
 	seen := map[identity]bool{}
@@ -83,16 +83,17 @@ func firsts(documents []*manifest.Document) []*manifest.Document {
 	})
 }
 
-// namespaceOf is the namespace of an object, as Kyverno's command fills it in.
+// namespaceOf returns the namespace of an object; "default" if it is empty, like Kyverno's
+// command.
 func namespaceOf(d *manifest.Document) string { return cmp.Or(d.Namespace(), "default") }
 
-// item is an item of a list, and where it is.
+// item is an item of a list, and its path.
 type item struct {
 	path  change.Path
 	value any
 }
 
-// list are the items of the list below a key.
+// list returns the items of the list at a path.
 func (k *kyvernoTest) list(object map[string]any, keys ...string) []item {
 	value, _ := change.Keys(keys...).Get(object)
 	values, _ := value.([]any)
@@ -114,7 +115,7 @@ func stringsOf(value any) []string {
 	return texts
 }
 
-// pathsIn is the path that a value names, if it names one.
+// pathsIn returns the path that a value names; nil if it is not a string.
 func (k *kyvernoTest) pathsIn(value any) []path {
 	if name, ok := value.(string); ok && name != "" {
 		return []path{{name: name, base: k.dir}}
@@ -126,7 +127,7 @@ func (k *kyvernoTest) add(name, failure string) {
 	k.cases = append(k.cases, report.Case{Suite: k.suite, Name: name, Failure: failure})
 }
 
-// read reads the documents in the files that a value names.
+// read reads the documents in the files that a list names.
 func (k *kyvernoTest) read(value any) []*manifest.Document {
 	f := &files{process: k.Process}
 	set := f.set()
@@ -141,8 +142,8 @@ func (k *kyvernoTest) read(value any) []*manifest.Document {
 	return documents
 }
 
-// readContext reads a Context of Kyverno's command: objects that the cluster has, and what
-// registries say of images.
+// readContext reads a Context of Kyverno's command: objects of the cluster, and the answers of
+// image registries.
 func (k *kyvernoTest) readContext(value any) {
 	for _, d := range k.read([]any{value}) {
 		if d.Kind() != kyvernoContextKind {
@@ -154,8 +155,8 @@ func (k *kyvernoTest) readContext(value any) {
 	}
 }
 
-// readCluster reads ClusterResources, which hold objects and name files with
-// CustomResourceDefinitions; other documents are objects themselves.
+// readCluster reads ClusterResources, which contain objects and names of files with
+// CustomResourceDefinitions. Other documents are objects of the cluster.
 func (k *kyvernoTest) readCluster(value any) {
 	for _, d := range k.read(value) {
 		if d.Kind() != clusterResourceKind {
@@ -175,16 +176,17 @@ func (k *kyvernoTest) readCluster(value any) {
 	}
 }
 
-// made is a stream of an object in a document: errors in it are at its place there.
+// made returns a stream for an object inside of a document. Its positions are positions in
+// that document.
 func made(d *manifest.Document, in change.Path, object map[string]any) *manifest.Stream {
 	at := func(p change.Path) source.Position { return d.At(slices.Concat(in, p)) }
 	return manifest.Made(d.At(in).File, "", object, at)
 }
 
-// The fields of a test that are those of Values, and have answers.
+// kyvernoAnswers are the fields of a test that Values have, too. They hold answers of API calls.
 var kyvernoAnswers = []string{"apiCallResponses", "globalContextEntries"}
 
-// readValues reads the values: those in the test itself win over those in a file.
+// readValues reads the values. Values in the test win over values in a file.
 func (k *kyvernoTest) readValues(object map[string]any) {
 	inline, ok := object["values"].(map[string]any)
 	var namespaces []map[string]any
@@ -211,7 +213,7 @@ func (k *kyvernoTest) readValues(object map[string]any) {
 	}
 }
 
-// resolved are entries of the global context with the objects of the files that they name.
+// resolved returns entries of the global context with the objects of the files that they name.
 func (k *kyvernoTest) resolved(value any) any {
 	entries, _ := value.([]any)
 	entries = slices.Clone(entries)
@@ -232,8 +234,8 @@ func (k *kyvernoTest) resolved(value any) any {
 	return entries
 }
 
-// addNamespaces gives the cluster the namespaces of values that it does not have yet. All
-// languages see them.
+// addNamespaces adds the namespaces in values to the context if they are not there yet. All
+// policy languages see them.
 func (k *kyvernoTest) addNamespaces(values map[string]any) {
 	known := func(name string) bool {
 		return slices.ContainsFunc(slices.Concat(k.resources, k.context), func(d *manifest.Document) bool {
@@ -259,7 +261,7 @@ func (k *kyvernoTest) addNamespaces(values map[string]any) {
 	}
 }
 
-// isPolicyItself reports whether a document is a policy, and no binding of one.
+// isPolicyItself reports whether a document is a policy, not a binding or an exception.
 func isPolicyItself(d *manifest.Document) bool {
 	return engine.IsPolicy(d.Kind()) && !strings.HasSuffix(d.Kind().Kind, "Binding") && d.Kind().Kind != "PolicyException"
 }

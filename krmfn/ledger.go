@@ -7,18 +7,18 @@ import (
 	"os"
 )
 
-// ledger knows which files a run has read and which it writes: no output goes into a
-// file that was read, and no two go into one.
+// ledger records which files a run reads and writes. No output goes to a file that was read,
+// and no two outputs go to the same file.
 type ledger struct {
-	// read holds what the user calls the files, written what goes into them, both by the
-	// keys of keysOf.
+	// read has the names of the files for messages, written descriptions of their new contents.
+	// The keys are from keysOf.
 	read, written map[any]string
 }
 
 func newLedger() *ledger { return &ledger{read: map[any]string{}, written: map[any]string{}} }
 
-// keysOf are what a file is known by: its path without symbolic links and, if it exists,
-// what the system knows it by under all its names.
+// keysOf returns the keys of a file: its path without symbolic links and, if it exists, its
+// identity, which is the same for all hard links.
 func keysOf(real string) []any {
 	keys := []any{real}
 	if info, err := os.Stat(real); err == nil {
@@ -36,8 +36,8 @@ func (l *ledger) noteRead(name, real string) {
 	}
 }
 
-// claim notes what goes into a file, unless that was read or gets an output already.
-// Devices and pipes take any number of them.
+// claim notes that an output goes to a file. It fails if the file was read or gets another
+// output. Devices and pipes take any number of outputs.
 func (l *ledger) claim(what, real string) error {
 	if info, err := os.Stat(real); err == nil && !info.Mode().IsRegular() {
 		return nil
@@ -47,7 +47,7 @@ func (l *ledger) claim(what, real string) error {
 			return errWasRead
 		}
 		if other, ok := l.written[key]; ok {
-			return &refusal{fmt.Sprintf("%s and %s would both be written there", other, what), "name a file for each; or of manifests, the directory that holds both"}
+			return &refusal{fmt.Sprintf("%s and %s would both be written there", other, what), "name a different file for each; for manifests, name the directory that contains both"}
 		}
 	}
 	l.noteWritten(what, real)
@@ -60,34 +60,34 @@ func (l *ledger) noteWritten(what, real string) {
 	}
 }
 
-// errWasRead says that a file is no place for an output.
-var errWasRead = &refusal{"the file was read in this run; what was read is not written over", "name another file"}
+// errWasRead is the error for output to a file that was read.
+var errWasRead = &refusal{"the file was read in this run, and input is not overwritten", "name another file"}
 
-// refusal is an error with an advice.
+// refusal is an error with advice.
 type refusal struct{ text, advice string }
 
 // Error implements error.
 func (r *refusal) Error() string { return r.text }
 
-// noteStream notes a regular file that was read as a stream, like standard input.
+// noteStream notes a regular file that was read as a stream, such as standard input.
 func (l *ledger) noteStream(name string, from io.Reader) {
 	if info := regular(from); info != nil {
 		l.read[fileKey(info, name)] = name
 	}
 }
 
-// checkStream refuses a regular file that was read for a stream to write, like standard
-// output.
+// checkStream fails if a stream for output, such as standard output, is a regular file that
+// was read.
 func (l *ledger) checkStream(to io.Writer) error {
 	if info := regular(to); info != nil {
 		if name, ok := l.read[fileKey(info, "")]; ok {
-			return &refusal{fmt.Sprintf("it goes into %s, which was read", name), "name another file; one in a directory of manifests is read as one of them"}
+			return &refusal{fmt.Sprintf("it goes to %s, which was read", name), "name another file, outside of the directories of manifests"}
 		}
 	}
 	return nil
 }
 
-// regular describes the regular file that a stream is, or is nil.
+// regular returns the description of a stream that is a regular file; nil otherwise.
 func regular(stream any) fs.FileInfo {
 	if file, ok := stream.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {

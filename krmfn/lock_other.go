@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// tryLock fails where the system has no locks that end with the process.
+// tryLock always fails: the system has no locks that end with the process.
 func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }

@@ -13,13 +13,13 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// config is what the options of one run say.
+// config has the values of all options of one run.
 type config struct {
 	engine engine.Options
-	// observers learn more of the run than its result.
+	// observers collect the details of the run that reports need.
 	observers []engine.Observer
-	// partial says that manifests that can be read and admitted count although others
-	// cannot.
+	// partial says that the run continues with the other manifests if some cannot be read or
+	// admitted.
 	partial                bool
 	policies, context, old inputs
 	trees                  []path
@@ -28,7 +28,7 @@ type config struct {
 	inputLimit             size
 	allowEmpty             bool
 	output                 string
-	// What only some commands know.
+	// Options of some commands.
 	filter                    report.Filter
 	statsFile, transcriptFile string
 	showSecrets, update       bool
@@ -39,42 +39,41 @@ type config struct {
 	against                   []path
 	build                     bool
 	shard                     string
-	// pods says that what controllers make of the manifests is admitted, too.
+	// pods says that objects that controllers create from the manifests are admitted, too.
 	pods      bool
 	inPlace   bool
 	outputDir string
-	// unlisted says that lists are printed as the objects that they hold.
+	// unlisted says that a List is printed as its separate items.
 	unlisted bool
-	// What an application of Argo CD says besides.
+	// Parameters of an Argo CD application.
 	valueFiles  []path
 	releaseName string
-	// chartParameters and chartValues are values of a chart besides those in files.
+	// chartParameters and chartValues are values of a chart in addition to valueFiles.
 	chartParameters map[string]string
 	chartValues     string
 	recurse         bool
-	// What policies are converted to, and the manifests that show whether it is the same.
+	// to is the kind that policies are converted to, verify the manifests to verify it with.
 	to     string
 	verify []path
 }
 
-// inputs are documents that an option gives, by path or in the functionConfig itself.
+// inputs are the documents of an option: paths, or documents in the functionConfig.
 type inputs struct {
 	paths  []path
 	inline []*manifest.Stream
 }
 
-// size is a number of bytes; zero stands for the default.
+// size is a number of bytes; zero means the default.
 type size int
 
 // path is a file or directory that an option or an argument names.
 type path struct {
 	name string
-	// base is the directory that the name is relative to; the working directory if
-	// empty.
+	// base is the directory that the name is relative to; the working directory if empty.
 	base string
-	// within is where it must not lead out of; anywhere if nil.
+	// within are the directories that the path must not leave; nil allows any path.
 	within *bounds
-	// shallow says that of a directory only the files directly in it count.
+	// shallow says that subdirectories of a directory are not read.
 	shallow bool
 	// at, subject and label say which option names the path.
 	at             source.Position
@@ -84,38 +83,39 @@ type path struct {
 // bounds are directories that paths must not lead out of.
 type bounds struct {
 	dirs []string
-	// names are what the user calls them, advice is for who leads out of them.
+	// names describes the directories in messages, advice is for paths that leave them.
 	names, advice string
 }
 
-// option is one option, under all its names. A name that is empty does not exist.
+// option is one option with its names in all frontends. An empty name means that the option
+// does not exist there.
 type option struct {
-	// flag and short are the names of the flag, with which arg stands for the value.
+	// flag and short are the names of the flag, arg is the placeholder of its value in help.
 	flag, short, arg string
 	// field is the path below spec in a functionConfig of kind Preadmit, key the key
 	// of a ConfigMap.
 	field, key string
-	// values are the values that the option may have; any if there are none.
+	// values are the allowed values; nil allows any value.
 	values []string
 	help   string
-	// target is where the value goes. Its type says how a value is written: *string,
-	// *bool, *[]string, *[]path, *[]*manifest.Stream or *map[string][]string.
+	// target returns a pointer to the value in a config. Its type decides how values are
+	// parsed: *string, *bool, *size, *[]string, *[]path, *[]*manifest.Stream,
+	// *map[string]string or *map[string][]string.
 	target func(c *config) any
-	// stream says that the option is about streams, and not for functions; view that
-	// the admission view depends on it.
+	// stream options are not for functions; view options change the admission view.
 	stream, view bool
-	// separated says that a value may be several, separated by commas.
+	// separated says that a value may be a list, separated by commas.
 	separated bool
-	// commands are the only commands that have the flag; all that have flags if empty.
+	// commands are the commands that have the flag; nil means all commands with flags.
 	commands []string
 }
 
-// options is the table of options. Flags, functionConfig, ConfigMap, help and the
-// suggestions for unknown names are all made from it.
+// options is the table of options. Flags, functionConfig, ConfigMap, help and suggestions for
+// unknown names come from it.
 var options = []option{
 	{
 		flag: "policy", short: "p", arg: "PATH", field: "policyPaths", key: "policyPaths",
-		help:   "policies and their bindings; those among the manifests always count",
+		help:   "policies and their bindings, in addition to those among the manifests",
 		target: func(c *config) any { return &c.policies.paths },
 	},
 	{
@@ -125,17 +125,17 @@ var options = []option{
 	},
 	{
 		flag: "tree", arg: "PATH", field: "treePaths", key: "treePaths",
-		help:   "mutation trees, one per document, that change every manifest as it is written",
+		help:   "mutation trees, one per document; they change every manifest before admission",
 		target: func(c *config) any { return &c.trees },
 	},
 	{
 		flag: "context", short: "c", arg: "PATH", field: "contextPaths", key: "contextPaths",
-		help:   "what else the cluster holds: params, Namespaces, CustomResourceDefinitions",
+		help:   "other objects of the cluster: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths }, view: true,
 	},
 	{
 		field:  "context",
-		help:   "what else the cluster holds: objects, or strings that hold YAML",
+		help:   "other objects of the cluster: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.context.inline },
 	},
 	{
@@ -150,27 +150,27 @@ var options = []option{
 	},
 	{
 		flag: "namespace", short: "n", arg: "NAME", field: "namespace", key: "namespace",
-		help:   "namespace of manifests that name none (default default)",
+		help:   "namespace of manifests without a namespace (default \"default\")",
 		target: func(c *config) any { return &c.engine.Namespace }, view: true,
 	},
 	{
 		flag: "operation", arg: "OPERATION", field: "request.operation", key: "operation", values: []string{"CREATE", "UPDATE"},
-		help:   "what the request does to the objects: CREATE (default) or UPDATE",
+		help:   "operation of the admission requests: CREATE (default) or UPDATE",
 		target: func(c *config) any { return (*string)(&c.engine.Operation) },
 	},
 	{
 		flag: "old", arg: "PATH", field: "oldPaths", key: "oldPaths",
-		help:   "the objects before an UPDATE",
+		help:   "the old objects of an UPDATE",
 		target: func(c *config) any { return &c.old.paths },
 	},
 	{
 		field:  "old",
-		help:   "the objects before an UPDATE: objects, or strings that hold YAML",
+		help:   "the old objects of an UPDATE: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.old.inline },
 	},
 	{
 		flag: "dry-run", field: "request.dryRun", key: "dryRun", values: []string{"true", "false"},
-		help:   "the request is a dry run (what request.dryRun says, nothing else)",
+		help:   "set request.dryRun to true; this changes nothing else",
 		target: func(c *config) any { return &c.engine.DryRun },
 	},
 	{
@@ -195,62 +195,62 @@ var options = []option{
 	},
 	{
 		flag: "authorizer", arg: "ANSWER", field: "request.authorizer", key: "authorizer", values: []string{"allow", "deny"},
-		help:   "what expressions hear from the authorizer: allow or deny (default: an error)",
+		help:   "answer of the authorizer in expressions: allow or deny (default: an error)",
 		target: func(c *config) any { return (*string)(&c.engine.Authorizer) },
 	},
 	{
 		flag: "defaulting", arg: "on|off", field: "defaulting", key: "defaulting", values: []string{"on", "off"},
-		help:   "whether policies see the defaults of the API, as on a server (default on)",
+		help:   "whether policies see API defaults, as on a server (default on)",
 		target: func(c *config) any { return (*string)(&c.engine.Defaulting) },
 	},
 	{
 		flag: "admission-plugins", arg: "NAME,...", field: "admissionPlugins", key: "admissionPlugins", separated: true,
-		help:   "admission plug-ins that are part of the server and act as well: none, default (those of a stock server), or names, such as LimitRanger (default none)",
+		help:   "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
 		target: func(c *config) any { return &c.engine.AdmissionPlugins },
 	},
 	{
 		flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
-		help:   "what to do about policies that would change their own output again: fail, warn (default), or skip the check",
+		help:   "what to do if policies would change their own output again: fail, warn (default), or skip the check",
 		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) },
 	},
 	{
 		flag: "strict", field: "strict", key: "strict", values: []string{"true", "false"},
-		help:   "fail where preadmit could not tell what a cluster would do: CI should",
+		help:   "fail if preadmit cannot know what a cluster would do; for CI",
 		target: func(c *config) any { return &c.engine.Strict },
 	},
 	{
 		flag: "per-directory", values: []string{"true", "false"}, stream: true,
-		help:   "evaluate each directory of manifests by itself, as staging and production",
+		help:   "evaluate each directory of manifests separately, such as staging and production",
 		target: func(c *config) any { return &c.engine.PerDirectory },
 	},
 	{
 		flag: "normalize", field: "normalize", key: "normalize", values: []string{"true", "false"},
-		help:   "bring the manifests' own values into the form in which a server stores them, too: leave out what is empty, canonical quantities, data for stringData",
+		help:   "also write the values of the manifests in the form in which a server stores them: omit empty values, write canonical quantities, and data for stringData",
 		target: func(c *config) any { return &c.engine.Normalize },
 	},
 	{
 		flag: "write-namespace", field: "writeNamespace", key: "writeNamespace", values: []string{"true", "false"},
-		help:   "write the namespace into manifests that belong in one and name none",
+		help:   "write the namespace into manifests of namespaced kinds that do not have one",
 		target: func(c *config) any { return &c.engine.WriteNamespace },
 	},
 	{
 		flag: "plain", values: []string{"true", "false"}, stream: true,
-		help:   "take the input for any JSON or YAML objects; only mutation trees change them",
+		help:   "accept any JSON or YAML objects as input; only mutation trees change them",
 		target: func(c *config) any { return &c.engine.Plain },
 	},
 	{
 		flag: "values", arg: "PATH", field: "valuesPaths", key: "valuesPaths",
-		help:   "what Kyverno's rules cannot know without a cluster, as in the Values file of its own command",
+		help:   "values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command",
 		target: func(c *config) any { return &c.values.paths },
 	},
 	{
 		field:  "values",
-		help:   "what Kyverno's rules cannot know: objects, or strings that hold YAML",
+		help:   "values for Kyverno's rules: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.values.inline },
 	},
 	{
 		flag: "user-info", arg: "PATH", field: "userInfoPaths", key: "userInfoPaths",
-		help:   "user and roles, as in the UserInfo file of Kyverno's command; --as and the like win over it",
+		help:   "user and roles: UserInfo files, as for the kyverno command; --as, --as-uid and --as-group win over them",
 		target: func(c *config) any { return &c.userInfo.paths },
 	},
 	{
@@ -260,18 +260,18 @@ var options = []option{
 	},
 	{
 		flag: "input-limit", arg: "SIZE", field: "inputLimit", key: "inputLimit",
-		help: "how large the input may be, all files together (default 64Mi), with 100,000 documents a file for every 64Mi; " +
-			"what a functionConfig holds counts for the files that it names",
+		help: "maximum size of all input files together (default 64Mi); a file may hold 100,000 documents for every 64Mi; " +
+			"in a functionConfig, it applies to the files that the functionConfig names",
 		target: func(c *config) any { return &c.inputLimit }, view: true,
 	},
 	{
 		flag: "allow-empty", values: []string{"true", "false"}, stream: true,
-		help:   "accept a stream without manifests, which is an error otherwise",
+		help:   "accept input without manifests, which is an error otherwise",
 		target: func(c *config) any { return &c.allowEmpty }, view: true,
 	},
 	{
 		flag: "ignore", arg: "GLOB", stream: true,
-		help:   "what not to read in directories, as in a .gitignore; so do lines of a file " + ignoreFile + " there",
+		help:   "files not to read in directories, a pattern as in .gitignore; files named " + ignoreFile + " hold such patterns, too",
 		target: func(c *config) any { return &c.ignore }, view: true,
 	},
 	{
@@ -281,17 +281,17 @@ var options = []option{
 	},
 	{
 		flag: "stats", values: []string{"true", "false"}, stream: true,
-		help:   "count on standard error what policies, bindings and rules did, reinvocations included, and how long it took; evaluated are the applied, the skipped and the errors",
+		help:   "print to standard error how often policies, bindings and rules were evaluated and how long it took; reinvocations count, and evaluated is the sum of applied, skipped and errors",
 		target: func(c *config) any { return &c.stats },
 	},
 	{
 		flag: "stats-file", arg: "PATH", stream: true,
-		help:   "write these counts into a file, in the text format of Prometheus",
+		help:   "write these counts to a file, in the text format of Prometheus",
 		target: func(c *config) any { return &c.statsFile },
 	},
 	{
 		flag: "report", arg: "FILE", stream: true, commands: []string{"render", "exec", "cmp"},
-		help:   "also write the messages on standard error to a file: Helm 4 does not show them",
+		help:   "also write messages to a file, because Helm 4 does not show standard error",
 		target: func(c *config) any { return &c.transcriptFile },
 	},
 	{
@@ -301,12 +301,11 @@ var options = []option{
 	},
 }
 
-// versionNote says what the version of the cluster decides.
-const versionNote = "; it decides which kinds and fields there are and what their defaults are, which versions of the policy API are served, " +
-	"what expressions may use, and how lists with several keys merge"
+// versionNote describes the effects of the version.
+const versionNote = "; it decides which kinds, fields and defaults exist, which versions of the policy API are served, " +
+	"which CEL functions expressions may call, and how lists with several keys merge"
 
-// reportOptions are the options about what becomes of the result of a run. They are flags
-// only.
+// reportOptions are the options for the output of some commands. They exist only as flags.
 var reportOptions = []option{
 	{
 		flag: "in-place", values: []string{"true", "false"}, commands: []string{"render"},
@@ -315,7 +314,7 @@ var reportOptions = []option{
 	},
 	{
 		flag: "output-dir", arg: "DIR", commands: []string{"render"},
-		help:   "write the manifests into files of the same names below this directory instead of printing them",
+		help:   "write the manifests to files with the same names below this directory instead of printing them",
 		target: func(c *config) any { return &c.outputDir },
 	},
 	{
@@ -340,32 +339,32 @@ var reportOptions = []option{
 	},
 	{
 		flag: "build", values: []string{"true", "false"}, commands: []string{"diff", "explain", "check"},
-		help:   "find the kustomizations and charts in the directories, render each with kustomize or helm, and evaluate each by itself; those that are part of others are not rendered by themselves",
+		help:   "render every kustomization and chart in the directories with kustomize or helm, except those that others use, and evaluate each separately",
 		target: func(c *config) any { return &c.build },
 	},
 	{
 		flag: "shard", arg: "I/N", commands: []string{"diff", "explain", "check"},
-		help:   "render only every Nth of them, beginning with the Ith",
+		help:   "with --build: render only every Nth kustomization or chart, beginning with the Ith",
 		target: func(c *config) any { return &c.shard },
 	},
 	{
 		flag: "against", arg: "PATH", commands: []string{"diff"},
-		help:   "policies to compare those of -p with: what changes in the output",
+		help:   "other policies: compare the output of these with the output of -p",
 		target: func(c *config) any { return &c.against },
 	},
 	{
 		flag: "stat", values: []string{"true", "false"}, commands: []string{"diff"},
-		help:   "how many lines change in which files, instead of the lines",
+		help:   "print how many lines change in each file, instead of the lines",
 		target: func(c *config) any { return &c.stat },
 	},
 	{
 		flag: "name-only", values: []string{"true", "false"}, commands: []string{"diff"},
-		help:   "the names of the files that change, and nothing else",
+		help:   "print only the names of the files that change",
 		target: func(c *config) any { return &c.nameOnly },
 	},
 	{
 		flag: "quiet", short: "q", values: []string{"true", "false"}, commands: []string{"diff"},
-		help:   "no output but messages: the exit status says whether there is a difference",
+		help:   "print only messages; the exit status says whether there is a difference",
 		target: func(c *config) any { return &c.quiet },
 	},
 	{
@@ -375,27 +374,27 @@ var reportOptions = []option{
 	},
 	{
 		flag: "field", arg: "PATH", commands: []string{"explain"},
-		help:   "tell of this field only, as in spec.template.spec.containers[0].image, and of what is in it",
+		help:   "only this field and the fields in it, such as spec.template.spec.containers[0].image",
 		target: func(c *config) any { return &c.filter.Field },
 	},
 	{
 		flag: "pods", values: []string{"true", "false"}, commands: []string{"explain", "diff", "check"},
-		help:   "tell of what Kubernetes' controllers make of the manifests, too, down to the Pods",
+		help:   "include the objects that Kubernetes' controllers create from the manifests, down to the Pods",
 		target: func(c *config) any { return &c.pods },
 	},
 	{
 		flag: "object", arg: "KIND/NAME", commands: []string{"explain"},
-		help:   "tell of these objects only, with * and ? for parts of names",
+		help:   "only objects with this name, which may contain the wildcards * and ?",
 		target: func(c *config) any { return &c.filter.Object },
 	},
 	{
 		flag: "by", arg: "NAME", commands: []string{"explain"},
-		help:   "tell of what the policies of this name do, or do not, with * and ?",
+		help:   "only policies with this name, which may contain the wildcards * and ?",
 		target: func(c *config) any { return &c.filter.Policy },
 	},
 	{
 		flag: "changed", values: []string{"true", "false"}, commands: []string{"explain"},
-		help:   "tell of manifests that change only",
+		help:   "only manifests that change",
 		target: func(c *config) any { return &c.filter.Changed },
 	},
 	{
@@ -405,39 +404,39 @@ var reportOptions = []option{
 	},
 	{
 		flag: "to", arg: "KIND", values: convertKinds, commands: []string{"convert"},
-		help:   "the kind of policies to make of those of Kyverno: " + source.Alternatives(convertKinds),
+		help:   "kind to convert to: " + source.Alternatives(convertKinds),
 		target: func(c *config) any { return &c.to },
 	},
 	{
 		flag: "verify", arg: "PATH", commands: []string{"convert"},
-		help:   "with --to: manifests to run both forms on, which must be the same for all",
+		help:   "with --to: manifests to run both forms on; the results must be the same",
 		target: func(c *config) any { return &c.verify },
 	},
 	{
 		flag: "update", values: []string{"true", "false"}, commands: []string{"test"},
-		help:   "write what the policies make of the manifests into the expected files",
+		help:   "write the output of the policies to the expected files",
 		target: func(c *config) any { return &c.update },
 	},
 }
 
 // optionsOf lists the options that are flags of a command.
 func optionsOf(c *command) []*option {
-	var own []*option
+	var found []*option
 	for i := range options {
 		if o := &options[i]; c.flags(o) && (len(o.commands) == 0 || slices.Contains(o.commands, c.name)) {
-			own = append(own, o)
+			found = append(found, o)
 		}
 	}
 	for i := range reportOptions {
 		if slices.Contains(reportOptions[i].commands, c.name) {
-			own = append(own, &reportOptions[i])
+			found = append(found, &reportOptions[i])
 		}
 	}
-	return own
+	return found
 }
 
-// ranFlags are the flags of a command that reports on a run: those of render, but with
-// an output of its own.
+// ranFlags returns which flags a command has that reports on a run: the flags of render with a
+// different --output. test has no stream flags.
 func ranFlags(name string) func(o *option) bool {
 	return func(o *option) bool {
 		return o.isRenderFlag() && o.flag != "output" && !(name == "test" && o.stream)
@@ -448,7 +447,7 @@ func (o *option) isRenderFlag() bool   { return o.flag != "" }
 func (o *option) isFunctionFlag() bool { return o.flag != "" && !o.stream }
 func (o *option) isViewFlag() bool     { return o.flag != "" && o.view }
 
-// isConvertFlag reports whether a flag says what the cluster and the request are like.
+// isConvertFlag reports whether a flag describes the cluster or the request.
 func (o *option) isConvertFlag() bool {
 	return o.isFunctionFlag() && !slices.Contains([]string{"policy", "tree", "non-idempotent", "strict", "normalize", "write-namespace"}, o.flag)
 }
@@ -468,17 +467,17 @@ func (o *option) isList() bool {
 	return false
 }
 
-// isMap reports whether the option takes values by name.
+// isMap reports whether the option takes a map of values.
 func (o *option) isMap() bool {
 	_, ok := o.target(new(config)).(*map[string]string)
 	return ok
 }
 
-// set gives the option a value, a list a further one. from says where a path comes
-// from.
+// set sets the option to a value, or adds the value to a list. A path gets the base and the
+// bounds of from.
 func (o *option) set(c *config, text string, from path) error {
 	if len(o.values) > 0 && !slices.Contains(o.values, text) {
-		return fmt.Errorf("%q is not a value; expected %s", text, source.Alternatives(o.values))
+		return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(o.values))
 	}
 	if text == "" && (o.arg == "PATH" || o.arg == "DIR") {
 		return errors.New("the path is empty")

@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// keepOwner does nothing where files have no owners as Unix has them.
+// keepOwner does nothing: the system has no Unix owners.
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// fileKey is what a file has in common under all its names: its path, where the system
-// has nothing better.
+// fileKey returns the path of a file as its identity: the system has no inodes.
 func fileKey(_ fs.FileInfo, real string) any { return real }

@@ -10,37 +10,37 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// parameter is what the author of an application of Argo CD may say.
+// parameter is a parameter of an Argo CD application.
 type parameter struct {
 	name, title string
-	// layout is the one that it is for; any if empty.
+	// layout is the name of the layout that has the parameter; empty means all layouts.
 	layout string
-	// option has the values, the help, and where a value goes.
+	// option has the allowed values, the help and the target.
 	option option
-	// preset is what is taken if it is not given.
+	// preset returns the value if none is given.
 	preset func(p *Process) string
 }
 
-// parameters is the table of parameters; they are read and announced from it.
+// parameters is the table of all parameters.
 var parameters = []parameter{
 	{name: "policies", title: "Policies", option: option{
-		help:   "files and directories with policies and their bindings, besides those of the plugin",
+		help:   "files and directories with policies and their bindings, in addition to those of the plugin",
 		target: func(c *config) any { return &c.policies.paths },
 	}},
 	{name: "context", title: "Context", option: option{
-		help:   "files and directories with what else the cluster holds: params, Namespaces, CustomResourceDefinitions",
+		help:   "files and directories with other objects of the cluster: params, Namespaces, CustomResourceDefinitions",
 		target: func(c *config) any { return &c.context.paths },
 	}},
 	{name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName, option: option{
-		help:   "name of the release; that of the application if empty",
+		help:   "name of the release (default: name of the application)",
 		target: func(c *config) any { return &c.releaseName },
 	}},
 	{name: "value-files", title: "Value files", layout: chart, option: option{
-		help:   "files with values for the chart, the last one wins",
+		help:   "files with values for the chart; later files win over earlier ones",
 		target: func(c *config) any { return &c.valueFiles },
 	}},
 	{name: "helm-parameters", title: "Helm parameters", layout: chart, option: option{
-		help:   "values of the chart by their paths, as for helm --set; they win over value files",
+		help:   "values of the chart by path, as for helm --set; they win over value files",
 		target: func(c *config) any { return &c.chartParameters },
 	}},
 	{name: "helm-values", title: "Helm values", layout: chart, option: option{
@@ -49,13 +49,13 @@ var parameters = []parameter{
 	}},
 	{name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" }, option: option{
 		values: []string{"true", "false"},
-		help:   "read the manifests in directories below, too",
+		help:   "also read the manifests in subdirectories",
 		target: func(c *config) any { return &c.recurse },
 	}},
 }
 
-// readParameters gives the config the values of parameters, which are JSON. A form that
-// is null is the same as one that is not there.
+// readParameters sets the values of parameters, given as JSON, in the config. A parameter may
+// have a string, an array or a map; null means that it is not given.
 func (a *application) readParameters(text string) []source.Diagnostic {
 	var given []struct {
 		Name   string
@@ -67,7 +67,7 @@ func (a *application) readParameters(text string) []source.Diagnostic {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), &given); err != nil {
-		return []source.Diagnostic{source.Errorf(source.Position{}, "parameter-value", "ARGOCD_APP_PARAMETERS: it is not a list of parameters as Argo CD writes it").
+		return []source.Diagnostic{source.Errorf(source.Position{}, "parameter-value", "ARGOCD_APP_PARAMETERS is not a list of parameters in Argo CD's format").
 			With("expected JSON like " + `[{"name": "policies", "array": ["policies/"]}]`)}
 	}
 	var problems []source.Diagnostic
@@ -79,10 +79,10 @@ func (a *application) readParameters(text string) []source.Diagnostic {
 		}
 		switch p := parameterNamed(g.Name); {
 		case p == nil:
-			fail("parameter-unknown", "there is no such parameter", source.Suggest(g.Name, a.parameterNames()))
-		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // cleared
+			fail("parameter-unknown", "unknown parameter", source.Suggest(g.Name, a.parameterNames()))
+		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // the user cleared it
 		case p.layout != "" && p.layout != a.layout.name:
-			fail("parameter-unused", "it is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove it")
+			fail("parameter-unused", "the parameter is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove the parameter")
 		case p.option.isMap() && g.Map == nil:
 			fail("parameter-value", "expected a map", "")
 		case p.option.isMap():
@@ -114,7 +114,7 @@ func parameterNamed(name string) *parameter {
 	return nil
 }
 
-// parameterNames are those that the application may have.
+// parameterNames returns the names of the parameters that the application can have.
 func (a *application) parameterNames() []string {
 	var names []string
 	for _, p := range a.announced() {
@@ -123,18 +123,18 @@ func (a *application) parameterNames() []string {
 	return names
 }
 
-// announced are the parameters that the application may have.
+// announced returns the parameters that the application can have.
 func (a *application) announced() []parameter {
-	var own []parameter
+	var found []parameter
 	for _, p := range parameters {
 		if p.layout == "" || p.layout == a.layout.name {
-			own = append(own, p)
+			found = append(found, p)
 		}
 	}
-	return own
+	return found
 }
 
-// announcement is a parameter as Argo CD v3 wants to hear of it.
+// announcement describes a parameter in the format of Argo CD v3.
 type announcement struct {
 	Name           string   `json:"name"`
 	Title          string   `json:"title"`
@@ -145,7 +145,7 @@ type announcement struct {
 	Array          []string `json:"array,omitempty"`
 }
 
-// announce prints the parameters that the application may have.
+// announce prints the parameters that the application can have.
 func (p *Process) announce(_ context.Context, _ arguments) int {
 	app := p.newApplication(new(config))
 	var list []announcement
@@ -168,11 +168,11 @@ func (p *Process) announce(_ context.Context, _ arguments) int {
 	return p.write(func(w io.Writer) {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		_ = encoder.Encode(list) // what is not JSON cannot be in it
+		_ = encoder.Encode(list) // strings can always be encoded
 	})
 }
 
-// parametersHelp explains the parameters.
+// parametersHelp returns the help of the parameters.
 func parametersHelp() string {
 	var b strings.Builder
 	for _, p := range parameters {

@@ -9,15 +9,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// The environment of an exec plugin of kustomize, in versions 2 to 5: its configuration,
+// The environment variables of an exec plugin of kustomize, versions 2 to 5: its configuration,
 // and the directory of the kustomization.
 const (
 	pluginConfig = "KUSTOMIZE_PLUGIN_CONFIG_STRING"
 	pluginRoot   = "KUSTOMIZE_PLUGIN_CONFIG_ROOT"
 )
 
-// plugin is an exec plugin of kustomize, which also kubectl runs. Its configuration is
-// in a file; the resources come and go as a stream, which may be empty.
+// plugin runs preadmit as an exec plugin of kustomize, which kubectl also runs. The
+// configuration is a file. Resources are read from standard input, which may be empty, and
+// written to standard output.
 func (p *Process) plugin(ctx context.Context, file string) int {
 	rooted := *p
 	if root := p.getenv(pluginRoot); root != "" {
@@ -30,8 +31,8 @@ func (p *Process) plugin(ctx context.Context, file string) int {
 	})
 }
 
-// readPluginConfig gives a config what a file says that kustomize has made, which is the
-// same as a functionConfig says.
+// readPluginConfig sets the values of a configuration file in a config. kustomize writes the
+// file; its content is like a functionConfig.
 func (f *files) readPluginConfig(file string, c *config) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// pods prints what the cluster will run: what controllers make of manifests, as policies
-// change it.
+// pods prints the objects that the cluster will run: those that controllers create from the
+// manifests, as policies change them.
 func (p *Process) pods(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
@@ -24,7 +24,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	if a.status() == exitDone {
 		if running = a.outcome.Running(); len(running) == 0 && !c.allowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "there are no controllers and no Pods in the input").
-				With("a controller is a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or ReplicationController; allow it with --allow-empty"))
+				With("expected a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, ReplicationController or Pod; --allow-empty accepts input without them"))
 		}
 	}
 	p.report(a.diagnostics, noOutput)
@@ -34,27 +34,29 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	return p.print(&c, running)
 }
 
-const podsText = `Print what the cluster will run: for every controller among the manifests (Deployment,
-ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, ReplicationController) what Kubernetes'
-controllers make of it, down to the Pods, each admitted with the policies as a request of
-its controller. Pods that are given are printed, too.
+const podsText = `Print the objects that the cluster will run. For every workload among the manifests
+(Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, ReplicationController),
+preadmit creates the objects that Kubernetes' controllers create, down to the Pods, and runs
+the policies on each as a request of its controller. Pods among the manifests are printed,
+too.
 
 Usage:
   %s
 
-Of every template there is one Pod, the first one, whatever replicas, suspend and paused
-say. Objects are complete: they have the defaults of the API. What a cluster makes up has
-a form that no cluster has: random suffixes of names are 00000, uids are zeros, times the
-beginning of 1970, and the node of a DaemonSet's Pod is node-00000. Hashes are those of
-the cluster. Not printed are the ControllerRevisions, which hold the history.
+Each template gives one Pod, the first one, whatever the values of replicas, suspend and
+paused are. Objects have all API defaults. Values that a cluster would generate are fixed:
+random suffixes of names are 00000, uids are zeros, times are the beginning of 1970, and the
+node of a DaemonSet's Pod is node-00000. Hashes are the same as in a cluster.
+ControllerRevisions, which hold the history, are not printed.
 
-The admission plug-ins of a stock server act, too, unless --admission-plugins says
-otherwise. What they look up (ServiceAccounts, LimitRanges, PriorityClasses, RuntimeClasses,
-StorageClasses) must be among the manifests or given with --context; what is not given does
-not exist, but for the ServiceAccounts named default and the PriorityClasses of the system.
+The admission plug-ins of a stock server run, too, unless --admission-plugins says
+otherwise. Objects that they look up (ServiceAccounts, LimitRanges, PriorityClasses,
+RuntimeClasses, StorageClasses) must be among the manifests or given with --context;
+otherwise they do not exist. The ServiceAccount default and the PriorityClasses of the
+system always exist.
 
-A policy that changes what a controller made so that it makes another one, and so on for
-ever, is named: as one that changes the template of ReplicaSets.
+preadmit reports a policy that would make a controller create new objects forever, such as
+a policy that changes the template of ReplicaSets.
 
 Examples:
   preadmit pods -p policies/ deployment.yaml

@@ -11,8 +11,8 @@ const (
 	bindingKind = "MutatingAdmissionPolicyBinding"
 )
 
-// bindAlone returns a binding for the policy that a stream consists of, unless there
-// is one in the other streams; or if it is no policy.
+// bindAlone returns a binding for a policy that was given without one. It returns nil if the
+// streams have a binding for it, or if it is not a MutatingAdmissionPolicy.
 func bindAlone(policy *manifest.Document, streams []*manifest.Stream) (*manifest.Stream, []source.Diagnostic) {
 	kind, name := policy.Kind(), policy.Name()
 	if kind.Kind != policyKind || name == "" {
@@ -36,8 +36,8 @@ func bindAlone(policy *manifest.Document, streams []*manifest.Stream) (*manifest
 	}))
 	note := source.Diagnostic{
 		At: policy.At(change.Keys("metadata", "name")), Severity: source.Info, Code: "policy-bound",
-		Message: policyKind + " " + name + " has no binding, so it is bound to everything that it matches",
-		Advice:  "give a " + bindingKind + " to say where it applies",
+		Message: policyKind + " " + name + " has no binding, so it applies to everything that it matches",
+		Advice:  "add a " + bindingKind + " to restrict it",
 	}
 	return stream, append(diagnostics, note)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// Program is a program to run for what it prints.
+// Program is a program to run for its output.
 type Program struct {
 	// Args are its name, which is looked up in PATH, and its arguments.
 	Args []string
@@ -24,17 +24,17 @@ type Program struct {
 	Dir    string
 	Stdin  io.Reader
 	Stderr io.Writer
-	// MaxOutput is how many bytes it may print; zero stands for limit.InputBytes.
+	// MaxOutput is how many bytes it may print; zero means limit.InputBytes.
 	MaxOutput int
 }
 
-// patience is how long a program has to end after it was told to, and its children
-// have to close its output after it has ended.
+// patience is how long a program has to end after a signal, and how long its children have to
+// close its output after it has ended.
 const patience = 5 * time.Second
 
-// RunProgram runs a program and returns what it printed; an error if it did not end
-// with status 0. Signals that ask preadmit to end while the program runs ask the
-// program to end.
+// RunProgram runs a program and returns its standard output. It returns an error if the program
+// does not end with status 0. If preadmit gets an interrupt or SIGTERM meanwhile, it sends
+// SIGTERM to the program.
 func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -44,7 +44,7 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	command.WaitDelay = patience
 	command.Cancel = func() error {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return command.Process.Kill() // where there is no such signal
+			return command.Process.Kill() // the system has no SIGTERM
 		}
 		return nil
 	}
@@ -54,10 +54,10 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case stdout.Err() != nil: // of which the program knows a broken pipe only
+	case stdout.Err() != nil: // the program's own error would only be a broken pipe
 		return nil, stdout.Err()
 	case errors.Is(err, exec.ErrWaitDelay):
-		return nil, errors.New("it ended, but something that it started keeps its output open")
+		return nil, errors.New("the program ended, but a process that it started keeps its output open")
 	case errors.As(err, &notFound):
 		return nil, notFound.Err
 	case errors.As(err, &notStarted):
@@ -68,13 +68,13 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// name is the program for messages.
+// name returns the name of the program for messages.
 func (p *Program) name() string {
 	return strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe")
 }
 
-// call is the program for messages, with its arguments up to the first flag: values of
-// flags may be secret.
+// call returns the program for messages, with its arguments up to the first flag, because
+// values of flags may be secret.
 func (p *Program) call() string {
 	words := []string{p.name()}
 	for _, arg := range p.Args[1:] {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// progress shows a person how far a run is when it takes longer than a second.
+// progress shows a counter on the terminal if a run takes longer than a second.
 type progress struct {
 	w     io.Writer
 	now   func() time.Time
-	next  time.Time // when to show something again
+	next  time.Time // earliest time of the next update
 	shown bool
 }
 
@@ -23,7 +23,7 @@ func newProgress(w io.Writer, now func() time.Time) *progress {
 	return &progress{w: w, now: now, next: now().Add(progressDelay)}
 }
 
-// observe is told how many manifests are done.
+// observe shows how many manifests are done.
 func (p *progress) observe(done, total int) {
 	if now := p.now(); now.After(p.next) {
 		fmt.Fprintf(p.w, "\r%d/%d manifests", done, total)

@@ -25,7 +25,7 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream { return f.stream(given.operands, &c) })
 }
 
-// mutate prints manifests, which read reads, as the policies change them.
+// mutate prints the manifests that read returns, as the policies change them.
 func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
 	recorded, transcript, err := p.withTranscript(c.transcriptFile)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	return p.print(c, manifests)
 }
 
-// print prints the manifests that a command makes.
+// print prints the output of a command in the format of --output.
 func (p *Process) print(c *config, manifests []*manifest.Stream) int {
 	switch {
 	case c.output == "json":
@@ -65,8 +65,7 @@ func (p *Process) print(c *config, manifests []*manifest.Stream) int {
 	return p.emitManifests(manifests, exitDone)
 }
 
-// stream reads the manifests that operands name; those on standard input if there are
-// none.
+// stream reads the manifests that operands name; standard input if there are no operands.
 func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	if len(operands) == 0 {
 		operands = []string{"-"}
@@ -81,7 +80,8 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	return f.filled(set.parse(), "the input", c)
 }
 
-// filled returns streams, in which there must be manifests. what names them.
+// filled returns streams, and adds an error if they contain no manifests. what describes the
+// streams in the message.
 func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*manifest.Stream {
 	if c.allowEmpty || len(f.diagnostics) > 0 {
 		return streams
@@ -92,14 +92,14 @@ func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*ma
 		}
 	}
 	f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no manifests in %s", what).
-		With("check what was to make them, or allow it with --allow-empty"))
+		With("check the program that generates them, or accept empty input with --allow-empty"))
 	return nil
 }
 
 // readFunc splits a text into documents.
 type readFunc func(name string, data []byte) (*manifest.Stream, []source.Diagnostic)
 
-// within is how manifests are read within bounds.
+// within returns the function that reads manifests with the given limits.
 func (c *config) within(bounds manifest.Bounds) readFunc {
 	if c.engine.Plain {
 		return bounds.ReadPlain
@@ -107,10 +107,9 @@ func (c *config) within(bounds manifest.Bounds) readFunc {
 	return bounds.Read
 }
 
-// canonical is the objects of a stream as JSON: sorted, compact, one on each line.
+// canonical returns the objects of a stream as JSON: sorted, compact, one object per line.
 func canonical(text []byte, read readFunc) []byte {
-	// The stream was just written by what reads it here.
-	stream, _ := read("-", text)
+	stream, _ := read("-", text) // preadmit wrote it, so it is valid
 	var b bytes.Buffer
 	for _, d := range stream.Documents() {
 		b.Write(d.JSON())
@@ -119,7 +118,7 @@ func canonical(text []byte, read readFunc) []byte {
 	return b.Bytes()
 }
 
-// withoutLists is a stream in which the items of lists stand for the lists.
+// withoutLists returns a stream in which every List is replaced by its items.
 func withoutLists(text []byte) []byte {
 	if !bytes.Contains(text, []byte("List")) {
 		return text

@@ -16,29 +16,30 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// replacement is what a file is to contain.
+// replacement is a file with its new contents.
 type replacement struct {
-	// name is what the user knows the file by, real its path without symbolic links.
+	// name is the path of the file for messages, real its path without symbolic links.
 	name, real string
 	data       []byte
-	// origin is what it must contain still, if it was read; mode the mode of a new file
-	// if it is not the usual one.
+	// origin is the text that was read from the file; the file must not have changed since. It
+	// is nil if the file was not read. mode is the mode for a new file; zero means the default.
 	origin []byte
 	mode   fs.FileMode
-	// within is the directory that it must not be out of; directories in it are made.
+	// within is the directory that the file must be in. It is created, and so are directories
+	// below it.
 	within string
-	// place is the directory that it is in.
+	// place is the directory of the file.
 	place *place
-	// before is what it contains, and info describes it, if there is a file.
+	// before and info are the current contents and description of the file, if it exists.
 	before []byte
 	info   fs.FileInfo
-	// staged is the name of the file with the new data that is to take its place.
+	// staged is the name of the temporary file with the new data.
 	staged string
 }
 
 func (r *replacement) base() string { return filepath.Base(r.real) }
 
-// note adds a problem, if there is one.
+// note adds a diagnostic for err, if it is not nil.
 func (r *replacement) note(problems []source.Diagnostic, err error) []source.Diagnostic {
 	if err == nil {
 		return problems
@@ -46,10 +47,10 @@ func (r *replacement) note(problems []source.Diagnostic, err error) []source.Dia
 	return append(problems, unwritable(r.name, err))
 }
 
-// errChanged says that somebody else has written a file.
-var errChanged = &refusal{"the file has changed since it was read", "what others wrote there stays, and what this run made of it is not written: run it again"}
+// errChanged is the error for a file that another program has changed.
+var errChanged = &refusal{"the file has changed since it was read", "the change was kept and this file was not written; run preadmit again"}
 
-// read returns the file as it is on the disk; nothing if it is missing.
+// read returns the current file; nil if it does not exist.
 func (r *replacement) read() (fs.FileInfo, []byte, error) {
 	info, err := r.place.root.Lstat(r.base())
 	switch {
@@ -64,7 +65,7 @@ func (r *replacement) read() (fs.FileInfo, []byte, error) {
 	return info, data, err
 }
 
-// look notes what there is to replace.
+// look reads the current file.
 func (r *replacement) look() (err error) {
 	if r.info, r.before, err = r.read(); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (r *replacement) look() (err error) {
 	return nil
 }
 
-// check fails if the file is not what it was.
+// check fails if the file has changed since look.
 func (r *replacement) check() error {
 	info, data, err := r.read()
 	if err != nil {
@@ -87,8 +88,8 @@ func (r *replacement) check() error {
 	return nil
 }
 
-// stage writes the data into a new file beside the one to replace, with the mode and,
-// where that is allowed, the owner of that. Until then nobody else can read it.
+// stage writes the data to a temporary file in the same directory. It gets the mode of the
+// file to replace and, if allowed, its owner. Nobody else can read it before that.
 func (r *replacement) stage() error {
 	mode := fs.FileMode(0o666)
 	switch {
@@ -115,8 +116,8 @@ func (r *replacement) stage() error {
 	return errors.Join(err, file.Close())
 }
 
-// replace puts the staged file in place, at once: whatever happens, the file is the old
-// or the new one.
+// replace renames the temporary file to its final name. This is atomic: the file always has
+// either the old or the new contents.
 func (r *replacement) replace() error {
 	if err := r.check(); err != nil {
 		return err
@@ -128,28 +129,28 @@ func (r *replacement) replace() error {
 	return err
 }
 
-// discard removes the staged file, if it is not in place.
+// discard removes the temporary file, if it was not renamed.
 func (r *replacement) discard() {
 	if r.staged != "" {
 		_ = r.place.root.Remove(r.staged)
 	}
 }
 
-// place is a directory with files to replace. It is locked while that goes on, so that
-// two runs do it one after the other.
+// place is a directory with files to replace. It is locked, so that only one run at a time
+// writes to it.
 type place struct {
 	root *os.Root
 	// lock is the directory, if it can be locked.
 	lock *os.File
-	// next is the number of the next new file.
+	// next is the number of the next temporary file.
 	next int
 }
 
 // places are the directories of replacements.
 type places []*place
 
-// open opens and locks the directories, in the order of their paths, so that no two runs
-// wait for each other.
+// open opens and locks the directories in the order of their paths, so that two runs cannot
+// deadlock.
 func (ps *places) open(ctx context.Context, replacements []*replacement, say io.Writer) (problems []source.Diagnostic) {
 	ordered := slices.Clone(replacements)
 	slices.SortStableFunc(ordered, func(a, b *replacement) int {
@@ -178,7 +179,7 @@ func (ps *places) open(ctx context.Context, replacements []*replacement, say io.
 	return problems
 }
 
-// openDirectory opens the directory of a file, and makes it if it is below another.
+// openDirectory opens the directory of a file. It creates the directory if within is set.
 func (r *replacement) openDirectory() (*os.Root, error) {
 	dir := filepath.Dir(r.real)
 	if r.within == "" {
@@ -199,19 +200,19 @@ func (r *replacement) openDirectory() (*os.Root, error) {
 	if err := top.MkdirAll(below, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return top.OpenRoot(below) // which says what is in the way
+	return top.OpenRoot(below) // its error is better than that of MkdirAll
 }
 
 const (
-	// lockInterval is how often a locked directory is tried again, and lockWord after how
-	// many times the user hears of it.
+	// lockInterval is the time between attempts to lock a directory, and lockWord the number of
+	// attempts after which a message is printed.
 	lockInterval = 20 * time.Millisecond
 	lockWord     = 50
 )
 
-// acquire locks the directory, when no other run has it locked any more, and removes what
-// killed runs have left. Where there are no locks, each file is still compared with what
-// was read right before it is replaced.
+// acquire waits until it can lock the directory, and then removes the temporary files of killed
+// runs. If the system has no locks, it locks nothing; each file is still compared with its old
+// contents right before it is replaced.
 func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
 	dir, err := p.root.Open(".")
 	if err != nil {
@@ -227,7 +228,7 @@ func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
 			return p.clean()
 		}
 		if tries == lockWord {
-			fmt.Fprintf(say, "preadmit: waiting for another run, which writes into %s\n", name)
+			fmt.Fprintf(say, "preadmit: waiting for another run that writes to %s\n", name)
 		}
 		select {
 		case <-ctx.Done():
@@ -238,11 +239,11 @@ func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
 	}
 }
 
-// stagedPrefix begins the names of new files, which are hidden: no manifests to anybody.
+// stagedPrefix is the prefix of temporary files. They are hidden, so that no program reads them
+// as manifests.
 const stagedPrefix = ".preadmit-staged-"
 
-// clean removes what killed runs have left: runs that live would have the directory
-// locked.
+// clean removes the temporary files of killed runs. Running ones would hold the lock.
 func (p *place) clean() error {
 	entries, err := p.lock.ReadDir(-1)
 	if err != nil {
@@ -258,8 +259,7 @@ func (p *place) clean() error {
 	return nil
 }
 
-// create makes a new file. Unlike those of os.CreateTemp it has the mode that new files
-// have.
+// create creates a temporary file. Unlike os.CreateTemp, it uses the given mode.
 func (p *place) create(mode fs.FileMode) (*os.File, string, error) {
 	for {
 		name := fmt.Sprintf("%s%d", stagedPrefix, p.next)
@@ -271,7 +271,7 @@ func (p *place) create(mode fs.FileMode) (*os.File, string, error) {
 	}
 }
 
-// close releases the directories.
+// close unlocks and closes the directories.
 func (ps *places) close() {
 	for _, p := range *ps {
 		if p.lock != nil {

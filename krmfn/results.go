@@ -11,9 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// locator finds the items that diagnostics are about. The user of a client never sees
-// the ResourceList, so positions in it are those of the items' own files where these
-// are known.
+// locator finds the items that diagnostics are about. Users of a client never see the
+// ResourceList, so locator translates positions in it to the files of the items, if these are
+// known.
 type locator struct {
 	config *functionConfig
 	// documents are the items and the functionConfig in the order of the text.
@@ -55,7 +55,7 @@ func (l *locator) documentAt(p source.Position) *manifest.Document {
 	return l.documents[i]
 }
 
-// locate returns the position for the user.
+// locate returns a position that the user understands.
 func (l *locator) locate(p source.Position) source.Position {
 	if l.config != nil {
 		p = l.config.locate(p)
@@ -68,8 +68,8 @@ func (l *locator) locate(p source.Position) source.Position {
 	return p
 }
 
-// fileOf returns where a document came from according to its client: the file, and
-// which of its documents it is.
+// fileOf returns the file of a document, and its index in the file, from the annotations of the
+// client.
 func fileOf(d *manifest.Document) (file string, index int64) {
 	annotations := annotationsOf(d.Object())
 	either := func(name, oldName string) string {
@@ -90,8 +90,8 @@ func fileOf(d *manifest.Document) (file string, index int64) {
 	return "", 0
 }
 
-// result is a diagnostic as an entry of results. What the entry says in fields of its
-// own, the message does not repeat.
+// result returns a diagnostic as an entry of results. The message does not repeat values that
+// the entry has in fields.
 func (l *locator) result(d source.Diagnostic) map[string]any {
 	result := map[string]any{"severity": d.Severity.String(), "tags": map[string]any{"code": d.Code}}
 	about, is := l.byOrigin[d.Origin]
@@ -123,17 +123,17 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 		}
 	}
 	message.WriteString(d.Message)
-	if d.Advice != "" { // kpt prints a line break as a blank
+	if d.Advice != "" { // not on a new line: kpt prints a line break as a space
 		message.WriteString("; " + d.Advice)
 	}
 	if d.Excerpt != "" {
 		message.WriteString("\n" + d.Excerpt)
 	}
-	result["message"] = strings.ToValidUTF8(message.String(), "\uFFFD") // names of files may be any bytes
+	result["message"] = strings.ToValidUTF8(message.String(), "\uFFFD") // file names may contain any bytes
 	return result
 }
 
-// nameOf is how diagnostics name a document that is no manifest.
+// nameOf returns the name of a document that is not a manifest, as in diagnostics.
 func (l *locator) nameOf(d *manifest.Document) string {
 	if l.config != nil && d == l.config.document && !engine.IsPolicy(d.Kind()) {
 		return l.config.subject()
@@ -141,7 +141,7 @@ func (l *locator) nameOf(d *manifest.Document) string {
 	return strings.TrimSpace(d.Kind().Kind + " " + d.Name())
 }
 
-// referenceTo names an object.
+// referenceTo returns the resourceRef of an object.
 func referenceTo(d *manifest.Document) map[string]any {
 	reference := map[string]any{}
 	for key, value := range map[string]string{"apiVersion": d.Kind().APIVersion(), "kind": d.Kind().Kind, "name": d.Name(), "namespace": d.Namespace()} {

@@ -144,7 +144,7 @@ func TestUnreadableExpectation(t *testing.T) {
 		writeFile(t, dir+"/expected.yaml", expected)
 		for _, format := range reportFormats {
 			output := runIn(dir, []string{"test", "-o", format})
-			if !strings.Contains(output, "expected.yaml cannot be read, or has a document without a kind, so it is not shown") {
+			if !strings.Contains(output, "expected.yaml cannot be parsed or has a document without a kind, so it is not shown") {
 				t.Errorf("%s, %s: it is not said why:\n%s", name, format, output)
 			}
 			for _, canary := range canaries {

@@ -13,11 +13,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A directory of a repository holds more than manifests. What is no Kubernetes object
-// there is passed over and counted; what looks like one and cannot be read is an error. A
-// file that is named itself is taken for what it is meant to be.
+// A directory of a repository holds more than manifests. Files in it without Kubernetes objects
+// are skipped and counted. A file that looks like a Kubernetes object but cannot be read is an
+// error. These rules do not apply to a file that the user names.
 
-// foreign is what a file in a directory is that holds no manifests.
+// foreign is the type of a file without manifests, in the singular and in the plural.
 type foreign struct{ one, many string }
 
 var (
@@ -25,25 +25,25 @@ var (
 	chartFile         = foreign{"chart", "charts"}
 	kustomizationFile = foreign{"kustomization", "kustomizations"}
 	kustomizePart     = foreign{"patch or part of a kustomization", "patches and parts of kustomizations"}
-	otherFile         = foreign{"without apiVersion and kind", "without apiVersion and kind"}
+	otherFile         = foreign{"file without apiVersion and kind", "files without apiVersion and kind"}
 	foreigns          = []foreign{chartTemplate, chartFile, kustomizationFile, kustomizePart, otherFile}
 )
 
-// passedOver is a file in a directory that holds no manifests.
+// passedOver is a file in a directory that was skipped because it holds no manifests.
 type passedOver struct {
 	name string
 	what foreign
 }
 
-// site is what is known of the directories that were read: where charts and
-// kustomizations are, what is part of others, and which files kustomizations take for
-// something else than objects.
+// site has the charts and kustomizations in the directories that were read. taken are charts
+// and kustomizations that others use. parts are files that kustomizations use but that are not
+// objects, such as patches.
 type site struct {
 	charts, kustomizations []string
 	taken, parts           map[string]bool
 }
 
-// survey looks at what is in a directory.
+// survey notes the chart or kustomization in a directory.
 func (s *fileSet) survey(dir string, entries []fs.DirEntry) {
 	for _, e := range entries {
 		switch name := e.Name(); {
@@ -59,18 +59,17 @@ func (s *fileSet) survey(dir string, entries []fs.DirEntry) {
 
 func isKustomization(name string) bool { return slices.Contains(kustomizationFiles, name) }
 
-// takenFields are fields of a kustomization that name others, which are part of it.
+// takenFields are the fields of a kustomization that name other kustomizations.
 var takenFields = []string{"resources", "bases", "components"}
 
-// partFields are fields of a kustomization that name files which are no objects of their
-// own.
+// partFields are the fields of a kustomization that name files which are not objects.
 var partFields = []string{
 	"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", "openapi", "transformers", "generators", "validators",
 	"configMapGenerator", "secretGenerator", "helmCharts",
 }
 
-// noteParts notes what a kustomization takes in, and which files it takes for patches and
-// the like. One that cannot be read names none.
+// noteParts notes the kustomizations and files that a kustomization uses. It ignores a
+// kustomization that cannot be read.
 func (s *fileSet) noteParts(dir, name string) {
 	data, err := s.input.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -96,7 +95,8 @@ func (s *fileSet) noteParts(dir, name string) {
 	}
 }
 
-// noteChart notes a chart that is part of another, or no application by itself.
+// noteChart notes a chart that cannot be rendered alone: a dependency of another chart, or a
+// library chart.
 func (s *fileSet) noteChart(dir string) {
 	if above := filepath.Dir(dir); filepath.Base(above) == "charts" && slices.Contains(s.site.charts, filepath.Dir(above)) {
 		s.site.taken[dir] = true
@@ -113,7 +113,7 @@ func (s *fileSet) noteChart(dir string) {
 	}
 }
 
-// eachText does something for every text in a value.
+// eachText calls do for every string in a value.
 func eachText(value any, do func(string)) {
 	switch v := value.(type) {
 	case string:
@@ -129,8 +129,8 @@ func eachText(value any, do func(string)) {
 	}
 }
 
-// sift says what a file is that was found in a directory, by its place; ok is false if that
-// does not tell.
+// sift returns the type of a file that was found in a directory. ok is false if the path does
+// not show that the file holds no manifests.
 func (t *site) sift(f file) (what foreign, ok bool) {
 	if f.found == "" || len(t.charts)+len(t.kustomizations) == 0 {
 		return what, false
@@ -154,7 +154,7 @@ func (t *site) sift(f file) (what foreign, ok bool) {
 	}
 }
 
-// isTemplate reports whether a diagnostic says that a file is a template of a program.
+// isTemplate reports whether a diagnostic says that a file is a template.
 func isTemplate(d source.Diagnostic) bool { return d.Code == source.CodeTemplate }
 
 // isInChart reports whether a file that was found in a directory is part of a chart.
@@ -162,8 +162,7 @@ func (t *site) isInChart(f file) bool {
 	return f.found != "" && slices.ContainsFunc(t.charts, func(dir string) bool { return isWithin(f.found, dir) })
 }
 
-// holdsObjects reports whether what was read from a file in a directory is meant to hold
-// Kubernetes objects.
+// holdsObjects reports whether a file in a directory should contain Kubernetes objects.
 func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
 	documents := stream.Documents()
 	if source.HasErrors(problems) {
@@ -172,8 +171,8 @@ func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
 	return len(documents) == 0 || slices.ContainsFunc(documents, isObject)
 }
 
-// isObject reports whether a document is meant to be a Kubernetes object. Many programs
-// have files with an apiVersion and a kind, but no metadata; objects have them.
+// isObject reports whether a document should be a Kubernetes object. Configuration files of
+// many programs have an apiVersion and a kind, but unlike objects no metadata.
 func isObject(d *manifest.Document) bool {
 	kind := d.Kind()
 	if _, ok := d.Object()["metadata"].(map[string]any); ok {
@@ -185,14 +184,14 @@ func isObject(d *manifest.Document) bool {
 	return isOurs(kind) || engine.IsBuiltin(kind) || engine.IsPolicy(kind)
 }
 
-// isOurs reports whether a kind is for preadmit or for Kyverno's command, whose documents
-// may have no metadata.
+// isOurs reports whether a kind is for preadmit or for Kyverno's command. Documents of these
+// kinds may have no metadata.
 func isOurs(kind gvk.Kind) bool {
 	return kind.Group == "preadmit.dev" || kind.Group == "cli.kyverno.io"
 }
 
-// looksLikeObject reports whether a text that cannot be read has an apiVersion or a kind: what
-// is broken may lack the other, and must not be passed over.
+// looksLikeObject reports whether a text that cannot be parsed has an apiVersion or a kind. One
+// of them is enough: a broken manifest must not be skipped.
 func looksLikeObject(text string) bool {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "{{") {
 		return strings.Contains(text, `"apiVersion"`) || strings.Contains(text, `"kind"`)
@@ -205,7 +204,8 @@ func looksLikeObject(text string) bool {
 	return false
 }
 
-// tellForeign says which files in directories were passed over: all, or how many.
+// tellForeign returns a note with the number of skipped files, or, if all is set, a note for
+// each of them.
 func (f *files) tellForeign(all bool) []source.Diagnostic {
 	var notes []source.Diagnostic
 	note := func(message string) *source.Diagnostic {
@@ -214,7 +214,7 @@ func (f *files) tellForeign(all bool) []source.Diagnostic {
 	}
 	if all {
 		for _, p := range f.foreign {
-			note("it is no manifest: " + p.what.one).At.File = p.name
+			note("not a manifest: " + p.what.one).At.File = p.name
 		}
 		return notes
 	}
@@ -231,12 +231,12 @@ func (f *files) tellForeign(all bool) []source.Diagnostic {
 		}
 	}
 	if n := len(f.foreign); n > 0 {
-		note(fmt.Sprintf("%s (%s); -v lists them", plural(n, "file is no manifest", "files are no manifests"), strings.Join(counts, ", ")))
+		note(fmt.Sprintf("%s (%s); -v lists them", plural(n, "file is not a manifest", "files are not manifests"), strings.Join(counts, ", ")))
 	}
 	return notes
 }
 
-// tellUnrendered says that the charts and kustomizations among the manifests are not
+// tellUnrendered returns a note that the charts and kustomizations among the manifests are not
 // rendered.
 func (f *files) tellUnrendered() []source.Diagnostic {
 	var what []string
@@ -250,6 +250,6 @@ func (f *files) tellUnrendered() []source.Diagnostic {
 		return nil
 	}
 	return []source.Diagnostic{source.Diagnostic{
-		Severity: source.Info, Code: "not-rendered", Message: strings.Join(what, " and ") + " not rendered; the manifests count as they are written",
-	}.With("preadmit diff --build renders each of them, also explain and check; preadmit exec renders one")}
+		Severity: source.Info, Code: "not-rendered", Message: strings.Join(what, " and ") + " not rendered; manifests are evaluated as they are written",
+	}.With("to render them, use --build with diff, explain or check, or preadmit exec")}
 }

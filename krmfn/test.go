@@ -20,7 +20,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// The files that say what a test is.
+// The names of the files that contain tests.
 const (
 	testFile        = "preadmit-test.yaml"
 	kyvernoTestFile = "kyverno-test.yaml"
@@ -31,20 +31,20 @@ var (
 	kyvernoContextKind = gvk.Kind{Group: "cli.kyverno.io", Version: "v1alpha1", Kind: "Context"}
 )
 
-// tester runs tests and collects how they went.
+// tester runs tests and collects their results.
 type tester struct {
 	*Process
 	ctx         context.Context
 	given       arguments
-	config      config // what the flags say
+	config      config // from the flags
 	cases       []report.Case
 	coverage    coverage
 	rewrites    []rewrite
 	diagnostics []source.Diagnostic
 }
 
-// rewrite is what the expected file of a case is to contain, below the directory of its
-// test.
+// rewrite is new text for the expected file of a case. The file must be below dir, the directory
+// of its test.
 type rewrite struct {
 	index int
 	dir   string
@@ -64,7 +64,7 @@ func (p *Process) test(ctx context.Context, given arguments) int {
 	}
 	if len(t.cases) == 0 && len(t.diagnostics) == 0 {
 		t.diagnostics = append(t.diagnostics, source.Errorf(source.Position{}, "no-tests", "there is no %s or %s in %s", testFile, kyvernoTestFile, strings.Join(operands, ", ")).
-			With("see 'preadmit test --help' for what it has"))
+			With("see 'preadmit test --help' for the format"))
 	}
 	t.writeExpected()
 	return t.finish()
@@ -113,14 +113,14 @@ func (t *tester) file(full string) error {
 		case filepath.Base(full) == kyvernoTestFile:
 			t.kyverno(d, full)
 		default:
-			t.diagnostics = append(t.diagnostics, source.Errorf(d.At(nil), "test-kind", "a test of apiVersion %q and kind %q is not known", d.Kind().APIVersion(), d.Kind().Kind).
+			t.diagnostics = append(t.diagnostics, source.Errorf(d.At(nil), "test-kind", "unknown test with apiVersion %q and kind %q", d.Kind().APIVersion(), d.Kind().Kind).
 				With("expected "+testKind.APIVersion()+" "+testKind.Kind))
 		}
 	}
 	return nil
 }
 
-// testRun is one run for a test.
+// testRun is a run of the engine for a test.
 type testRun struct {
 	config    config
 	run       *admission
@@ -130,8 +130,8 @@ type testRun struct {
 // testFields are the fields of the spec of a PreadmitTest that a Preadmit does not have.
 var testFields = []string{"manifests", "expected", "denied", "objects"}
 
-// own runs a PreadmitTest. Its spec has the fields of a Preadmit, and says what goes in
-// and what is to come out.
+// own runs a PreadmitTest. Its spec has the fields of a Preadmit, and in addition the manifests
+// and the expected results.
 func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	object := d.Object()
 	spec, _ := object["spec"].(map[string]any)
@@ -158,7 +158,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 		r.config.partial = true
 	}
 	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
-		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (what becomes of some)", "")
+		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
 	}
 	read := &files{process: t.Process, diagnostics: f.diagnostics}
 	set := read.set()
@@ -182,7 +182,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
 }
 
-// evaluate runs the policies for a test. lone is a policy that is given by itself, or nil.
+// evaluate runs the policies for a test. lone is a policy without a binding, or nil.
 func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream, lone *manifest.Document) {
 	r.config.observers = append(r.config.observers, engine.Cover())
 	r.run = t.admit(t.ctx, &r.config, read, manifests, lone)
@@ -191,7 +191,8 @@ func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream,
 	}
 }
 
-// functionConfig reads options from a document whose paths are relative to a directory.
+// functionConfig returns a reader of the options in a document. Paths in it are relative to
+// dir.
 func (t *tester) functionConfig(d *manifest.Document, text []byte, c *config, dir string) *functionConfig {
 	return &functionConfig{
 		document: d, config: c, strings: map[string]change.Path{}, from: path{base: dir},
@@ -199,7 +200,7 @@ func (t *tester) functionConfig(d *manifest.Document, text []byte, c *config, di
 	}
 }
 
-// judge says why a test in a directory fails; nothing if it does not.
+// judge returns why a test fails, or "" if it passes. The expected file is dir/name.
 func (t *tester) judge(r *testRun, dir, name, denied string) string {
 	problems := problemsOf(r.run.diagnostics)
 	status := r.run.status()
@@ -222,19 +223,19 @@ func (t *tester) judge(r *testRun, dir, name, denied string) string {
 	}
 	want, err := new(limit.Input).ReadFile(filepath.Join(dir, name))
 	if err != nil {
-		return fmt.Sprintf("%s cannot be read; write it with --update", name)
+		return fmt.Sprintf("%s cannot be read; --update writes it", name)
 	}
 	return r.difference(name, string(want), got)
 }
 
-// writeExpected updates the expected files: none outside of the directories of their tests, and
-// none that a test reads. That is known only after all have been run.
+// writeExpected updates the expected files. It never writes outside of the directory of a test,
+// nor to a file that a test reads, which is known only after all tests have run.
 func (t *tester) writeExpected() {
 	texts := map[string][]byte{} // by paths
 	for _, u := range t.rewrites {
 		file := filepath.Join(u.dir, u.file.name)
 		if text, ok := texts[realPath(file)]; ok && bytes.Equal(text, u.file.data) {
-			continue // another test expects the same
+			continue // another test has written the same text
 		}
 		var problems []source.Diagnostic
 		if err := t.placeBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
@@ -249,11 +250,12 @@ func (t *tester) writeExpected() {
 	}
 }
 
-// hasNoKind reports whether nobody can tell what a document is.
+// hasNoKind reports whether a document has no kind.
 func hasNoKind(d *manifest.Document) bool { return d.Kind().Kind == "" }
 
-// difference is how a text differs from the one expected, with Secrets masked. One that
-// cannot be read is not shown: nobody knows what in it is secret.
+// difference returns a diff between the expected text and the output, with Secrets masked; "" if
+// they are the same. It does not show expected text that cannot be parsed, because its Secrets
+// are not known.
 func (r *testRun) difference(name, want, got string) string {
 	if want == got {
 		return ""
@@ -268,7 +270,7 @@ func (r *testRun) difference(name, want, got string) string {
 		mask = mask.With(objects)
 	}
 	if mask != nil && (source.HasErrors(problems) || slices.ContainsFunc(expected.Documents(), hasNoKind)) {
-		return name + " cannot be read, or has a document without a kind, so it is not shown\n" + problemsOf(problems)
+		return name + " cannot be parsed or has a document without a kind, so it is not shown\n" + problemsOf(problems)
 	}
 	from, to := unixBreaks(want), unixBreaks(got)
 	headline := "the output is not what " + name + " expects\n"
@@ -277,15 +279,15 @@ func (r *testRun) difference(name, want, got string) string {
 	}
 	f := report.Compare(name, from, to, mask)
 	if from != to && f.Before == f.After {
-		return headline + "they differ in comments of Secrets, which are hidden; --show-secrets shows them\n"
+		return headline + "they differ only in comments of Secrets, which are hidden; --show-secrets shows them\n"
 	}
 	return headline + report.Diff(name+"\texpected", name+"\tgot", f.Before, f.After)
 }
 
-// unixBreaks is a text with the line breaks of Unix.
+// unixBreaks returns a text with Unix line breaks.
 func unixBreaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// finish prints how the tests went.
+// finish prints the results of the tests.
 func (t *tester) finish() int {
 	failed := 0
 	for _, c := range t.cases {
@@ -332,7 +334,7 @@ func (t *tester) text(w io.Writer, failed int) {
 	t.coverage.text(w)
 }
 
-// findings are the tests that fail.
+// findings returns a diagnostic for each failed test.
 func (t *tester) findings() []source.Diagnostic {
 	findings := slices.Clone(t.diagnostics)
 	for _, c := range t.cases {
@@ -343,36 +345,37 @@ func (t *tester) findings() []source.Diagnostic {
 	return findings
 }
 
-const testText = `Run the tests in directories, or in the one it is started in: every preadmit-test.yaml,
-and every kyverno-test.yaml as far as it is about mutation. A preadmit-test.yaml is
+const testText = `Run the tests in the named directories, or in the working directory: every
+preadmit-test.yaml, and the mutation tests of every kyverno-test.yaml. Example of a
+preadmit-test.yaml:
 
   apiVersion: preadmit.dev/v1alpha1
   kind: PreadmitTest
-  metadata: {name: what it shows}
+  metadata: {name: what the test shows}
   spec:
     policyPaths: [policies]     # and all other fields of a Preadmit, see 'preadmit help fn'
     manifests: [manifests]
-    expected: expected.yaml     # the very bytes to come out, or
+    expected: expected.yaml     # the exact output, or
     denied: must have an owner  # a part of the message of the denial, or
-    objects:                    # what becomes of some of them
+    objects:                    # expectations for some of the objects
     - object: Deployment/check* # KIND/NAME, with * and ?, as for 'preadmit explain'
-      fields:                   # values in what comes out; null for a field that is not there
+      fields:                   # values in the output; null for a field that must be absent
         spec.template.spec.containers[0].imagePullPolicy: Always
         metadata.labels[example.com/team]: payments
     - {object: Service/checkout, unchanged: true}
     - {object: Pod/bare, denied: must have an owner}
 
-At the end there is a table of the policies with what ran in any of the tests: which
-mutations, conditions and branches of ? :. What never did is listed below it.
+At the end, a table shows for every policy how many mutations, conditions and branches
+(of ? :) ran in any of the tests. Those that never ran are listed below the table.
 
-Paths are relative to the file. There may be several tests in one, separated by ---.
+Paths are relative to the file. A file may hold several tests, separated by ---.
 
-A kyverno-test.yaml means what it does to 'kyverno test' 1.19: policies run one after the
-other, on objects without defaults, on what the test says of the cluster; a resource that a
-policy is not about passes. Other than there, names of policies, rules and resources that
-the test does not have are failures.
+A kyverno-test.yaml has the same meaning as for 'kyverno test' 1.19: policies run one after
+the other, on objects without defaults, with the cluster that the test describes. A resource
+that a policy does not match passes. Unlike 'kyverno test', preadmit fails a result that
+names a policy, rule or resource which the test does not have.
 
---update writes no file that is not below the directory of its test, and none that a test
+--update writes only files below the directory of the test, and never a file that a test
 reads.
 
 Usage:
@@ -387,9 +390,9 @@ Flags (those with PATH take files and directories, and may be repeated):
 %s
 %s
 Exit status:
-  0  all tests pass
-  1  some fail
-  2  there are none, or one cannot be read, or the command line is wrong
+  0  all tests passed
+  1  some tests failed
+  2  there are no tests, a test cannot be read, or the command line is wrong
 `
 
 func testHelp(c *command, w io.Writer) {

@@ -8,17 +8,17 @@ import (
 	"os"
 )
 
-// transcript is a file that gets the messages on standard error, too, for clients that do
-// not show it. It is written at the end: only then is it known whether it was read.
+// transcript is a file with a copy of the messages on standard error, for clients that do not
+// show them. It is written at the end, because only then all files that were read are known.
 type transcript struct {
 	real string
 	file *os.File
-	// isNew says that there was no such file, refused that it is not written.
+	// isNew reports that the file did not exist, refused that it must not be written.
 	isNew, refused bool
 	messages       bytes.Buffer
 }
 
-// withTranscript makes a process that also writes its messages to a file.
+// withTranscript returns a process that also writes its messages to a file.
 func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 	t := &transcript{}
 	if name == "" {
@@ -30,11 +30,11 @@ func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 	}
 	recorded := *p
 	recorded.Stderr = io.MultiWriter(p.Stderr, &t.messages)
-	recorded.StderrIsTerminal = false // the progress of a run is not for files
+	recorded.StderrIsTerminal = false // no progress counter in a file
 	return &recorded, t, nil
 }
 
-// open opens the file without a change to what it has.
+// open opens the file without changing its contents.
 func (t *transcript) open() (err error) {
 	t.file, err = os.OpenFile(t.real, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	t.isNew = err == nil
@@ -44,7 +44,7 @@ func (t *transcript) open() (err error) {
 	return err
 }
 
-// claim takes the file for the transcript, unless it was read.
+// claim reserves the file for the transcript. It fails if the file was read.
 func (t *transcript) claim(l *ledger) error {
 	if t.file == nil {
 		return nil
@@ -54,7 +54,7 @@ func (t *transcript) claim(l *ledger) error {
 	return err
 }
 
-// Close writes the file. One that must not be written is left as it was.
+// Close writes and closes the file. It does not change a file that was refused.
 func (t *transcript) Close() error {
 	switch {
 	case t.file == nil:

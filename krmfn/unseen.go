@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// makers are kinds of which programs in the cluster make other objects.
-// program prints what these make.
+// makers are kinds from which controllers in the cluster create other objects. program is a
+// command that prints these objects.
 var makers = []struct{ group, kind, one, many, program string }{
 	{"kustomize.toolkit.fluxcd.io", "Kustomization", "Kustomization of Flux", "Kustomizations of Flux", "flux build kustomization"},
 	{"helm.toolkit.fluxcd.io", "HelmRelease", "HelmRelease of Flux", "HelmReleases of Flux", "helm template"},
@@ -20,8 +20,8 @@ var makers = []struct{ group, kind, one, many, program string }{
 	{"argoproj.io", "ApplicationSet", "ApplicationSet of Argo CD", "ApplicationSets of Argo CD", "argocd app manifests"},
 }
 
-// tellUnseen says which manifests have other objects made in the cluster, which policies
-// change there but not here.
+// tellUnseen returns a note about manifests from which the cluster creates other objects.
+// Policies change those in the cluster, but preadmit does not see them.
 func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 	counts := make([]int, len(makers))
 	substituting := 0
@@ -54,12 +54,12 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 	}
 	note := source.Diagnostic{
 		At: first, Severity: source.Info, Code: "made-in-cluster",
-		Message: "what the cluster makes of " + strings.Join(what, ", ") + " is not seen here",
+		Message: "objects that the cluster creates from " + strings.Join(what, ", ") + " are not evaluated",
 	}
 	if substituting > 0 {
-		note.Message += fmt.Sprintf("; %s variables in what they build (postBuild), which is not done", plural(substituting, "Kustomization substitutes", "Kustomizations substitute"))
+		note.Message += fmt.Sprintf("; variables of %s with postBuild are not substituted", plural(substituting, "Kustomization", "Kustomizations"))
 	}
-	return []source.Diagnostic{note.With("render it, and give what comes out: preadmit exec -- PROGRAM, with " + source.Alternatives(programs))}
+	return []source.Diagnostic{note.With("render them and evaluate the output: preadmit exec -- PROGRAM, with " + source.Alternatives(programs))}
 }
 
 func makerOf(kind gvk.Kind) int {
@@ -71,8 +71,8 @@ func makerOf(kind gvk.Kind) int {
 	return -1
 }
 
-// adviseVariables says of errors at lines with variables what puts their values there: Flux
-// does, after kustomize.
+// adviseVariables adds advice to errors in lines with variables, which Flux substitutes after
+// kustomize.
 func adviseVariables(streams []*manifest.Stream, diagnostics []source.Diagnostic) {
 	files := map[string]*manifest.Stream{}
 	for _, s := range streams {
@@ -84,7 +84,7 @@ func adviseVariables(streams []*manifest.Stream, diagnostics []source.Diagnostic
 			continue
 		}
 		if line := s.Documents()[0].Line(d.At); strings.Contains(line, "${") {
-			diagnostics[i].Advice = "the line has a variable, as Flux substitutes them (postBuild): give what comes out, as in: preadmit exec -- flux build kustomization NAME"
+			diagnostics[i].Advice = "the line has a variable that Flux would substitute (postBuild); evaluate the output of Flux: preadmit exec -- flux build kustomization NAME"
 		}
 	}
 }

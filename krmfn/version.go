@@ -9,25 +9,25 @@ import (
 	"github.com/preadmit/preadmit/engine"
 )
 
-// build is what the program was built from, as version prints it in JSON.
+// build describes the build of the program, in the JSON format of the version command.
 type build struct {
 	Version string `json:"version"`
-	// Commit and Date are those of the commit, if the build knows it; Modified says that
-	// files had changed since.
+	// Commit and Date identify the commit, if the build has them. Modified reports that the
+	// build had uncommitted changes.
 	Commit   string `json:"commit,omitempty"`
 	Date     string `json:"date,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	OS       string `json:"os,omitempty"`
 	Arch     string `json:"arch,omitempty"`
-	// Kubernetes are the versions of clusters that are known.
+	// Kubernetes are the supported versions of Kubernetes.
 	Kubernetes struct {
 		Default string `json:"default"`
 		Known   string `json:"known"`
 	} `json:"kubernetes"`
 }
 
-// version prints what the program was built from.
+// version prints the version of the program and how it was built.
 func (p *Process) version(_ context.Context, given arguments) int {
 	if len(given.operands) > 0 {
 		return p.misused(misusef("argument-invalid", "unexpected argument %q", given.operands[0]), "preadmit version --help")
@@ -46,7 +46,7 @@ func (p *Process) version(_ context.Context, given arguments) int {
 	})
 }
 
-// build describes the program.
+// build returns the description of the program.
 func (p *Process) build() build {
 	b := build{Version: "(unknown version)"}
 	b.Kubernetes.Default, b.Kubernetes.Known = engine.DefaultKubernetesVersion, engine.KnownKubernetesVersions()
@@ -71,7 +71,7 @@ func (p *Process) build() build {
 	return b
 }
 
-// String is what version prints for people.
+// String returns the description as text.
 func (b build) String() string {
 	text := "preadmit " + b.Version
 	if b.Go != "" {

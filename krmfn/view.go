@@ -23,7 +23,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 		a.add(a.outcome.Diagnostics...)
 		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.allowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "policies see none of the manifests in the input").
-				With("the messages below say what is left out, and why; allow it with --allow-empty"))
+				With("the messages below say what is omitted and why; accept this with --allow-empty"))
 		}
 	}
 	p.report(a.diagnostics, noOutput)
@@ -33,7 +33,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 	return p.emit(views(a.outcome, c.output), exitDone)
 }
 
-// views prints the views of an outcome.
+// views returns the views of an outcome as text.
 func views(outcome *engine.Outcome, format string) []byte {
 	var b bytes.Buffer
 	for i, m := range outcome.Manifests {

@@ -15,19 +15,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// checkDestination says what keeps the output from going into files, if it is to.
+// checkDestination returns an error if the output cannot go to the files of --in-place or
+// --output-dir.
 func (p *Process) checkDestination(c *config, operands []string) error {
 	flag := "--in-place"
 	switch {
 	case c.inPlace && c.outputDir != "":
-		return errors.New("--in-place and --output-dir exclude each other")
+		return errors.New("expected --in-place or --output-dir, not both")
 	case !c.inPlace && c.outputDir == "":
 		return nil
 	case !c.inPlace:
 		flag = "--output-dir"
 	}
 	if c.output == "json" {
-		return fmt.Errorf("%s leaves every file in the form it has; it does not go with -o json", flag)
+		return fmt.Errorf("%s keeps the format of every file, so it cannot be used with -o json", flag)
 	}
 	if len(operands) == 0 || slices.Contains(operands, "-") {
 		return fmt.Errorf("%s needs files or directories: there is no file to write standard input to", flag)
@@ -39,13 +40,13 @@ func (p *Process) checkDestination(c *config, operands []string) error {
 	for _, name := range operands {
 		root := p.absolute(name)
 		if info, err := os.Stat(root); err == nil && info.IsDir() && isWithin(target, realPath(root)) {
-			return fmt.Errorf("--output-dir %s is in %s, where the next run would take it for input; name another directory, or use --in-place", c.outputDir, name)
+			return fmt.Errorf("--output-dir %s is in %s, where the next run would read it as input; name another directory, or use --in-place", c.outputDir, name)
 		}
 	}
 	return nil
 }
 
-// realPath is a path without symbolic links as far as it exists.
+// realPath returns a path without symbolic links. Its last parts need not exist.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -57,8 +58,8 @@ func realPath(path string) string {
 	return filepath.Join(realPath(dir), filepath.Base(path))
 }
 
-// writeFiles writes the manifests into files, all or none. A file that has its text
-// already is not touched.
+// writeFiles writes the manifests to files, all or none. It does not write a file that already
+// has the new text.
 func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests []*manifest.Stream) int {
 	replacements, problems := p.replacements(c, f, manifests)
 	written, problems := p.replaceAll(ctx, replacements, problems)
@@ -68,14 +69,14 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 		p.reportOnTree(problems, fmt.Sprintf("only %d of %s written", written, total), c.verbose)
 		return exitInvalid
 	case len(problems) > 0:
-		p.reportOnTree(problems, "nothing is written", c.verbose)
+		p.reportOnTree(problems, "nothing written", c.verbose)
 		return exitInvalid
 	}
 	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written\n", written, total)
 	return exitDone
 }
 
-// replacements finds out where manifests go.
+// replacements returns the files that manifests are written to.
 func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream) (found []*replacement, problems []source.Diagnostic) {
 	for _, s := range manifests {
 		origin := f.origins[s]
@@ -85,7 +86,7 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 		case err != nil:
 		case c.inPlace:
 			if origin.outside && s.Text() != string(r.data) {
-				err = &refusal{"it is a link out of the directory that was named, and only what was named is written", "name " + origin.real + " itself"}
+				err = &refusal{"it is a link to a file outside of the named directory, which is not written", "name " + origin.real + " itself"}
 			}
 			p.ledger.noteWritten(r.name, r.real)
 		default:
@@ -101,8 +102,8 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 	return found, problems
 }
 
-// placeBelow finds out where what is to go into a file below a directory is written.
-// Neither its path nor a symbolic link may lead out of that.
+// placeBelow sets the path of a replacement to file, which must be below dir, also after
+// symbolic links. what describes the contents.
 func (p *Process) placeBelow(r *replacement, what, file, dir string) error {
 	r.real, r.within = realPath(file), dir
 	if !isWithin(r.real, realPath(dir)) {
@@ -111,7 +112,7 @@ func (p *Process) placeBelow(r *replacement, what, file, dir string) error {
 	return p.ledger.claim(what, r.real)
 }
 
-// unwritable is the diagnostic for a file that cannot be written.
+// unwritable returns the diagnostic for a file that cannot be written.
 func unwritable(name string, err error) source.Diagnostic {
 	var pathError *os.PathError
 	var linkError *os.LinkError
@@ -125,13 +126,13 @@ func unwritable(name string, err error) source.Diagnostic {
 	case errors.As(err, &refused):
 		advice = refused.advice
 	case errors.Is(err, errEscape):
-		err, advice = errors.New("the path leads out of the directory that it is to be in"), "change the path, or the symbolic link in it"
+		err, advice = errors.New("the path leads out of the output directory"), "change the path, or the symbolic link in it"
 	}
 	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", name, err).With(advice)
 }
 
-// replaceAll gives files their new contents: all of them, or none if anything is in the
-// way, such as problems there are already. It says how many had to be written.
+// replaceAll writes the new contents of files, or nothing if there are problems, including the
+// given ones. It returns how many files it wrote, and all problems.
 func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, problems []source.Diagnostic) (int, []source.Diagnostic) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -156,7 +157,7 @@ func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, p
 			r.discard()
 		}
 	}()
-	// Nothing has changed until all new contents are on the disk.
+	// Files are replaced only after all new contents are on the disk.
 	for _, r := range changed {
 		err := context.Cause(ctx)
 		if err == nil {

@@ -333,7 +333,7 @@ func TestRunWaits(t *testing.T) {
 	lines := bufio.NewScanner(said)
 	waiting := false
 	for !waiting && lines.Scan() {
-		waiting = lines.Text() == "preadmit: waiting for another run, which writes into ."
+		waiting = lines.Text() == "preadmit: waiting for another run that writes to ."
 	}
 	go io.Copy(io.Discard, said)
 	if err := errors.Join(other.stage(), other.replace()); err != nil {

@@ -1,8 +1,8 @@
 // Command preadmit runs mutating policies on manifests, on the command line and as a KRM
-// function. All it does is in package krmfn.
+// function. Package krmfn implements the commands.
 //
 // The files in order: main.go, stdout_linux.go and stdout_other.go (whether standard output is
-// closed), gc.go (when garbage is collected).
+// closed), gc.go (garbage collection).
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/preadmit/preadmit/krmfn"
 )
 
-// version is set by the linker where the build does not know it, as in an image.
+// version is set by the linker if the build information has no version, as in an image.
 var version string
 
 func main() {
@@ -49,7 +49,7 @@ func main() {
 	}))
 }
 
-// isTerminal reports whether a file is a character device like a terminal.
+// isTerminal reports whether a file is a character device other than the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

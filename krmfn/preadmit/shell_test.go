@@ -40,9 +40,9 @@ func TestShell(t *testing.T) {
 		{"no output wanted", `preadmit render -p p.yaml m/a.yaml > /dev/null`, "", "", 0, false},
 		{"nothing to say into a closed output", `preadmit diff -p idle.yaml m/a.yaml >&-`, "", "", 0, true},
 		{"a full disk", `preadmit render -p p.yaml m/a.yaml > /dev/full`, "", "no space left", 2, true},
-		{"output into the input", `preadmit render -p p.yaml m >> m/a.yaml`, "", "it goes into m/a.yaml, which was read", 2, false},
-		{"output among the input", `preadmit render -p p.yaml m > m/b.yaml`, "", "it goes into m/b.yaml, which was read", 2, false},
-		{"output into standard input", `preadmit render -p p.yaml - < m/a.yaml >> m/a.yaml`, "", "it goes into standard input, which was read", 2, false},
+		{"output into the input", `preadmit render -p p.yaml m >> m/a.yaml`, "", "it goes to m/a.yaml, which was read", 2, false},
+		{"output among the input", `preadmit render -p p.yaml m > m/b.yaml`, "", "it goes to m/b.yaml, which was read", 2, false},
+		{"output into standard input", `preadmit render -p p.yaml - < m/a.yaml >> m/a.yaml`, "", "it goes to standard input, which was read", 2, false},
 		{"the report into a pipe", `preadmit render -p idle.yaml --in-place --report >(cat > said) m && wait $! && grep written said`, "preadmit: 0 of 1 file written\n", "0 of 1", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
