@@ -1,12 +1,12 @@
-// Package change describes differences of objects. A Path leads to a value in an object, a
-// Change alters the value there, Diff finds the changes between two objects, and Apply makes
-// them. It imports no other package of the module.
+// Package change describes differences between objects. A Path leads to a value in an object, a
+// Change alters that value, Diff finds the changes between two objects, and Apply applies them. It
+// imports no other package of the module.
 //
-// Objects are what a manifest decodes to: map[string]any, []any, string, int64, float64, bool
-// and nil. Nothing else may occur. Objects share maps and lists. To change an object, copy the
-// maps and lists on the way to the change and share the rest; never modify a map or list that
-// something else may hold. Then the same map or list means that nothing in it has changed:
-// Equal and Diff do not look into it, and a Memo remembers what is known of it.
+// Objects are decoded manifests: map[string]any, []any, string, int64, float64, bool and nil, and
+// nothing else. Objects share maps and lists. To change an object, copy the maps and lists on the
+// path to the change and share the rest. Never modify a map or list that something else may hold.
+// Under this rule, an identical map or list has not changed: Equal and Diff do not look into it,
+// and a Memo remembers facts about it.
 //
 // Laws:
 //
@@ -15,7 +15,7 @@
 //	the same two objects give the same changes in the same order, whatever they share
 //
 // The files in order: path.go, change.go (Change, Summary, Apply), value.go (Equal, Same, Clone),
-// diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go, which replaces it under the
+// diff.go (Shape, Diff), memo.go (Memo), and memo_reference.go, which replaces memo.go under the
 // build tag reference.
 package change
 
@@ -27,8 +27,8 @@ import (
 // Op says what a Change does.
 type Op string
 
-// The operations. Lists change item by item: an item is inserted, taken out,
-// changed in place or moved within its list.
+// The operations. Lists change item by item: an item is inserted, removed, changed in place or
+// moved within its list.
 const (
 	Add     Op = "add"
 	Remove  Op = "remove"
@@ -36,17 +36,17 @@ const (
 	Move    Op = "move"
 )
 
-// Change alters one value of an object. A sequence of changes is carried out in
-// order: the indexes in a path are those after the changes before it.
+// Change alters one value of an object. Changes are applied in order: the indexes in a path are the
+// indexes after the earlier changes.
 type Change struct {
-	// Path leads to the value: to the key or index that Add creates, that Remove
-	// takes away or Replace overwrites, or at which Move leaves the item.
+	// Path leads to the value: the key or index that Add creates, that Remove removes, that Replace
+	// overwrites, or to which Move moves the item.
 	Path Path
 	Op   Op
-	// From is the index in the same list that Move takes the item from.
+	// From is the index in the same list from which Move takes the item.
 	From int
-	// Old is the value before (Remove, Replace), New the value after (Add,
-	// Replace). A moved item is in neither.
+	// Old is the value before a Remove or Replace, New the value after an Add or Replace. Move sets
+	// neither.
 	Old, New any
 }
 
@@ -64,8 +64,8 @@ func (c Change) String() string {
 	}
 }
 
-// Summary says in one clause that values differ: where the first changes are, and how many
-// more there are.
+// Summary returns a clause that says which values differ: the paths of the first changes, and the
+// number of further changes.
 func Summary(changes []Change) string {
 	const shown = 3
 	var paths []string
@@ -82,10 +82,9 @@ func Summary(changes []Change) string {
 	return text + " are not the same"
 }
 
-// Apply carries out changes on object, which is modified in place; values are
-// copied in. A map that is missing on the way to an added or replaced value is
-// made. The error names a path that leads nowhere, and the changes before it have
-// been carried out.
+// Apply applies changes to object, which it modifies. Values are copied. Missing maps on the path
+// to an added or replaced value are created. The error names the first path that does not exist;
+// the changes before that path have been applied.
 func Apply(object map[string]any, changes []Change) error {
 	for _, c := range changes {
 		if len(c.Path) == 0 {
@@ -98,8 +97,8 @@ func Apply(object map[string]any, changes []Change) error {
 	return nil
 }
 
-// apply carries out c on the value that rest leads to, and returns the container
-// that now is in place of parent (a list may have grown).
+// apply applies c to the value at rest in parent. It returns the container that replaces parent,
+// because a list may have grown.
 func apply(parent any, rest Path, c Change) (any, error) {
 	e := rest[0]
 	if e.IsIndex() {

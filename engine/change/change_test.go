@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// byName compares every list by the key "name".
+// byName compares all lists by the key "name".
 type byName struct{}
 
 func (byName) Field(string) Shape { return byName{} }
@@ -22,7 +22,7 @@ func object(t testing.TB, text string) map[string]any {
 	return integers(value).(map[string]any)
 }
 
-// integers turns whole numbers into int64, as manifests have them.
+// integers converts whole numbers to int64, as in manifests.
 func integers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -155,7 +155,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// FuzzDiff states the laws of Diff and Apply on objects made from the fuzzer's bytes.
+// FuzzDiff checks the laws of Diff and Apply on objects built from the fuzzer's bytes.
 func FuzzDiff(f *testing.F) {
 	f.Add([]byte("abcabc"), []byte("cba"), true)
 	f.Add([]byte("\x00\x12\x24\x33\x41\x52\x62\x71"), []byte("\x71\x62\x52\x41\x33\x24\x12\x00"), false)
@@ -176,8 +176,8 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// grow makes an object: every byte adds an item to one of the lists, some of which
-// have named items, or a value to a map.
+// grow builds an object. Every byte adds an item to a list, in some lists an item with a name, or a
+// value to a map.
 func grow(seed []byte) map[string]any {
 	o := map[string]any{}
 	for _, c := range seed {
@@ -203,7 +203,7 @@ func grow(seed []byte) map[string]any {
 	return o
 }
 
-// TestSummary names the first changes.
+// TestSummary checks the paths and the count in summaries.
 func TestSummary(t *testing.T) {
 	from := map[string]any{"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"}
 	for want, to := range map[string]map[string]any{

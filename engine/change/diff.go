@@ -6,30 +6,29 @@ import (
 	"strconv"
 )
 
-// Shape tells how the lists in a value are to be compared. A nil Shape, and every
-// part of a value that its Shape does not know, compares lists by equal items.
+// Shape says how to compare the lists in a value. Lists without a Shape are compared by equal
+// items.
 type Shape interface {
-	// Field is the shape of a map's value under name.
+	// Field returns the shape of the value of a map under name.
 	Field(name string) Shape
-	// Item is the shape of a list's items.
+	// Item returns the shape of the items of a list.
 	Item() Shape
-	// Keys names the fields that tell the items of a list of maps apart; none
-	// means that only equal items are the same item.
+	// Keys returns the fields that identify the items of a list of maps. Without keys, only equal
+	// items are the same item.
 	Keys() []string
 }
 
-// Diff returns the changes that lead from one object to another. Maps are compared
-// key by key in sorted order, lists item by item: items are the same item if they
-// agree in the keys of the list's shape (repeated keys are told apart by their
-// order), or else if they are equal. What remains between items that stayed is
-// compared by position.
+// Diff returns the changes that turn one object into another. It compares maps key by key in sorted
+// order, and lists item by item. Two items are the same item if they agree in the keys of the
+// list's shape, or, without keys, if they are equal. Items with repeated keys are matched in order.
+// The items between two equal items are compared by position.
 func Diff(from, to map[string]any, shape Shape) []Change {
 	d := differ{path: make(Path, 0, 16)}
 	d.object(from, to, shape)
 	return d.changes
 }
 
-// differ collects changes. path leads to the values that it compares.
+// differ collects changes. path is the path of the values being compared.
 type differ struct {
 	path    Path
 	changes []Change
@@ -40,7 +39,7 @@ func (d *differ) add(c Change) {
 	d.changes = append(d.changes, c)
 }
 
-// value compares values that are not the same one, and may still be equal.
+// value compares values that are not the same by Same, but may be equal.
 func (d *differ) value(from, to any, shape Shape) {
 	switch from := from.(type) {
 	case map[string]any:
@@ -75,7 +74,7 @@ func (d *differ) object(from, to map[string]any, shape Shape) {
 	}
 }
 
-// unsharedKeys appends the keys under which two maps do not hold the same value, sorted.
+// unsharedKeys appends, sorted, the keys whose values are not the same in two maps.
 func unsharedKeys(keys []string, a, b map[string]any) []string {
 	if sameMap(a, b) {
 		return nil
@@ -132,16 +131,15 @@ func (d *differ) list(from, to []any, shape Shape) {
 	}
 }
 
-// addItem adds a change of the item at index i.
+// addItem adds a change to the item at index i.
 func (d *differ) addItem(i int, c Change) {
 	d.path = append(d.path, Index(i))
 	d.add(c)
 	d.path = d.path[:len(d.path)-1]
 }
 
-// moves brings the items that stay into their new order. The longest run that is
-// in order already stays where it is; each of the others is put after the item
-// that it is to follow.
+// moves puts the items that stay into their new order. The longest run in the right order stays in
+// place. Each other item is moved to the place after its new predecessor.
 func (d *differ) moves(pairs []int, kept []bool) {
 	if inOrder(pairs) {
 		return
@@ -175,7 +173,7 @@ func (d *differ) moves(pairs []int, kept []bool) {
 	}
 }
 
-// inOrder reports whether the items that stay have kept their order.
+// inOrder reports whether the items that stay are still in order.
 func inOrder(pairs []int) bool {
 	last := -1
 	for _, i := range pairs {
@@ -209,9 +207,8 @@ func longestIncreasing(values []int) map[int]bool {
 	return members
 }
 
-// Align says which items of two lists are the same item: for each item of to, the
-// index of its counterpart in from, or -1 where it is new. Diff explains when items
-// are the same.
+// Align matches the items of two lists as Diff does. It returns, for each item of to, the index of
+// the same item in from, or -1 for a new item.
 func Align(from, to []any, shape Shape) []int {
 	keys := listKeys(shape)
 	if len(keys) == 0 || !areMaps(from) || !areMaps(to) {
@@ -232,8 +229,8 @@ func areMaps(items []any) bool {
 	return true
 }
 
-// alignInPlace aligns lists of which one has the items of the other in the same places,
-// and perhaps more after them; it returns nil for others.
+// alignInPlace aligns two lists if one has the same items in the same places as the other, and
+// perhaps more items at its end. Otherwise it returns nil.
 func alignInPlace(from, to []any, keys []string) []int {
 	for i := range min(len(from), len(to)) {
 		a, b := from[i].(map[string]any), to[i].(map[string]any)
@@ -258,7 +255,8 @@ func unpaired(n int) []int {
 	return pairs
 }
 
-// identities gives each item, a map, a text by which it is recognised.
+// identities returns, for each item, a text that identifies the item by its keys. All items are
+// maps.
 func identities(items []any, keys []string) []string {
 	ids := make([]string, len(items))
 	seen := make(map[string]int, len(items))
@@ -288,8 +286,8 @@ func alignByIdentity(from, to []string) []int {
 	return pairs
 }
 
-// alignByValue finds the longest common subsequence of equal items and pairs what
-// lies between two of them by position.
+// alignByValue pairs the longest common subsequence of equal items. It pairs the items between by
+// position.
 func alignByValue(from, to []any) []int {
 	pairs := commonSubsequence(from, to)
 	i := 0
@@ -317,8 +315,8 @@ func alignByValue(from, to []any) []int {
 	return pairs
 }
 
-// maxTable bounds the work of commonSubsequence; longer lists that differ all over
-// are compared by position.
+// maxTable limits the work of commonSubsequence. Longer lists with differences everywhere are
+// compared by position.
 const maxTable = 1 << 20
 
 func commonSubsequence(from, to []any) []int {
@@ -372,7 +370,7 @@ func encodeAll(items []any) []string {
 	return texts
 }
 
-// encode gives equal values, and only those, the same text.
+// encode returns the same text for equal values, and different texts for different values.
 func encode(value any) string {
 	switch value := value.(type) {
 	case string:

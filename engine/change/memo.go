@@ -4,30 +4,30 @@ package change
 
 import "unsafe"
 
-// Reference says that everything is worked out in full, by the slow way that the quick
-// one must agree with: nothing is remembered, and libraries merge and patch. It is set by
-// the build tag reference, with which the tests run once more in CI.
+// Reference selects the reference implementation of everything that is optimised: nothing is
+// remembered, and libraries do merges and patches. The optimised code must agree with it. The build
+// tag reference sets it; CI runs the tests with that tag as well.
 const Reference = false
 
-// A Fact is something that can be true of a value, for instance that it conforms to a
-// type. It is told by its address: what the fact is about holds it.
+// A Fact is something that can be true of a value, for instance that it conforms to a type. Its
+// address identifies it, so it is a variable or a field, in the example a field of the type.
 type Fact struct{ _ byte }
 
-// A Memo remembers facts about maps and lists, so that a step that changes one field of
-// an object costs the path to that field and not the object: what the step did not
-// change is the same map, of which everything is known. The nil Memo remembers nothing.
+// A Memo remembers facts about maps and lists. With it, a step that changes one field of an object
+// costs as much as the path to the field, not as much as the object: the unchanged maps are the
+// same maps, with known facts. The nil Memo remembers nothing.
 //
 // Laws:
 //
-//	Recall gives what Note was given for the same fact and the same map or list
-//	a fact depends on the value alone, never on what is around it
-//	a value that a Memo knows is not modified again
+//	Recall returns what Note was given for the same fact and the same map or list
+//	a fact depends only on the value, never on its surroundings
+//	a value in a Memo is never modified
 //
-// The second and the third bind those who use it; the build tag reference checks the
-// third. A Memo keeps the values that it knows, so that it should live no longer than
-// the work on one object. It is not safe for concurrent use.
+// Callers must keep the second and third law; the build tag reference checks the third. A Memo
+// keeps its values alive, so it should live no longer than the work on one object. It is not safe
+// for concurrent use.
 type Memo struct {
-	slots []slot // a power of two of them, at most half of them used
+	slots []slot // a power of two; at most half of them are used
 	used  int
 }
 
@@ -38,7 +38,7 @@ type slot struct {
 	answer int
 }
 
-// Note remembers an answer about a value. Scalars and empty lists are not worth it.
+// Note remembers an answer about a value. It ignores scalars and empty lists, which are cheap.
 func (m *Memo) Note(fact *Fact, value any, answer int) {
 	at, length := identity(value)
 	if m == nil || at == nil {
@@ -54,7 +54,7 @@ func (m *Memo) Note(fact *Fact, value any, answer int) {
 	*s = slot{fact, at, length, answer}
 }
 
-// Recall returns what has been noted about a value.
+// Recall returns the answer that was noted about a value, and whether there was one.
 func (m *Memo) Recall(fact *Fact, value any) (answer int, known bool) {
 	if m == nil || m.used == 0 {
 		return 0, false
@@ -67,7 +67,7 @@ func (m *Memo) Recall(fact *Fact, value any) (answer int, known bool) {
 	return s.answer, s.fact != nil
 }
 
-// Reset forgets everything. It keeps the memory for the next object, if that is not much.
+// Reset forgets everything. It keeps the memory for the next object if there is not too much of it.
 func (m *Memo) Reset() {
 	if len(m.slots) > maxKept {
 		m.slots = nil
@@ -76,13 +76,13 @@ func (m *Memo) Reset() {
 	m.used = 0
 }
 
-// maxKept is how many slots are kept for the next object: enough for those of usual size,
-// and few enough to be cleared for each.
+// maxKept is how many slots are kept for the next object: enough for objects of usual size, and few
+// enough to clear for each object.
 const maxKept = 2048
 
-// find returns the slot of a fact about a value, or the free one where it belongs.
+// find returns the slot of a fact about a value, or the free slot for it.
 func (m *Memo) find(fact *Fact, value unsafe.Pointer, length int) *slot {
-	const golden = 0x9E3779B97F4A7C15 // spreads what addresses have in common
+	const golden = 0x9E3779B97F4A7C15 // hashes similar addresses to different slots
 	hash := (uint64(uintptr(value))>>4 + uint64(uintptr(unsafe.Pointer(fact)))) * golden >> 32
 	for ; ; hash++ {
 		s := &m.slots[hash&uint64(len(m.slots)-1)]

@@ -10,11 +10,10 @@ import (
 // Reference is explained in memo.go.
 const Reference = true
 
-// A Fact is told by its address.
+// A Fact is identified by its address.
 type Fact struct{ _ byte }
 
-// A Memo recalls nothing here. It checks that the values that it is told of and asked
-// about are not modified meanwhile.
+// A Memo recalls nothing in this build. It checks that noted values are not modified.
 type Memo struct{ noted map[identified]noted }
 
 type identified struct {
@@ -38,7 +37,7 @@ func (m *Memo) Note(_ *Fact, value any, _ int) {
 	m.noted[key] = noted{value, Clone(value)}
 }
 
-// Recall knows nothing.
+// Recall always returns false.
 func (m *Memo) Recall(_ *Fact, value any) (answer int, known bool) {
 	if at, length := identity(value); m != nil && at != nil {
 		m.noted[identified{at, length}].check()

@@ -20,7 +20,7 @@ func TestMemo(t *testing.T) {
 		name  string
 		fact  *Fact
 		value any
-		want  int // -1 if it is not known
+		want  int // -1 if no answer is known
 	}{
 		{"a map", conforms, object, 1},
 		{"another fact", size, object, -1},
@@ -54,7 +54,7 @@ func TestMemoOfNobody(t *testing.T) {
 	}
 }
 
-// TestMemoGrows has many values known at once.
+// TestMemoGrows notes many values at once.
 func TestMemoGrows(t *testing.T) {
 	if Reference {
 		t.Skip("nothing is recalled")
@@ -78,7 +78,7 @@ func TestMemoGrows(t *testing.T) {
 	}
 }
 
-// TestMemoGuards: the reference finds out who modifies a value that is known.
+// TestMemoGuards checks that the reference build notices the modification of a noted value.
 func TestMemoGuards(t *testing.T) {
 	if !Reference {
 		t.Skip("only the reference looks for it")
@@ -96,8 +96,8 @@ func TestMemoGuards(t *testing.T) {
 	memo.Recall(fact, object)
 }
 
-// FuzzShared: whether two objects share what is equal in them makes no difference to
-// Diff, nor to Equal.
+// FuzzShared checks that sharing equal parts of two objects does not change the results of Diff and
+// Equal.
 func FuzzShared(f *testing.F) {
 	f.Add([]byte("abcabc"), []byte("cba"), true)
 	f.Add([]byte("\x00\x12\x24\x33\x41\x52\x62\x71"), []byte("\x71\x62\x52\x41\x33\x24\x12\x00"), false)
@@ -119,7 +119,7 @@ func FuzzShared(f *testing.F) {
 	})
 }
 
-// share returns a value equal to one, with what is equal in another taken from there.
+// share returns a copy of value that shares the parts that are equal in from.
 func share(from, value any) any {
 	if fmt.Sprintf("%#v", from) == fmt.Sprintf("%#v", value) {
 		return from
@@ -148,8 +148,8 @@ func share(from, value any) any {
 	return value
 }
 
-// BenchmarkDiff compares objects that differ in one field and share the rest, as before
-// and after a step, and objects that share nothing.
+// BenchmarkDiff compares objects that differ in one field and share the rest, like the objects
+// before and after a step, and objects that share nothing.
 func BenchmarkDiff(b *testing.B) {
 	from := grow([]byte("\x15\x25\x35\x45\x55\x65\x75\x16\x26\x36\x46\x56\x03\x13\x23\x33"))
 	to := maps.Clone(from)

@@ -13,20 +13,19 @@ type Element struct {
 	Index int // -1 for a key
 }
 
-// Key is the element that selects a value of a map.
+// Key returns the element that selects the value of a map under name.
 func Key(name string) Element { return Element{Key: name, Index: -1} }
 
-// Index is the element that selects an item of a list, counting from 0.
+// Index returns the element that selects an item of a list, counting from 0.
 func Index(i int) Element { return Element{Index: i} }
 
 // IsIndex reports whether e selects an item of a list.
 func (e Element) IsIndex() bool { return e.Index >= 0 }
 
-// Path leads from the root of an object to a value in it. The empty path is the
-// root.
+// Path leads from the root of an object to a value in it. The empty path is the root.
 type Path []Element
 
-// Keys makes a path of map keys.
+// Keys returns a path of map keys.
 func Keys(names ...string) Path {
 	p := make(Path, len(names))
 	for i, name := range names {
@@ -35,15 +34,14 @@ func Keys(names ...string) Path {
 	return p
 }
 
-// Key returns p extended by a map key; p itself is not shared.
+// Key returns p extended by a map key. The result shares no memory with p.
 func (p Path) Key(name string) Path { return append(slices.Clip(slices.Clone(p)), Key(name)) }
 
-// Index returns p extended by a list index; p itself is not shared.
+// Index returns p extended by a list index. The result shares no memory with p.
 func (p Path) Index(i int) Path { return append(slices.Clip(slices.Clone(p)), Index(i)) }
 
-// String prints the path as Kubernetes prints field paths:
-// "spec.containers[0].image", and "metadata.labels[example.com/team]" where a key
-// is not a plain name.
+// String returns the path in the form of Kubernetes field paths: "spec.containers[0].image", and
+// "metadata.labels[example.com/team]" for a key that is not a plain name.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, e := range p {
@@ -74,7 +72,7 @@ func isName(key string) bool {
 	return key != ""
 }
 
-// Pointer prints the path as a JSON Pointer (RFC 6901).
+// Pointer returns the path as a JSON Pointer (RFC 6901).
 func (p Path) Pointer() string {
 	var b strings.Builder
 	for _, e := range p {
@@ -90,12 +88,12 @@ func (p Path) Pointer() string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// HasPrefix reports whether p leads to the value at q, or to one in it.
+// HasPrefix reports whether p leads to the value at q or to a value inside it.
 func (p Path) HasPrefix(q Path) bool {
 	return len(p) >= len(q) && slices.Equal(p[:len(q)], q)
 }
 
-// Get returns the value at the path, and whether there is one.
+// Get returns the value at the path, and whether the path exists.
 func (p Path) Get(value any) (any, bool) {
 	for _, e := range p {
 		if e.IsIndex() {
@@ -117,8 +115,8 @@ func (p Path) Get(value any) (any, bool) {
 	return value, true
 }
 
-// ParsePath reads a path as String prints it: "spec.containers[0].image",
-// "metadata.labels[example.com/team]". Quotes around a key in brackets are left out.
+// ParsePath parses a path as String returns it: "spec.containers[0].image",
+// "metadata.labels[example.com/team]". Quotes around a key in brackets are dropped.
 func ParsePath(text string) (Path, error) {
 	var p Path
 	for rest := text; rest != ""; {

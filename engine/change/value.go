@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Equal reports whether two values are the same. Numbers are equal only in the same
-// type: 1 is not 1.0, as in CEL and in a JSON Patch test. Of maps and lists that are one,
-// as what a change did not touch is, it looks no further.
+// Equal reports whether two values are equal. Numbers of different types are not equal: 1 is not
+// 1.0, as in CEL and in a JSON Patch test. Equal does not look into maps and lists that are
+// identical, such as the parts that a change shares.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -54,8 +54,8 @@ func equalLists(a, b []any) bool {
 	return true
 }
 
-// Same reports whether two values are equal without looking into maps and lists: these
-// are the same only if they are one.
+// Same reports whether two values are equal, but does not look into maps and lists: they are the
+// same only if they are identical.
 func Same(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -87,8 +87,8 @@ func sameScalar(a, b any) bool {
 	return a == b
 }
 
-// identity tells a map or a list from others: where it is, and how long a list is there.
-// Other values and empty lists have none.
+// identity returns the address of a map or list, and the length of a list. For other values and
+// empty lists the address is nil.
 func identity(value any) (at unsafe.Pointer, length int) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func identity(value any) (at unsafe.Pointer, length int) {
 	return nil, 0
 }
 
-// Clone copies a value and everything in it.
+// Clone returns a deep copy of a value.
 func Clone(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -120,7 +120,7 @@ func Clone(value any) any {
 	}
 }
 
-// CloneObject copies an object and everything in it.
+// CloneObject returns a deep copy of an object.
 func CloneObject(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
@@ -132,8 +132,7 @@ func CloneObject(object map[string]any) map[string]any {
 	return copied
 }
 
-// Describe says what kind of value it is, for messages that must not tell the value
-// itself.
+// Describe returns the type of a value, for messages that must not contain the value.
 func Describe(value any) string {
 	switch value.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
-// Package enginetest tests policies in Go, for their authors: what they make of manifests,
-// and what they deny.
+// Package enginetest tests policies in Go, for their authors: how policies change manifests, and
+// what they deny.
 //
 //	func TestPolicies(t *testing.T) {
 //		policies := enginetest.Load(t, engine.Options{}, "policies", "context.yaml")
@@ -8,7 +8,7 @@
 //		policies.LeavesAlone(t, "testdata/configmap.yaml")
 //	}
 //
-// Set PREADMIT_UPDATE=1 in the environment to have Becomes write what it expects.
+// Set PREADMIT_UPDATE=1 in the environment to let Becomes write the expected file.
 package enginetest
 
 import (
@@ -28,8 +28,8 @@ import (
 // Policies are policies under test.
 type Policies struct{ set *engine.Set }
 
-// Load reads policies and what they look up from files, and from all *.yaml, *.yml and
-// *.json files of directories. The test ends if they do not compile.
+// Load reads policies and the objects that they look up from files, and from all *.yaml, *.yml and
+// *.json files of directories. The test ends if the policies do not compile.
 func Load(t testing.TB, options engine.Options, paths ...string) Policies {
 	t.Helper()
 	var streams []*manifest.Stream
@@ -45,7 +45,7 @@ func Load(t testing.TB, options engine.Options, paths ...string) Policies {
 	return Policies{set}
 }
 
-// Becomes checks that a file with manifests comes out as another file, byte by byte.
+// Becomes checks that the policies turn a file with manifests into another file, byte by byte.
 func (p Policies) Becomes(t testing.TB, manifests, expected string) {
 	t.Helper()
 	got, err := p.run(t, manifests)
@@ -73,8 +73,7 @@ func (p Policies) LeavesAlone(t testing.TB, manifests string) {
 	p.Becomes(t, manifests, manifests)
 }
 
-// Denies checks that a policy denies a manifest in a file, and that the message contains a
-// text.
+// Denies checks that a policy denies a manifest in a file with a message that contains a text.
 func (p Policies) Denies(t testing.TB, manifests, message string) {
 	t.Helper()
 	_, err := p.run(t, manifests)
@@ -94,7 +93,7 @@ func (p Policies) run(t testing.TB, manifests string) (string, error) {
 	return string(stream.Bytes()), source.Join(outcome.Diagnostics)
 }
 
-// read reads a file, which must be free of mistakes.
+// read reads a file, which must be valid.
 func read(t testing.TB, file string) *manifest.Stream {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -108,7 +107,7 @@ func read(t testing.TB, file string) *manifest.Stream {
 	return stream
 }
 
-// filesOf lists a file, or the files with manifests below a directory.
+// filesOf returns a file, or the files with manifests below a directory.
 func filesOf(t testing.TB, path string) []string {
 	t.Helper()
 	var files []string

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MaxInputBytes is how much InputBytes can be raised to: positions count in 32 bits.
+// MaxInputBytes is the largest value of InputBytes, because positions count in 32 bits.
 const MaxInputBytes = 2047 << 20
 
-// ParseInput reads how large the input may be, a number of mebibytes or gibibytes.
+// ParseInput parses the largest size of the input, a number of mebibytes or gibibytes.
 func ParseInput(text string) (int, error) {
 	for suffix, unit := range map[string]int{"Mi": 1 << 20, "Gi": 1 << 30} {
 		digits, ok := strings.CutSuffix(text, suffix)
@@ -24,11 +24,11 @@ func ParseInput(text string) (int, error) {
 	return 0, fmt.Errorf("%q is not a size; expected one such as 256Mi, of %dMi at most", text, MaxInputBytes>>20)
 }
 
-// DocumentsIn is how many documents a file may have where the input may have so many
-// bytes; zero stands for InputBytes.
+// DocumentsIn returns how many documents a file may have if the input may have that many bytes.
+// Zero means InputBytes.
 func DocumentsIn(bytes int) int { return max(Documents, int(int64(Documents)*int64(bytes)/InputBytes)) }
 
-// Input reads the files of a run, so many Bytes in all; zero stands for InputBytes.
+// Input reads the files of a run, at most Bytes in total. Zero means InputBytes.
 type Input struct {
 	Bytes int
 	read  int
@@ -36,7 +36,7 @@ type Input struct {
 
 func (i *Input) most() int { return cmp.Or(i.Bytes, InputBytes) }
 
-// Read reads all of a reader, and stops when the bound is exceeded.
+// Read reads everything from a reader, and fails when the limit is exceeded.
 func (i *Input) Read(from io.Reader) ([]byte, error) {
 	var buffer bytes.Buffer
 	buffer.Grow(bytes.MinRead + min(sizeOfFile(from), i.most()))
@@ -47,7 +47,7 @@ func (i *Input) Read(from io.Reader) ([]byte, error) {
 	return buffer.Bytes(), err
 }
 
-// sizeOfFile is the size of what a reader reads, if that is a file; 0 otherwise.
+// sizeOfFile returns the size of the file that a reader reads, or 0 if the reader is not a file.
 func sizeOfFile(from io.Reader) int {
 	file, ok := from.(*os.File)
 	if !ok {
@@ -64,10 +64,10 @@ func tooMuch(most int) *Error {
 	return Exceeded(InputSize, "run preadmit on one part after the other, or raise the limit with the option input-limit", "the input is larger than %d MiB, of all files together", most>>20)
 }
 
-// Buffer takes what another program writes, Most bytes of it; zero stands for InputBytes.
+// Buffer collects the output of another program, at most Most bytes of it. Zero means InputBytes.
 type Buffer struct {
 	Most   int
-	buffer bytes.Buffer // not embedded: its ReadFrom knows no bound
+	buffer bytes.Buffer // not embedded: its ReadFrom has no limit
 	err    error
 }
 
@@ -80,10 +80,10 @@ func (b *Buffer) Write(data []byte) (int, error) {
 	return b.buffer.Write(data)
 }
 
-// Err is the error of a Write that was too much.
+// Err returns the error of the Write that exceeded the limit.
 func (b *Buffer) Err() error { return b.err }
 
-// Bytes is what has been written.
+// Bytes returns the collected output.
 func (b *Buffer) Bytes() []byte { return b.buffer.Bytes() }
 
 // ReadFile reads a file.

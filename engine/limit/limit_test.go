@@ -28,7 +28,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSizeRemembered: what a Memo knows of the parts of a value does not change its size.
+// TestSizeRemembered checks that a Memo does not change the size of a value.
 func TestSizeRemembered(t *testing.T) {
 	part := map[string]any{"a": "bcd", "list": []any{int64(1), "text", map[string]any{"x": nil, "y": "z"}}}
 	memo := new(change.Memo)
@@ -50,7 +50,7 @@ func TestSizeRemembered(t *testing.T) {
 	}
 }
 
-// TestObject lets an object grow by so much, whatever its size was.
+// TestObject checks that the limit on growth does not depend on the size of the object.
 func TestObject(t *testing.T) {
 	text := func(n int) map[string]any { return map[string]any{"a": strings.Repeat("a", n)} }
 	for _, c := range []struct {

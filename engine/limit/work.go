@@ -2,13 +2,11 @@ package limit
 
 import "github.com/preadmit/preadmit/engine/change"
 
-// Unit is what a value counts as, besides the bytes of its text: about what it takes in
-// memory.
+// Unit is the size that a value counts besides the bytes of its text, about its overhead in memory.
 const Unit = 32
 
-// Size is the size of a value: the bytes of its texts and keys, and some for each value.
-// What is in it twice counts twice. It stops counting, and fits is false, beyond
-// most.
+// Size returns the size of a value: the bytes of its texts and keys, and a Unit for each value.
+// Shared parts count each time that they occur. Beyond most, Size stops counting and fits is false.
 func Size(value any, most int) (size int, fits bool) { return sizeOf(nil, value, most) }
 
 func sizeOf(memo *change.Memo, value any, most int) (size int, fits bool) {
@@ -22,10 +20,10 @@ type work struct {
 	memo *change.Memo
 }
 
-// inside is what a Memo knows of a value: the size of what is in it.
+// inside is the fact in a Memo of how large the content of a value is.
 var inside change.Fact
 
-// worth is what a value must count for to be remembered.
+// worth is the smallest size of a value that is remembered.
 const worth = 4 * Unit
 
 func (w *work) count(value any) {
@@ -72,24 +70,23 @@ func (w *work) countMembers(value any) {
 	}
 }
 
-// A Budget is what is left of Work for one expression. It is not safe for concurrent
-// use.
+// A Budget is the rest of Work for one expression. It is not safe for concurrent use.
 type Budget struct{ work work }
 
-// Start begins an expression.
+// Start resets the budget for a new expression.
 func (b *Budget) Start() { b.work.left = Work }
 
-// Spend takes the size of a value. It panics with an *Error when nothing is left, as
-// interpreters of JMESPath lose errors on the way; Recovered gives it back.
+// Spend subtracts the size of a value. It panics with an *Error if the budget is exhausted, because
+// interpreters of JMESPath lose errors. Recovered returns that error.
 func (b *Budget) Spend(value any) {
 	b.work.count(value)
 	b.check()
 }
 
-// Step takes what one step costs.
+// Step subtracts the cost of one step.
 func (b *Budget) Step() { b.Take(Unit) }
 
-// Take takes a number of units.
+// Take subtracts a number of bytes.
 func (b *Budget) Take(units int) {
 	b.work.left -= units
 	b.check()
@@ -97,12 +94,12 @@ func (b *Budget) Take(units int) {
 
 func (b *Budget) check() {
 	if b.work.left < 0 {
-		panic(Exceeded(Expression, "an expression that doubles a value, or goes through a list for every item of a list, has to go",
+		panic(Exceeded(Expression, "do not double a value repeatedly, and do not iterate over a list for every item of a list",
 			"the expression looks at more than %d values, or makes more", Work/Unit))
 	}
 }
 
-// Recovered is the error that a Budget panicked with, or nil.
+// Recovered returns the error that a Budget has panicked with, or nil.
 func Recovered(problem any) error {
 	if err, ok := problem.(*Error); ok {
 		return err

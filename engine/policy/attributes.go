@@ -11,20 +11,22 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Matches asks a match block about the request; who looks at the namespace, and where
-// that is written, is for the warning about one that nobody described.
+// Matches matches the request against a match block. at and who, the author of the block, are for
+// the warning about a namespace that was not given.
 func (r *Request) Matches(resources *match.Resources, at source.Position, who string) match.Decision {
 	return r.MatchesBy(resources, func(name string) (map[string]string, error) { return r.NamespaceLabels(name, at, who) })
 }
 
-// MatchesBy asks a match block about the request, with the labels of namespaces.
+// MatchesBy matches the request against a match block, with a function for the labels of
+// namespaces.
 func (r *Request) MatchesBy(resources *match.Resources, labels func(namespace string) (map[string]string, error)) match.Decision {
 	attributes := r.attributes()
 	attributes.NamespaceLabels = labels
 	return resources.Matches(attributes)
 }
 
-// NamespaceLabels returns the labels of a namespace, for who selects namespaces by them.
+// NamespaceLabels returns the labels of a namespace. If the namespace was not given, it warns that
+// who, at the position at, selects namespaces by label.
 func (r *Request) NamespaceLabels(name string, at source.Position, who string) (map[string]string, error) {
 	r.Snapshot.Ask()
 	object, known, err := r.Snapshot.Namespace(name)
@@ -37,7 +39,7 @@ func (r *Request) NamespaceLabels(name string, at source.Position, who string) (
 	return LabelsOf(object), nil
 }
 
-// Covered reports whether the rules of a match block are about the request.
+// Covered reports whether the rules of a match block cover the request.
 func (r *Request) Covered(resources *match.Resources) bool { return resources.Covers(r.attributes()) }
 
 func (r *Request) attributes() match.Request {
@@ -58,15 +60,15 @@ func LabelsOf(object map[string]any) map[string]string {
 	return labels
 }
 
-// WarnAssumed says that a policy looked at a namespace that nobody described.
+// WarnAssumed warns that a policy has read a namespace that was not given.
 func (r *Request) WarnAssumed(namespace string, at source.Position, why string) {
 	r.Warn(source.Warningf(at, "namespace-assumed",
 		"%s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", why, namespace).
 		With("give the Namespace object as context"))
 }
 
-// InVersion gives a custom resource another version: they are the same in every
-// version but for their apiVersion, as far as conversion without a webhook goes.
+// InVersion returns a custom resource in another version. Only the apiVersion changes, as in a
+// conversion without a webhook.
 func InVersion(object map[string]any, kind *schema.Kind) map[string]any {
 	if object["apiVersion"] == kind.APIVersion() {
 		return object
@@ -76,9 +78,9 @@ func InVersion(object map[string]any, kind *schema.Kind) map[string]any {
 	return object
 }
 
-// Attributes is the JSON form of the AdmissionRequest, without the fields that are empty
-// there, and without the objects: kind is that under which the policy matched, resource
-// that of the kind given.
+// Attributes returns the JSON form of the AdmissionRequest, without empty fields and without the
+// objects. kind is the kind that the policy has matched, and resource the kind whose resource is
+// given.
 func (r *Request) Attributes(kind, resource *schema.Kind) map[string]any {
 	request := map[string]any{
 		"uid":             "",
@@ -110,7 +112,7 @@ func resourceOf(k *schema.Kind) map[string]any {
 	return map[string]any{"group": k.Group, "version": k.Version, "resource": k.Resource}
 }
 
-// info is the JSON form of UserInfo.
+// info returns the JSON form of UserInfo.
 func (u User) info() map[string]any {
 	info := map[string]any{}
 	if u.Name != "" {
@@ -132,7 +134,7 @@ func (u User) info() map[string]any {
 	return info
 }
 
-// options are the CreateOptions or UpdateOptions of the request.
+// options returns the CreateOptions or UpdateOptions of the request.
 func (r *Request) options() map[string]any {
 	kind := "CreateOptions"
 	if r.Operation == Update {
@@ -153,11 +155,11 @@ func texts(values []string) []any {
 	return list
 }
 
-// FalseCondition is the reason of a matchCondition that is false.
+// FalseCondition is the reason that a matchCondition is false.
 type FalseCondition struct {
 	Index int
 	Name  string
-	// AsksOperation says that the condition asks for the operation of the request.
+	// AsksOperation means that the condition reads the operation of the request.
 	AsksOperation bool
 }
 
@@ -166,8 +168,8 @@ func (c FalseCondition) String() string {
 	return fmt.Sprintf("matchConditions[%d] %q is false", c.Index, c.Name)
 }
 
-// IsOutOfScope reports whether the policy or the rule is not about the object: what it
-// matches says so, not a condition, an exception or the patch.
+// IsOutOfScope reports whether the policy or rule does not match the object, because of a match
+// block and not because of a condition, an exception or the patch.
 func (n NotApplied) IsOutOfScope() bool {
 	reason := n.Reason
 	if by, ok := reason.(ByOperation); ok {
@@ -180,13 +182,13 @@ func (n NotApplied) IsOutOfScope() bool {
 	return false
 }
 
-// Passes reports whether an exception is the reason that has it reported as a success.
+// Passes reports whether the reason is an exception that Kyverno reports as passed.
 func (n NotApplied) Passes() bool {
 	x, ok := n.Reason.(Excepted)
 	return ok && x.Passes
 }
 
-// Excepted is the reason that a PolicyException gives. Passes says that Kyverno reports the
+// Excepted is the reason that a PolicyException applies. Passes means that Kyverno reports the
 // policy as passed, not as skipped.
 type Excepted struct {
 	Name   string
@@ -196,13 +198,13 @@ type Excepted struct {
 // String implements fmt.Stringer.
 func (x Excepted) String() string { return "PolicyException " + x.Name + " excepts the object" }
 
-// OutOfScope is a reason in words that a match block gives.
+// OutOfScope is the reason that a match block does not match, as text.
 type OutOfScope string
 
 // String implements fmt.Stringer.
 func (s OutOfScope) String() string { return string(s) }
 
-// Unmatched is the reason that a match block gives.
+// Unmatched is the reason that a match block does not match, with the name of the block.
 type Unmatched struct {
 	Block  string
 	Reason match.Reason
@@ -211,10 +213,10 @@ type Unmatched struct {
 // String implements fmt.Stringer.
 func (u Unmatched) String() string { return u.Block + ": " + u.Reason.String() }
 
-// ByOperation is a Reason that a request of another operation may not give.
+// ByOperation is a Reason that may not hold for another operation.
 type ByOperation struct{ fmt.Stringer }
 
-// IsByOperation reports whether a request of another operation may not give a Reason.
+// IsByOperation reports whether a Reason may not hold for another operation.
 func IsByOperation(reason fmt.Stringer) bool {
 	switch reason := reason.(type) {
 	case ByOperation:
@@ -227,5 +229,5 @@ func IsByOperation(reason fmt.Stringer) bool {
 	return false
 }
 
-// AsksOperation reports whether an expression asks for the operation of the request.
+// AsksOperation reports whether an expression reads the operation of the request.
 func AsksOperation(expression string) bool { return strings.Contains(expression, "request.operation") }

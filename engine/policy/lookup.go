@@ -10,9 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Lookup returns an object that the cluster holds, as far as it is in the input, in the
-// version of a kind; nil if it is not there. The object of the request is there as it was
-// before.
+// Lookup returns an object of the cluster in the version of kind, or nil if the input does not
+// contain it. For the object of the request, Lookup returns the old object.
 func (r *Request) Lookup(kind *schema.Kind, namespace, name string) (map[string]any, error) {
 	r.Snapshot.Ask()
 	if r.isOwn(kind, namespace, name) {
@@ -27,8 +26,9 @@ func (r *Request) Lookup(kind *schema.Kind, namespace, name string) (map[string]
 	return nil, nil
 }
 
-// LookupAll returns the objects of a kind in a namespace, or everywhere if that is empty,
-// that are wanted, sorted by namespace and name. given says that there are any at all.
+// LookupAll returns the wanted objects of a kind in a namespace, sorted by namespace and name. An
+// empty namespace means all namespaces. given reports whether the input has any object of the kind
+// there.
 func (r *Request) LookupAll(kind *schema.Kind, namespace string, wants func(namespace, name string) bool) (objects []map[string]any, given bool, err error) {
 	r.Snapshot.Ask()
 	for _, version := range append([]*schema.Kind{kind}, r.Schemas.Versions(kind)...) {
@@ -56,14 +56,14 @@ func (r *Request) LookupAll(kind *schema.Kind, namespace string, wants func(name
 	return objects, given, nil
 }
 
-// isOwn reports whether an object is that of the request, which the cluster does not have
-// yet, or has as it was before.
+// isOwn reports whether an object is the object of the request. The cluster does not have it yet,
+// or has its old state.
 func (r *Request) isOwn(kind *schema.Kind, namespace, name string) bool {
 	return r.Kind.Group == kind.Group && r.Kind.Kind.Kind == kind.Kind.Kind && r.Name == name && (!kind.Namespaced || r.Namespace == namespace)
 }
 
-// converted is an object in the version of a kind. Custom resources are the same in every
-// version, as far as conversion without a webhook goes.
+// converted returns an object in the version of the kind asked. Custom resources only change their
+// apiVersion, as in a conversion without a webhook.
 func converted(object map[string]any, given, asked *schema.Kind, err error) (map[string]any, error) {
 	switch {
 	case err != nil || object == nil || given == asked:
@@ -74,8 +74,8 @@ func converted(object map[string]any, given, asked *schema.Kind, err error) (map
 	return InVersion(object, asked), nil
 }
 
-// KindOf finds the kind of a plural resource; nil if it is not known. One that nobody
-// defined is that of an object in the input whose name it seems to be.
+// KindOf returns the kind of a plural resource, or nil if it is unknown. For a resource without a
+// definition, it returns the kind of an object in the input with a similar name.
 func (r *Request) KindOf(resource gvk.Resource) *schema.Kind {
 	if kind := r.Schemas.LookupResource(resource); kind != nil {
 		return kind
@@ -88,7 +88,7 @@ func (r *Request) KindOf(resource gvk.Resource) *schema.Kind {
 	return nil
 }
 
-// seemsPlural reports whether a resource is named like the plural of a kind.
+// seemsPlural reports whether a resource is probably the plural name of a kind.
 func seemsPlural(resource, kind string) bool {
 	singular := strings.ToLower(kind)
 	plurals := []string{singular + "s", singular + "es"}

@@ -2,15 +2,14 @@ package policy
 
 import "github.com/preadmit/preadmit/engine/change"
 
-// Node is a value in the document of a policy and the path to it, by which messages say
-// where it is.
+// Node is a value in the document of a policy, with its path. The path gives messages a position.
 type Node struct {
-	// Value is nil if it is missing.
+	// Value is nil if the document does not have the path.
 	Value any
 	Path  change.Path
 }
 
-// At returns the value below keys; it has no value if there is none.
+// At returns the node below keys. It has no value if the path does not exist.
 func (n Node) At(keys ...string) Node {
 	for _, key := range keys {
 		object, _ := n.Value.(map[string]any)
@@ -29,10 +28,10 @@ func (n Node) Items() []Node {
 	return nodes
 }
 
-// Given reports whether there is a value.
+// Given reports whether the node has a value.
 func (n Node) Given() bool { return n.Value != nil }
 
-// Text returns a string, "" if it is something else.
+// Text returns the value if it is a string, or else "".
 func (n Node) Text() string {
 	text, _ := n.Value.(string)
 	return text
@@ -47,7 +46,7 @@ func (n Node) Texts() []string {
 	return texts
 }
 
-// Object returns a map, nil if it is something else.
+// Object returns the value if it is a map, or else nil.
 func (n Node) Object() map[string]any {
 	object, _ := n.Value.(map[string]any)
 	return object

@@ -1,12 +1,12 @@
-// Package policy is the contract between the engine and the policy languages. A Language
-// compiles documents to Programs. A Program has the Hook at which a server runs it, and plans,
-// for one request, the Invocations that match the request. An Invocation yields Steps; each
-// Step is a new value of the object. Languages compute values only. The engine alone compares
-// them, finds out who changed what, and edits manifests.
+// Package policy is the contract between the engine and the policy languages. A Language compiles
+// documents to Programs. A Program has the Hook at which a server runs it. For one request, it
+// plans the Invocations that match the request. An Invocation yields Steps. Each Step is a new
+// value of the object. Languages only compute values. The engine compares the values, attributes
+// changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), request.go (what policies see),
-// attributes.go (what they are told of the request), lookup.go (what they look up), node.go
-// (the values in their documents, with positions).
+// The files in order: policy.go (the contract), request.go (the object and context of a request),
+// attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
+// objects), node.go (values in policies, with positions).
 package policy
 
 import (
@@ -22,22 +22,21 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// ID names what changes objects: a rule of a policy, and what brought it to the
-// object.
+// ID identifies the author of a change: a rule of a policy, with the binding and param through
+// which the policy applies.
 type ID struct {
-	// Policy is the name of the policy, Binding that of the binding and Param that
-	// of the param ("namespace/name", or "name" if it is cluster-scoped); the last
-	// two are empty where there are none.
+	// Policy, Binding and Param are the names of the policy, the binding and the param
+	// ("namespace/name", or "name" if the param is cluster-scoped). Binding and Param may be empty.
 	Policy, Binding, Param string
-	// Rule is the part of the policy, for instance "mutations[0]"; empty for the
-	// whole policy.
+	// Rule is the part of the policy, for instance "mutations[0]". It is empty for the whole
+	// policy.
 	Rule string
-	// Plugin is the name of an admission plug-in that is part of the server; all else is
-	// empty then.
+	// Plugin is the name of an admission plug-in that is part of the server. All other fields are
+	// empty in that case.
 	Plugin string
 }
 
-// String prints the ID for people: "policy p, binding b, param ns/n, mutations[0]".
+// String returns the ID for people: "policy p, binding b, param ns/n, mutations[0]".
 func (id ID) String() string {
 	if id.Plugin != "" {
 		return "admission plug-in " + id.Plugin
@@ -56,96 +55,93 @@ func (id ID) String() string {
 	return b.String()
 }
 
-// Language is one language that mutating policies are written in.
+// Language is a language for mutating policies.
 type Language interface {
-	// Kinds are the kinds of documents that belong to the language, without versions:
-	// Compile reports those that it does not know.
+	// Kinds returns the kinds of documents in the language, without versions. Compile reports
+	// unknown versions.
 	Kinds() []gvk.Kind
-	// Compile checks and compiles all documents of the language: one Program for each
-	// hook that its policies belong to. If any diagnostic is an error, the Programs must
-	// not be used.
+	// Compile checks and compiles all documents of the language. It returns one Program for each
+	// hook of its policies. If a diagnostic is an error, the Programs must not be used.
 	Compile(documents []*manifest.Document) ([]Program, []source.Diagnostic)
 }
 
-// Configured is a Language that objects of a cluster configure, besides its policies.
-// Compile takes them among its documents, as they are written, whatever else they are.
+// Configured is a Language that is configured by other objects of a cluster. Compile gets these
+// objects among its documents, as they are written.
 type Configured interface {
 	Configures(d *manifest.Document) bool
 }
 
 // Program is the compiled policies of one hook. It is safe for concurrent use.
 type Program interface {
-	// Hook says when and how a server runs the policies.
+	// Hook returns when and how a server runs the policies.
 	Hook() Hook
-	// Covers reports whether any policy may be about the request, judged without its
-	// object. If none is, Plan still says why not, and looks at no object either.
+	// Covers reports whether any policy may match the request. It does not look at the object. If
+	// no policy matches, Plan returns the reasons, and does not look at the object either.
 	Covers(r *Request) bool
-	// Plan finds what applies to the request, on the object as it is before the
-	// pass.
+	// Plan returns the invocations that apply to the request, judged by the object before the pass.
 	Plan(r *Request) Plan
-	// Reads are the kinds of objects that the policies look up: params, for instance.
-	// AnyKind is among them if only the policies know when they run.
+	// Reads returns the kinds of objects that the policies look up, such as params. AnyKind is
+	// among them if the kinds are known only when the policies run.
 	Reads() []gvk.Kind
-	// Selects are the kinds or resources that the policies name, as far as they are
-	// written out. The engine tells those that are not known.
+	// Selects returns the kinds or resources that the policies name literally. The engine warns
+	// about unknown names.
 	Selects() []Selected
-	// Check finds mistakes in the policies that a server accepts, for the kinds that they
-	// are about.
+	// Check finds mistakes that a server accepts, for the kinds that the policies match.
 	Check(schemas *schema.Registry) []source.Diagnostic
-	// Parts are the pieces of the policies that may have run, or not yet.
+	// Parts returns the parts of the policies whose coverage is measured.
 	Parts() []Part
-	// Existing returns the policies that change other objects once a request has been
-	// admitted; nil if there are none.
+	// Existing returns the policies that change other objects after a request has been admitted, or
+	// nil.
 	Existing() Follower
 }
 
-// Selected is a kind or a resource that a policy names: either Resource, in the plural, or
-// Kind is set. Each part may have the wildcards * and ?.
+// Selected is a kind or a resource that a policy names. Either Resource, in the plural, or Kind is
+// set. Each part may have the wildcards * and ?.
 type Selected struct {
 	ID                             ID
 	At                             source.Position
 	Group, Version, Resource, Kind string
 }
 
-// Part is a piece of a policy, for who wants to know what has run.
+// Part is a part of a policy whose coverage is measured.
 type Part struct {
 	Policy string
 	Kind   PartKind
-	// Name says which one it is, as in mutations[0].
+	// Name identifies the part in its policy, as in mutations[0].
 	Name string
 	At   source.Position
-	// Rules are the rules of the policy that it is: it has run if a step of one of them
-	// had a result, or failed. Others say themselves, by Ran.
+	// Rules are the rules of the policy that the part consists of. The part has run if a step of
+	// one of them had a result or failed. Other parts report with Ran whether they have run.
 	Rules []string
 	Ran   bool
 }
 
-// PartKind is what a Part is.
+// PartKind is the type of a Part.
 type PartKind string
 
-// The kinds of parts. A condition has run if it was true, a branch if that side of a ? :
-// was evaluated.
+// The kinds of parts. A condition has run if it was true. A branch has run if its side of a ? : was
+// evaluated.
 const (
 	MutationPart  PartKind = "mutation"
 	ConditionPart PartKind = "condition"
 	BranchPart    PartKind = "branch"
 )
 
-// AnyKind stands for all kinds.
+// AnyKind matches all kinds.
 var AnyKind = gvk.Kind{Kind: "*"}
 
 // Hook describes how a server runs a Program.
 type Hook struct {
 	Point Point
-	// Configuration is the name of a webhook's MutatingWebhookConfiguration. Servers call
-	// the configurations in the order of their names.
+	// Configuration is the name of the MutatingWebhookConfiguration of a webhook. Servers call
+	// configurations in the order of their names.
 	Configuration string
-	// Order is the place among the hooks of the same Point and Configuration.
+	// Order is the position among the hooks with the same Point and Configuration.
 	Order int
-	// Reinvocation says whether a webhook is called again if the object changed after its
-	// call. Policies that run in the server say so themselves: see Invocation.
+	// Reinvocation says whether a webhook is called again if the object has changed after its call.
+	// For policies inside the server, Invocation decides.
 	Reinvocation Reinvocation
-	// Shuffled says that a server runs the invocations in any order.
+	// Shuffled means that a server runs the invocations in random order.
 	Shuffled bool
 }
 
@@ -154,23 +150,23 @@ func (h Hook) Compare(other Hook) int {
 	return cmp.Or(cmp.Compare(h.Point, other.Point), cmp.Compare(h.Configuration, other.Configuration), cmp.Compare(h.Order, other.Order))
 }
 
-// Point is a point on the way of an object into a cluster.
+// Point is a stage of a request in a server.
 type Point int
 
 // The points, in order.
 const (
-	// BeforeAdmission is before the object reaches the server: policies see it as it is
+	// BeforeAdmission is before the object reaches the server. Policies see the object as it is
 	// written.
 	BeforeAdmission Point = iota
-	// BuiltIn is the admission plug-ins that are part of the server. The server does not
-	// default the object again after them.
+	// BuiltIn is the stage of the admission plug-ins that are part of the server. The server does
+	// not default the object again after them.
 	BuiltIn
-	// InServer is the mutating admission inside the server: the object is defaulted again
-	// after every step.
+	// InServer is the mutating admission inside the server. The object is defaulted again after
+	// every step.
 	InServer
-	// Webhook is a mutating webhook: the object is defaulted again after the last step.
+	// Webhook is a mutating webhook. The object is defaulted again after the last step.
 	Webhook
-	// Validating is when all has been changed, in all passes: an object is refused or not.
+	// Validating is the stage after all changes of all passes, which accepts or refuses the object.
 	Validating
 )
 
@@ -183,62 +179,62 @@ const (
 	IfNeeded
 )
 
-// Plan is what a Program means to do in one pass over an object, in order.
+// Plan is the list of invocations of a Program in one pass over an object, in order.
 type Plan struct {
 	Invocations []Invocation
 	NotApplied  []NotApplied
-	// Failures come before those of the invocations.
+	// Failures come before the failures of the invocations.
 	Failures []Failure
 }
 
-// Invocation is one policy applied in one way to one request.
+// Invocation is the application of one policy, through one binding and param, to one request.
 type Invocation interface {
 	ID() ID
-	// Reinvocable reports whether the invocation wants to run again if another one
-	// changed the object after it. It counts inside the server only.
+	// Reinvocable reports whether the invocation wants to run again if a later invocation has
+	// changed the object. It applies only inside the server.
 	Reinvocable() bool
-	// Conditions evaluates the policy's conditions on the object as it is now. The
-	// invocation goes on if both results are nil.
+	// Conditions evaluates the policy's conditions on the current object. The steps of the
+	// invocation run if both results are nil.
 	Conditions(r *Request) (*NotApplied, *Failure)
-	// Deny makes a Failure of the invocation out of an error that the engine finds in
-	// a step's result.
+	// Deny returns an error that the engine finds in the result of a step as a Failure of the
+	// invocation.
 	Deny(err error) Failure
-	// Steps yields the results of the policy's rules in order. The engine replaces
-	// r.Object between two steps; a failed step does not end the sequence.
+	// Steps yields the results of the policy's rules in order. The engine replaces r.Object between
+	// two steps. A failed step does not end the sequence.
 	Steps(r *Request) iter.Seq[Step]
 }
 
 // Step is the result of one rule.
 type Step struct {
 	ID ID
-	// At is where the rule is.
+	// At is the position of the rule.
 	At source.Position
-	// Object is the object after the rule, nil if there is a Failure or the rule was
-	// NotApplied. It shares what the rule did not change with the object before.
+	// Object is the object after the rule. It is nil if Failure or NotApplied is set. It shares the
+	// unchanged parts with the object before the rule.
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
-	// Replay is what the policy itself wants done if the rule would change its own output
-	// again: "fail", "warn" or "skip". Empty leaves it to the option.
+	// Replay says what to do if the rule would change its own output again: "fail", "warn" or
+	// "skip". If it is empty, the option of the run decides.
 	Replay string
-	// Variables is how many variables of the policy were evaluated for it.
+	// Variables is how many variables of the policy the rule has evaluated.
 	Variables int
-	// Took is the time that it took, if somebody measures it.
+	// Took is the duration of the step, if it was measured.
 	Took time.Duration
 }
 
-// NotApplied says why a policy, or a rule of it, left the object alone.
+// NotApplied says why a policy or a rule was not applied to the object.
 type NotApplied struct {
 	ID ID
 	At source.Position
-	// Reason is a clause in the words of the field, like "matchConditions[0] "x" is
-	// false". It is put into words only when somebody wants to read it.
+	// Reason is a clause in the terms of Kubernetes, like "matchConditions[0] "x" is false". It is
+	// formatted only when it is printed.
 	Reason fmt.Stringer
-	// Err is set if conditions failed, and the policy wants that to be ignored.
+	// Err is set if conditions have failed and the policy ignores failures.
 	Err error
 }
 
-// Text is a Reason that needs no more words.
+// Text is a Reason that is already text.
 type Text string
 
 // String implements fmt.Stringer.
@@ -248,25 +244,23 @@ func (t Text) String() string { return string(t) }
 type Failure struct {
 	ID ID
 	At source.Position
-	// Err is in the words with which an API server denies the request.
+	// Err has the words with which an API server denies the request.
 	Err error
-	// Ignored says that the policy wants its errors to be ignored (failurePolicy
-	// Ignore).
+	// Ignored means that the policy ignores its failures (failurePolicy Ignore).
 	Ignored bool
-	// Abort says that the server ends the request at once, whatever the policy
-	// wants.
+	// Abort means that the server ends the request at once, whatever the failurePolicy.
 	Abort bool
-	// Advice is what to do about it, if there is more to say than the server does.
+	// Advice says what to do if the server's words do not.
 	Advice string
 }
 
-// Follower is policies that change other objects once a request has been admitted.
+// Follower has the policies that change other objects after a request has been admitted.
 type Follower interface {
-	// Triggers reports whether any such policy may be about the request, judged
-	// without its object.
+	// Triggers reports whether any of these policies may match the request. It does not look at the
+	// object.
 	Triggers(r *Request) bool
-	// Follow yields what policies make of the targets for the object of the request,
-	// one step after the other; each sees the steps before it.
+	// Follow yields the steps that policies make on the targets for the object of the request. Each
+	// step sees the results of the steps before it.
 	Follow(r *Request, targets []Target) iter.Seq[Followed]
 }
 
@@ -277,7 +271,7 @@ type Target struct {
 	Object          map[string]any
 }
 
-// Followed is a step on the target with an index, or about none if that is negative.
+// Followed is a step on the target with an index, or on no target if the index is negative.
 type Followed struct {
 	Target int
 	Step   Step

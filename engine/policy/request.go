@@ -11,16 +11,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Operation is what the request does to the object.
+// Operation is the operation of the request.
 type Operation string
 
-// The operations that reach mutating policies with an object.
+// The operations for which mutating policies get an object.
 const (
 	Create Operation = "CREATE"
 	Update Operation = "UPDATE"
 )
 
-// User is who makes the request.
+// User is the user who makes the request.
 type User struct {
 	Name, UID string
 	Groups    []string
@@ -30,34 +30,33 @@ type User struct {
 // Request is the request for one manifest, as policies see it.
 type Request struct {
 	Context context.Context
-	// Kind is the kind of the object. It has a schema, if only for its metadata.
+	// Kind is the kind of the object. It has a schema, at least for metadata.
 	Kind *schema.Kind
-	// Name is empty if the server is to generate one. Namespace is that of the
-	// object, or its own name if it is a Namespace, as on the API server.
+	// Name is empty if the server generates the name. Namespace is the namespace of the object, or
+	// for a Namespace its own name, as on the API server.
 	Name, Namespace string
 	Operation       Operation
 	DryRun          bool
 	User            User
-	// Reinvocation says that the policies run a second time, because an object changed.
+	// Reinvocation means that the policies run a second time because the object has changed.
 	Reinvocation bool
-	// Memo knows what has been found out about objects of the job; it may be nil.
+	// Memo has facts about the objects of the job. It may be nil.
 	Memo *change.Memo
-	// Object is the object in its admission view. The engine replaces it between
-	// steps; nobody modifies it.
+	// Object is the object in its admission view. The engine replaces it between steps. It must not
+	// be modified.
 	Object map[string]any
-	// OldObject is the stored object of an update; nil otherwise, or if it is not
-	// known.
+	// OldObject is the stored object of an update. It is nil for other operations, or if it is
+	// unknown.
 	OldObject map[string]any
 
 	Schemas  *schema.Registry
 	Snapshot *snapshot.Reader
-	// Warn tells the user something that does not stop the request.
+	// Warn reports a diagnostic that does not stop the request.
 	Warn func(source.Diagnostic)
 }
 
-// NamespaceObject returns the Namespace object that policies see: nil for objects
-// without a namespace, and for Namespaces themselves. A namespace that nobody
-// described is assumed to exist; known is then false.
+// NamespaceObject returns the Namespace object that policies see, or nil for cluster-scoped objects
+// and for Namespaces. A namespace that was not given is assumed to exist; known is then false.
 func (r *Request) NamespaceObject() (object map[string]any, known bool, err error) {
 	if !r.Kind.Namespaced || r.Namespace == "" {
 		return nil, true, nil
@@ -65,7 +64,7 @@ func (r *Request) NamespaceObject() (object map[string]any, known bool, err erro
 	return r.Snapshot.Namespace(r.Namespace)
 }
 
-// hidden are the kinds of objects that an API server sends to no webhook.
+// hidden lists the kinds of objects that an API server does not send to webhooks.
 var hidden = []string{
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",

@@ -1,6 +1,6 @@
-// Package secret keeps the values of Secrets out of what people read: it learns them
-// from the Secrets of the input, and hides them wherever they occur, as they are
-// written or decoded. It imports nothing of ours but change.
+// Package secret hides the values of Secrets in output. A Mask learns the values from the Secrets
+// of the input, and hides them in texts, encoded or decoded. The package imports only change of
+// this module.
 package secret
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// Masked stands for a value that is not shown.
+// Masked replaces a hidden value.
 const Masked = "*****"
 
-// shortest is how long a value must be, in bytes, to be recognised. Shorter ones occur
-// everywhere.
+// shortest is the smallest length in bytes of a value that is hidden in texts. Shorter values occur
+// everywhere by chance.
 const shortest = 6
 
-// Mask hides the values of Secrets. The zero Mask hides nothing. What it learns must be
-// complete before it hides anything; it may then be used concurrently.
+// Mask hides the values of Secrets. The zero Mask hides nothing. It must learn all values before it
+// hides any. From then on, it is safe for concurrent use.
 type Mask struct {
 	values map[string]bool
 	once   sync.Once
 	hide   *strings.Replacer
 }
 
-// LastApplied is the annotation in which kubectl keeps an object as it was applied.
+// LastApplied is the annotation in which kubectl keeps the last applied object.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Is reports whether an object is a Secret, or may be meant as one: whatever the version
-// and the case, and also if its kind is no text.
+// Is reports whether an object is a Secret or may be meant as one. It ignores the version of the
+// object and the case of the kind, and returns true if the kind is set but not a string.
 func Is(object map[string]any) bool {
 	kind, isText := object["kind"].(string)
 	return IsKind(kind) || !isText && object["kind"] != nil
@@ -45,27 +45,27 @@ func Is(object map[string]any) bool {
 // IsKind reports whether objects of a kind are Secrets.
 func IsKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
 
-// IsOpen reports whether a field of a Secret, with all that is in it, is no secret. The
-// data may be in a field whose name is misspelt.
+// IsOpen reports whether a field of a Secret contains no secret values. Unknown fields are not
+// open, because the name of a data field may be misspelt.
 func IsOpen(field string) bool {
 	return field == "apiVersion" || field == "kind" || field == "metadata" || field == "type"
 }
 
-// Learn adds the values of an object, if it is a Secret.
+// Learn adds the values of an object if it is a Secret.
 func (m *Mask) Learn(object map[string]any) {
 	if Is(object) {
 		m.LearnAll(object)
 	}
 }
 
-// LearnTexts adds texts that policies made of sensitive values.
+// LearnTexts adds texts that policies have computed from sensitive values.
 func (m *Mask) LearnTexts(texts []string) {
 	for _, text := range texts {
 		m.learn(text, false)
 	}
 }
 
-// Texts are the scalars in a value as texts, but for booleans and null.
+// Texts returns the scalars in a value as texts, except booleans and null.
 func Texts(value any) []string {
 	var texts []string
 	eachScalar(value, func(scalar any) bool {
@@ -75,7 +75,7 @@ func Texts(value any) []string {
 	return texts
 }
 
-// OpenTexts are the scalars in the fields of a Secret that are open.
+// OpenTexts returns the scalars in the open fields of a Secret.
 func OpenTexts(object map[string]any) []string {
 	var texts []string
 	for field, value := range object {
@@ -84,14 +84,14 @@ func OpenTexts(object map[string]any) []string {
 		}
 		if metadata, ok := value.(map[string]any); ok {
 			value = change.CloneObject(metadata)
-			_ = change.Apply(value.(map[string]any), []change.Change{{Op: change.Remove, Path: change.Keys("annotations", LastApplied)}}) // there may be none
+			_ = change.Apply(value.(map[string]any), []change.Change{{Op: change.Remove, Path: change.Keys("annotations", LastApplied)}}) // it may be missing
 		}
 		texts = append(texts, Texts(value)...)
 	}
 	return texts
 }
 
-// LearnAll adds all values of a sensitive object, whatever it is.
+// LearnAll adds all values of a sensitive object of any kind.
 func (m *Mask) LearnAll(object map[string]any) {
 	for value, field := range scalars(object) {
 		m.learn(value, field != "data")
@@ -103,7 +103,7 @@ func (m *Mask) LearnAll(object map[string]any) {
 	}
 }
 
-// Add adds what another mask hides.
+// Add adds the values of another mask.
 func (m *Mask) Add(other *Mask) {
 	if m.values == nil {
 		m.values = map[string]bool{}
@@ -111,7 +111,7 @@ func (m *Mask) Add(other *Mask) {
 	maps.Copy(m.values, other.values)
 }
 
-// With is a mask that hides the values of further objects, too.
+// With returns a mask that also hides the values of further objects.
 func (m *Mask) With(objects []map[string]any) *Mask {
 	all := &Mask{values: maps.Clone(m.values)}
 	for _, object := range objects {
@@ -120,8 +120,8 @@ func (m *Mask) With(objects []map[string]any) *Mask {
 	return all
 }
 
-// scalars are the values in the fields of a Secret that are not open, but for booleans
-// and null, each with its field.
+// scalars yields the values in the fields of a Secret that are not open, each with the name of its
+// field. Booleans and null are left out.
 func scalars(object map[string]any) iter.Seq2[any, string] {
 	return func(yield func(any, string) bool) {
 		for _, field := range slices.Sorted(maps.Keys(object)) {
@@ -162,7 +162,7 @@ func (m *Mask) learn(value any, plain bool) {
 	}
 }
 
-// add notes a value, also as it is where it is quoted or broken into lines.
+// add adds a value, and the forms that it has when it is quoted or broken into lines.
 func (m *Mask) add(value string) {
 	forms := []string{value, strings.TrimSpace(value)}
 	if quoted, err := json.Marshal(value); err == nil {
@@ -182,8 +182,8 @@ func (m *Mask) add(value string) {
 	}
 }
 
-// replacer replaces all values in one pass over a text, the longest first where several
-// begin at the same place.
+// replacer replaces all values in one pass over a text. If several values begin at the same place,
+// it replaces the longest.
 func (m *Mask) replacer() *strings.Replacer {
 	m.once.Do(func() {
 		values := slices.SortedFunc(maps.Keys(m.values), func(a, b string) int {
@@ -198,7 +198,7 @@ func (m *Mask) replacer() *strings.Replacer {
 	return m.hide
 }
 
-// IsEmpty reports whether there is nothing to hide.
+// IsEmpty reports whether the mask hides nothing.
 func (m *Mask) IsEmpty() bool { return len(m.values) == 0 }
 
 // Text hides the values in a text.
@@ -209,14 +209,13 @@ func (m *Mask) Text(text string) string {
 	return m.replacer().Replace(text)
 }
 
-// Holds reports whether a text contains a value.
+// Holds reports whether a text contains a hidden value.
 func (m *Mask) Holds(text string) bool {
 	return m.Text(text) != text
 }
 
-// HoldsAny reports whether a text contains any scalar in the data of the objects given,
-// however short, as it is written or decoded. It is what a message about a Secret
-// itself is held against.
+// HoldsAny reports whether a text contains any scalar in the data of objects, however short,
+// encoded or decoded. Messages about a Secret are checked with it.
 func HoldsAny(text string, objects ...map[string]any) bool {
 	for _, object := range objects {
 		for value := range scalars(object) {
