@@ -11,7 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// anchor is what the brackets around a key, and the sign before them, say.
+// anchor is the sign before the parentheses around a key, with "" for parentheses without a
+// sign.
 type anchor string
 
 const (
@@ -37,7 +38,7 @@ func parseAnchor(key string) (anchor, string) {
 	return anchor(trimmed[:open]), trimmed[open+1 : len(trimmed)-1]
 }
 
-// write is the opposite of parseAnchor.
+// write returns the key with the anchor around it. It reverses parseAnchor.
 func (a anchor) write(key string) string {
 	if a == noAnchor {
 		return key
@@ -62,8 +63,8 @@ func hasAnchor(value any, is func(anchor) bool) bool {
 
 func hasAnchors(value any) bool { return hasAnchor(value, func(anchor) bool { return true }) }
 
-// anchors checks the anchors in a patch. Within conditions all are possible; in the
-// legacy overlay only conditions and +() are.
+// anchors checks the anchors in a patch. Conditions may have all anchors; a legacy overlay may
+// have only conditions and +().
 func (r *reader) anchors(n policy.Node, overlay bool) {
 	for _, item := range n.Items() {
 		r.anchors(item, overlay)
@@ -78,7 +79,7 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 		seen[bare] = key
 		switch {
 		case a == conditionAnchor || a == globalAnchor && !overlay:
-			continue // what is below is a pattern
+			continue // the value is a pattern
 		case a != noAnchor && a != addAnchor:
 			r.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in a patch", "expected ( ), +( ) or, in patchStrategicMerge, <( )")
 		}
@@ -91,7 +92,7 @@ func isConditionKey(key string) bool {
 	return a == conditionAnchor || a == globalAnchor
 }
 
-// unmet is a condition that does not hold. One that is global concerns the whole rule
+// unmet is a condition that does not hold. A global condition applies to the whole rule,
 // wherever it is.
 type unmet struct {
 	mismatch
@@ -102,8 +103,8 @@ type unmet struct {
 // String implements fmt.Stringer.
 func (u *unmet) String() string { return "condition " + u.anchor + ": " + u.mismatch.String() }
 
-// resolve makes a patch without anchors of one with anchors, for an object. The patch
-// is empty if there is nothing to do.
+// resolve converts a patch with anchors to the patch without anchors for an object. The result
+// is empty if there is nothing to change.
 func resolve(pattern, object map[string]any) (map[string]any, *unmet) {
 	return resolveMap(pattern, object, nil)
 }
@@ -147,8 +148,8 @@ func resolveMap(pattern, object map[string]any, path change.Path) (map[string]an
 	return patch, nil
 }
 
-// holdsFor evaluates a condition. One whose value only adds what is not present holds
-// if its key is there, and adds.
+// holdsFor evaluates a condition. If the pattern of a key only adds missing values, the
+// condition holds whenever the key is present, and added has these values.
 func holdsFor(value any, present bool, pattern any, path change.Path) (added map[string]any, m *mismatch) {
 	if !present {
 		return nil, &mismatch{path: path, text: "is missing"}
@@ -168,8 +169,7 @@ func holdsFor(value any, present bool, pattern any, path change.Path) (added map
 	return nil, matchPattern(value, pattern, path)
 }
 
-// resolveValue resolves what is below a plain key. keep is false if nothing is
-// left of it.
+// resolveValue resolves the value of a plain key. keep is false if nothing is left of the value.
 func resolveValue(pattern, value any, path change.Path) (resolved any, keep bool, failed *unmet) {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -188,8 +188,8 @@ func resolveValue(pattern, value any, path change.Path) (resolved any, keep bool
 	return pattern, true, nil
 }
 
-// resolveList resolves the items of a list: those with anchors become patches of the
-// object's items that fulfil their conditions, after those without.
+// resolveList resolves the items of a list. Items without anchors come first. Items with anchors
+// become patches of the object's items that meet their conditions.
 func resolveList(pattern, list []any, present bool, path change.Path) ([]any, *unmet) {
 	var plain, targeted []any
 	for _, item := range pattern {
@@ -207,8 +207,8 @@ func resolveList(pattern, list []any, present bool, path change.Path) ([]any, *u
 	return append(plain, targeted...), nil
 }
 
-// resolveItem resolves an item with anchors for every item of the object's list. A
-// plain name in it selects items, too.
+// resolveItem resolves an item with anchors for every item of the object's list. A plain name in
+// the item selects items, too.
 func resolveItem(pattern map[string]any, list []any, present bool, path change.Path) ([]any, *unmet) {
 	isGate := hasAnchor(pattern, func(a anchor) bool { return a == globalAnchor })
 	if !present {
@@ -247,8 +247,8 @@ func resolveItem(pattern map[string]any, list []any, present bool, path change.P
 	return patches, nil
 }
 
-// selectsItem reports whether a plain name in a pattern matches that of an item, and
-// returns the pattern without it.
+// selectsItem reports whether a plain name in a pattern matches the name of an item, and returns
+// the pattern without that name.
 func selectsItem(pattern, item map[string]any) (bool, map[string]any) {
 	name, ok := pattern["name"].(string)
 	actual, named := item["name"].(string)

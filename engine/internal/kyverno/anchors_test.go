@@ -25,8 +25,8 @@ func object(t testing.TB, text string) map[string]any {
 	return object
 }
 
-// TestAnchors applies patches to a pod. A result that begins with "-" is the reason why
-// nothing changes.
+// TestAnchors applies patches to a pod. A result that begins with "-" is the reason why nothing
+// changes.
 func TestAnchors(t *testing.T) {
 	const pod = `{metadata: {name: p, labels: {app: web}, annotations: null}, spec: {hostNetwork: false, containers: [{name: a, image: "x:latest", ports: [{containerPort: 80}]}, {name: b, image: "y:1"}], volumes: [{name: v, emptyDir: {}}, {name: w, configMap: {name: c}}]}}`
 	for _, c := range []struct{ name, patch, want string }{
@@ -117,7 +117,7 @@ func contains(got, want any) string {
 	return ""
 }
 
-// TestWildcardKeys has wildcards in the keys of labels, in a pattern with metadata.
+// TestWildcardKeys checks wildcards in the keys of labels, in a pattern with metadata.
 func TestWildcardKeys(t *testing.T) {
 	pod := value(t, `{metadata: {labels: {app: web}}}`)
 	for pattern, want := range map[string]bool{

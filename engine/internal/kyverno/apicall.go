@@ -20,8 +20,8 @@ import (
 // errNotAnswered is the error of a call that only a cluster can answer.
 var errNotAnswered = errAsk("a call to an API")
 
-// absentError says that what a call asks for is not in the input. A cluster that does not
-// have it either uses the default.
+// absentError reports that the object or kind that a call requests is not in the input. A
+// cluster that lacks it too uses the default.
 type absentError struct{ what, advice string }
 
 // Error implements error.
@@ -32,8 +32,8 @@ const (
 	giveKind   = "give its CustomResourceDefinition as context, or the value of the entry among the values"
 )
 
-// apiCall answers a call to the API of the cluster from the input, as far as the path is
-// that of objects or of the version.
+// apiCall answers a call to the API of the cluster from the input, if the path is that of
+// objects or of the version.
 func (s *scope) apiCall(e *entry) (any, error) {
 	method := e.body.At("method").Text()
 	if !e.body.At("urlPath").Given() || method != "" && method != "GET" {
@@ -69,7 +69,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 	return value, nil
 }
 
-// assume warns that the answer of a call may be another one in a cluster.
+// assume warns that a cluster may answer a call differently.
 func (s *scope) assume(e *entry, what string) {
 	if s.isSecret() {
 		what = "what it asks for is not in the input"
@@ -78,7 +78,7 @@ func (s *scope) assume(e *entry, what string) {
 		With(giveObject))
 }
 
-// get answers the request for a path, without the variables in it.
+// get answers the request for a path. The path has no variables left.
 func (s *scope) get(e *entry, text string) (any, error) {
 	parsed, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, "/") {
@@ -108,18 +108,18 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	return s.list(e, kind, address, parsed.RawQuery)
 }
 
-// version is what /version says, as far as it is known.
+// version returns the known part of the answer of /version.
 func (s *scope) version() map[string]any {
 	return map[string]any{"major": "1", "minor": strconv.Itoa(s.minor)}
 }
 
-// address is what a path leads to: an object, or without a name all of a resource.
+// address is the target of a path: an object or, without a name, all objects of a resource.
 type address struct {
 	gvk.Resource
 	namespace, name string
 }
 
-// within is the namespace that a path leads to or into, "" if it leads to none.
+// within returns the namespace of a path, or the Namespace that it names; "" for other paths.
 func (a address) within() string {
 	if a.Resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
 		return a.name
@@ -127,7 +127,7 @@ func (a address) within() string {
 	return a.namespace
 }
 
-// parseAddress reads the path of an object or of a list. ok is false for any other.
+// parseAddress parses the path of an object or of a list. ok is false for other paths.
 func parseAddress(clean string) (a address, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(clean, "/"), "/")
 	switch {
@@ -171,7 +171,7 @@ func (s *scope) object(kind *schema.Kind, a address) (any, error) {
 	return nil, &absentError{fmt.Sprintf("the %s %s is not in the input", kind.Kind.Kind, name), giveObject}
 }
 
-// notConverted says what to do about an object of another version.
+// notConverted adds advice to the error about an object of another version.
 func notConverted(err error) error {
 	return fmt.Errorf("%w: give the value of the entry among the values", err)
 }
@@ -196,8 +196,8 @@ func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any,
 	return s.listed(kind, objects, selects)
 }
 
-// listed is the list that a server makes of objects. Of the kinds of its own the items do
-// not say what they are.
+// listed returns the list that a server returns for objects. The items of built-in kinds have no
+// apiVersion and kind.
 func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects selection) (any, error) {
 	items := []any{}
 	for _, object := range objects {
@@ -220,10 +220,10 @@ func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects sele
 	return map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind.Kind + "List", "metadata": map[string]any{}, "items": items}, nil
 }
 
-// selection is what a query selects of a list.
+// selection is what the query of a list selects.
 type selection struct {
 	labels match.Selector
-	// fields are the name and the namespace that are asked for, by field path.
+	// fields are the required name and namespace, by field path.
 	fields map[string]string
 }
 
@@ -236,7 +236,7 @@ func (s selection) names(namespace, name string) bool {
 	return true
 }
 
-// parseQuery reads the query of a list.
+// parseQuery parses the query of a list.
 func parseQuery(query string) (selection, error) {
 	s := selection{fields: map[string]string{}}
 	values, err := url.ParseQuery(query)
@@ -265,7 +265,7 @@ func parseQuery(query string) (selection, error) {
 	return s, nil
 }
 
-// apiPaths are the paths that the contexts in a part of a rule ask an API for.
+// apiPaths returns the API paths in the contexts of a part of a rule.
 func apiPaths(n policy.Node) []string {
 	var paths []string
 	for _, item := range n.At("context").Items() {
@@ -281,8 +281,9 @@ func apiPaths(n policy.Node) []string {
 	return paths
 }
 
-// kindAt is the kind of what a path leads to, before its variables have values; AnyKind if
-// they decide it. ok is false if it leads to no object. The cluster's version is 1.minor.
+// kindAt returns the kind that a path requests, before its variables have values; AnyKind if the
+// kind depends on variables. ok is false if the path is not that of objects. The cluster's
+// version is 1.minor.
 func kindAt(text string, minor int) (kind gvk.Kind, ok bool) {
 	const unknown = "unknown-"
 	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))

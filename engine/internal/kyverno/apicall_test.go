@@ -13,7 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// cluster is what API calls are answered from.
+// cluster has the objects that answer API calls.
 const cluster = `
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, labels: {tier: front}}, spec: {replicas: 2}}
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: db, namespace: shop, labels: {tier: back}}}
@@ -29,8 +29,8 @@ const widgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefin
  spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, versions: [
   {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}, {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}]}}`
 
-// TestAPICall asks for paths while pod p of namespace shop is created. An answer that
-// begins with "!" is an error; "~" precedes the warning of an assumption.
+// TestAPICall requests paths while pod p of namespace shop is created. An answer that begins
+// with "!" is an error; "~" precedes the warning about an assumption.
 func TestAPICall(t *testing.T) {
 	for _, c := range []struct{ call, want string }{
 		{"urlPath: /version", `{"major":"1","minor":"36"}`},
@@ -47,7 +47,7 @@ func TestAPICall(t *testing.T) {
 		{"urlPath: '/apis/apps/v1/deployments?labelSelector=tier in (front,back),tier!=back', jmesPath: 'items[].metadata.name'", `["web"]`},
 		{"urlPath: '/apis/apps/v1/deployments?fieldSelector=metadata.name=web&labelSelector=!tier', jmesPath: 'items[].metadata.namespace'", `["other"]`},
 		{"urlPath: /api/v1/nodes/n1, jmesPath: metadata.labels.foo", `"bar"`},
-		{"urlPath: /api/v1/namespaces/shop/pods, jmesPath: 'items[].metadata.name'", `["q"]`}, // p is not there yet
+		{"urlPath: /api/v1/namespaces/shop/pods, jmesPath: 'items[].metadata.name'", `["q"]`}, // p does not exist yet
 		{"urlPath: /apis/example.com/v1/widgets, jmesPath: 'items[].apiVersion'", `["example.com/v1"]`},
 		{"urlPath: /apis/example.com/v1/namespaces/shop/widgets/w, jmesPath: apiVersion", `"example.com/v1"`},
 
@@ -87,7 +87,7 @@ func TestAPICall(t *testing.T) {
 	}
 }
 
-// TestAPICallOfPolicy: a Policy reaches its own namespace only.
+// TestAPICallOfPolicy checks that a Policy can request only objects of its own namespace.
 func TestAPICallOfPolicy(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/namespaces/shop/pods":  "",
@@ -105,7 +105,7 @@ func TestAPICallOfPolicy(t *testing.T) {
 	}
 }
 
-// TestReads: programs say which kinds they look up, as far as the paths do.
+// TestReads checks the kinds that a program reads, where its paths name them.
 func TestReads(t *testing.T) {
 	for path, want := range map[string]gvk.Kind{
 		"/apis/apps/v1/namespaces/{{ request.namespace }}/deployments/{{ x }}": {Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -130,8 +130,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// scopeOf is the scope of a rule whose context has an entry x with an API call, for the
-// creation of pod p; and the warnings.
+// scopeOf returns the scope of a rule for the creation of pod p, and its warnings. The context
+// of the rule has an entry x with an API call.
 func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 	t.Helper()
 	text := "{apiVersion: kyverno.io/v1, kind: " + kind + ", metadata: {name: p, namespace: shop}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: x, apiCall: {" + call +
@@ -178,7 +178,7 @@ func namespaceIn(object map[string]any) string {
 	return policy.Node{Value: object}.At("metadata", "namespace").Text()
 }
 
-// TestKindAt: what a path leads to is decided by the cluster's version.
+// TestKindAt checks that the kind of a path depends on the cluster's version.
 func TestKindAt(t *testing.T) {
 	const path = "/apis/storage.k8s.io/v1beta1/volumeattributesclasses/fast"
 	beta := gvk.Kind{Group: "storage.k8s.io", Version: "v1beta1", Kind: "VolumeAttributesClass"}

@@ -26,7 +26,7 @@ const (
 	maxRuleName       = 63
 )
 
-// autogen adds to the rules of a policy those for pod controllers.
+// autogen adds the generated rules for pod controllers to the rules of a policy.
 func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	if !canAutogen(spec) {
 		return written
@@ -70,8 +70,8 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	return append(written, generated...)
 }
 
-// canAutogen reports whether nothing in a policy keeps it from being generated for pod
-// controllers: one rule does so for all.
+// canAutogen reports whether rules for pod controllers are generated for a policy. One
+// unsuitable rule prevents it for all rules.
 func canAutogen(spec policy.Node) bool {
 	needed := false
 	for _, n := range spec.At("rules").Items() {
@@ -100,7 +100,7 @@ func canAutogen(spec policy.Node) bool {
 	return needed
 }
 
-// resourcesOf are the resources of all blocks of a filter.
+// resourcesOf returns the resources of all blocks of a filter.
 func resourcesOf(filter policy.Node) []policy.Node {
 	all := []policy.Node{filter.At("resources")}
 	for _, key := range []string{"any", "all"} {
@@ -116,8 +116,8 @@ func isPodKind(text string) bool {
 	return ok && s.kind == "Pod" && s.sub == ""
 }
 
-// selectsPods reports whether a rule matches pods, and its exclude block, if it names
-// kinds, does so, too.
+// selectsPods reports whether a rule matches pods. If its exclude block names kinds, it must
+// name pods, too.
 func selectsPods(root policy.Node) bool {
 	var matched, excluded []string
 	for _, resources := range resourcesOf(root.At("match")) {
@@ -129,8 +129,8 @@ func selectsPods(root policy.Node) bool {
 	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
 }
 
-// hasNestedJSONPatch reports whether a JSON Patch is below a nested foreach: its
-// paths cannot be carried over to a controller.
+// hasNestedJSONPatch reports whether a nested foreach has a JSON Patch, whose paths cannot be
+// converted for a controller.
 func (r *rule) hasNestedJSONPatch() bool {
 	var below func(n policy.Node) bool
 	below = func(n policy.Node) bool {
@@ -141,7 +141,7 @@ func (r *rule) hasNestedJSONPatch() bool {
 	return below(r.mutate())
 }
 
-// generate returns the rule for controllers, whose pod template is at a path.
+// generate returns the rule for controllers with a pod template at a path.
 func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	root, _ := change.Clone(r.root.Value).(map[string]any)
 	name := generatedName(prefix, r.name)
@@ -165,13 +165,13 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	return &rule{definition: r.definition, name: name, generated: true, root: policy.Node{Value: value, Path: r.root.Path}}
 }
 
-// generatedName is the name of the rule that is generated for one.
+// generatedName returns the name of the rule generated from another rule.
 func generatedName(prefix, name string) string {
 	name = prefix + name
 	return name[:min(len(name), maxRuleName)]
 }
 
-// replaceKinds puts the controllers in place of pods.
+// replaceKinds replaces pods by the controllers in a match or exclude block.
 func replaceKinds(filter map[string]any, kinds []any, required bool) {
 	replaced := false
 	for _, key := range []string{"any", "all"} {
@@ -191,7 +191,7 @@ func replaceKinds(filter map[string]any, kinds []any, required bool) {
 	}
 }
 
-// wrapPatches makes patches of pods patches of the templates of pods.
+// wrapPatches converts patches of pods to patches of pod templates.
 func wrapPatches(m map[string]any, template []string) {
 	for _, key := range []string{"patchStrategicMerge", "overlay"} {
 		patch, ok := m[key]
@@ -211,7 +211,7 @@ func wrapPatches(m map[string]any, template []string) {
 	}
 }
 
-// replaceTexts replaces in all strings of a value, keys included.
+// replaceTexts replaces in all strings of a value, including keys.
 func replaceTexts(value any, replacer *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -13,18 +13,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// maxCheckedKinds bounds the kinds that a rule is checked for: one about everything
-// changes what everything has.
+// maxCheckedKinds is the maximum number of kinds that a rule is checked for. A rule that selects
+// more kinds changes only fields that all kinds have.
 const maxCheckedKinds = 40
 
-// misfit is what in a strategic merge patch does not fit the type of a kind.
+// misfit is a part of a strategic merge patch that does not fit the type of a kind.
 type misfit struct {
 	path               change.Path
 	code, text, advice string
 }
 
-// checkPatches holds the strategic merge patches of the rule against the schemas of its
-// kinds, where there is no anchor and no variable.
+// checkPatches checks the strategic merge patches of the rule against the schemas of its kinds.
+// It skips parts with anchors or variables.
 func (r *rule) checkPatches(schemas *schema.Registry) []source.Diagnostic {
 	kinds := r.patched(schemas)
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
@@ -45,14 +45,14 @@ func (r *rule) checkPatches(schemas *schema.Registry) []source.Diagnostic {
 	return found
 }
 
-// asks reports whether the rule looks at an object before it changes it.
+// asks reports whether the rule tests an object before it changes it.
 func (r *rule) asks(m policy.Node) bool {
 	isCondition := func(a anchor) bool { return a != addAnchor }
 	return r.root.At("preconditions").Given() || r.root.At("celPreconditions").Given() || r.root.At("exclude").Given() ||
 		hasAnchor(m.At("patchStrategicMerge").Value, isCondition)
 }
 
-// patched are the kinds with a schema whose objects the rule changes.
+// patched returns the kinds with a schema whose objects the rule changes.
 func (r *rule) patched(schemas *schema.Registry) []*schema.Kind {
 	var kinds []*schema.Kind
 	if len(r.targets) > 0 {
@@ -71,9 +71,9 @@ func (r *rule) patched(schemas *schema.Registry) []*schema.Kind {
 	return kinds
 }
 
-// checkPatch reports what of a patch does not fit any of the kinds, and, unless the rule
-// asks before, what does not fit one of them. Of a kind that has several versions, one that
-// fits will do.
+// checkPatch reports the parts of a patch that fit none of the kinds and, unless the rule tests
+// the object first, the parts that do not fit one of them. For a kind with several versions, one
+// version that fits is enough.
 func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found []source.Diagnostic) {
 	type spot struct{ path, code string }
 	fitting, all := map[spot]map[string]bool{}, map[string]bool{}
@@ -113,7 +113,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 	return found
 }
 
-// misfitsOf holds a part of a patch against the type of a field of a kind.
+// misfitsOf compares a part of a patch with the type of a field of a kind.
 func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path) []misfit {
 	text, _ := n.Value.(string)
 	if t == nil || n.Value == nil || t.Preserve || t.Scalar == schema.Untyped || strings.Contains(text, "{{") {
@@ -164,7 +164,7 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 
 func titleOf(k *schema.Kind) string { return k.APIVersion() + " " + k.Kind.Kind }
 
-// adviceFor is what to do about a field that there is not.
+// adviceFor returns advice about a field that does not exist.
 func adviceFor(name string, t *schema.Type, k *schema.Kind, parent change.Path) string {
 	if near := source.Nearest(name, t.FieldNames()); near != "" {
 		return "did you mean " + near + "?"
@@ -178,7 +178,7 @@ func adviceFor(name string, t *schema.Type, k *schema.Kind, parent change.Path) 
 	return fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())
 }
 
-// typeWord says what a field holds.
+// typeWord describes the values of a field.
 func typeWord(t *schema.Type) string {
 	switch {
 	case t.IsList:
@@ -195,7 +195,7 @@ func typeWord(t *schema.Type) string {
 	return "of another type"
 }
 
-// valueWord says what a value is, which may be confidential.
+// valueWord describes a value without revealing it: it may be confidential.
 func valueWord(value any) string {
 	switch value.(type) {
 	case map[string]any:

@@ -14,8 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// operators are what conditions may compare by; spelling in upper or lower case does
-// not matter.
+// operators are the operators of conditions, in lower case. Case does not matter.
 var operators = map[string]func(key, value any) bool{
 	"equal":     equals,
 	"equals":    equals,
@@ -72,14 +71,14 @@ func (r *reader) conditionList(n policy.Node) {
 	}
 }
 
-// ordering are the operators that Kyverno v1.19.0 accepts in any spelling, and carries out
-// in this one.
+// ordering are the operators that Kyverno v1.19.0 accepts in any case, but evaluates only in
+// this spelling.
 var ordering = []string{
 	"GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
 	"DurationGreaterThan", "DurationGreaterThanOrEquals", "DurationLessThan", "DurationLessThanOrEquals",
 }
 
-// isMisspelt reports whether an operator is one of those in another spelling.
+// isMisspelt reports whether an operator is in ordering, but in another spelling.
 func isMisspelt(operator string) bool {
 	return !slices.Contains(ordering, operator) &&
 		slices.ContainsFunc(ordering, func(known string) bool { return strings.EqualFold(known, operator) })
@@ -135,7 +134,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 	return "", nil
 }
 
-// below prints a path within a rule.
+// below prints a path relative to its rule.
 func below(path change.Path, r *rule) string { return path[min(len(r.root.Path), len(path)):].String() }
 
 func equals(key, value any) bool {
@@ -174,14 +173,14 @@ func notEquals(key, value any) bool {
 	return !equals(key, value)
 }
 
-// equalNumbers compares a number with a number, or with the text of one.
+// equalNumbers compares a number with a number, or with a number in a string.
 func equalNumbers(key, value any) bool {
 	a, _ := asFloat(key)
 	b, ok := asFloat(value)
 	return ok && a == b
 }
 
-// asFloat reads a number, or the text of one.
+// asFloat reads a number, or a number in a string.
 func asFloat(value any) (float64, bool) {
 	switch value := value.(type) {
 	case int64:
@@ -195,8 +194,8 @@ func asFloat(value any) (float64, bool) {
 	return 0, false
 }
 
-// durations reads both operands as durations, of which one at least must be the text
-// of one; the other may be a number of seconds.
+// durations reads both operands as durations. At least one must be a duration in a string; the
+// other may be a number of seconds.
 func durations(key, value any) (a, b time.Duration, ok bool) {
 	a, aText, aOK := asDuration(key)
 	b, bText, bOK := asDuration(value)
@@ -216,7 +215,7 @@ func asDuration(value any) (d time.Duration, isText, ok bool) {
 	return 0, false, false
 }
 
-// ordered makes an operator that compares durations, quantities, numbers or versions.
+// ordered returns an operator that compares durations, quantities, numbers or versions.
 func ordered(holds func(comparison int) bool) func(key, value any) bool {
 	return func(key, value any) bool {
 		if a, b, ok := durations(key, value); ok {
@@ -255,7 +254,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// sprint is a value as the operators about lists compare it.
+// sprint returns the text of a value that list operators compare.
 func sprint(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -270,7 +269,7 @@ func sprint(value any) string {
 	return jmespath.Text(value)
 }
 
-// keysOf are the texts on the left of an operator about lists.
+// keysOf returns the texts of the left operand of a list operator.
 func keysOf(key any) ([]string, bool) {
 	switch key := key.(type) {
 	case string, bool, int64, float64:
@@ -285,8 +284,8 @@ func keysOf(key any) ([]string, bool) {
 	return nil, false
 }
 
-// contained says how to find a text on the right of an operator about lists: in a
-// list, in a range, in a list written as JSON, or in one text.
+// contained returns a function that finds a text in the right operand of a list operator: a
+// list, a range, a list written as JSON, or one text.
 func contained(value any) (func(text string) bool, bool) {
 	var texts []string
 	switch value := value.(type) {

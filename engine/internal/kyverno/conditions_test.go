@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOperators has keys and values of preconditions, as YAML.
+// TestOperators checks operators with keys and values written as YAML.
 func TestOperators(t *testing.T) {
 	for _, c := range []struct {
 		key, operator, value string
@@ -80,7 +80,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestScalarPatterns has values, and patterns as conditions have them.
+// TestScalarPatterns checks scalar values against patterns as conditions have them.
 func TestScalarPatterns(t *testing.T) {
 	for _, c := range []struct {
 		value, pattern string

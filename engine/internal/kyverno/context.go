@@ -12,8 +12,8 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// entry is a variable that is worked out when an expression first names it: an entry
-// of a context, or the images of an object.
+// entry is a variable that is evaluated when an expression first names it: an entry of a
+// context, or the images of an object.
 type entry struct {
 	name string
 	// kind is configMap, variable, apiCall, imageRegistry or globalReference.
@@ -62,13 +62,13 @@ func (s *scope) addContext(r *rule, n policy.Node) {
 			}
 		}
 		if e.kind != "variable" && s.given[e.name] {
-			continue // the user has said what it is
+			continue // the user gave its value
 		}
 		s.pending = append(s.pending, e)
 	}
 }
 
-// loadEntry works out the value of an entry.
+// loadEntry evaluates an entry.
 func (s *scope) loadEntry(e *entry) (any, error) {
 	var value any
 	var err error
@@ -90,7 +90,7 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 	return value, nil
 }
 
-// errAsk says that only a cluster finds out a value.
+// errAsk returns an error about a value that only a cluster can provide.
 func errAsk(how string) error {
 	return fmt.Errorf("a cluster would find it out by %s: give its value among the values, under its name", how)
 }
@@ -184,13 +184,13 @@ func (s *scope) configMap(e *entry) (any, error) {
 	return result, nil
 }
 
-// hasImages are the kinds for which there is a variable images.
+// hasImages are the kinds that have the variable images.
 var hasImages = map[string]bool{
 	"Pod": true, "Deployment": true, "DaemonSet": true, "StatefulSet": true, "ReplicaSet": true,
 	"ReplicationController": true, "Job": true, "CronJob": true,
 }
 
-// podPath is where the spec of the pods is in an object.
+// podPath returns the path of the pod spec in objects of a kind.
 func podPath(kind string) change.Path {
 	switch kind {
 	case "Pod":

@@ -15,23 +15,23 @@ import (
 type definition struct {
 	document *manifest.Document
 	name     string
-	// namespace is that of a Policy, to which it is confined; empty for a
+	// namespace is the namespace of a Policy, which applies only there; empty for a
 	// ClusterPolicy.
 	namespace string
 	rules     []*rule
-	// shadows are rules that Kyverno v1.19.0 generates and we do not: see differs.go.
+	// shadows are rules that Kyverno v1.19.0 generates and preadmit does not: see differs.go.
 	shadows []*rule
-	// written are the names of all rules that the user wrote, also of those that do not
+	// written are the names of all rules that the user wrote, including rules that do not
 	// mutate.
 	written []string
-	// ignore says that errors must not deny requests; one, that the first rule that
-	// changes an object is the last.
+	// ignore says that errors do not deny requests. one says that only the first rule that
+	// changes an object counts.
 	ignore, one bool
-	// off says that the policy is not run at admission, and so has no rules.
+	// off says that the policy does not run at admission, and so has no rules.
 	off bool
 }
 
-// key tells policies apart: "namespace/name" or "name".
+// key identifies a policy: "namespace/name" or "name".
 func (d *definition) key() string {
 	if d.namespace != "" {
 		return d.namespace + "/" + d.name
@@ -43,30 +43,29 @@ func (d *definition) key() string {
 type rule struct {
 	*definition
 	name string
-	// root is the rule as written; that of a generated rule has the path of the rule
-	// it was generated from.
+	// root is the rule as written. A generated rule has the path of the rule from which it was
+	// generated.
 	root policy.Node
-	// generated says that the rule is carried over from pods to their controllers.
+	// generated says that the rule was generated for pod controllers.
 	generated      bool
 	match, exclude filter
-	// mutation, context and preconditions are parts of the root, and patch is that of the
-	// mutation.
+	// mutation, context and preconditions are parts of root; patch is part of mutation.
 	mutation, context, preconditions policy.Node
 	patch                            patch
 	targets                          []policy.Node
-	// asksOperation says that whether the rule applies may depend on the operation.
+	// asksOperation says that the operation may decide whether the rule applies.
 	asksOperation bool
 }
 
 func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " + r.name} }
 
-// at is where something in the rule is; for what was generated, what it was
-// generated from.
+// at returns the position of a part of the rule. A generated part has the position of the part
+// it was generated from.
 func (r *rule) at(path change.Path) source.Position { return r.document.At(path) }
 
 func (r *rule) mutate() policy.Node { return r.root.At("mutate") }
 
-// definition reads a policy. namespace is that of a Policy that names none.
+// definition reads a policy. namespace is the default namespace of a Policy.
 func (r *reader) definition(namespace string) *definition {
 	d := &definition{document: r.Document, name: r.Name()}
 	if r.Document.Kind().Kind == "Policy" {
@@ -101,8 +100,8 @@ func (r *reader) definition(namespace string) *definition {
 	return d
 }
 
-// failurePolicy finds the failure policy: that of the webhook's configuration wins over
-// the older field.
+// failurePolicy returns the failure policy: the field in webhookConfiguration wins over the
+// older field.
 func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
 	r.choice(found, "Ignore", "Fail")
@@ -120,7 +119,7 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	return found
 }
 
-// isFalse reads a boolean that is true if it is not given.
+// isFalse reads a boolean whose default is true.
 func (r *reader) isFalse(n policy.Node) bool {
 	value, ok := n.Value.(bool)
 	if n.Given() && !ok {
@@ -129,7 +128,7 @@ func (r *reader) isFalse(n policy.Node) bool {
 	return ok && !value
 }
 
-// rules reads the rules that mutate, and lists the others.
+// rules reads the rules that mutate, and reports the others.
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
@@ -154,14 +153,14 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	return written
 }
 
-// choice reports a string that is none of those allowed.
+// choice reports a string that is not one of the allowed values.
 func (r *reader) choice(n policy.Node, allowed ...string) {
 	if n.Given() && !slices.Contains(allowed, n.Text()) {
 		r.Advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
 	}
 }
 
-// notOurs lists a rule that does not mutate.
+// notOurs reports a rule that does not mutate.
 func (r *reader) notOurs(n policy.Node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.At(kind).Given() {

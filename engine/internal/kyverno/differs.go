@@ -12,10 +12,10 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A deviation is a place where Kyverno v1.19.0 does not do what its documentation says.
+// A deviation is a behaviour of Kyverno v1.19.0 that differs from its documentation.
 type deviation struct {
-	// does is what the documentation says, instead what Kyverno does, and advice how to
-	// write a rule with which both do the same.
+	// does is the documented behaviour, instead is Kyverno's behaviour, and advice says how to
+	// write a rule for which both are the same.
 	does, instead, advice string
 }
 
@@ -65,13 +65,13 @@ var (
 // String implements fmt.Stringer.
 func (d *deviation) String() string { return d.does + "; Kyverno 1.19.0 " + d.instead }
 
-// mark is a deviation that a part of a patch may lead to.
+// mark is a part of a patch that may lead to a deviation.
 type mark struct {
 	path change.Path
 	*deviation
 }
 
-// marks finds what in a strategic merge patch Kyverno v1.19.0 may treat in another way.
+// marks finds the parts of a strategic merge patch that Kyverno v1.19.0 may treat differently.
 func marks(n policy.Node) []mark {
 	switch value := n.Value.(type) {
 	case map[string]any:
@@ -98,8 +98,7 @@ func marksOfMap(n policy.Node, object map[string]any) (found []mark) {
 	return found
 }
 
-// leavesText reports whether something is left of a condition when the anchors below it
-// are deleted.
+// leavesText reports whether deleting the anchors inside a condition leaves something.
 func leavesText(condition any) bool {
 	object, ok := condition.(map[string]any)
 	if !ok {
@@ -135,8 +134,8 @@ func marksOfList(n policy.Node) (found []mark) {
 	return found
 }
 
-// isSafe reports whether Kyverno v1.19.0 does the same with a mark for objects of a type:
-// an item with anchors is one that it can handle if the list merges by name.
+// isSafe reports whether Kyverno v1.19.0 behaves as documented for a mark in objects of a type.
+// It handles an item with anchors if the list merges by name.
 func (m mark) isSafe(t *schema.Type, patch change.Path) bool {
 	if m.deviation != inPlace {
 		return false
@@ -152,13 +151,13 @@ func (m mark) isSafe(t *schema.Type, patch change.Path) bool {
 	return list != nil && list.MergeKey == "name"
 }
 
-// differ warns that Kyverno v1.19.0 does something else with the object of the request.
+// differ warns that Kyverno v1.19.0 treats the object of the request differently.
 func (e *evaluation) differ(r *rule, path change.Path, d *deviation, effect string) {
 	e.request.Warn(source.Warningf(r.at(path), "kyverno-differs", "policy %s, rule %s: %s%s", r.key(), r.name, d, effect).With(d.advice))
 }
 
-// compareStrategic compares what a strategic merge patch made of an object with what
-// Kyverno v1.19.0 makes of it. value is the patch with the values of its variables.
+// compareStrategic compares the result of a strategic merge patch with the result of Kyverno
+// v1.19.0. value is the patch with the values of its variables.
 func (s *scope) compareStrategic(r *rule, p *patch, value any, object, patched map[string]any, t *schema.Type) {
 	pattern, ok := value.(map[string]any)
 	all := p.marks
@@ -190,15 +189,15 @@ func (s *scope) compareStrategic(r *rule, p *patch, value any, object, patched m
 	}
 }
 
-// jsonPatches is the dialect of JSON Patches, which warns of operations on which Kyverno
-// v1.19.0 fails.
+// jsonPatches returns the dialect of JSON Patches. It warns of operations that fail in Kyverno
+// v1.19.0.
 func (s *scope) jsonPatches(r *rule, n policy.Node) jsonpatch.Dialect {
 	return jsonpatch.KyvernoTelling(func(op jsonpatch.Operation) {
 		s.differ(r, n.Path, replaceMissing, fmt.Sprintf(": there is no %s", op.Path))
 	})
 }
 
-// compareOrder carries out a generated foreach in the order that Kyverno v1.19.0 takes.
+// compareOrder runs a generated foreach in the order that Kyverno v1.19.0 uses.
 func (s *scope) compareOrder(f *foreach, n policy.Node, object map[string]any) {
 	entry, found := entryWithOrder(n)
 	if !f.rule.generated || !found {
@@ -212,7 +211,8 @@ func (s *scope) compareOrder(f *foreach, n policy.Node, object map[string]any) {
 	}
 }
 
-// entryWithOrder is the first entry of a foreach, or of one nested in it, that has an order.
+// entryWithOrder returns the first entry with an order in a foreach and the foreach nested in
+// it.
 func entryWithOrder(n policy.Node) (policy.Node, bool) {
 	for _, entry := range n.Items() {
 		if entry.At("order").Given() {
@@ -225,8 +225,8 @@ func entryWithOrder(n policy.Node) (policy.Node, bool) {
 	return policy.Node{}, false
 }
 
-// compareTargets carries out what Kyverno v1.19.0 generates for the controllers of pods of
-// a rule with targets.
+// compareTargets runs the rules that Kyverno v1.19.0 generates for pod controllers from a rule
+// with targets.
 func (e *evaluation) compareTargets(d *definition, object map[string]any) {
 	for _, r := range d.shadows {
 		s, skipped := e.begin(r, object)
@@ -241,7 +241,8 @@ func (e *evaluation) compareTargets(d *definition, object map[string]any) {
 	}
 }
 
-// compareFailed is for a rule that changes the object after another one failed.
+// compareFailed warns if a rule failed before. The caller is a later rule that changes the
+// object.
 func (e *evaluation) compareFailed() {
 	if e.failed != nil {
 		e.differ(e.failed, e.failed.mutate().Path, afterFailure, "")
@@ -249,12 +250,12 @@ func (e *evaluation) compareFailed() {
 	}
 }
 
-// noteDeviation reports what Kyverno v1.19.0 does in another way whatever the object is.
+// noteDeviation reports a deviation of Kyverno v1.19.0 that does not depend on the object.
 func (r *reader) noteDeviation(n policy.Node, d *deviation) {
 	r.Note(n, source.Warning, "kyverno-differs", d.String(), d.advice)
 }
 
-// check finds what Kyverno v1.19.0 may do in another way, without an object.
+// check finds the possible deviations of Kyverno v1.19.0, without an object.
 func (r *rule) check() (found []source.Diagnostic) {
 	seen := map[string]bool{}
 	report := func(path change.Path, d *deviation) {

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// TestAsInKyverno has patches with which Kyverno v1.19.0 was seen to do something else than
-// its documentation says.
+// TestAsInKyverno has patches for which Kyverno v1.19.0 was observed to deviate from its
+// documentation.
 func TestAsInKyverno(t *testing.T) {
 	pod := schema.Builtin().Lookup(gvk.Parse("v1", "Pod"))
 	for _, c := range []struct{ name, object, patch, want string }{
@@ -66,8 +66,8 @@ func TestAsInKyverno(t *testing.T) {
 	}
 }
 
-// TestLostInKyverno has a list with two items with anchors: Kyverno v1.19.0 deletes the
-// patch of one of them in place of the other item, whose anchor remains.
+// TestLostInKyverno has a list with two items with anchors: Kyverno v1.19.0 deletes the patch of
+// one item in place of the other item, whose anchor remains.
 func TestLostInKyverno(t *testing.T) {
 	patch := mutable(object(t, `{containers: [{(name): a, tty: true}, {(name): b, stdin: true}]}`)).(map[string]any)
 	if err := preprocess(patch, object(t, `{containers: [{name: a}, {name: b}]}`), true); err != nil {

@@ -10,8 +10,8 @@ type reader struct{ *policydoc.Reader }
 
 func newReader(d *manifest.Document) *reader { return &reader{policydoc.New(d)} }
 
-// The fields of each part of a policy, those of Kyverno v1.19.0 and, in mutate, those
-// of the versions before 1.6.
+// The fields of each part of a policy in Kyverno v1.19.0. mutate also has the fields of versions
+// before 1.6.
 var (
 	specFields = []string{
 		"rules", "applyRules", "failurePolicy", "validationFailureAction", "validationFailureActionOverrides", "emitWarning",

@@ -18,7 +18,7 @@ type exception struct {
 	spec     policy.Node
 }
 
-// exceptedRules are rules of one policy.
+// exceptedRules are the rules of one policy to which an exception applies.
 type exceptedRules struct {
 	policy string
 	names  []string
@@ -43,7 +43,7 @@ func (r *reader) exception() *exception {
 	return x
 }
 
-// unused reports policies and rules that nobody gave, from which nothing can be excepted.
+// unused reports policies and rules that an exception names but that are not in the input.
 func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 	r := newReader(x.document)
 	for _, named := range x.rules {
@@ -61,7 +61,7 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 	return r.Problems
 }
 
-// concerns reports whether the exception is about a rule.
+// concerns reports whether the exception applies to a rule.
 func (x *exception) concerns(r *rule) bool {
 	for _, named := range x.rules {
 		if named.policy == r.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
@@ -71,7 +71,7 @@ func (x *exception) concerns(r *rule) bool {
 	return false
 }
 
-// excepted returns the name of an exception that keeps a rule from an object, or "".
+// excepted returns the name of an exception that prevents a rule for an object, or "".
 func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
 	for _, x := range e.exceptions {
 		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {

@@ -15,8 +15,8 @@ import (
 const fuzzedPod = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web, list: '["a"]'}, annotations: {which: app}},
  spec: {containers: [{name: a, image: "nginx:latest", env: [{name: A, value: b}], ports: [{containerPort: 80}]}, {name: b, image: "x/y@sha256:128c6e3534b842a2eec139999b8ce8aa9a2af9907e2b9269550809d18cd832a3"}], tolerations: [{key: k}], priority: 7}}`
 
-// FuzzPolicies runs whatever compiles on a pod, twice: rules do not modify the object
-// that they are given, and do the same every time.
+// FuzzPolicies runs every policy that compiles on a pod, twice: rules do not modify their input,
+// and give the same result every time.
 func FuzzPolicies(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/kyverno/*/*/policy.yaml")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func FuzzPolicies(f *testing.F) {
 	})
 }
 
-// runOn returns the object after each step of the policies, and what they say.
+// runOn returns the object after each step of the policies, and the messages of the steps.
 func runOn(t *testing.T, compiled policy.Program, pod map[string]any) []any {
 	e := evaluationOf(t, "Pod", pod, policy.User{}, userInfo{})
 	var results []any

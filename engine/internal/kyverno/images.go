@@ -7,8 +7,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 )
 
-// imagesOf is the variable images: the image references of an object taken apart, by
-// list of containers and name of the container.
+// imagesOf returns the variable images: the parsed image references of an object, by list of
+// containers and name of the container.
 func imagesOf(kind gvk.Kind, object map[string]any) (any, error) {
 	path := podPath(kind.Kind)
 	images := map[string]any{}

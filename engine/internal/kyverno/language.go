@@ -17,8 +17,7 @@ import (
 
 const group = "kyverno.io"
 
-// versions are the kinds of the language and the versions in which they have the shape
-// that is read here.
+// versions are the supported versions of the kinds of the language.
 var versions = map[string][]string{
 	"ClusterPolicy":   {"v1", "v2beta1"},
 	"Policy":          {"v1", "v2beta1"},
@@ -35,8 +34,8 @@ type Language struct {
 
 var _ policy.Language = (*Language)(nil)
 
-// New returns the language with what the user knows of the cluster. namespace is that of
-// Policies that name none; the cluster's version is 1.minor.
+// New returns the language with the user's values. namespace is the default namespace of
+// Policies; the cluster's version is 1.minor.
 func New(known *given.Values, user given.UserInfo, namespace string, minor int) *Language {
 	return &Language{values: (*values)(known), user: userInfo(user), namespace: namespace, minor: minor}
 }
@@ -50,7 +49,7 @@ func (*Language) Kinds() []gvk.Kind {
 	return kinds
 }
 
-// program is the compiled policies in the order of their documents.
+// program has the compiled policies in the order of their documents.
 type program struct {
 	definitions []*definition
 	exceptions  []*exception
@@ -102,7 +101,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	return []policy.Program{p}, diagnostics
 }
 
-// checkVersion reports versions whose shape is not known here.
+// checkVersion reports versions that are not supported.
 func (r *reader) checkVersion() bool {
 	kind := r.Document.Kind()
 	known := versions[kind.Kind]
@@ -119,7 +118,8 @@ func (*program) Hook() policy.Hook {
 	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: 1, Reinvocation: policy.IfNeeded}
 }
 
-// Reads implements policy.Program: rules look up ConfigMaps, and what they ask an API for.
+// Reads implements policy.Program: rules read ConfigMaps, and the kinds in the paths of API
+// calls.
 func (p *program) Reads() []gvk.Kind {
 	kinds := []gvk.Kind{configMapKind}
 	for _, d := range p.definitions {
@@ -155,8 +155,8 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// Check implements policy.Program: it finds patches that do not fit their kinds, and what
-// Kyverno v1.19.0 does in another way.
+// Check implements policy.Program: it finds patches that do not fit their kinds, and deviations
+// of Kyverno v1.19.0.
 func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
@@ -169,7 +169,7 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	return found
 }
 
-// Parts implements policy.Program: the rules that somebody wrote, each with those that are
+// Parts implements policy.Program. A part is a rule that the user wrote, with the rules
 // generated from it.
 func (p *program) Parts() []policy.Part {
 	var parts []policy.Part

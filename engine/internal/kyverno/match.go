@@ -15,8 +15,7 @@ import (
 
 // filter is a match or exclude block.
 type filter struct {
-	// any and all are blocks of which one, or every one, must match; flat is the
-	// legacy form.
+	// any and all are blocks, of which one or all must match; flat is the legacy form.
 	any, all []*block
 	flat     *block
 }
@@ -57,8 +56,8 @@ func isVersion(text string) bool {
 	return digits == ""
 }
 
-// parseKind reads a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub,
-// version/Kind, group/version/Kind and group/version/Kind/sub.
+// parseKind parses a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub, version/Kind,
+// group/version/Kind and group/version/Kind/sub.
 func parseKind(text string) (kindSelector, bool) {
 	parts := strings.Split(text, "/")
 	last := strings.Split(parts[len(parts)-1], ".")
@@ -92,8 +91,8 @@ func parseKind(text string) (kindSelector, bool) {
 	return s, true
 }
 
-// matches reports whether the selector selects a kind; requests are for objects, not
-// for their subresources.
+// matches reports whether the selector selects a kind. Requests are for objects, not for their
+// subresources.
 func (s kindSelector) matches(k gvk.Kind) bool {
 	return wildcard.Match(s.group, k.Group) && wildcard.Match(s.version, k.Version) && wildcard.Match(s.kind, k.Kind) && (s.sub == "" || s.sub == "*")
 }
@@ -191,7 +190,7 @@ func readBlock(n policy.Node) *block {
 	return b
 }
 
-// blocks are all blocks of the filter.
+// blocks returns all blocks of the filter.
 func (f filter) blocks() []*block {
 	switch {
 	case len(f.any) > 0:
@@ -202,7 +201,7 @@ func (f filter) blocks() []*block {
 	return []*block{f.flat}
 }
 
-// asksOperation reports whether a block of the filter is for some operations only.
+// asksOperation reports whether a block of the filter names operations.
 func (f filter) asksOperation() bool {
 	return slices.ContainsFunc(f.blocks(), func(b *block) bool { return len(b.operations) > 0 })
 }
@@ -224,7 +223,7 @@ func (b *block) selects(kind gvk.Kind) bool {
 	return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool { return s.matches(kind) })
 }
 
-// matchRule says why a rule does not match; the reason is empty if it does.
+// matchRule returns the reason why a rule does not match, "" if it matches.
 func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
 	if r.namespace != "" && subjectOf.namespace != r.namespace {
 		return fmt.Sprintf("the policy is confined to namespace %q", r.namespace)
@@ -241,14 +240,14 @@ func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
 	return ""
 }
 
-// candidate is an object that a filter is about.
+// candidate is an object that a filter may match.
 type candidate struct {
 	kind      gvk.Kind
 	namespace string
 	object    map[string]any
 }
 
-// matchFilter says why a filter does not match; the reason is empty if it does.
+// matchFilter returns the reason why a filter does not match, "" if it matches.
 func (e *evaluation) matchFilter(f filter, c candidate, excluding bool) (reason string) {
 	if len(f.any) == 0 && len(f.all) > 0 {
 		for i, b := range f.all {
@@ -272,8 +271,8 @@ func (e *evaluation) matchFilter(f filter, c candidate, excluding bool) (reason 
 func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason string) {
 	metadata, _ := c.object["metadata"].(map[string]any)
 	user := e.user
-	// Without a user, the subjects in a match block do not count, those in an exclude
-	// block do.
+	// Without user information, Kyverno ignores the subjects in a match block, but not in an
+	// exclude block.
 	ignoreUser := !excluding && !user.isGiven()
 	switch {
 	case b.isEmpty, ignoreUser && b.hasNoResource:
@@ -343,8 +342,8 @@ func matchesAnnotations(expected map[string]any, actual any) bool {
 	return true
 }
 
-// matchesSelector applies a label selector, in whose matchLabels keys and values may
-// have wildcards. An invalid selector selects nothing.
+// matchesSelector applies a label selector. Keys and values of matchLabels may have wildcards.
+// An invalid selector selects nothing.
 func matchesSelector(selector map[string]any, actual any) bool {
 	labels := map[string]string{}
 	object, _ := actual.(map[string]any)
@@ -368,8 +367,8 @@ func matchesSelector(selector map[string]any, actual any) bool {
 	return len(problems) == 0 && parsed.Matches(labels)
 }
 
-// matchesNamespace applies a selector to the labels of the object's namespace, but for
-// Namespaces themselves.
+// matchesNamespace applies a selector to the labels of the object's namespace. Namespaces
+// themselves always match.
 func (e *evaluation) matchesNamespace(selector map[string]any, c candidate) bool {
 	if c.kind == namespaceKind || c.namespace == "" {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// evaluationOf evaluates a request for an object in namespace shop, whose labels are
-// tier: web.
+// evaluationOf returns the evaluation of a request for an object in namespace shop, which has
+// the label tier: web.
 func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
 	t.Helper()
 	l := New(&given.Values{}, given.UserInfo{}, "", 36)
@@ -27,7 +27,7 @@ func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.
 	return p.evaluate(request)
 }
 
-// snapshotOfShop has namespace shop.
+// snapshotOfShop returns a snapshot with namespace shop.
 func snapshotOfShop() *snapshot.Snapshot {
 	shot := &snapshot.Snapshot{}
 	shot.Put(namespaceKind, "", "shop", func(*snapshot.Reader) (map[string]any, error) {
@@ -36,7 +36,7 @@ func snapshotOfShop() *snapshot.Snapshot {
 	return shot
 }
 
-// TestMatch has match blocks, and why they do not match a pod.
+// TestMatch checks match blocks, and the reasons why they do not match a pod.
 func TestMatch(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: shop, labels: {app: web, "example.com/team": a}, annotations: {note: hello}}}`
 	jane := policy.User{Name: "jane", Groups: []string{"developers"}}
@@ -94,7 +94,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchNamespaces has blocks about a Namespace, which is in no namespace.
+// TestMatchNamespaces checks blocks for a Namespace, which is not in a namespace.
 func TestMatchNamespaces(t *testing.T) {
 	e := evaluationOf(t, "Namespace", object(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"), policy.User{}, userInfo{})
 	for block, want := range map[string]string{
@@ -109,7 +109,7 @@ func TestMatchNamespaces(t *testing.T) {
 	}
 }
 
-// TestRules has the match and exclude blocks of whole rules.
+// TestRules checks the match and exclude blocks of whole rules.
 func TestRules(t *testing.T) {
 	for _, c := range []struct{ rule, namespace, want string }{
 		{"{match: {resources: {kinds: [Pod]}}}", "", ""},

@@ -16,14 +16,14 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// result is an object as a rule, or an element of its foreach, leaves it.
+// result is the object after a rule, or after an element of its foreach.
 type result struct {
 	object  map[string]any
 	element string
 	at      change.Path
 }
 
-// patchError says which patch of a rule failed.
+// patchError reports which patch of a rule failed.
 type patchError struct {
 	path change.Path
 	err  error
@@ -37,11 +37,11 @@ func (e *patchError) Unwrap() error { return e.err }
 
 const changesNothing = "the patch changes nothing"
 
-// mutate carries out the patches of a rule on an object, all or none. The reason is
-// that of no results. self is the variable that @ selects from.
+// mutate applies all patches of a rule to an object, or none if one fails. reason says why there
+// are no results. self is the variable that @ selects from.
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
 	if m := r.mutation; m.At("foreach").Given() {
-		s.variables() // which all elements share
+		s.variables() // all elements share them
 		f := foreach{rule: r, shape: t, self: self, object: object, order: writtenOrder}
 		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
 			return nil, "", err
@@ -59,13 +59,13 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self stri
 // patch is the patch of a mutate block or an entry of foreach.
 type patch struct {
 	policy.Node
-	// plain says that there is nothing to replace in it, and marks are then those of a
-	// strategic merge patch.
+	// plain says that the patch has no variables. marks are then the marks of a strategic merge
+	// patch.
 	plain bool
 	marks []mark
 }
 
-// kind is the key that the patch is under.
+// kind returns the key of the patch in the rule.
 func (p *patch) kind() string { return p.Path[len(p.Path)-1].Key }
 
 const strategicPatch = "patchStrategicMerge"
@@ -79,7 +79,7 @@ func readPatch(n policy.Node) patch {
 	return p
 }
 
-// patchOf is the patch of a mutate block or an entry of foreach.
+// patchOf returns the patch of a mutate block or an entry of foreach.
 func patchOf(n policy.Node) policy.Node {
 	for _, key := range []string{strategicPatch, "patchesJson6902", "overlay", "patches"} {
 		if patch := n.At(key); patch.Given() {
@@ -89,7 +89,7 @@ func patchOf(n policy.Node) policy.Node {
 	return n
 }
 
-// patch carries out one patch. The reason says why nothing changed.
+// patch applies one patch. The reason says why nothing changed.
 func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
 	value := patch.Value
 	if !patch.plain {
@@ -127,7 +127,7 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	return patched, "", nil
 }
 
-// strategic carries out a strategic merge patch with anchors.
+// strategic applies a strategic merge patch with anchors.
 func strategic(object map[string]any, value any, t *schema.Type) (patched map[string]any, reason string, err error) {
 	pattern, ok := value.(map[string]any)
 	if !ok {
@@ -141,7 +141,7 @@ func strategic(object map[string]any, value any, t *schema.Type) (patched map[st
 	return patched, "", err
 }
 
-// patchJSON carries out a JSON Patch.
+// patchJSON applies a JSON Patch.
 func patchJSON(dialect jsonpatch.Dialect, object map[string]any, value any) (map[string]any, error) {
 	operations, err := parseJSONPatch(value)
 	if err != nil {
@@ -152,7 +152,7 @@ func patchJSON(dialect jsonpatch.Dialect, object map[string]any, value any) (map
 
 var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
 
-// parseJSONPatch reads a JSON Patch that is a list, or the text of one.
+// parseJSONPatch reads a JSON Patch that is a list or a text with a list.
 func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
 	if text, ok := value.(string); ok {
 		parsed, err := manifest.Value(text)
@@ -206,8 +206,8 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	return operation, nil
 }
 
-// jsonPatch checks a JSON Patch. What it will be is not known before variables in its
-// text have values.
+// jsonPatch checks a JSON Patch. A patch whose text has variables cannot be checked before they
+// have values.
 func (r *reader) jsonPatch(n policy.Node) {
 	if !n.Given() {
 		return
@@ -227,13 +227,13 @@ type foreach struct {
 	self    string
 	object  map[string]any
 	results []result
-	// order says in which order the elements of an entry have their turn.
+	// order returns the order in which the elements of an entry run.
 	order func(entry policy.Node, n int) []int
-	// skipped is why the first element that changed nothing did so; count says how
-	// many elements there were.
+	// skipped is the reason why the first element without a change changed nothing; count is the
+	// number of elements.
 	skipped string
 	count   int
-	// size is that of all results.
+	// size is the size of all results.
 	size int
 }
 
@@ -247,11 +247,11 @@ func (f *foreach) reason() string {
 	return "foreach: " + f.skipped
 }
 
-// maxElements bounds how many elements one request may take.
+// maxElements is the maximum number of foreach elements in one request.
 const maxElements = 20000
 
-// entries goes through the entries of a foreach. An entry sees what those before it
-// changed; its elements are those that its list had at its start.
+// entries runs the entries of a foreach. An entry sees the changes of the entries before; its
+// elements are those of its list when the entry starts.
 func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) error {
 	for i, entry := range n.Items() {
 		s := s.child()
@@ -286,7 +286,7 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 	return nil
 }
 
-// writtenOrder is the order that an entry gives, or else the default.
+// writtenOrder returns the order that an entry sets, or else the default order.
 func writtenOrder(entry policy.Node, n int) []int {
 	if !entry.At("order").Given() {
 		return defaultOrder(entry, n)
@@ -294,8 +294,8 @@ func writtenOrder(entry policy.Node, n int) []int {
 	return indexes(n, entry.At("order").Text() == "Descending")
 }
 
-// defaultOrder is the order of an entry that gives none. A strategic merge puts new items
-// first, so it begins with the last element.
+// defaultOrder returns the order of an entry that sets no order. A strategic merge puts new
+// items first, so it begins with the last element.
 func defaultOrder(entry policy.Node, n int) []int {
 	return indexes(n, entry.At("patchStrategicMerge").Given())
 }
@@ -311,7 +311,7 @@ func indexes(n int, descending bool) []int {
 	return all
 }
 
-// element carries out an entry for one element.
+// element runs an entry for one element.
 func (f *foreach) element(s *scope, entry policy.Node, label string, value any, index, depth int) error {
 	for name, value := range map[string]any{"element": value, "elementIndex": int64(index)} {
 		s.vars[name] = jmespath.Input(value)

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// overlay carries out an overlay, the form of patches before Kyverno 1.5, as 1.1 did:
-// all conditions are checked first, then everything else is laid over the object.
+// overlay applies an overlay, the form of patches before Kyverno 1.5, as Kyverno 1.1 did: it
+// checks all conditions first, and then merges everything else into the object.
 func overlay(object map[string]any, value any, t *schema.Type) (patched map[string]any, reason string, err error) {
 	pattern, ok := value.(map[string]any)
 	if !ok {
@@ -23,8 +23,8 @@ func overlay(object map[string]any, value any, t *schema.Type) (patched map[stri
 	return patched, "", nil
 }
 
-// meets checks the conditions of an overlay. Of a list, one item must fulfil those of
-// an item of the overlay.
+// meets checks the conditions of an overlay. In a list, the conditions of an overlay item hold
+// if one item of the object meets them.
 func meets(value, pattern any, path change.Path) *unmet {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -56,7 +56,7 @@ func meets(value, pattern any, path change.Path) *unmet {
 	return nil
 }
 
-// lay lays an overlay whose conditions hold over a value.
+// lay merges an overlay whose conditions hold into a value.
 func lay(value, pattern any, t *schema.Type) any {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -81,10 +81,10 @@ func lay(value, pattern any, t *schema.Type) any {
 	return pattern
 }
 
-// layList lays the items of an overlay over a list: an item with anchors over every
-// item that fulfils its conditions; one that consists of lists, and so says of no item
-// in particular which it is, over all; any other over the item with the same key.
-// What is not in the list yet is added at its end.
+// layList merges the items of an overlay into a list. An item with anchors merges into every
+// item that meets its conditions. An item that consists only of lists, and so identifies no
+// item, merges into all items. Any other item merges into the item with the same key. Items that
+// are missing from the list are added at its end.
 func layList(list, pattern []any, t *schema.Type) []any {
 	result := slices.Clone(list)
 	for _, item := range pattern {

@@ -16,20 +16,20 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 )
 
-// mismatch says where an object does not match a pattern. It holds no values.
+// mismatch says where an object does not match a pattern. Its text contains no values.
 type mismatch struct {
 	path change.Path
 	text string
-	// skipped says that a condition in the pattern did not hold, so that the pattern is
-	// not about the object.
+	// skipped says that a condition in the pattern does not hold, so that the pattern does not
+	// apply to the object.
 	skipped bool
 }
 
 // String implements fmt.Stringer.
 func (m *mismatch) String() string { return m.path.String() + " " + m.text }
 
-// matchPattern compares a value with a pattern of Kyverno's validate rules, in which
-// conditions are written too. It returns nil if the value matches.
+// matchPattern compares a value with a pattern of Kyverno's validate rules. Conditions use the
+// same patterns. The result is nil if the value matches.
 func matchPattern(value, pattern any, path change.Path) *mismatch {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -57,8 +57,8 @@ func matchPattern(value, pattern any, path change.Path) *mismatch {
 	return nil
 }
 
-// matchMap compares the keys with anchors first, then the others, those with anchors
-// below them before the rest.
+// matchMap compares the keys with anchors first, then plain keys with anchors in their values,
+// then the others.
 func matchMap(object, pattern map[string]any, path change.Path) *mismatch {
 	var anchored, nested, plain []string
 	for _, key := range slices.Sorted(maps.Keys(pattern)) {
@@ -71,8 +71,8 @@ func matchMap(object, pattern map[string]any, path change.Path) *mismatch {
 			plain = append(plain, key)
 		}
 	}
-	// Of the anchors, a condition that does not hold makes the pattern be about
-	// something else, anything else that does not match is a mismatch.
+	// If a condition does not hold, the pattern does not apply to the object. Any other anchor
+	// that does not match is a mismatch.
 	var skipped *mismatch
 	for _, key := range anchored {
 		switch m := matchKey(object, key, pattern[key], path); {
@@ -165,8 +165,8 @@ func matchList(list, pattern []any, path change.Path) *mismatch {
 	}
 }
 
-// matchItems requires all items to match but those that the pattern is not about; if
-// there are items, it must be about one.
+// matchItems requires all items to match, except for items to which the pattern does not apply.
+// If there are items, the pattern must apply to at least one.
 func matchItems(n int, path change.Path, match func(i int) *mismatch) *mismatch {
 	applied := 0
 	var skipped *mismatch
@@ -186,8 +186,8 @@ func matchItems(n int, path change.Path, match func(i int) *mismatch) *mismatch 
 	return nil
 }
 
-// expandMetadata replaces the keys with wildcards in the labels and annotations of a
-// pattern by those of the object that they match.
+// expandMetadata replaces keys with wildcards in the labels and annotations of a pattern by the
+// matching keys of the object.
 func expandMetadata(pattern, object map[string]any) map[string]any {
 	for _, key := range slices.Sorted(maps.Keys(pattern)) {
 		if _, bare := parseAnchor(key); bare != "metadata" {
@@ -230,7 +230,7 @@ func expandKeys(pattern, actual any) any {
 	return expanded
 }
 
-// matchesScalar compares a value with a single value of a pattern.
+// matchesScalar compares a value with a scalar of a pattern.
 func matchesScalar(value, pattern any) bool {
 	switch pattern := pattern.(type) {
 	case bool:
@@ -249,7 +249,7 @@ func matchesScalar(value, pattern any) bool {
 	return false
 }
 
-// matchesAlternatives compares with alternatives (a | b) of conditions (a & b).
+// matchesAlternatives compares a value with alternatives (a | b) of conditions (a & b).
 func matchesAlternatives(value any, pattern string) bool {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -274,7 +274,7 @@ var (
 	notInRangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
 )
 
-// splitOperator splits the operator off a pattern; it is empty for equality.
+// splitOperator splits the operator off a pattern; the operator is empty for equality.
 func splitOperator(pattern string) (operator, rest string) {
 	if len(pattern) < 2 {
 		return "", pattern
@@ -293,7 +293,7 @@ func splitOperator(pattern string) (operator, rest string) {
 	return "", pattern
 }
 
-// matchesText compares with one operator and its operand.
+// matchesText compares a value with one operator and its operand.
 func matchesText(value any, pattern string) bool {
 	operator, operand := splitOperator(pattern)
 	switch operator {
@@ -349,7 +349,7 @@ func holds(operator string, comparison int) bool {
 	return comparison <= 0
 }
 
-// numberText is a value to be read as a number; null counts as zero.
+// numberText returns the text of a value that is compared as a number; null counts as zero.
 func numberText(value any) (string, error) {
 	switch value := value.(type) {
 	case nil:
@@ -364,7 +364,7 @@ func numberText(value any) (string, error) {
 	return "", errors.New("not a number")
 }
 
-// wildcardText is a value as wildcards see it.
+// wildcardText returns the text of a value that wildcards match.
 func wildcardText(value any) (string, bool) {
 	switch value := value.(type) {
 	case string:

@@ -13,7 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// compile reads the match blocks of a rule that has been checked.
+// compile reads the match blocks of a checked rule.
 func (r *rule) compile() {
 	r.match = readFilter(r.root.At("match"))
 	r.exclude = readFilter(r.root.At("exclude"))
@@ -23,7 +23,7 @@ func (r *rule) compile() {
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
 }
 
-// asksOperation reports whether a text in a value asks for the operation of the request.
+// asksOperation reports whether a string in a value names the operation of the request.
 func asksOperation(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -36,7 +36,7 @@ func asksOperation(value any) bool {
 	return false
 }
 
-// covers reports whether the rule may be about a request.
+// covers reports whether the rule may apply to a request.
 func (r *rule) covers(request *policy.Request) bool {
 	return r.match.covers(request.Kind.Kind)
 }
@@ -64,7 +64,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 		}
 		for _, rule := range d.rules {
 			if len(rule.targets) > 0 && rule.covers(r) {
-				continue // its turn comes when all requests are through
+				continue // runs after all requests
 			}
 			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
 				ID: rule.id(), At: rule.at(rule.root.At("match").Path),
@@ -75,8 +75,8 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	return plan
 }
 
-// webhook is the program as a cluster runs it: one webhook with reinvocationPolicy
-// IfNeeded. It implements policy.Invocation.
+// webhook runs the program as a cluster does: as one webhook with reinvocationPolicy IfNeeded.
+// It implements policy.Invocation.
 type webhook struct{ *program }
 
 // ID implements policy.Invocation.
@@ -93,8 +93,8 @@ func (w webhook) Deny(err error) policy.Failure {
 	return policy.Failure{ID: w.ID(), Err: fmt.Errorf("the policies of Kyverno make an object that is not valid: %w", err)}
 }
 
-// Steps implements policy.Invocation: one step for each rule, or for each element of
-// its foreach that changes the object. Rules see the object as those before left it.
+// Steps implements policy.Invocation. There is a step for each rule, or for each element of its
+// foreach that changes the object. Each rule sees the result of the one before.
 func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		e := w.evaluate(r)
@@ -121,7 +121,7 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	}
 }
 
-// notAdmitted is the step of a policy that is not run at admission.
+// notAdmitted returns the step of a policy that does not run at admission.
 func (d *definition) notAdmitted() policy.Step {
 	id, at := policy.ID{Policy: d.key()}, d.document.At(change.Keys("spec", "admission"))
 	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
@@ -130,7 +130,7 @@ func (d *definition) notAdmitted() policy.Step {
 // run runs one rule on the object of the request.
 func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Step {
 	if len(r.targets) > 0 {
-		return nil // when all requests are through
+		return nil // runs after all requests
 	}
 	if done {
 		return []policy.Step{r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))}
@@ -146,8 +146,8 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 	return r.steps(results, reason, err, "")
 }
 
-// steps are the steps of a rule for what it made of an object; without results, the
-// reason says why. trigger is added to what names the rule.
+// steps returns the steps of a rule from its results. If there are no results, reason says why.
+// trigger is appended to the name of the rule.
 func (r *rule) steps(results []result, reason string, err error, trigger string) []policy.Step {
 	switch {
 	case err != nil:
@@ -167,7 +167,7 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	return steps
 }
 
-// begin finds out whether a rule applies to an object, and makes its scope.
+// begin decides whether a rule applies to an object, and returns its scope.
 func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step) {
 	skip := func(path change.Path, reason fmt.Stringer) (*scope, *policy.Step) {
 		step := r.skipped(path, reason)
@@ -200,7 +200,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step
 	return s, nil
 }
 
-// skipped is the step of a rule that leaves the object alone.
+// skipped returns the step of a rule that does not change the object.
 func (r *rule) skipped(path change.Path, reason fmt.Stringer) policy.Step {
 	id, at := r.id(), r.at(path)
 	skipped := policy.NotApplied{ID: id, At: at, Reason: reason}
@@ -210,7 +210,7 @@ func (r *rule) skipped(path change.Path, reason fmt.Stringer) policy.Step {
 	return policy.Step{ID: id, At: at, NotApplied: &skipped}
 }
 
-// failed is the step of a rule that fails.
+// failed returns the step of a rule that fails.
 func (r *rule) failed(err error) policy.Step {
 	path := r.mutate().Path
 	var substituting *substituteError

@@ -10,14 +10,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
 )
 
-// What Kyverno v1.19.0 makes of a strategic merge patch with anchors, defects included: it
-// changes the patch in place while it compares it with the object (PreProcessPattern in
-// pkg/engine/mutate/patch), and then merges what is left.
+// This file reproduces how Kyverno v1.19.0 treats a strategic merge patch with anchors, defects
+// included. Kyverno changes the patch in place while it compares it with the object
+// (PreProcessPattern in pkg/engine/mutate/patch), and then merges the rest of the patch.
 
-// sequence is a list of a patch, which grows and shrinks in place.
+// sequence is a list of a patch that can grow and shrink in place.
 type sequence struct{ items []any }
 
-// mutable copies a value of a patch to be changed in place.
+// mutable returns a copy of a value of a patch that can be changed in place.
 func mutable(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -36,7 +36,7 @@ func mutable(value any) any {
 	return value
 }
 
-// immutable is the opposite of mutable.
+// immutable reverses mutable.
 func immutable(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -63,7 +63,7 @@ var (
 	errNoPatch         = errors.New("what it leaves of the patch does not fit the object")
 )
 
-// asInKyverno is the object as Kyverno v1.19.0 leaves it.
+// asInKyverno returns the object as Kyverno v1.19.0 would change it.
 func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any, error) {
 	patch := mutable(pattern).(map[string]any)
 	switch err := preprocess(patch, object, true); {
@@ -88,7 +88,7 @@ func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any
 	return merged, nil
 }
 
-// preprocess compares a part of the patch with the object's.
+// preprocess compares a part of the patch with the same part of the object.
 func preprocess(pattern, value any, present bool) error {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -130,8 +130,8 @@ func preprocessMap(pattern map[string]any, value any) error {
 	return nil
 }
 
-// decideAdditions makes plain keys of those with +( ) that the object lacks, and deletes
-// the others. It returns how many there were.
+// decideAdditions turns a key with +( ) into a plain key if the object lacks it, and deletes it
+// otherwise. It returns the number of such keys.
 func decideAdditions(pattern, object map[string]any) int {
 	count := 0
 	for _, key := range slices.Collect(maps.Keys(pattern)) {
@@ -162,9 +162,9 @@ func holdsInKyverno(condition any, object map[string]any, key string) bool {
 	return matchPattern(value, immutable(condition), nil) == nil
 }
 
-// preprocessList adds a copy of each item with anchors for each item of the object's list
-// that meets its conditions. One copy of the item serves all, so that what one item of the
-// object decides holds for those after it.
+// preprocessList adds a copy of each item with anchors for each item of the object's list that
+// meets its conditions. The items of the object share one copy of the pattern, so that a
+// decision for one item also applies to later items.
 func preprocessList(pattern *sequence, value any, present bool) error {
 	list, ok := value.([]any)
 	if present && value != nil && !ok {
@@ -202,7 +202,7 @@ func preprocessList(pattern *sequence, value any, present bool) error {
 	return nil
 }
 
-// addNamed adds a copy of a pattern for an item of the object that has a name.
+// addNamed adds a copy of a pattern for an item of the object, if the item has a name.
 func (s *sequence) addNamed(pattern, item any) error {
 	object, _ := item.(map[string]any)
 	name := object["name"]
@@ -223,11 +223,11 @@ func hasAnchorsLoosened(value any) bool {
 	return hasAnchor(immutable(value), func(a anchor) bool { return isDecided(a) })
 }
 
-// isDecided reports whether an anchor is one that a patch may have.
+// isDecided reports whether an anchor is allowed in a patch.
 func isDecided(a anchor) bool { return a == conditionAnchor || a == globalAnchor || a == addAnchor }
 
-// deleteAnchors deletes conditions, and says whether nothing remains. single says whether
-// single values are deleted, too.
+// deleteAnchors deletes conditions, and reports whether nothing remains. single says to delete
+// scalars, too.
 func deleteAnchors(value any, single bool) (remove bool, err error) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -238,8 +238,8 @@ func deleteAnchors(value any, single bool) (remove bool, err error) {
 	return single, nil
 }
 
-// deleteInMap deletes conditions from a map. What is below a condition besides other
-// anchors remains, as part of the patch.
+// deleteInMap deletes conditions from a map. Values in a condition that are not anchors remain,
+// as part of the patch.
 func deleteInMap(patch map[string]any) (remove bool, err error) {
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		if !isConditionKey(key) {
@@ -267,8 +267,8 @@ func deleteInMap(patch map[string]any) (remove bool, err error) {
 	return len(patch) == 0, nil
 }
 
-// deleteAnchors deletes the items with anchors, by the indexes that they had before the
-// first was deleted.
+// deleteAnchors deletes the items with anchors. Their indexes are those before the first
+// deletion.
 func (s *sequence) deleteAnchors() (remove bool, err error) {
 	before := slices.Clone(s.items)
 	for i, item := range before {
@@ -289,11 +289,11 @@ func (s *sequence) deleteAnchors() (remove bool, err error) {
 	return len(before) > 0 && len(s.items) == 0, nil
 }
 
-// sameForServer reports whether a server holds the same for two objects of a built-in
-// kind: it does not tell empty values from missing ones.
+// sameForServer reports whether a server stores two objects of a built-in kind alike: it does
+// not distinguish empty values from missing values.
 func sameForServer(a, b any) bool { return change.Equal(tidied(a), tidied(b)) }
 
-// tidied is a value without nulls and empty maps and lists.
+// tidied returns a value without nulls and without empty maps and lists.
 func tidied(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -8,21 +8,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Rule is a mutate rule of a policy that has been checked, for who says it in another
-// language: one that the user wrote, or that Kyverno generates for pod controllers.
+// Rule is a checked mutate rule, for conversion to another language. The user wrote it, or
+// Kyverno generates it for pod controllers.
 type Rule struct {
 	Document *manifest.Document
-	// Policy is the name of the policy; Namespace that of a Policy, empty for a
+	// Policy is the name of the policy. Namespace is the namespace of a Policy, "" for a
 	// ClusterPolicy.
 	Policy, Namespace string
 	Name              string
-	// Root is the rule. That of a generated one has the path of the rule that it was
-	// generated from.
+	// Root is the rule. A generated rule has the path of the rule from which it was generated.
 	Root policy.Node
-	// Generated says that the rule is for pod controllers, and nobody wrote it.
+	// Generated says that Kyverno generates the rule for pod controllers.
 	Generated bool
-	// Ignore says that errors do not deny requests, First that of the rules of the policy
-	// only the first that changes an object counts.
+	// Ignore says that errors do not deny requests. First says that only the first rule of the
+	// policy that changes an object counts.
 	Ignore, First bool
 }
 
@@ -47,7 +46,7 @@ func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 	return rules, nil
 }
 
-// wrote reports whether the user wrote a rule of that name.
+// wrote reports whether the user wrote a rule with that name.
 func (d *definition) wrote(name string) bool {
 	for _, written := range d.written {
 		if written == name {
@@ -57,7 +56,7 @@ func (d *definition) wrote(name string) bool {
 	return false
 }
 
-// At is the position of a part of the rule in its file.
+// At returns the position of a part of the rule in its file.
 func (r Rule) At(path change.Path) source.Position { return r.Document.At(path) }
 
 // IsPolicy reports whether documents of a kind have rules.
@@ -65,19 +64,20 @@ func IsPolicy(kind gvk.Kind) bool {
 	return kind.Group == group && (kind.Kind == "ClusterPolicy" || kind.Kind == "Policy")
 }
 
-// IsException reports whether documents of a kind are exceptions from rules.
+// IsException reports whether documents of a kind are policy exceptions.
 func IsException(kind gvk.Kind) bool { return kind.Group == group && kind.Kind == "PolicyException" }
 
-// KindPattern is what an entry of kinds selects; each part may have wildcards.
+// KindPattern is the selector in an entry of kinds; each part may have wildcards.
 type KindPattern struct{ Group, Version, Kind, Subresource string }
 
-// ParseKind reads an entry of kinds in a match block that has been checked.
+// ParseKind parses an entry of kinds in a checked match block.
 func ParseKind(text string) KindPattern {
 	s, _ := parseKind(text)
 	return KindPattern{s.group, s.version, s.kind, s.sub}
 }
 
-// Anchor is what the brackets around a key of a patch, and the sign before them, say.
+// Anchor is the sign before the parentheses around a key of a patch, with "" for parentheses
+// without a sign.
 type Anchor string
 
 // The anchors of patches and patterns.
@@ -109,7 +109,7 @@ func HasGlobalAnchors(value any) bool {
 // ranges; empty for equality.
 func Compares(pattern string) (operator, operand string) { return splitOperator(pattern) }
 
-// ReadJSONPatch reads a JSON Patch that is a list, or the text of one, as it is written.
+// ReadJSONPatch returns the operations of a JSON Patch that is a list or a text with a list.
 func ReadJSONPatch(value any) ([]any, error) {
 	if text, ok := value.(string); ok {
 		parsed, err := manifest.Value(text)

@@ -25,15 +25,15 @@ type evaluation struct {
 	request   *policy.Request
 	operation string
 	user      userInfo
-	// original is the object as the first rule of the policy found it, whose images
-	// there is a variable for.
+	// original is the object before the first rule of the policy. The variable images is
+	// computed from it.
 	original map[string]any
-	// rule is the one that is being run.
+	// rule is the rule that runs.
 	rule     *rule
 	compiled map[string]*jmespath.Expression
-	// failed is the first rule whose patch failed, and was ignored.
+	// failed is the first rule whose patch failed and whose failure was ignored.
 	failed *rule
-	// steps counts evaluations of foreach elements, which are bounded.
+	// steps counts evaluated foreach elements, whose number is limited.
 	steps int
 }
 
@@ -44,7 +44,7 @@ func (p *program) evaluate(r *policy.Request) *evaluation {
 	return e
 }
 
-// candidate is the object of the request as filters see it.
+// candidate returns the object of the request as filters see it.
 func (e *evaluation) candidate(object map[string]any) candidate {
 	c := candidate{kind: e.request.Kind.Kind, object: object}
 	if e.request.Kind.Namespaced {
@@ -53,8 +53,7 @@ func (e *evaluation) candidate(object map[string]any) candidate {
 	return c
 }
 
-// namespaceLabels are the labels of a namespace: those that the values give, or those
-// of its object.
+// namespaceLabels returns the labels of a namespace, from the values or from its object.
 func (e *evaluation) namespaceLabels(name string) map[string]any {
 	if labels, ok := e.values.labels(name); ok {
 		return labels
@@ -72,30 +71,30 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 	return found
 }
 
-// warnAssumed says that the rule looked at a namespace that nobody described.
+// warnAssumed warns that the rule uses a namespace that is not in the input.
 func (e *evaluation) warnAssumed(namespace, why string) {
 	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
 		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), why, namespace).
 		With("give the Namespace object as context"))
 }
 
-// scope is what expressions see: variables, and entries of a context that are loaded
-// when an expression first names them.
+// scope has what expressions can use: variables, and entries of a context that are loaded when
+// an expression first names them.
 type scope struct {
 	*evaluation
 	vars map[string]any
-	// begun is the object as the rule found it. The variable request, which has it, is among
-	// vars once it is asked for.
+	// begun is the object before the rule. The variable request, which contains it, is added to
+	// vars when it is first used.
 	begun     map[string]any
 	requested bool
 	pending   []*entry
 	// given are the variables that the user's values define.
 	given map[string]bool
-	// loaded is the size of the entries that were loaded.
+	// loaded is the size of the loaded entries.
 	loaded int
 }
 
-// newScope makes the scope of a rule on an object.
+// newScope returns the scope of a rule for an object.
 func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	s := &scope{evaluation: e, vars: map[string]any{}, begun: object, given: map[string]bool{}}
 	if account, ok := strings.CutPrefix(e.user.Name, "system:serviceaccount:"); ok {
@@ -113,7 +112,7 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	return s
 }
 
-// variables are what expressions see, but for the entries that are not loaded.
+// variables returns the variables of expressions, except for entries that are not loaded.
 func (s *scope) variables() map[string]any {
 	if !s.requested {
 		s.vars["request"], s.requested = s.requestVariable(s.begun), true
@@ -127,7 +126,7 @@ func nameOf(object map[string]any) string {
 	return text
 }
 
-// requestVariable is the variable request: the fields of an AdmissionRequest.
+// requestVariable returns the variable request: the fields of an AdmissionRequest.
 func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 	r := e.request
 	kind := map[string]any{"group": r.Kind.Group, "version": r.Kind.Version, "kind": r.Kind.Kind.Kind}
@@ -146,8 +145,8 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 	return request
 }
 
-// objectVariable is an object as expressions see it: with its namespace, which a
-// server adds before admission.
+// objectVariable returns an object as expressions see it: with its namespace, which a server
+// adds before admission.
 func (e *evaluation) objectVariable(object map[string]any) map[string]any {
 	variable, _ := jmespath.Input(object).(map[string]any)
 	if metadata, ok := variable["metadata"].(map[string]any); ok && metadata["namespace"] == nil && e.request.Kind.Namespaced {
@@ -156,7 +155,7 @@ func (e *evaluation) objectVariable(object map[string]any) map[string]any {
 	return variable
 }
 
-// setObject makes an object the one that expressions see.
+// setObject changes the object that expressions see.
 func (s *scope) setObject(object map[string]any) {
 	request, _ := s.variables()["request"].(map[string]any)
 	request = maps.Clone(request)
@@ -164,7 +163,7 @@ func (s *scope) setObject(object map[string]any) {
 	s.vars["request"] = request
 }
 
-// give sets the variable at a dotted path, as the values have it.
+// give sets the variable at a dotted path.
 func (s *scope) give(key string, value any) {
 	parts := strings.Split(key, ".")
 	s.given[parts[0]] = true
@@ -186,14 +185,14 @@ func with(object map[string]any, path []string, value any) map[string]any {
 	return copied
 }
 
-// child returns a scope of its own with what this one has.
+// child returns a copy of the scope that can be changed independently.
 func (s *scope) child() *scope {
 	copied := *s
 	copied.vars, copied.pending = maps.Clone(s.vars), slices.Clone(s.pending)
 	return &copied
 }
 
-// compile parses an expression once.
+// compile parses an expression, and remembers the result.
 func (e *evaluation) compile(text string) (*jmespath.Expression, error) {
 	if expression := e.compiled[text]; expression != nil {
 		return expression, nil
@@ -219,11 +218,11 @@ func (s *scope) query(text string) (any, error) {
 	return s.env.Search(expression, s.vars)
 }
 
-// isSecret reports whether messages must hold no values.
+// isSecret reports whether messages must not contain values.
 func (e *evaluation) isSecret() bool { return secret.IsKind(e.request.Kind.Kind.Kind) }
 
-// load loads the entries that an expression names, in the order in which they are
-// defined. While one is loaded, its name means what it did before.
+// load loads the entries that an expression names, in the order of their definition. While an
+// entry is loaded, its name has its earlier meaning.
 func (s *scope) load(text string) error {
 	for {
 		i := slices.IndexFunc(s.pending, func(e *entry) bool { return names(text, e.name) })
@@ -246,8 +245,8 @@ func (s *scope) load(text string) error {
 	}
 }
 
-// names reports whether an expression has a name in it that is not the part of
-// another one, or of a path.
+// names reports whether an expression contains a name that is not part of a longer name or of a
+// path.
 func names(text, name string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], name)

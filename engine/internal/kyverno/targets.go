@@ -46,7 +46,7 @@ func (p *program) Follow(r *policy.Request, targets []policy.Target) iter.Seq[po
 	}
 }
 
-// follow runs a rule on its targets. A step about no target concerns the trigger.
+// follow runs a rule on its targets. A step without a target belongs to the trigger.
 func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed {
 	s, skipped := e.begin(r, e.request.Object)
 	if skipped != nil {
@@ -79,14 +79,14 @@ func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed 
 	return all
 }
 
-// targetSelector says which objects a target means.
+// targetSelector selects the objects of a target.
 type targetSelector struct {
 	kinds                kindSelector
 	namespace, name, uid string
 	labels               map[string]any
 }
 
-// describeTarget names a target as the policy does.
+// describeTarget names a target in the words of the policy.
 func describeTarget(n policy.Node) string {
 	text := n.At("kind").Text()
 	for _, key := range []string{"namespace", "name"} {
@@ -97,7 +97,7 @@ func describeTarget(n policy.Node) string {
 	return text
 }
 
-// selector reads a target, in which there may be variables.
+// selector reads a target, which may contain variables.
 func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
 	texts := map[string]string{}
 	for _, key := range []string{"apiVersion", "kind", "namespace", "name", "uid"} {
@@ -121,8 +121,8 @@ func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
 	return t, err
 }
 
-// selects reports whether a target is meant. A namespaced policy reaches its own
-// namespace only; a target without a name means all of its kind.
+// selects reports whether the selector selects a target. A Policy can only change objects of its
+// own namespace; a selector without a name selects all objects of its kind.
 func (t targetSelector) selects(target *policy.Target, r *rule) bool {
 	namespace := cmp.Or(r.namespace, t.namespace)
 	metadata, _ := target.Object["metadata"].(map[string]any)

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// values are what the user's values files say, as rules see it.
+// values are the contents of the user's values files, as rules see them.
 type values given.Values
 
 func (v *values) answer(call, argument string) (any, bool) {
@@ -28,7 +28,7 @@ type variable struct {
 	value any
 }
 
-// unused reports policies and rules that nobody gave: their values are for nothing.
+// unused reports values for policies and rules that are not in the input.
 func (v *values) unused(definitions []*definition) []source.Diagnostic {
 	var problems []source.Diagnostic
 	for _, p := range v.Policies {
@@ -52,7 +52,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 	return problems
 }
 
-// matching are the policies that a condition holds for.
+// matching returns the policies for which a condition holds.
 func matching(definitions []*definition, is func(*definition) bool) []*definition {
 	var found []*definition
 	for _, d := range definitions {
@@ -63,7 +63,7 @@ func matching(definitions []*definition, is func(*definition) bool) []*definitio
 	return found
 }
 
-// namesOf are the names of policies, for advice.
+// namesOf returns the names of policies, for advice.
 func namesOf(definitions []*definition) []string {
 	names := make([]string, len(definitions))
 	for i, d := range definitions {
@@ -72,14 +72,13 @@ func namesOf(definitions []*definition) []string {
 	return names
 }
 
-// unknown warns of a name that nobody knows.
+// unknown warns about a name that is not one of the known names.
 func (r *reader) unknown(n policy.Node, code, format string, known []string) {
 	d := source.Warningf(r.Document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
 	r.Report(d, n.Path)
 }
 
-// variables are the variables for a rule on an object, those for the most in
-// particular last.
+// variables returns the variables for a rule and an object; the most specific come last.
 func (v *values) variables(r *rule, object string) []variable {
 	sets := []map[string]any{v.Global}
 	for _, p := range v.Policies {
@@ -109,8 +108,8 @@ func (v *values) variables(r *rule, object string) []variable {
 	return all
 }
 
-// operation is the operation of the request for a rule on an object, which the values
-// may change.
+// operation returns the operation of the request for a rule and an object. The values may set
+// it.
 func (v *values) operation(r *rule, object, operation string) string {
 	for _, found := range v.variables(r, object) {
 		if text, ok := found.value.(string); ok && found.key == "request.operation" {
@@ -120,24 +119,24 @@ func (v *values) operation(r *rule, object, operation string) string {
 	return operation
 }
 
-// isNamed reports whether a name is that of the policy.
+// isNamed reports whether a name is the name of the policy.
 func (d *definition) isNamed(name string) bool { return name == d.name || name == d.key() }
 
-// hasRule reports whether a name, in which there may be wildcards, is that of a rule of
-// the policy, or could be that of one that is generated for it.
+// hasRule reports whether a name, which may have wildcards, is the name of a rule of the policy,
+// or could be the name of a generated rule.
 func (d *definition) hasRule(name string) bool {
 	return slices.ContainsFunc(d.written, func(rule string) bool {
 		return slices.ContainsFunc([]string{"", autogenPrefix, cronJobPrefix}, func(prefix string) bool { return wildcard.Match(name, generatedName(prefix, rule)) })
 	})
 }
 
-// isNamed reports whether a name is that of the rule, or of the one that it was
-// generated from.
+// isNamed reports whether a name is the name of the rule, or of the rule from which it was
+// generated.
 func (r *rule) isNamed(name string) bool {
 	return name == r.name || name == r.root.At("name").Text() || autogenPrefix+name == r.name || cronJobPrefix+name == r.name
 }
 
-// foreach are the variables for an element of a rule's foreach.
+// foreach returns the variables for an element of a rule's foreach.
 func (v *values) foreach(r *rule, index int) []variable {
 	var found []variable
 	for _, p := range v.Policies {
@@ -157,12 +156,12 @@ func (v *values) foreach(r *rule, index int) []variable {
 	return found
 }
 
-// userInfo is who makes the request.
+// userInfo describes the user who makes the request.
 type userInfo given.UserInfo
 
 func (u userInfo) isGiven() bool { return given.UserInfo(u).IsGiven() }
 
-// is reports whether the user is a subject.
+// is reports whether a subject names the user.
 func (u userInfo) is(s subject) bool {
 	switch s.kind {
 	case "User":
@@ -175,7 +174,7 @@ func (u userInfo) is(s subject) bool {
 	return false
 }
 
-// variable is the variable request.userInfo.
+// variable returns the variable request.userInfo.
 func (u userInfo) variable() map[string]any {
 	info := map[string]any{}
 	if u.Name != "" {

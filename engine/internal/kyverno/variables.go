@@ -15,9 +15,8 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// variablePattern finds `{{ … }}` that is not escaped, the innermost first; one level
-// of braces may stand within, for the hashes of JMESPath. referencePattern finds
-// `$(…)`.
+// variablePattern finds `{{ … }}` that is not escaped, the innermost first. It may contain one
+// level of braces, for the hashes of JMESPath. referencePattern finds `$(…)`.
 var (
 	variablePattern         = lazyregexp.New(`(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})`)
 	escapedVariablePattern  = lazyregexp.New(`\\\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
@@ -25,30 +24,30 @@ var (
 	escapedReferencePattern = lazyregexp.New(`\\\$\([^ )]*\)`)
 )
 
-// maxRounds is how often the values of variables may hold variables.
+// maxRounds is the maximum number of times that the values of variables may contain variables.
 const maxRounds = 64
 
 func hasVariables(text string) bool { return variablePattern().MatchString(text) }
 
-// substitution says where a value is in which variables are replaced.
+// substitution describes the place of a value whose variables are replaced.
 type substitution struct {
-	// root is the rule that references are relative to.
+	// root is the rule. References are relative to it.
 	root any
-	// path is where the value is in the document; base is where its rule does, of
-	// which the path is an extension.
+	// path is the path of the value in the document; base is the path of the rule, a prefix of
+	// path.
 	path, base change.Path
-	// self is the variable that @ selects from, empty where there is no @; patch is the
-	// number of path elements before the patch.
+	// self is the variable that @ selects from, "" if @ has no meaning; patch is the number of
+	// path elements before the patch.
 	self  string
 	patch int
 }
 
-// substitution is about the value at a path of the rule.
+// substitution returns the substitution for the value at a path of the rule.
 func (r *rule) substitution(path change.Path) substitution {
 	return substitution{root: r.root.Value, path: path, base: r.root.Path}
 }
 
-// substituteError says where a variable could not be replaced.
+// substituteError reports the place of a variable that could not be replaced.
 type substituteError struct {
 	path change.Path
 	err  error
@@ -60,14 +59,14 @@ func (e *substituteError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *substituteError) Unwrap() error { return e.err }
 
-// substitute returns a value in which references and variables have been replaced, in
-// the keys of maps as well.
+// substitute returns a value with its references and variables replaced, including those in the
+// keys of maps.
 func (s *scope) substitute(value any, at substitution) (any, error) {
 	room := limit.ObjectBytes
 	return s.replace(value, at, &room)
 }
 
-// hasSubstitutions reports whether there may be anything to replace in a value.
+// hasSubstitutions reports whether a value may contain references or variables.
 func hasSubstitutions(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -84,8 +83,8 @@ func hasSubstitutions(value any) bool {
 	return false
 }
 
-// replace is substitute for a part of a value. room is how much variables may add to
-// all of it.
+// replace is substitute for a part of a value. room is the number of bytes that variables may
+// still add.
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -188,8 +187,8 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 	return escapedVariablePattern().ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
 }
 
-// explain says which expression failed. One that has been made of the values of
-// variables is not repeated: they may be secret.
+// explain names the expression that failed. An expression that was computed from the values of
+// variables is not repeated, because they may be secret.
 func explain(expression string, err error, made bool) error {
 	var missing jmespath.NotFoundError
 	var syntax *jmespath.SyntaxError
@@ -204,7 +203,7 @@ func explain(expression string, err error, made bool) error {
 	return fmt.Errorf("an expression with variables in it fails: %w", err)
 }
 
-// expand puts the place of the value in place of @.
+// expand replaces @ by the path of the value.
 func (at substitution) expand(expression string) string {
 	if expression != "@" || at.self == "" {
 		return expression
@@ -222,8 +221,8 @@ func (at substitution) expand(expression string) string {
 	return b.String()
 }
 
-// references replaces references to other values of the rule. whole is the value of
-// one that is the whole text.
+// references replaces references to other values of the rule. If a reference is the whole text,
+// whole is its value.
 func (s *scope) references(text string, at substitution) (replaced string, whole any, err error) {
 	if !strings.Contains(text, "$(") {
 		return text, nil, nil
@@ -247,8 +246,8 @@ func (s *scope) references(text string, at substitution) (replaced string, whole
 	return text, nil, nil
 }
 
-// resolve finds what a reference leads to: from the value itself (./../name), or from
-// the rule (/mutate/…).
+// resolve returns the value of a reference, which is relative to the value itself (./../name) or
+// to the rule (/mutate/…).
 func (at substitution) resolve(reference string) (any, error) {
 	failed := fmt.Errorf("$(%s) leads nowhere in the rule; write \\$(%s) for the text itself", reference, reference)
 	var path []string
@@ -287,7 +286,7 @@ func (at substitution) resolve(reference string) (any, error) {
 	return value, nil
 }
 
-// member selects from a map, in whose keys anchors do not count, or a list.
+// member selects from a list, or from a map, whose anchors are ignored in keys.
 func member(value any, part string) (any, bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -307,8 +306,8 @@ func member(value any, part string) (any, bool) {
 	return nil, false
 }
 
-// expressions checks the expressions in the variables of a value. One that holds
-// others is known only when they are.
+// expressions checks the expressions in the variables of a value. An expression that contains
+// variables cannot be checked before they have values.
 func (r *reader) expressions(n policy.Node) {
 	switch value := n.Value.(type) {
 	case map[string]any:
@@ -336,7 +335,7 @@ func (r *reader) expressions(n policy.Node) {
 	}
 }
 
-// expression checks one expression, which is at an offset of the string at n.
+// expression checks the expression at an offset of the string at n.
 func (r *reader) expression(n policy.Node, text string, offset int) {
 	trimmed := strings.TrimLeft(text, " \t\n")
 	offset += len(text) - len(trimmed)

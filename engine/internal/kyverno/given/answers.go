@@ -16,28 +16,28 @@ const (
 	entries = "globalContextEntries"
 )
 
-// Answers are what requests, entries of the global context and registries answer.
+// Answers are the answers of requests, of the global context and of registries.
 type Answers struct {
 	calls   []call
 	entries map[string]Entry
 	images  map[string]map[string]any
 }
 
-// call is the answer to a request.
+// call is the answer to a request to an API.
 type call struct {
-	url, method string // any method if empty
+	url, method string // empty: any method
 	status      int64
 	body        any
 }
 
-// Entry is an entry of the global context: its value, and expressions in JMESPath that
-// select from it, by name.
+// Entry is an entry of the global context. It has a value, and named projections: expressions in
+// JMESPath that select from the value.
 type Entry struct {
 	Value       any
 	Projections map[string]string
 }
 
-// Merge returns the answers of both; those of a count where both have one.
+// Merge returns the answers of both. The answers of a win.
 func (a Answers) Merge(b Answers) Answers {
 	merged := Answers{calls: slices.Concat(a.calls, b.calls), entries: map[string]Entry{}, images: map[string]map[string]any{}}
 	for _, from := range []Answers{b, a} {
@@ -125,7 +125,7 @@ func (a *Answers) Call(method, url string) (body any, status int64, ok bool) {
 	return nil, 0, false
 }
 
-// Image returns what a registry says of an image.
+// Image returns the answer of a registry about an image.
 func (a *Answers) Image(reference string) (map[string]any, bool) {
 	image, ok := a.images[reference]
 	return image, ok
@@ -137,7 +137,7 @@ func (a *Answers) Entry(name string) (Entry, bool) {
 	return entry, ok
 }
 
-// Select returns the value of the entry, or what a projection selects from it.
+// Select returns the value of the entry, or the part that a projection selects.
 func (e Entry) Select(projection string) (any, error) {
 	if projection == "" {
 		return e.Value, nil

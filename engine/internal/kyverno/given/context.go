@@ -8,21 +8,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Group is the group of the kinds of Kyverno's own command.
+// Group is the API group of the kinds of Kyverno's command-line tool.
 const Group = "cli.kyverno.io"
 
 // IsContext reports whether documents of a kind are Contexts.
 func IsContext(kind gvk.Kind) bool { return kind.Group == Group && kind.Kind == "Context" }
 
-// Context is what documents of kind Context say.
+// Context has the contents of documents of kind Context.
 type Context struct {
-	// Resources are objects that the cluster holds. Those of a kind with namespaces have
-	// theirs written out.
+	// Resources are the objects in the cluster. Namespaced objects have an explicit namespace.
 	Resources []Resource
 	Answers   Answers
 }
 
-// Resource is an object in a Context, and a name for where it is.
+// Resource is an object in a Context, with a name for messages that says where it is.
 type Resource struct {
 	Name  string
 	Value map[string]any

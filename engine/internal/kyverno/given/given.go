@@ -1,12 +1,12 @@
-// Package given reads the files with which users of Kyverno's own command say what only a
-// cluster knows: documents of kind Values, UserInfo and Context (cli.kyverno.io/v1alpha1).
-// All languages of Kyverno share them.
+// Package given reads the files in which users of Kyverno's command-line tool provide what only
+// a cluster knows: documents of kind Values, UserInfo and Context (cli.kyverno.io/v1alpha1). All
+// languages of Kyverno share them.
 //
-// Values and Context may have apiCallResponses and globalContextEntries, which Kyverno
-// knows in its tests only.
+// Values and Context may have apiCallResponses and globalContextEntries, which Kyverno supports
+// only in its tests.
 //
-// The files in order: given.go (Values), user.go (UserInfo), context.go (Context),
-// answers.go (what calls and entries of the global context give).
+// The files in order: given.go (Values), user.go (UserInfo), context.go (Context), answers.go
+// (the answers of API calls and of the global context).
 package given
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Values are what values files say. Their shape is that of the Values of Kyverno's own
-// command.
+// Values has the contents of values files. The format is that of the Values of Kyverno's
+// command-line tool.
 type Values struct {
 	// Global are globalValues, by name.
 	Global   map[string]any
 	Policies []PolicyValues
-	// Namespaces are those that the values describe, by name: whole objects, or what there is
-	// to say of their labels.
+	// Namespaces are the described namespaces, by name: whole objects, or only their names and
+	// labels.
 	Namespaces map[string]map[string]any
 	Answers    Answers
 }
 
-// PolicyValues are the values for one policy, and the document that they stand in.
+// PolicyValues are the values for one policy, with the document that contains them.
 type PolicyValues struct {
 	Document *manifest.Document
 	Node     policy.Node
@@ -77,7 +77,7 @@ func (v *Values) read(r *policydoc.Reader) {
 			v.Namespaces[name] = map[string]any{"metadata": map[string]any{"name": name, "labels": labels}}
 		}
 	}
-	for _, n := range r.List(r.Root.At("namespaces")) { // which win
+	for _, n := range r.List(r.Root.At("namespaces")) { // these win
 		if name := n.At("metadata", "name").Text(); name != "" {
 			v.Namespaces[name] = n.Object()
 		}
@@ -85,7 +85,7 @@ func (v *Values) read(r *policydoc.Reader) {
 	v.Answers.read(r, r.Root)
 }
 
-// Labels are the labels of a namespace, if the values describe it.
+// Labels returns the labels of a namespace; ok is false if the values do not describe it.
 func (v *Values) Labels(namespace string) (map[string]any, bool) {
 	object, ok := v.Namespaces[namespace]
 	metadata, _ := object["metadata"].(map[string]any)
@@ -93,8 +93,8 @@ func (v *Values) Labels(namespace string) (map[string]any, bool) {
 	return labels, ok
 }
 
-// Answer is the value of a function that has another one in every run: a global value of
-// its name, or for each argument.
+// Answer returns the value of a function whose result differs in every run. It is the global
+// value with the name of the function, or the entry for the argument in it.
 func (v *Values) Answer(call, argument string) (any, bool) {
 	value, ok := v.Global[call]
 	if byArgument, isMap := value.(map[string]any); isMap {

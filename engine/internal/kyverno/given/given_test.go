@@ -35,7 +35,7 @@ func lines(problems []source.Diagnostic) string {
 	return strings.Join(all, "\n")
 }
 
-// TestAnswers asks for what a document of kind Values says.
+// TestAnswers reads a document of kind Values and requests its answers.
 func TestAnswers(t *testing.T) {
 	v, problems := ReadValues(documents(t, `
 apiVersion: cli.kyverno.io/v1alpha1
@@ -111,8 +111,8 @@ globalContextEntries:
 	}
 }
 
-// TestContext reads documents of kind Context; where two documents have an answer, the first
-// counts.
+// TestContext reads documents of kind Context; if two documents answer the same question, the
+// first wins.
 func TestContext(t *testing.T) {
 	c, problems := ReadContext(documents(t, `
 apiVersion: cli.kyverno.io/v1alpha1
@@ -151,7 +151,7 @@ spec:
 	}
 }
 
-// TestRefused has what is wrong with values. No line of them is quoted.
+// TestRefused checks the errors about values. No line of the values is quoted.
 func TestRefused(t *testing.T) {
 	_, problems := ReadValues(documents(t, `
 apiVersion: cli.kyverno.io/v1alpha1
@@ -184,7 +184,7 @@ more: x
 	}
 }
 
-// TestUserInfo reads users, and completes the one of the request.
+// TestUserInfo reads users, and completes the user of a request.
 func TestUserInfo(t *testing.T) {
 	u, problems := ReadUserInfo(documents(t, `
 apiVersion: cli.kyverno.io/v1alpha1

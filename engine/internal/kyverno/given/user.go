@@ -6,13 +6,13 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// UserInfo is who makes the request.
+// UserInfo describes the user who makes the request.
 type UserInfo struct {
 	Name, UID                   string
 	Groups, Roles, ClusterRoles []string
 }
 
-// IsGiven reports whether anything is known of the user.
+// IsGiven reports whether any field is set.
 func (u UserInfo) IsGiven() bool {
 	return u.Name != "" || u.UID != "" || len(u.Groups)+len(u.Roles)+len(u.ClusterRoles) > 0
 }
@@ -36,7 +36,7 @@ func ReadUserInfo(documents []*manifest.Document) (UserInfo, []source.Diagnostic
 	return u, problems
 }
 
-// Complete completes the user of the requests by what is known here.
+// Complete sets the missing fields of the requests' user.
 func (u UserInfo) Complete(user policy.User) policy.User {
 	if user.Name == "" {
 		user.Name = u.Name
