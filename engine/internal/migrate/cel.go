@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// kind is what is known of the value of an expression.
+// kind is the known type of an expression's value.
 type kind int
 
 const (
@@ -22,7 +22,7 @@ const (
 	object
 )
 
-// The levels of CEL's operators, the tightest first.
+// The precedence levels of CEL's operators; the tightest comes first.
 const (
 	primary = iota
 	unary
@@ -34,30 +34,30 @@ const (
 	choice
 )
 
-// code is an expression of CEL.
+// code is a CEL expression.
 type code struct {
 	text  string
 	level int
 	kind  kind
-	// types are those of the value, one for each kind of object that a rule is about;
-	// empty if one is not known.
+	// types are the types of the value, one for each kind of object that a rule matches; empty
+	// if one is not known.
 	types []*schema.Type
-	// path is where the value is, if it is a field of an object.
+	// path is the path of the value, if the value is a field of an object.
 	path *path
-	// maybe is the same expression with an optional value, if it may have none.
+	// maybe is the same expression with an optional value, if the value may be missing.
 	maybe string
-	// constant is the value of a literal, and isConstant tells null from none.
+	// constant is the value of a literal. isConstant distinguishes null from no literal.
 	constant   any
 	isConstant bool
-	// orEmpty makes the expression for a list that may be missing. It is nil if none was kept.
+	// orEmpty returns the expression for a list that may be missing; nil if it is not available.
 	orEmpty func() code
-	// isNull says that a missing value is null and no error: a patch leaves out nulls.
+	// isNull says that a missing value is null, not an error: a patch drops nulls.
 	isNull bool
-	// ofKeys says that the value is the list of the keys of a map, whose text this is.
+	// ofKeys is the text of a map if the value is the list of its keys.
 	ofKeys string
 }
 
-// in is the text as an operand of an operator of a level.
+// in returns the text as an operand of an operator of a level.
 func (c code) in(level int) string {
 	if c.level > level {
 		return "(" + c.text + ")"
@@ -73,11 +73,11 @@ func operation(level int, kind kind, format string, args ...any) code {
 type path struct {
 	root  string
 	parts []part
-	// sure is how many parts are always there.
+	// sure is the number of parts that always exist.
 	sure int
 }
 
-// part is a key of a map, the index of an item, or an expression for either.
+// part is a key of a map, the index of an item, or an expression for one of these.
 type part struct {
 	key      string
 	index    int
@@ -95,7 +95,7 @@ func (p part) text() string {
 	return quote(p.key)
 }
 
-// step writes a part, for a value that may be missing if it is optional.
+// step returns the text of a part. optional says that the value may be missing.
 func (p part) step(optional bool) string {
 	mark := ""
 	if optional {
@@ -116,7 +116,7 @@ func (p *path) write(n int, optional bool) string {
 	return b.String()
 }
 
-// then is the path of a part below.
+// then returns the path extended by a part.
 func (p *path) then(part part, sure bool) *path {
 	extended := &path{root: p.root, parts: append(slices.Clone(p.parts), part), sure: p.sure}
 	if sure && p.sure == len(p.parts) {
@@ -125,7 +125,7 @@ func (p *path) then(part part, sure bool) *path {
 	return extended
 }
 
-// present is an expression that says whether there is a value; empty if there always is.
+// present returns an expression that tests whether the value exists; "" if it always exists.
 func (p *path) present() string {
 	n := len(p.parts)
 	switch {
@@ -144,7 +144,7 @@ func (p *path) present() string {
 	return last.text() + " in " + parent
 }
 
-// pointer is the path below its root as a JSON Pointer, which is an expression.
+// pointer returns an expression for the path below its root as a JSON Pointer.
 func (p *path) pointer() string {
 	var parts []string
 	constant := ""
@@ -172,7 +172,7 @@ func escapePointer(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// ofPath is the code of a path.
+// ofPath returns the code of a path.
 func ofPath(p *path, types []*schema.Type) code {
 	c := code{text: p.write(len(p.parts), false), types: types, path: p, kind: kindOf(types)}
 	if p.sure < len(p.parts) {
@@ -181,7 +181,7 @@ func ofPath(p *path, types []*schema.Type) code {
 	return c
 }
 
-// kindOf is what all types have in common.
+// kindOf returns the kind that all types have in common.
 func kindOf(types []*schema.Type) kind {
 	found := anything
 	for i, t := range types {
@@ -214,7 +214,7 @@ func kindOfType(t *schema.Type) kind {
 	return anything
 }
 
-// field is what is below a key of a value.
+// field returns the code of a field of a value.
 func (c code) field(key string) code {
 	if c.path != nil {
 		types, sure := fieldTypes(c.types, key)
@@ -233,7 +233,7 @@ func (c code) field(key string) code {
 	return next
 }
 
-// item is an item of a list.
+// item returns the code of an item of a list.
 func (c code) item(index int) code {
 	types := itemTypes(c.types)
 	if c.path != nil && index >= 0 {
@@ -246,7 +246,7 @@ func (c code) item(index int) code {
 	return code{text: c.in(primary) + "[" + at + "]", maybe: c.in(primary) + "[?" + at + "]", types: types, kind: kindOf(types)}
 }
 
-// fieldTypes are the types of a field; sure says that it is required in all.
+// fieldTypes returns the types of a field; sure says that all types require it.
 func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bool) {
 	sure = len(types) > 0
 	for _, t := range types {
@@ -257,7 +257,7 @@ func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bo
 		below = append(below, f)
 		declared := t.Declared(key)
 		required := declared != nil && declared.Required
-		// What the schema does not require of these, their validation does.
+		// Validation requires these fields although the schema does not.
 		switch {
 		case key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")),
 			key == "template" && (strings.HasSuffix(t.Name, ".ReplicaSetSpec") || strings.HasSuffix(t.Name, ".ReplicationControllerSpec")):
@@ -280,7 +280,7 @@ func itemTypes(types []*schema.Type) []*schema.Type {
 	return items
 }
 
-// isWorkload reports whether all types are of pods or their controllers, which have a spec.
+// isWorkload reports whether all types are pods or pod controllers, which have a spec.
 func isWorkload(types []*schema.Type) bool {
 	for _, t := range types {
 		spec := t.FieldType("spec")
@@ -296,7 +296,7 @@ func isWorkload(types []*schema.Type) bool {
 	return len(types) > 0
 }
 
-// orValue is the value, or another one if there is none.
+// orValue returns the value, or another value if it is missing.
 func (c code) orValue(other code) code {
 	if c.maybe == "" {
 		return c
@@ -308,7 +308,7 @@ func (c code) orValue(other code) code {
 	return result
 }
 
-// orEmptyList is a list, empty if there is none.
+// orEmptyList returns a list that is empty if the value is missing.
 func (c code) orEmptyList() code {
 	switch {
 	case c.orEmpty != nil:
@@ -319,7 +319,7 @@ func (c code) orEmptyList() code {
 	return code{text: c.maybe + ".orValue([])", kind: list, types: c.types}
 }
 
-// asText is the value as a string.
+// asText returns the value converted to a string.
 func (c code) asText() code {
 	if c.isConstant {
 		if s, ok := c.constant.(string); ok {
@@ -333,7 +333,7 @@ func (c code) asText() code {
 	return code{text: "string(" + c.text + ")", kind: text}
 }
 
-// literal is the code of a constant.
+// literal returns the code of a constant.
 func literal(value any) code {
 	c := code{constant: value, isConstant: true}
 	c.text, _ = write(value)
@@ -356,7 +356,7 @@ func literal(value any) code {
 	return c
 }
 
-// write writes a value, in which there may be code; typ tells CEL's types apart.
+// write returns the text of a value that may contain code; typ identifies its CEL type.
 func write(value any) (written, typ string) {
 	switch value := value.(type) {
 	case nil:
@@ -402,7 +402,7 @@ func celType(c code) string {
 		_, typ := write(c.constant)
 		return typ
 	}
-	return "dyn" // whatever is known of it, CEL does not know it
+	return "dyn" // CEL does not know the type, even if we do
 }
 
 // keyed is a map in the order of its keys, which may be expressions.
@@ -413,7 +413,7 @@ type pair struct {
 	value any
 }
 
-// text writes a pair whose value has been written. What is null is left out.
+// text returns the text of a pair with its written value. It leaves out nulls.
 func (p pair) text(value string) string {
 	if c, ok := p.value.(code); ok && c.isNull {
 		return "?" + p.key.asText().text + ": " + c.maybe
@@ -435,7 +435,7 @@ func writeKeyed(pairs keyed) (written, typ string) {
 	return "{" + strings.Join(items, ", ") + "}", "map(" + typ + ")"
 }
 
-// unify makes the elements of a literal have one type, as CEL in Kubernetes wants it.
+// unify converts the elements of a literal to one type, as CEL in Kubernetes requires.
 func unify(values, types []string) string {
 	for _, typ := range types {
 		if typ == types[0] {
@@ -461,7 +461,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// isIdentifier reports whether CEL takes a key after a dot.
+// isIdentifier reports whether CEL allows a key after a dot.
 func isIdentifier(key string) bool {
 	if key == "" || '0' <= key[0] && key[0] <= '9' || slices.Contains([]string{"in", "true", "false", "null"}, key) {
 		return false
@@ -474,14 +474,14 @@ func isIdentifier(key string) bool {
 	return true
 }
 
-// and holds if all conditions do.
+// and joins conditions that must all hold.
 func and(conditions ...string) string { return connected(conditions, "true", "false", " && ", " || ") }
 
-// or holds if one of the conditions does.
+// or joins conditions of which one must hold.
 func or(conditions ...string) string { return connected(conditions, "false", "true", " || ", " && ") }
 
-// connected joins conditions with an operator. The neutral one says nothing, and the decisive one
-// alone says all; other is the operator that needs brackets.
+// connected joins conditions with an operator. A neutral condition is dropped, and a decisive
+// condition replaces them all; other is the operator that needs brackets.
 func connected(conditions []string, neutral, decisive, operator, other string) string {
 	if slices.Contains(conditions, decisive) {
 		return decisive
@@ -522,8 +522,8 @@ func not(condition string) string {
 	return "!(" + condition + ")"
 }
 
-// bracket puts brackets around a condition that has one of the operators outside of all
-// brackets and quotes.
+// bracket puts brackets around a condition if it has one of the operators outside of brackets
+// and quotes.
 func bracket(condition string, operators ...string) string {
 	for _, operator := range operators {
 		if hasOutside(condition, operator) {
@@ -533,12 +533,12 @@ func bracket(condition string, operators ...string) string {
 	return condition
 }
 
-// isPrimary reports whether an expression is one operand.
+// isPrimary reports whether an expression is a single operand.
 func isPrimary(condition string) bool {
 	return !hasOutside(condition, " ") && !strings.HasPrefix(condition, "!")
 }
 
-// hasOutside reports whether a text is in an expression outside of brackets and quotes.
+// hasOutside reports whether an expression has a text outside of brackets and quotes.
 func hasOutside(expression, found string) bool {
 	depth := 0
 	for i := 0; i < len(expression); i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// remarks are the comments in the text of a policy, by what they are about.
+// remarks finds the comments in the text of a policy.
 type remarks struct {
 	lines []string
 	// first is the number of the first line in the stream.
@@ -30,7 +30,7 @@ func isBlank(line string) bool {
 	return trimmed == "" || trimmed[0] == '#'
 }
 
-// head are the comments before a key of the document's root, from the one before it.
+// head returns the comments before the first key of the document.
 func (r *remarks) head() []string {
 	var found []string
 	for _, line := range r.lines {
@@ -45,7 +45,7 @@ func (r *remarks) head() []string {
 	return found
 }
 
-// block is the text below a key of the document's root, with its comments.
+// block returns the text of a key at the root of the document, with its comments.
 func (r *remarks) block(key string) []string {
 	for i, line := range r.lines {
 		if !strings.HasPrefix(line, key+":") {
@@ -63,11 +63,11 @@ func (r *remarks) block(key string) []string {
 	return nil
 }
 
-// sections are the keys of a rule that its comments are sorted by.
+// sections are the keys of a rule by which its comments are grouped.
 var sections = []string{"name", "match", "exclude", "context", "preconditions", "mutate"}
 
-// rule are the comments of the rule at a path, by the key that they are about or are
-// below; "" for those above it.
+// rule returns the comments of the rule at a path, by the section that they belong to; "" has
+// the comments above the rule.
 func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]string {
 	start := d.At(path).Line - r.first
 	found := map[string][]string{}
@@ -92,7 +92,7 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 			continue
 		}
 		if i > start && (keyIndent(line) < indent || dash >= 0 && strings.IndexByte(line, '-') == dash && strings.TrimSpace(line[:dash]) == "") {
-			return found // what is before the next rule is about that
+			return found // comments before the next rule belong to that rule
 		}
 		if keyIndent(line) == indent {
 			for _, key := range sections {
@@ -109,10 +109,10 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 	return found
 }
 
-// keyIndent is the column of what a line has first, dashes of lists aside.
+// keyIndent returns the column of the first text in a line, not counting the dashes of lists.
 func keyIndent(line string) int { return len(line) - len(strings.TrimLeft(line, " -")) }
 
-// commentIn is the comment in a line, without what is before it.
+// commentIn returns the comment at the end of a line.
 func commentIn(line string) []string {
 	var quote byte
 	for i := 0; i < len(line); i++ {

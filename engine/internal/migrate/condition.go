@@ -11,12 +11,12 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// condition is a condition of a rule in CEL.
+// condition is a condition of a rule, as a CEL expression.
 type condition struct {
 	name, text string
 }
 
-// preconditions says preconditions: those of any as one condition.
+// preconditions converts preconditions. Those in any become one condition.
 func (s *scope) preconditions(n policy.Node) ([]string, error) {
 	var all []string
 	items := n.At("all").Items()
@@ -44,7 +44,7 @@ func (s *scope) preconditions(n policy.Node) ([]string, error) {
 	return all, nil
 }
 
-// condition says one condition.
+// condition converts one condition.
 func (s *scope) condition(n policy.Node) (string, error) {
 	key, err := s.operand(n.At("key").Value)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *scope) condition(n policy.Node) (string, error) {
 	return ordered(operator, key, value)
 }
 
-// operand is one side of a condition.
+// operand converts one side of a condition.
 func (s *scope) operand(value any) (code, error) {
 	said, err := s.value(value)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *scope) operand(value any) (code, error) {
 	return literal(said), nil
 }
 
-// equals says that two operands are equal as Kyverno compares them.
+// equals returns a test whether two operands are equal as Kyverno compares them.
 func equals(key, value code) (string, error) {
 	if key.isConstant && !value.isConstant {
 		key, value = value, key
@@ -110,7 +110,8 @@ func equals(key, value code) (string, error) {
 	return matchesText(key, pattern), nil
 }
 
-// matchesText says that a text fits a pattern with wildcards, or is the same quantity.
+// matchesText returns a test whether a text matches a pattern with wildcards, or is the same
+// quantity.
 func matchesText(key code, pattern string) string {
 	if isQuantity(pattern) && key.kind == number {
 		return fmt.Sprintf("%s == %s", key.in(sum), pattern)
@@ -127,7 +128,7 @@ func isQuantity(s string) bool {
 	return ok
 }
 
-// matchesWildcard says that a text fits a pattern with wildcards.
+// matchesWildcard returns a test whether a text matches a pattern with wildcards.
 func matchesWildcard(key code, pattern string) string {
 	inner := strings.Trim(pattern, "*")
 	starts, ends := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
@@ -150,7 +151,7 @@ func matchesWildcard(key code, pattern string) string {
 	return fmt.Sprintf("%s.startsWith(%s)", operand, quote(inner))
 }
 
-// contains says the operators about lists.
+// contains converts the list operators.
 func contains(operator string, key, value code) (string, error) {
 	some := operator == "anyin" || operator == "anynotin" // of the keys
 	negative := strings.HasSuffix(operator, "notin")
@@ -180,7 +181,7 @@ func contains(operator string, key, value code) (string, error) {
 	return fmt.Sprintf("%s.%s(k, %s)", key.in(primary), quantifier, c), nil
 }
 
-// isAmong says that a single value is among others.
+// isAmong returns a test whether a single value is among others.
 func isAmong(key, value code) (string, error) {
 	items, isList := value.constant.([]any)
 	switch {
@@ -221,7 +222,7 @@ var orders = map[string]string{
 	"durationgreaterthan": ">", "durationgreaterthanorequals": ">=", "durationlessthan": "<", "durationlessthanorequals": "<=",
 }
 
-// ordered says a comparison of numbers, quantities or durations.
+// ordered converts a comparison of numbers, quantities or durations.
 func ordered(operator string, key, value code) (string, error) {
 	sign := orders[operator]
 	if strings.HasPrefix(operator, "duration") {
@@ -246,7 +247,7 @@ func ordered(operator string, key, value code) (string, error) {
 	return fmt.Sprintf("%s %s %s", key.in(sum), sign, value.in(sum)), nil
 }
 
-// pattern says that a value fits a pattern, as it is below a condition in a patch.
+// pattern returns a test whether a value matches a pattern, as conditions in a patch have it.
 func (s *scope) pattern(value code, pattern any) (string, error) {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -312,7 +313,7 @@ func orTrue(condition string) string {
 	return condition
 }
 
-// alternatives says patterns like "a | >1 & <5".
+// alternatives converts patterns like "a | >1 & <5".
 func alternatives(value code, pattern string) (string, error) {
 	var any []string
 	for _, alternative := range strings.Split(pattern, "|") {
@@ -352,7 +353,7 @@ func compares(value code, pattern string) (string, error) {
 	return fmt.Sprintf("quantity(%s).compareTo(quantity(%q)) %s 0", value.asText().text, operand, operator), nil
 }
 
-// comparable is a value that can be compared with a text.
+// comparable returns a value that can be compared with a text.
 func (c code) comparable() code {
 	if c.kind == anything || c.kind == boolean {
 		return c.asText()

@@ -15,22 +15,22 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// converter makes one policy of one rule.
+// converter converts one rule to one policy.
 type converter struct {
 	rule    kyverno.Rule
 	schemas *schema.Registry
 	// isNative says that the policy is for API servers, not for Kyverno.
 	isNative bool
 	matched  constraints
-	// types are those of the objects that the rule is about, one for each kind.
+	// types are the types of the objects that the rule matches, one for each kind.
 	types []*schema.Type
-	// targets are what the rule changes in place of the objects that it matches.
+	// targets are the objects that the rule changes in place of the objects that it matches.
 	targets   *targets
 	variables []condition
 	mutations []mutation
-	// replacesAtomics says that an ApplyConfiguration has lists that merge as a whole.
+	// replacesAtomics says that an ApplyConfiguration has atomic lists.
 	replacesAtomics bool
-	// joined are rules whose mutations are those of the policy, too.
+	// joined are other rules whose mutations are part of the policy.
 	joined   []*converter
 	problems []source.Diagnostic
 }
@@ -73,7 +73,7 @@ func (c *converter) report(severity source.Severity, path change.Path, text, adv
 	})
 }
 
-// failed reports an error of saying something that is at a path.
+// failed reports an error in the conversion of the part at a path.
 func (c *converter) failed(path change.Path, err error) error {
 	var none *noForm
 	switch {
@@ -85,7 +85,7 @@ func (c *converter) failed(path change.Path, err error) error {
 	return c.refuse(path, err.Error(), "")
 }
 
-// convert says the whole rule.
+// convert converts the whole rule.
 func (c *converter) convert() error {
 	if err := c.constraints(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *converter) convert() error {
 	return c.patches(s, mutate)
 }
 
-// patches says the patch of a mutate block.
+// patches converts the patch of a mutate block.
 func (c *converter) patches(s *scope, n policy.Node) error {
 	switch {
 	case n.At("patchStrategicMerge").Given():
@@ -142,7 +142,7 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 	return nil
 }
 
-// object is the object of the request.
+// object returns the object of the request.
 func (c *converter) object() code {
 	if c.targets != nil {
 		return ofPath(&path{root: "request.object"}, c.types)
@@ -150,7 +150,7 @@ func (c *converter) object() code {
 	return ofPath(&path{root: "object"}, c.types)
 }
 
-// changed is the object that the rule changes.
+// changed returns the object that the rule changes.
 func (c *converter) changed() code {
 	if c.targets != nil {
 		return ofPath(&path{root: "object"}, c.targets.types)
@@ -158,7 +158,7 @@ func (c *converter) changed() code {
 	return c.object()
 }
 
-// pod is the spec of the pods of the object.
+// pod returns the pod spec of the object.
 func (c *converter) pod() (code, error) {
 	var found []string
 	for _, kind := range c.matched.kinds {
@@ -181,7 +181,7 @@ func (c *converter) pod() (code, error) {
 	return spec, nil
 }
 
-// variable makes a variable of the policy.
+// variable adds a variable to the policy and returns its code.
 func (c *converter) variable(name, expression string) code {
 	name = identifier(name)
 	if !slices.ContainsFunc(c.variables, func(v condition) bool { return v.name == name }) {
@@ -190,7 +190,7 @@ func (c *converter) variable(name, expression string) code {
 	return code{text: "variables." + name}
 }
 
-// identifier makes a name one of CEL.
+// identifier converts a name to a CEL identifier.
 func identifier(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 128 && isIdentifier("a"+string(r)) {
@@ -204,7 +204,7 @@ func identifier(name string) string {
 	return name
 }
 
-// entry is a name that an entry of the rule's context defines.
+// entry returns the value of an entry of the rule's context.
 func (c *converter) entry(s *scope, name string) (code, error) {
 	for _, item := range c.rule.Root.At("context").Items() {
 		if item.At("name").Text() == name {
@@ -223,7 +223,7 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 	return code{}, noFormf("", "nobody defines %s", name)
 }
 
-// entryOf is the value of an entry of a context.
+// entryOf returns the value of an entry of a context.
 func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 	outer := &scope{rule: c, vars: s.vars}
 	switch {
@@ -249,7 +249,7 @@ func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 	return outer.apiCall(item.At("apiCall"))
 }
 
-// variableOf says an entry that is a variable.
+// variableOf converts an entry that is a variable.
 func (s *scope) variableOf(n policy.Node) (code, error) {
 	value, err := s.operand(n.At("value").Value)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 	return value, nil
 }
 
-// searched is what an expression selects from a value.
+// searched returns what an expression selects from a value.
 func (s *scope) searched(value code, n policy.Node) (code, error) {
 	if !n.Given() {
 		return value, nil
@@ -307,7 +307,8 @@ func (s *scope) configMap(n policy.Node) (code, error) {
 	return s.rule.lookup("Get", "v1", "configmaps", namespace, name)
 }
 
-// lookup asks the cluster for objects. A policy of a namespace asks for those of its own.
+// lookup returns a call that reads objects from the cluster. A namespaced policy can only read
+// objects of its namespace.
 func (c *converter) lookup(function, apiVersion, resource string, namespace, name code) (code, error) {
 	arguments := fmt.Sprintf("%q, %q", apiVersion, resource)
 	if c.rule.Namespace == "" {
@@ -321,7 +322,7 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 	return code{text: "resource." + function + "(" + arguments + ")"}, nil
 }
 
-// apiCall says a call of the API for objects.
+// apiCall converts an API call for objects.
 func (s *scope) apiCall(n policy.Node) (code, error) {
 	if n.At("service").Given() || n.At("method").Text() == "POST" || n.At("data").Given() {
 		return code{}, noFormf("write it with http.Get or http.Post", "a call of a service")

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// exception says an exception from rules as one from the policies that were made of them.
+// exception converts an exception from rules to an exception from the converted policies.
 func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
 	spec := policy.Node{Value: d.Object()}.At("spec")
 	var from []made
@@ -72,7 +72,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	return texts, c.problems
 }
 
-// excepts reports whether an entry of an exception is about a rule.
+// excepts reports whether an entry of an exception names a rule.
 func excepts(n policy.Node, rule kyverno.Rule) bool {
 	key := rule.Policy
 	if rule.Namespace != "" {
@@ -81,7 +81,7 @@ func excepts(n policy.Node, rule kyverno.Rule) bool {
 	return key == n.At("policyName").Text() && slices.ContainsFunc(n.At("ruleNames").Texts(), func(name string) bool { return wildcard.Match(name, rule.Name) })
 }
 
-// exceptedBy says when an exception applies.
+// exceptedBy returns the conditions under which an exception applies.
 func (c *converter) exceptedBy() ([]condition, error) {
 	n := c.rule.Root.At("match")
 	blocks, all := blocksOf(n)

@@ -7,7 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// foreach says an entry of foreach.
+// foreach converts an entry of foreach.
 func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 	list, err := s.expression(entry.At("list").Text())
 	if err != nil {
@@ -29,14 +29,14 @@ func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 	return c.strategic(s, entry.At("patchStrategicMerge"), l)
 }
 
-// targets are the objects that a rule changes when another one triggers it.
+// targets are the objects that a rule changes when another object triggers it.
 type targets struct {
 	constraints
 	conditions []condition
 	types      []*schema.Type
 }
 
-// follow says the targets of a rule.
+// follow converts the targets of a rule.
 func (c *converter) follow(s *scope, n policy.Node) error {
 	if len(n.Items()) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 	return nil
 }
 
-// kindOfTarget is the kind of a target as an entry of kinds.
+// kindOfTarget returns the kind of a target in the form of an entry of kinds.
 func kindOfTarget(n policy.Node) string {
 	version := n.At("apiVersion").Text()
 	if version == "" {

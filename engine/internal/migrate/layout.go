@@ -2,18 +2,19 @@ package migrate
 
 import "strings"
 
-// A layout is an expression that may take several lines.
+// A layout is an expression that can be broken into lines.
 type layout interface {
-	// flat is the expression in one line.
+	// flat returns the expression on one line.
 	flat() string
-	// lines writes it in several, after a text, with an indent for all but the first.
+	// lines writes the expression on several lines. indent is the indentation of all lines but
+	// the first.
 	lines(b *strings.Builder, indent string)
 }
 
-// width is how long the lines of expressions are at most, if that is possible.
+// width is the maximum width of lines, where possible.
 const width = 88
 
-// print writes a layout in as few lines as fit.
+// print writes a layout on one line if it fits, or else on several.
 func print(b *strings.Builder, l layout, indent string, column int) {
 	if text := l.flat(); column+len(text) <= width {
 		b.WriteString(text)
@@ -22,20 +23,20 @@ func print(b *strings.Builder, l layout, indent string, column int) {
 	l.lines(b, indent)
 }
 
-// pretty is an expression as people write it.
+// pretty returns an expression with line breaks.
 func pretty(l layout) string {
 	var b strings.Builder
 	print(&b, l, "", 0)
 	return b.String()
 }
 
-// plain is an expression that stays in one line.
+// plain is an expression that stays on one line.
 type plain string
 
 func (p plain) flat() string                            { return string(p) }
 func (p plain) lines(b *strings.Builder, indent string) { b.WriteString(string(p)) }
 
-// group is a list of things between brackets.
+// group is a list of layouts in brackets.
 type group struct {
 	open  string
 	items []layout
@@ -66,7 +67,7 @@ func (g group) lines(b *strings.Builder, indent string) {
 	b.WriteString("\n" + indent + g.close)
 }
 
-// named is a thing after a name.
+// named is a layout after a name.
 type named struct {
 	name  string
 	value layout
@@ -78,7 +79,7 @@ func (n named) lines(b *strings.Builder, indent string) {
 	print(b, n.value, indent, len(indent)+len(n.name))
 }
 
-// either is one thing or another.
+// either is a conditional: condition ? yes : no.
 type either struct {
 	condition string
 	yes, no   layout
@@ -92,14 +93,14 @@ func (e either) lines(b *strings.Builder, indent string) {
 	b.WriteString(bracket(e.condition, " ? ") + "\n" + indent + "? ")
 	print(b, bracketed(e.yes), indent+"  ", len(indent)+2)
 	b.WriteString("\n" + indent + ": ")
-	if other, ok := e.no.(either); ok { // one below the other
+	if other, ok := e.no.(either); ok { // a chain of conditionals is not indented
 		print(b, other, indent, len(indent)+2)
 		return
 	}
 	print(b, e.no, indent+"  ", len(indent)+2)
 }
 
-// bracketed is a layout as an operand.
+// bracketed returns a layout that can be an operand.
 func bracketed(l layout) layout {
 	if _, ok := l.(either); ok {
 		return group{"(", []layout{l}, ")"}

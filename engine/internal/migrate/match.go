@@ -14,21 +14,21 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// resourceRule says which resources a policy is about.
+// resourceRule is a resource rule of a policy.
 type resourceRule struct {
 	groups, versions, operations, resources []string
 }
 
-// constraints are what a match block comes to.
+// constraints are the converted match blocks of a rule.
 type constraints struct {
 	rules                []resourceRule
 	namespaces, selector map[string]any
 	conditions           []condition
-	// kinds are those that rules select, as far as they are known.
+	// kinds are the known kinds that the rules select.
 	kinds []*schema.Kind
 }
 
-// narrows reports whether a condition is about the operation only, which the rules then say.
+// narrows narrows the operations of the resource rules, if a condition only tests the operation.
 func (c *converter) narrows(condition string) bool {
 	rest, isList := strings.CutPrefix(condition, "request.operation in [")
 	if !isList {
@@ -51,21 +51,21 @@ func (c *converter) narrows(condition string) bool {
 	for i := range kept {
 		kept[i].operations = slices.DeleteFunc(slices.Clone(kept[i].operations), func(o string) bool { return !slices.Contains(wanted, o) })
 		if len(kept[i].operations) == 0 {
-			return false // a rule must have some
+			return false // a rule must have operations
 		}
 	}
 	c.matched.rules = kept
 	return len(kept) > 0
 }
 
-// constraints says the match and exclude blocks of a rule.
+// constraints converts the match and exclude blocks of a rule.
 func (c *converter) constraints() error {
 	n := c.rule.Root.At("match")
 	blocks, all := blocksOf(n)
 	operations := map[string]bool{}
 	for i, block := range blocks {
 		if i > 0 && all {
-			break // what the others select is a condition
+			break // the other blocks become conditions
 		}
 		given := block.At("resources", "operations").Texts()
 		if len(given) == 0 {
@@ -93,7 +93,7 @@ func (c *converter) constraints() error {
 	return c.blockConditions(n, blocks, all)
 }
 
-// blocksOf are the blocks of a match or exclude block; all says that all of them must match.
+// blocksOf returns the blocks of a match or exclude block; all says that all of them must match.
 func blocksOf(n policy.Node) (blocks []policy.Node, all bool) {
 	if any := n.At("any").Items(); len(any) > 0 {
 		return any, false
@@ -138,7 +138,7 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 	for _, block := range blocks {
 		if isEmptyBlock(block) {
 			if all {
-				return nil // never excludes
+				return nil // excludes nothing
 			}
 			continue
 		}
@@ -160,8 +160,8 @@ func isEmptyBlock(n policy.Node) bool {
 	return len(n.At("resources").Object()) == 0 && len(n.At("subjects").Items())+len(n.At("roles").Items())+len(n.At("clusterRoles").Items()) == 0
 }
 
-// simplified is the condition that one of several blocks matches, which is none where they
-// say nothing but kinds.
+// simplified returns the condition that one of several blocks matches. It returns "" if the
+// blocks contain only kinds.
 func (c *converter) simplified(any []string, blocks []policy.Node) string {
 	for _, block := range blocks {
 		for key := range block.At("resources").Object() {
@@ -184,7 +184,7 @@ func join(conditions []condition) string {
 	return and(texts...)
 }
 
-// selects adds what an entry of kinds selects to the rules.
+// selects adds the resources of an entry of kinds to the rules.
 func (c *converter) selects(n policy.Node) error {
 	p := kyverno.ParseKind(n.Text())
 	if p.Subresource != "" && p.Subresource != "*" {
@@ -230,7 +230,7 @@ func plural(kind string) string {
 	return singular + "s"
 }
 
-// merged puts together rules that differ in their resources only.
+// merged merges rules that differ only in their resources.
 func merged(rules []resourceRule) []resourceRule {
 	var result []resourceRule
 	for _, rule := range rules {
@@ -251,7 +251,7 @@ func merged(rules []resourceRule) []resourceRule {
 	return result
 }
 
-// selectors takes over the selectors of the only block, which have a place of their own.
+// selectors moves the selectors of a single block to the selectors of the policy.
 func (c *converter) selectors(resources policy.Node) {
 	if n := resources.At("selector"); n.Given() && !hasWildcards(n) {
 		c.matched.selector = n.Object()
@@ -270,8 +270,8 @@ func hasWildcards(selector policy.Node) bool {
 	return false
 }
 
-// block says what a block says besides the kinds of the rules: withKinds, also those.
-// selected says that its selectors have been taken over.
+// block returns the conditions of a block besides the kinds in the rules; withKinds adds the
+// kinds. selected says that the selectors of the block have been moved already.
 func (c *converter) block(n policy.Node, withKinds, selected bool) ([]condition, error) {
 	var all []condition
 	add := func(name, text string) {
@@ -324,7 +324,7 @@ func (c *converter) block(n policy.Node, withKinds, selected bool) ([]condition,
 	return all, err
 }
 
-// among says that a text fits one of several patterns.
+// among returns a test whether a text matches one of several patterns.
 func among(c code, patterns []string) string {
 	items := make([]any, len(patterns))
 	for i, p := range patterns {
@@ -334,7 +334,7 @@ func among(c code, patterns []string) string {
 	return said
 }
 
-// namespace is the namespace of the object; of a Namespace, it is its name.
+// namespace returns the namespace of the object; for a Namespace, its name.
 func (c *converter) namespace(name code) code {
 	namespaced, namespaces := true, false
 	for _, kind := range c.matched.kinds {
@@ -351,7 +351,7 @@ func (c *converter) namespace(name code) code {
 	return or
 }
 
-// kindsCondition says that the object is of some kinds.
+// kindsCondition returns a test whether the object is of one of several kinds.
 func (c *converter) kindsCondition(n policy.Node) string {
 	var any []string
 	for _, entry := range n.Texts() {
@@ -376,7 +376,7 @@ func (c *converter) kindsCondition(n policy.Node) string {
 	return or(any...)
 }
 
-// labeled says that labels, or annotations, have a key and a value, in which there may be
+// labeled returns a test whether labels, or annotations, have a key and a value, which may have
 // wildcards.
 func labeled(labels code, key, value string) string {
 	if !wildcard.Has(key) {
@@ -390,7 +390,7 @@ func labeled(labels code, key, value string) string {
 	return fmt.Sprintf("%s.exists(k, %s)", labels.orValue(code{text: "{}"}).text, and(matchesWildcard(k, key), matchesWildcard(v, value)))
 }
 
-// selector says a label selector.
+// selector converts a label selector.
 func (c *converter) selector(labels code, n policy.Node) (string, error) {
 	var all []string
 	for _, key := range sortedKeys(n.At("matchLabels").Object()) {
@@ -421,7 +421,7 @@ func (c *converter) selector(labels code, n policy.Node) (string, error) {
 	return and(all...), nil
 }
 
-// users says who makes the request.
+// users returns a test of the user who makes the request.
 func (c *converter) users(n policy.Node) (string, error) {
 	for _, key := range []string{"roles", "clusterRoles"} {
 		if of := n.At(key); of.Given() {

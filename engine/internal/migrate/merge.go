@@ -9,9 +9,9 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// Rules of a policy run in order, and each sees what those before it left. Policies of a
-// cluster run in any order. So rules that need each other's work become one policy, in
-// which each has its condition in its own mutations.
+// Rules of a policy run in order, and each sees the result of the one before. Policies in a
+// cluster run in any order. So rules that depend on each other become one policy, in which the
+// conditions of each rule are part of its mutations.
 
 // follows reports whether a rule must run after another one of the same policy.
 func (c *converter) follows(earlier *converter) bool {
@@ -28,10 +28,10 @@ func (c *converter) follows(earlier *converter) bool {
 	return false
 }
 
-// effect is a place in the object that a policy writes to, and what it writes there.
+// effect is a place in the object that a policy writes to, and the value that it writes.
 type effect struct{ at, value string }
 
-// writes are the places that the mutations write to.
+// writes returns the effects of the mutations.
 func (c *converter) writes() []effect {
 	var all []effect
 	for _, m := range c.mutations {
@@ -40,7 +40,7 @@ func (c *converter) writes() []effect {
 	return all
 }
 
-// reads reports whether the rule reads a place, besides to leave there what is there.
+// reads reports whether the rule reads a place, other than to keep its value.
 func (c *converter) reads(w effect) bool {
 	texts := c.texts()
 	for i, m := range c.mutations {
@@ -57,7 +57,7 @@ func (c *converter) reads(w effect) bool {
 	return false
 }
 
-// texts are the conditions and variables of the rule.
+// texts returns the conditions and variables of the rule.
 func (c *converter) texts() []string {
 	var all []string
 	for _, named := range slices.Concat(c.matched.conditions, c.variables) {
@@ -66,7 +66,7 @@ func (c *converter) texts() []string {
 	return all
 }
 
-// canJoin reports whether a rule can become one policy with another one.
+// canJoin reports whether two rules can become one policy.
 func (c *converter) canJoin(other *converter) bool {
 	same := func(a, b constraints) bool {
 		return slices.EqualFunc(a.rules, b.rules, resourceRule.equal) && change.Equal(a.namespaces, b.namespaces) && change.Equal(a.selector, b.selector)
@@ -79,7 +79,7 @@ func (r resourceRule) equal(other resourceRule) bool {
 		slices.Equal(r.operations, other.operations) && slices.Equal(r.resources, other.resources)
 }
 
-// join puts the mutations of a rule after those of this one.
+// join appends the mutations of another rule to the mutations of this rule.
 func (c *converter) join(other *converter) {
 	if !slices.Equal(c.matched.conditions, other.matched.conditions) || other.dependsOnItself(c) {
 		c.guardMutations()
@@ -102,7 +102,7 @@ func (c *converter) join(other *converter) {
 	c.joined = append(c.joined, other)
 }
 
-// dependsOnItself reports whether conditions see what a rule changed.
+// dependsOnItself reports whether the rule's conditions see the changes of an earlier rule.
 func (c *converter) dependsOnItself(earlier *converter) bool {
 	for _, w := range earlier.writes() {
 		for _, text := range c.texts() {
@@ -114,7 +114,7 @@ func (c *converter) dependsOnItself(earlier *converter) bool {
 	return false
 }
 
-// guardMutations makes the conditions of the policy those of its mutations.
+// guardMutations moves the conditions of the policy into its mutations.
 func (c *converter) guardMutations() {
 	condition := join(c.matched.conditions)
 	if condition == "true" {
@@ -130,8 +130,8 @@ func (c *converter) guardMutations() {
 	c.matched.conditions = nil
 }
 
-// mergedRules puts together those of the rules that need each other's work. Generated rules are
-// apart, as they are about other kinds.
+// mergedRules merges rules that depend on each other. Generated rules stay separate, because
+// they match other kinds.
 func mergedRules(rules []*converter) []*converter {
 	var policies []*converter
 	for _, rule := range rules {
@@ -156,7 +156,7 @@ func mergedRules(rules []*converter) []*converter {
 	return policies
 }
 
-// meets reports whether both rules may be about the same object.
+// meets reports whether both rules may match the same object.
 func (c *converter) meets(other *converter) bool {
 	kinds := map[string]bool{}
 	for _, k := range c.matched.kinds {

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Target is a kind of policies to make.
+// Target is the kind of the converted policies.
 type Target string
 
 // The targets.
@@ -20,16 +20,16 @@ const (
 	MutatingAdmissionPolicy Target = "MutatingAdmissionPolicy"
 )
 
-// Migration is what becomes of the policies among documents.
+// Migration converts the policies among documents.
 type Migration struct {
 	target   Target
 	language *kyverno.Language
 	schemas  *schema.Registry
-	// of are the policies that have been made of a document.
+	// of are the policies to which a document was converted.
 	of map[*manifest.Document][]made
 }
 
-// made is a policy that has been made of rules.
+// made is a policy to which rules were converted.
 type made struct {
 	rules      []kyverno.Rule
 	kind, name string
@@ -41,7 +41,7 @@ func New(target Target, language *kyverno.Language, schemas *schema.Registry) *M
 	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]made{}}
 }
 
-// Policy makes policies of the mutate rules of a document.
+// Policy converts the mutate rules of a document.
 func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 	rules, problems := m.language.Rules(d)
 	if source.HasErrors(problems) {
@@ -83,7 +83,7 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 	return unique(problems)
 }
 
-// unique leaves out what is said of a generated rule again.
+// unique drops problems of a generated rule that were reported for its original.
 func unique(problems []source.Diagnostic) []source.Diagnostic {
 	var kept []source.Diagnostic
 	for _, p := range problems {
@@ -96,7 +96,7 @@ func unique(problems []source.Diagnostic) []source.Diagnostic {
 	return kept
 }
 
-// Write returns the documents that take the place of one.
+// Write returns the documents that replace a document.
 func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) {
 	switch {
 	case m.target == MutatingAdmissionPolicy && isException(d.Kind()):
@@ -119,7 +119,7 @@ func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) 
 	return texts, problems
 }
 
-// textOf is the text of a document, with its edits.
+// textOf returns the text of a document, with its edits.
 func textOf(d *manifest.Document) string {
 	_, after := d.Text()
 	after = strings.TrimPrefix(after, "---\n")
@@ -129,7 +129,7 @@ func textOf(d *manifest.Document) string {
 	return after
 }
 
-// rest is a policy with the rules that do not mutate; "" if there are none.
+// rest returns a policy with the rules that do not mutate; "" if there are no such rules.
 func (m *Migration) rest(d *manifest.Document) (string, []source.Diagnostic) {
 	object := d.Object()
 	spec, _ := object["spec"].(map[string]any)

@@ -7,7 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// write makes mutations of what a patch comes to, for objects that fulfil a condition.
+// write converts the tree of a patch to mutations, for objects that meet a condition.
 func (c *converter) write(root *node, guard string) error {
 	var lists joined
 	var writes []effect
@@ -45,7 +45,7 @@ func (c *converter) write(root *node, guard string) error {
 	return nil
 }
 
-// effects are the places that a tree changes, and what it puts there. Lists count as a whole.
+// effects returns the effects of a tree. A list counts as a whole.
 func (n *node) effects() []effect {
 	switch {
 	case n.items != nil:
@@ -63,7 +63,7 @@ func (n *node) effects() []effect {
 	return all
 }
 
-// strict is the path of a value, without marks of what may be missing.
+// strict returns the path of a value without optional parts.
 func (c code) strict() string { return c.path.write(len(c.path.parts), false) }
 
 func (c *converter) addPatch(operations layout, guard, comment string, writes []effect) {
@@ -75,7 +75,7 @@ func (c *converter) addPatch(operations layout, guard, comment string, writes []
 
 const arranged = "As in a ClusterPolicy, items that change come first in the list."
 
-// arrange puts the items of lists that a patch is about where Kyverno has them: first.
+// arrange moves the items of a list that a patch changes to the front, as Kyverno does.
 func (c *converter) arrange(n *node, lists *joined, writes *[]effect) error {
 	for _, f := range n.fields {
 		if err := c.arrange(f.node, lists, writes); err != nil {
@@ -139,13 +139,13 @@ func (c *converter) arrange(n *node, lists *joined, writes *[]effect) error {
 	return nil
 }
 
-// reverses reports whether the items come out in the opposite order: a foreach puts each
-// element first, and begins with the last one unless it is told not to.
+// reverses reports whether the items end up in reverse order. A foreach moves each element to
+// the front; by default it begins with the last element.
 func (e each) reverses() bool {
 	return e.loop != nil && e.loop.entry.At("order").Text() == "Ascending"
 }
 
-// changes says when a node changes its value.
+// changes returns a condition that holds if a node changes its value.
 func (n *node) changes() string {
 	if n == nil {
 		return "false"
@@ -177,8 +177,8 @@ func (n *node) changes() string {
 	return or(any...)
 }
 
-// split divides a tree into what an ApplyConfiguration can say and what only a JSON Patch
-// can; nil for nothing.
+// split divides a tree into a part for an ApplyConfiguration and a part that needs a JSON Patch;
+// a part may be nil.
 func (c *converter) split(n *node) (applied, patched *node, err error) {
 	if n.fields == nil {
 		if c.canApply(n) {
@@ -227,7 +227,7 @@ func isScalar(n *node) bool {
 	return true
 }
 
-// canApply reports whether an ApplyConfiguration can say all of a tree.
+// canApply reports whether an ApplyConfiguration can express a whole tree.
 func (c *converter) canApply(n *node) bool {
 	t := first(n.at.types)
 	switch {
@@ -252,8 +252,8 @@ func (c *converter) canApply(n *node) bool {
 	return true
 }
 
-// holdsAtomic reports whether a value has a list, a map or a struct that merges as a whole,
-// which API servers refuse in an ApplyConfiguration.
+// holdsAtomic reports whether a value has an atomic list, map or struct, which API servers
+// refuse in an ApplyConfiguration.
 func holdsAtomic(value any, t *schema.Type) bool {
 	switch value := value.(type) {
 	case keyed:
@@ -298,7 +298,7 @@ func (c *converter) canApplyItems(n *node) bool {
 	return true
 }
 
-// objectLiteral writes a map of an ApplyConfiguration.
+// objectLiteral converts a map to an Object literal of an ApplyConfiguration.
 func (c *converter) objectLiteral(n *node, name string) (layout, error) {
 	t := first(n.at.types)
 	if len(t.Fields) == 0 && t.Elem != nil {
@@ -326,8 +326,8 @@ func (c *converter) objectLiteral(n *node, name string) (layout, error) {
 	return g, nil
 }
 
-// valueOf is the value of a field without anything below; what is only added stays if it is
-// there.
+// valueOf returns the value of a field without a subtree. For a field that is only added, the
+// existing value wins.
 func valueOf(f field) any {
 	if !f.add {
 		return f.node.value
@@ -356,7 +356,7 @@ func (c *converter) memberLiteral(f field, name string) (layout, error) {
 	return c.valueLiteral(n.value, first(n.at.types), name), nil
 }
 
-// valueLiteral writes a whole value of an ApplyConfiguration.
+// valueLiteral converts a whole value to a literal of an ApplyConfiguration.
 func (c *converter) valueLiteral(value any, t *schema.Type, name string) layout {
 	switch value := value.(type) {
 	case keyed:
@@ -393,7 +393,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) layout 
 	return plain(written)
 }
 
-// mapLiteral writes a map, with the elements in lines of their own.
+// mapLiteral returns a map literal with one element per line.
 func mapLiteral(pairs keyed) layout {
 	values, types := make([]string, len(pairs)), make([]string, len(pairs))
 	for i, p := range pairs {
@@ -411,7 +411,7 @@ func mapLiteral(pairs keyed) layout {
 	return g
 }
 
-// nested is the layout of a map, or of a list of maps, within a literal; nil for others.
+// nested returns the layout of a map, or of a list of maps, in a literal; nil for other values.
 func nested(value any, isDyn bool) layout {
 	var below layout
 	switch value := value.(type) {
@@ -421,7 +421,7 @@ func nested(value any, isDyn bool) layout {
 		g := group{open: "[", close: "]"}
 		for _, item := range value {
 			pairs, isMap := item.(keyed)
-			if !isMap || len(value) > 1 { // several may need to be made the same type
+			if !isMap || len(value) > 1 { // several items may need one common type
 				return nil
 			}
 			g.items = append(g.items, mapLiteral(pairs))
@@ -436,7 +436,7 @@ func nested(value any, isDyn bool) layout {
 	return below
 }
 
-// listLiteral writes the items of a list that merges by key.
+// listLiteral converts the items of a list that merges by key.
 func (c *converter) listLiteral(n *node, name string) (layout, error) {
 	var parts joined
 	plainItems := group{open: "[", close: "]"}
@@ -474,7 +474,7 @@ func (c *converter) listLiteral(n *node, name string) (layout, error) {
 		}
 		list := n.at.orEmptyList()
 		if e.loop != nil {
-			list = n.at // without which a foreach fails
+			list = n.at // a foreach fails without the list
 		}
 		open := fmt.Sprintf("%s.map(%s, ", list.in(primary), element.text)
 		if condition != "true" {
@@ -502,7 +502,7 @@ func (w wrapped) lines(b *strings.Builder, indent string) {
 	b.WriteString(w.close)
 }
 
-// operationOf is one operation of a JSON Patch.
+// operationOf returns one operation of a JSON Patch.
 func operationOf(op string, at code, value layout) layout {
 	g := group{open: "JSONPatch{", close: "}"}
 	g.items = append(g.items, plain(fmt.Sprintf("op: %q", op)), plain("path: "+at.path.pointer()))
@@ -512,7 +512,7 @@ func operationOf(op string, at code, value layout) layout {
 	return g
 }
 
-// patchOf writes a tree as a list of operations.
+// patchOf converts a tree to a list of operations.
 func (c *converter) patchOf(n *node) (layout, error) {
 	parts, err := c.operationsOf(n)
 	if err != nil {
@@ -540,7 +540,7 @@ func (c *converter) patchOf(n *node) (layout, error) {
 	return all, nil
 }
 
-// operationsOf are the operations, or lists of them, that change what is at a node.
+// operationsOf returns the operations, or lists of operations, that change the value of a node.
 func (c *converter) operationsOf(n *node) ([]layout, error) {
 	switch {
 	case n.gone:
@@ -587,7 +587,8 @@ func (c *converter) operationsOf(n *node) ([]layout, error) {
 	return all, nil
 }
 
-// whole is the value of a node where there has been none; nothing, if that is none.
+// whole returns the value that a node creates where there was no value; false if it creates
+// nothing.
 func (n *node) whole() (any, bool) {
 	switch {
 	case n.gone:
@@ -610,7 +611,7 @@ func (n *node) whole() (any, bool) {
 	return pairs, len(pairs) > 0
 }
 
-// valueLayout writes a value of a JSON Patch.
+// valueLayout returns the layout of a value in a JSON Patch.
 func valueLayout(value any) layout {
 	if pairs, ok := value.(keyed); ok {
 		return mapLiteral(pairs)
@@ -619,7 +620,7 @@ func valueLayout(value any) layout {
 	return plain(written)
 }
 
-// itemOperations are the operations for the items of a list.
+// itemOperations returns the operations for the items of a list.
 func (c *converter) itemOperations(n *node) ([]layout, error) {
 	var all []layout
 	for i, p := range n.items.plain {
@@ -653,7 +654,7 @@ func (c *converter) itemOperations(n *node) ([]layout, error) {
 	return all, nil
 }
 
-// eachIndex is a list of operations for the items of a list, by index.
+// eachIndex returns an expression for operations on the items of a list, by index.
 func eachIndex(list, condition string, operations []layout) layout {
 	indexes := fmt.Sprintf("lists.range(size(%s))", list)
 	if len(operations) == 1 {
@@ -671,7 +672,7 @@ func eachIndex(list, condition string, operations []layout) layout {
 	return forEach(indexes, condition, parts, ").flatten()")
 }
 
-// forEach is what is made of all indexes that fulfil a condition.
+// forEach returns an expression that maps all indexes that meet a condition.
 func forEach(indexes, condition string, made layout, end string) layout {
 	g := group{indexes + ".map(", []layout{plain("i")}, end}
 	if condition != "true" && condition != "" {

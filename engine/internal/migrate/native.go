@@ -23,13 +23,13 @@ func isException(kind gvk.Kind) bool {
 	return kind.Kind == "PolicyException" && (kind.Group == celGroup || kind.Group == "kyverno.io")
 }
 
-// bindingOf is the binding of a policy, without which it does nothing.
+// bindingOf returns the binding of a policy. Without a binding, a policy does nothing.
 func bindingOf(name string) string {
 	return "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata:\n  name: " + scalar(name) +
 		"\nspec:\n  policyName: " + scalar(name) + "\n"
 }
 
-// fitServer reports what a rule needs and API servers do not do.
+// fitServer reports the parts of a rule that API servers do not support.
 func (c *converter) fitServer() error {
 	if c.targets != nil {
 		return c.refuse(c.rule.Root.At("mutate", "targets").Path, "a MutatingAdmissionPolicy changes the object of the request only", "convert it --to MutatingPolicy")
@@ -48,14 +48,15 @@ func (c *converter) fitServer() error {
 	return nil
 }
 
-// noException reports an exception from a policy that is converted.
+// noException reports an exception from a converted policy.
 func (m *Migration) noException(d *manifest.Document) ([]string, []source.Diagnostic) {
 	at := d.At(nil)
 	return []string{textOf(d)}, []source.Diagnostic{source.Errorf(at, "policy-not-convertible", "there is no equivalent for this: a MutatingAdmissionPolicy has no exceptions").
 		With("say the exception in the conditions of the policy")}
 }
 
-// native says a MutatingPolicy as a MutatingAdmissionPolicy, in place: comments stay.
+// native converts a MutatingPolicy to a MutatingAdmissionPolicy, in place, so that comments
+// stay.
 func native(d *manifest.Document) ([]string, []source.Diagnostic) {
 	n := nativePolicy{d: d, root: policy.Node{Value: d.Object()}}
 	spec := n.root.At("spec")
@@ -88,7 +89,7 @@ func native(d *manifest.Document) ([]string, []source.Diagnostic) {
 	return []string{text, bindingOf(d.Name())}, n.problems
 }
 
-// nativePolicy is a MutatingPolicy that is to become a native one.
+// nativePolicy is a MutatingPolicy to be converted to a MutatingAdmissionPolicy.
 type nativePolicy struct {
 	d        *manifest.Document
 	root     policy.Node
@@ -102,7 +103,7 @@ func (n *nativePolicy) refuse(at policy.Node, why, advice string) {
 	n.problems = append(n.problems, c.problems...)
 }
 
-// check reports what API servers do not do.
+// check reports the parts of a policy that API servers do not support.
 func (n *nativePolicy) check(spec policy.Node) {
 	is := func(at policy.Node) bool { value, _ := at.Value.(bool); return value }
 	evaluation := spec.At("evaluation")
@@ -131,8 +132,7 @@ func (n *nativePolicy) check(spec policy.Node) {
 	}
 }
 
-// isForPods reports whether a match block is of those that Kyverno carries over to pod
-// controllers.
+// isForPods reports whether Kyverno extends a policy with this match block to pod controllers.
 func (n *nativePolicy) isForPods(block policy.Node) bool {
 	rules := block.At("resourceRules").Items()
 	return len(rules) == 1 && strings.Join(rules[0].At("resources").Texts(), " ") == "pods" && strings.Join(rules[0].At("apiGroups").Texts(), " ") == "" &&

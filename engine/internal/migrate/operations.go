@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// operations says a JSON Patch. Each operation is a mutation of its own, as one sees what
-// those before it made: Kyverno makes what is missing on the way to what it adds.
+// operations converts a JSON Patch. Each operation becomes a separate mutation, because it sees
+// the result of the one before. Kyverno creates the missing parents of what an operation adds.
 func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 	written := n.Value
 	if text, ok := n.Value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{{") {
@@ -34,8 +34,8 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 	return nil
 }
 
-// quoteVariables lets a text with variables be read as YAML, where they are without
-// quotes.
+// quoteVariables puts quotes around variables, so that a text with unquoted variables can be
+// parsed as YAML.
 func quoteVariables(value any) any {
 	text, ok := value.(string)
 	if !ok {
@@ -52,7 +52,7 @@ func quoteVariables(value any) any {
 	return strings.Join(lines, "\n")
 }
 
-// operation says one operation.
+// operation converts one operation.
 func (c *converter) operation(s *scope, operation map[string]any, l *loop) error {
 	op, _ := operation["op"].(string)
 	pointer, _ := operation["path"].(string)
@@ -98,8 +98,8 @@ func (c *converter) operation(s *scope, operation map[string]any, l *loop) error
 	return nil
 }
 
-// effectsOf are the places that an operation changes: the list that an item is added to, or
-// taken from, counts as a whole.
+// effectsOf returns the places that an operation changes. If it adds or removes an item, the
+// whole list counts.
 func effectsOf(at code) []effect {
 	n := len(at.path.parts)
 	for i, part := range at.path.parts {
@@ -111,7 +111,7 @@ func effectsOf(at code) []effect {
 	return []effect{{at.path.write(n, false), at.path.pointer()}}
 }
 
-// single is the operation in place of a list of one.
+// single returns the operation in a list with one operation.
 func single(l layout) (layout, bool) {
 	switch l := l.(type) {
 	case group:
@@ -134,8 +134,8 @@ func guarded(condition string, operation layout) layout {
 	return either{condition, list, plain("[]")}
 }
 
-// element is the scope of an operation: in a foreach, that of an element, which i is the
-// index of.
+// element returns the scope of an operation. In a foreach it is the scope of the element with
+// index i.
 func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
 	if l == nil {
 		return s, "true", nil
@@ -150,7 +150,7 @@ func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
 	return l.inner(element).with("elementIndex", code{text: "i", kind: number}), condition, err
 }
 
-// all are the operations for all elements of a foreach.
+// all returns the operations for all elements of a foreach.
 func (l *loop) all(said layout, condition string) layout {
 	indexes := fmt.Sprintf("lists.range(size(%s))", l.list.text)
 	if l.entry.At("order").Text() == "Descending" {
@@ -165,7 +165,7 @@ func (l *loop) all(said layout, condition string) layout {
 	return forEach(indexes, condition, said, ").flatten()")
 }
 
-// pointed is what a JSON Pointer leads to, in which there may be variables.
+// pointed returns the target of a JSON Pointer, which may contain variables.
 func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	at := c.changed()
 	written := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
@@ -181,7 +181,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 		if at, err = c.step(s, at, key, next); err != nil {
 			return code{}, err
 		}
-		if l != nil && l.isElement(at.path) { // which is there
+		if l != nil && l.isElement(at.path) { // it exists
 			known := *at.path
 			known.sure = len(known.parts)
 			at = ofPath(&known, at.types)
@@ -190,7 +190,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	return at, nil
 }
 
-// isElement reports whether a path leads to the element of a foreach.
+// isElement reports whether a path is that of the element of a foreach.
 func (l *loop) isElement(p *path) bool {
 	list := l.list.path
 	if list == nil || len(p.parts) != len(list.parts)+1 || p.parts[len(list.parts)] != (part{computed: "i", isIndex: true}) {
@@ -199,7 +199,7 @@ func (l *loop) isElement(p *path) bool {
 	return slices.Equal(p.parts[:len(list.parts)], list.parts)
 }
 
-// splitPointer splits a pointer at the slashes that are outside of variables.
+// splitPointer splits a pointer at the slashes that are not in variables.
 func splitPointer(pointer string) []string {
 	var parts []string
 	depth, start := 0, 0
@@ -219,7 +219,7 @@ func splitPointer(pointer string) []string {
 	return append(parts, pointer[start:])
 }
 
-// step is what one part of a pointer leads to.
+// step returns the code of one part of a pointer.
 func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	if strings.Contains(key, "{{") {
 		said, err := s.text(key)
@@ -248,7 +248,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	return at.field(strings.NewReplacer("~1", "/", "~0", "~").Replace(key)), nil
 }
 
-// added is the operation that adds a value, with what is missing on the way to it.
+// added returns the operation that adds a value, and creates the missing parents.
 func added(at code, value any, op string) layout {
 	p := at.path
 	if last := p.parts[len(p.parts)-1]; op == "replace" && (p.present() == "" || last.isIndex) {

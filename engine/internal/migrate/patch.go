@@ -11,73 +11,74 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// node is what a strategic merge patch makes of a value: a tree without anchors.
+// node is the change of a value by a strategic merge patch: a tree without anchors.
 type node struct {
 	// at is the value in the object.
 	at code
-	// Of these, one is set: fields of a map, items of a list, a value, or that it goes.
+	// One of these is set: fields of a map, items of a list, a value, or that the value is
+	// removed.
 	fields []field
 	items  *items
 	value  any
 	isLeaf bool
 	gone   bool
-	// union says that the value has the items of the list already.
+	// union says that value already includes the items of the list.
 	union bool
 }
 
-// field is a field that a patch is about.
+// field is a field that a patch changes.
 type field struct {
 	key code
-	// add says that it is written only if it is missing.
+	// add says that the field is written only if it is missing.
 	add  bool
 	node *node
 }
 
-// items are the items of a list that a patch is about.
+// items are the changes to the items of a list.
 type items struct {
-	// keys tell the items apart; empty if they are not.
+	// keys identify the items; empty if items have no key.
 	keys []string
-	// plain are those that are in the list afterwards; each those that are changed in it.
+	// plain are items that the list has afterwards; each are changes to existing items.
 	plain []plainItem
 	each  []each
 }
 
-// plainItem is an item that is in the list afterwards.
+// plainItem is an item that the list has afterwards.
 type plainItem struct {
-	// key is the value by which it is told apart; empty if it is not.
+	// key is the value that identifies the item; empty if it has no key.
 	key code
-	// value is all of it; of makes what becomes of the item that has the key.
+	// value is the whole item; of returns the change of the existing item with the key.
 	value any
 	of    func(item code) (*node, error)
 }
 
-// each is about the items of a list that fulfil a condition.
+// each is a change to the items of a list that meet a condition.
 type each struct {
-	// of makes the condition, and what becomes of an item, for an item with a name.
+	// of returns the condition and the change, for an item with a name.
 	of func(item code) (condition string, body *node, err error)
-	// loop is the foreach whose elements they are; nil for none.
+	// loop is the foreach whose elements are the items; nil without a foreach.
 	loop *loop
 }
 
-// loop is an entry of foreach, whose elements are items of lists of the object.
+// loop is an entry of foreach whose elements are items of lists of the object.
 type loop struct {
 	entry policy.Node
-	// list is what the entry goes through.
+	// list is the list of the entry.
 	list code
-	// scope is what the entry is in.
+	// scope is the scope around the entry.
 	scope *scope
-	// bound says that the patch was about the items themselves.
+	// bound says that the patch changed the items themselves.
 	bound bool
 }
 
-// builder makes a node of a strategic merge patch.
+// builder converts a strategic merge patch to a node.
 type builder struct {
 	c    *converter
 	loop *loop
 	path change.Path
 }
 
-// strategic says a strategic merge patch.
+// strategic converts a strategic merge patch.
 func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	pattern := n.Object()
 	b := &builder{c: c, loop: l, path: n.Path}
@@ -104,7 +105,7 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	return c.failed(n.Path, c.write(root, guard))
 }
 
-// some says that any element of a foreach has its turn.
+// some returns a condition that holds if any element of a foreach meets its preconditions.
 func (l *loop) some() (string, error) {
 	name := elementName(l.list, l.scope)
 	condition, err := l.condition(ofPath(&path{root: name}, itemTypes(l.list.types)))
@@ -117,25 +118,25 @@ func (l *loop) some() (string, error) {
 	return fmt.Sprintf("%s.exists(%s, %s)", l.list.in(primary), name, condition), nil
 }
 
-// condition says the preconditions of a foreach for an element.
+// condition converts the preconditions of a foreach for an element.
 func (l *loop) condition(element code) (string, error) {
 	all, err := l.inner(element).preconditions(l.entry.At("preconditions"))
 	return and(all...), err
 }
 
-// inner is the scope of a foreach for an element.
+// inner returns the scope of a foreach for an element.
 func (l *loop) inner(element code) *scope { return l.scope.with("element", element) }
 
-// place is where a part of a patch is about.
+// place is the place that a part of a patch changes.
 type place struct {
-	// at is the value in the object, self what @ means: in a list, the item that has the
-	// index of the one in the patch, whatever item that is about.
+	// at is the value in the object. self is the meaning of @: in a list, the item with the same
+	// index as in the patch, even if the patch changes another item.
 	at, self code
 }
 
 func (p place) field(key string) place { return place{p.at.field(key), p.self.field(key)} }
 
-// fields makes the node of a map. Its conditions are added to those given.
+// fields returns the node of a map. It appends conditions to conditions.
 func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions *[]string) (*node, error) {
 	n := &node{at: at.at}
 	switch pattern["$patch"] {
@@ -179,7 +180,8 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 	return n, nil
 }
 
-// condition adds a condition. One whose value only adds what is missing adds that.
+// condition adds a condition. If its pattern only adds missing values, it adds these to the
+// node.
 func (b *builder) condition(s *scope, n *node, member place, name code, pattern any, conditions *[]string) error {
 	*conditions = append(*conditions, orTrue(member.at.path.present()))
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
@@ -203,14 +205,14 @@ func onlyAdds(pattern map[string]any) bool {
 	return true
 }
 
-// scope is one in which @ is the value at a place.
+// scope returns a scope in which @ is the value at a place.
 func (b *builder) scope(s *scope, at place) *scope {
 	copied := *s
 	copied.self = &at.self
 	return &copied
 }
 
-// node makes the node of any value; nil if nothing is left of it.
+// node returns the node of any value; nil if nothing is left of it.
 func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*node, error) {
 	switch pattern := pattern.(type) {
 	case nil:
@@ -242,7 +244,7 @@ func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*
 	return &node{at: at.at, value: value, isLeaf: true}, err
 }
 
-// union puts values before those of a list that are none of them.
+// union returns the node of a list that begins with values, followed by its other items.
 func (b *builder) union(at code, values []any) *node {
 	written, _ := write(values)
 	rest := fmt.Sprintf("%s.filter(x, !(x in %s))", at.orEmptyList().in(primary), written)
@@ -260,7 +262,7 @@ func mergesItems(t *schema.Type) bool {
 	return slices.Contains(strings.Split(t.Strategy, ","), "merge")
 }
 
-// list makes the node of a list of maps.
+// list returns the node of a list of maps.
 func (b *builder) list(s *scope, at place, pattern []any, conditions *[]string) (*node, error) {
 	n := &node{at: at.at, items: &items{}}
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
@@ -310,7 +312,8 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]string) 
 	return n, nil
 }
 
-// isElement reports whether an item of a patch is the element of a foreach: it has its name.
+// isElement reports whether an item of a patch is the element of a foreach: it has the element's
+// name.
 func (b *builder) isElement(item any) bool {
 	object, _ := item.(map[string]any)
 	for key, value := range object {
@@ -329,7 +332,7 @@ func isElementName(text string) bool {
 	return ok && ok2 && strings.TrimSpace(inner) == "element.name"
 }
 
-// elements is about the items that are elements of a foreach.
+// elements returns the change to the items that are elements of a foreach.
 func (b *builder) elements(s *scope, at place, self code, pattern map[string]any) each {
 	rest := change.Clone(pattern).(map[string]any)
 	for key := range pattern {
@@ -351,7 +354,7 @@ func (b *builder) elements(s *scope, at place, self code, pattern map[string]any
 	}}
 }
 
-// each is about the items that fulfil the conditions of an item of a patch.
+// each returns the change to the items that meet the conditions of an item of a patch.
 func (b *builder) each(s *scope, self code, pattern map[string]any) each {
 	return each{of: func(item code) (string, *node, error) {
 		var conditions []string
@@ -374,7 +377,7 @@ func (b *builder) each(s *scope, self code, pattern map[string]any) each {
 	}}
 }
 
-// simplifyName leaves out that an item has a name, where all have.
+// simplifyName removes the test that an item has a name, if all items have one.
 func simplifyName(item code, condition string) string {
 	if name := item.field("name"); name.maybe == "" && condition == name.text+` != ""` {
 		return "true"
@@ -382,8 +385,8 @@ func simplifyName(item code, condition string) string {
 	return condition
 }
 
-// gate is a condition about the whole patch that is in an item of a list: one item must
-// fulfil it, if there are any.
+// gate returns the condition of a global anchor in a list: one item must meet it, unless the
+// list is empty.
 func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (string, error) {
 	name := elementName(at, s)
 	condition, _, err := b.each(s, self, pattern).of(ofPath(&path{root: name}, itemTypes(at.types)))
@@ -397,7 +400,7 @@ func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (string,
 	return and(present, fmt.Sprintf("%s.exists(%s, %s)", at.in(primary), name, condition)), nil
 }
 
-// plain is about an item that is in the list afterwards.
+// plain returns an item that the list has afterwards.
 func (b *builder) plain(s *scope, at, self code, pattern map[string]any, keys []string) (plainItem, error) {
 	value, err := b.scope(s, place{at, self}).value(pattern)
 	if err != nil {

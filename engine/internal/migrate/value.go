@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// noForm is an error: something has no equivalent.
+// noForm is an error: a part of a rule has no equivalent.
 type noForm struct{ why, advice string }
 
 // Error implements error.
@@ -22,13 +22,14 @@ func noFormf(advice, format string, args ...any) error {
 	return &noForm{fmt.Sprintf(format, args...), advice}
 }
 
-// scope is what names mean in the expressions of a part of a rule.
+// scope resolves the names in the expressions of a part of a rule.
 type scope struct {
 	rule *converter
 	vars map[string]code
-	// current is what an expression is evaluated on; nil for all that has a name.
+	// current is the value that an expression is evaluated on; nil for the variables of the
+	// rule.
 	current *code
-	// self is what @ is in a patch; nil elsewhere.
+	// self is the meaning of @ in a patch; nil elsewhere.
 	self *code
 }
 
@@ -49,7 +50,8 @@ var (
 	quotedInside = lazyregexp.New(`(["'])\{\{((?:\{[^{}]*\}|[^{}])*)\}\}(["'])`)
 )
 
-// value says a value, in whose texts there may be variables, in CEL: what has some is code.
+// value converts a value whose strings may contain variables. Strings with variables become
+// code.
 func (s *scope) value(value any) (any, error) {
 	switch value := value.(type) {
 	case string:
@@ -85,7 +87,7 @@ func (s *scope) value(value any) (any, error) {
 	return value, nil
 }
 
-// text says a text with variables: one that is all of the text keeps its type.
+// text converts a string with variables. A variable that is the whole string keeps its type.
 func (s *scope) text(written string) (code, error) {
 	if strings.Contains(written, "$(") {
 		return code{}, noFormf("write the value in place of the reference", "CEL has no references to other fields of the policy: %s", written)
@@ -96,7 +98,7 @@ func (s *scope) text(written string) (code, error) {
 	names := map[string]code{}
 	for inner := quotedInside().FindStringSubmatch(written); inner != nil && inner[1] == inner[3]; inner = quotedInside().FindStringSubmatch(written) {
 		if strings.Count(written, "{{") == 1 {
-			break // quoted in a text, not in an expression
+			break // in a string literal, not in an expression
 		}
 		c, err := s.expression(inner[2])
 		if err != nil {
@@ -135,7 +137,7 @@ func (s *scope) text(written string) (code, error) {
 	return code{text: strings.Join(parts, " + "), level: sum, kind: text}, nil
 }
 
-// expression says an expression of JMESPath.
+// expression converts a JMESPath expression.
 func (s *scope) expression(written string) (code, error) {
 	written = strings.TrimPrefix(strings.TrimSpace(written), "-")
 	if strings.Contains(written, "{{") {
@@ -152,7 +154,7 @@ func (s *scope) expression(written string) (code, error) {
 	return c, err
 }
 
-// node says a part of an expression.
+// node converts a part of an expression.
 func (s *scope) node(n jmespath.Node) (code, error) {
 	switch n.Op {
 	case jmespath.OpField:
@@ -189,7 +191,7 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 	return code{}, noFormf("say it in CEL by hand", "an operation of JMESPath that is not known how to say in CEL")
 }
 
-// integral makes the numbers of a literal what they are in a manifest.
+// integral converts the numbers of a literal to the numbers of a manifest.
 func integral(value any) any {
 	if f, ok := value.(float64); ok && f == float64(int64(f)) {
 		return int64(f)
@@ -197,18 +199,18 @@ func integral(value any) any {
 	return value
 }
 
-// The names of values that are not values by themselves.
+// The names of values that have no CEL expression of their own.
 const (
 	requestRoot = "request"
 	imagesRoot  = "images"
 )
 
-// name is what a name means.
+// name returns the value of a name.
 func (s *scope) name(name string) (code, error) {
 	if s.current != nil && (s.current.text != "" || s.current.path != nil) {
 		return s.current.field(name), nil
 	}
-	if name == "" { // "" is a name that nothing has, and not the empty text that is meant
+	if name == "" { // "" is a quoted identifier in JMESPath, although users mean the empty string
 		return literal(""), nil
 	}
 	if c, ok := s.vars[name]; ok {
@@ -225,7 +227,7 @@ func (s *scope) name(name string) (code, error) {
 	return s.rule.entry(s, name)
 }
 
-// selected is what the second operand selects from the first.
+// selected returns what the second operand selects from the first.
 func (s *scope) selected(n jmespath.Node) (code, error) {
 	left, err := s.node(n.Children[0])
 	if err != nil {
@@ -238,7 +240,7 @@ func (s *scope) selected(n jmespath.Node) (code, error) {
 	return s.at(left).node(right)
 }
 
-// ofRoot is a field of the request, or of the images.
+// ofRoot returns a field of the request, or of the variable images.
 func (s *scope) ofRoot(left code, right jmespath.Node) (code, error) {
 	if right.Op != jmespath.OpField {
 		if left.path.root == imagesRoot && right.Op == jmespath.OpValues {
@@ -269,7 +271,7 @@ func withKind(c code, k kind) code {
 	return c
 }
 
-// image is what a part of the variable images means: left is images, images.containers, or
+// image returns a part of the variable images: left is images, images.containers, or
 // images.containers.NAME.
 func (s *scope) image(left code, name string) (code, error) {
 	parts := append(slices.Clone(left.path.parts), part{key: name})
@@ -293,7 +295,7 @@ func (s *scope) image(left code, name string) (code, error) {
 	return imagePart(image.text, name)
 }
 
-// imagePart is a part of the reference of an image, as Kyverno takes it apart.
+// imagePart returns a part of an image reference, as Kyverno parses it.
 func imagePart(image, name string) (code, error) {
 	switch name {
 	case "registry":
@@ -310,7 +312,7 @@ func imagePart(image, name string) (code, error) {
 	return code{}, noFormf("", "the part %s of an image", name)
 }
 
-// either says `a || b`.
+// either converts `a || b`.
 func (s *scope) either(n jmespath.Node) (code, error) {
 	if first := n.Children[0]; first.Op == jmespath.OpAnd {
 		condition, err := s.truth(first.Children[0])
@@ -335,7 +337,7 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 	switch {
 	case err != nil:
 		return code{}, err
-	case left.text == "request.operation": // which every request has
+	case left.text == "request.operation": // every request has an operation
 		return left, nil
 	case left.kind == boolean && right.kind == boolean && left.maybe == "":
 		return operation(disjunction, boolean, "%s || %s", left.in(disjunction), right.in(disjunction)), nil
@@ -352,7 +354,7 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 	return left.orValue(right), nil
 }
 
-// orConstant is the value, or a constant if it is missing or empty.
+// orConstant returns the value, or a constant if the value is missing or empty.
 func (c code) orConstant(other code) code {
 	if c.kind != text || other.constant == "" {
 		return c.orValue(other)
@@ -366,7 +368,7 @@ func isEmptyConstant(c code) bool {
 	return c.isConstant && (c.constant == "" || isList && len(items) == 0)
 }
 
-// truth is an expression as a condition: what is missing or empty is false.
+// truth converts an expression to a condition: missing and empty values are false.
 func (s *scope) truth(n jmespath.Node) (string, error) {
 	c, err := s.node(n)
 	if err != nil {
@@ -395,7 +397,7 @@ func (c code) truth() string {
 	return "true"
 }
 
-// logic says `&&`, `!` and comparisons.
+// logic converts `&&`, `!` and comparisons.
 func (s *scope) logic(n jmespath.Node) (code, error) {
 	if n.Op == jmespath.OpCompare {
 		left, err := s.node(n.Children[0])
@@ -422,7 +424,7 @@ func (s *scope) logic(n jmespath.Node) (code, error) {
 	return code{text: and(all...), level: conjunction, kind: boolean}, nil
 }
 
-// projection says what is selected of all items of a list.
+// projection converts a selection from all items of a list.
 func (s *scope) projection(n jmespath.Node) (code, error) {
 	if of := n.Children[0]; n.Op == jmespath.OpValues {
 		left, err := s.node(of)
@@ -442,7 +444,7 @@ func (s *scope) projection(n jmespath.Node) (code, error) {
 	}
 	left, err := s.node(n.Children[0])
 	if err != nil || n.Op == jmespath.OpFlatten {
-		return left, err // the lists of lists that are known are flat already
+		return left, err // supported lists of lists are flat already
 	}
 	if left.kind == text {
 		return code{}, noFormf("JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a text")
@@ -463,7 +465,8 @@ func (s *scope) projection(n jmespath.Node) (code, error) {
 	return mapped(left, name, condition, each), nil
 }
 
-// mapped is a list of what is made of the items of one. What some do not have is left out.
+// mapped returns a list with an expression for each item of another list. Missing values are
+// left out.
 func mapped(of code, name, condition string, each code) code {
 	if each.path != nil && each.path.present() != "" {
 		condition = and(condition, each.path.present())
@@ -493,7 +496,7 @@ func mapped(of code, name, condition string, each code) code {
 	return result
 }
 
-// listOf says `[a, b]`: lists of lists are flat, as all that uses them flattens them.
+// listOf converts `[a, b]`. Lists of lists are flat, because all their uses flatten them.
 func (s *scope) listOf(n jmespath.Node) (code, error) {
 	var lists, items []string
 	var types []*schema.Type
@@ -518,7 +521,7 @@ func (s *scope) listOf(n jmespath.Node) (code, error) {
 	return code{text: "[" + strings.Join(items, ", ") + "]", kind: list}, nil
 }
 
-// elementName is a name for the items of a list, which is not taken yet.
+// elementName returns an unused name for the items of a list.
 func elementName(of code, s *scope) string {
 	name := "x"
 	if of.path != nil && len(of.path.parts) > 0 {
@@ -541,12 +544,12 @@ func elementName(of code, s *scope) string {
 	return name
 }
 
-// calls are the functions of JMESPath that CEL has under another name; $1, $2 … are the
+// calls are the functions of JMESPath that have an equivalent in CEL; $1, $2 … are the
 // arguments.
 var calls = map[string]struct {
 	cel   string
 	kind  kind
-	texts bool // the arguments are texts
+	texts bool // the arguments are strings
 }{
 	"starts_with":   {"$1.startsWith($2)", boolean, true},
 	"ends_with":     {"$1.endsWith($2)", boolean, true},
@@ -572,7 +575,7 @@ var calls = map[string]struct {
 	"time_now_utc":  {"string(time.now())", text, true},
 }
 
-// call says a function.
+// call converts a function call.
 func (s *scope) call(n jmespath.Node) (code, error) {
 	var args []code
 	for _, child := range n.Children {
@@ -631,7 +634,7 @@ func levelOf(written string) int {
 
 var groupReference = lazyregexp.New(`\$(?:(\d+)|\{(\d+)\})`)
 
-// regexReplace says a replacement: $1 of Go is \1 of CEL.
+// regexReplace converts a regular expression replacement: $1 of Go is \1 of CEL.
 func regexReplace(name string, args []code) (code, error) {
 	pattern, isText := args[0].constant.(string)
 	replacement, isTextToo := args[2].constant.(string)

@@ -12,17 +12,17 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// A witness is an object that is made up to reach a branch of a policy. It is made of what
-// expressions say of fields: the values that they are compared with.
+// A witness is an object that is made up to reach a branch of a policy. Its fields have values
+// that the expressions of the policy compare them with.
 
-// fact is something that an expression says of a field.
+// fact is a value of a field that matters to an expression.
 type fact struct {
 	path  []string
 	value any
 }
 
 var (
-	// chains find chains of fields, with what comes after them.
+	// chains finds chains of fields and the text after them.
 	chains   = lazyregexp.New(`\b([A-Za-z_]\w*)((?:\.\??[A-Za-z_]\w*\b|\[\??(?:"[^"]*"|\d+|i)\])+)`)
 	steps    = lazyregexp.New(`\.\??([A-Za-z_]\w*)|\[\??(?:"([^"]*)"|(\d+)|(i))\]`)
 	loops    = lazyregexp.New(`^\((\w+), `)
@@ -34,7 +34,7 @@ var (
 // functions end a chain: they are called on its value.
 var functions = []string{"exists", "filter", "map", "all", "orValue", "or", "value", "hasValue", "startsWith", "endsWith", "contains", "matches", "reverse", "flatten", "split", "join", "replace", "upperAscii", "lowerAscii", "compareTo"}
 
-// factsOf finds what expressions say of the fields of the object.
+// factsOf returns the facts in an expression about the fields of the object.
 func factsOf(expression string) []fact {
 	var found []fact
 	variables := map[string][]string{"object": {}, "request": nil}
@@ -61,7 +61,7 @@ func factsOf(expression string) []fact {
 		if len(path) == 0 || path[len(path)-1] == "image" && function == "contains" {
 			continue
 		}
-		if root == nil { // of the request
+		if root == nil { // a field of the request
 			if path[0] != "namespace" {
 				continue
 			}
@@ -83,7 +83,7 @@ func factsOf(expression string) []fact {
 	return found
 }
 
-// valuesOf are values for a field that make a difference to what is after it.
+// valuesOf returns values of a field that matter to the text after it.
 func valuesOf(rest string) []any {
 	if m := compared().FindStringSubmatch(rest); m != nil {
 		return []any{constantOf(m[1])}
@@ -98,7 +98,7 @@ func valuesOf(rest string) []any {
 	return []any{present}
 }
 
-// present stands for any value.
+// present is any value.
 var present any = struct{}{}
 
 func constantOf(text string) any {
@@ -111,8 +111,8 @@ func constantOf(text string) any {
 	return text == "true"
 }
 
-// Witnesses are objects that a policy of Kyverno in CEL may be about: one that is as simple
-// as can be, those that each of the facts of its expressions holds for, and one that all do.
+// Witnesses returns objects that a Kyverno CEL policy may match: the simplest object, an object
+// for each fact in the policy's expressions, and an object for all facts together.
 func Witnesses(root policy.Node, schemas *schema.Registry) []map[string]any {
 	var all []map[string]any
 	var facts []fact
@@ -147,7 +147,7 @@ func Witnesses(root policy.Node, schemas *schema.Registry) []map[string]any {
 	return slices.CompactFunc(all, func(a, b map[string]any) bool { return change.Equal(a, b) })
 }
 
-// expressionsOf are all expressions in a value.
+// expressionsOf returns all expressions in a value.
 func expressionsOf(n policy.Node) []string {
 	var texts []string
 	for _, key := range sortedKeys(n.Object()) {
@@ -162,7 +162,7 @@ func expressionsOf(n policy.Node) []string {
 	return texts
 }
 
-// kindsOf are the kinds that rules select, a few of them.
+// kindsOf returns some of the kinds that rules select.
 func kindsOf(block policy.Node, schemas *schema.Registry) []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, rule := range block.At("resourceRules").Items() {
@@ -181,7 +181,7 @@ func kindsOf(block policy.Node, schemas *schema.Registry) []*schema.Kind {
 	return kinds
 }
 
-// simplest is an object of a kind with nothing in it but what it must have.
+// simplest returns an object of a kind with only the fields that it must have.
 func simplest(kind *schema.Kind) map[string]any {
 	pod := func() map[string]any {
 		container := func(name string) any { return map[string]any{"name": name, "image": "registry.example/" + name + ":1"} }
@@ -217,13 +217,13 @@ func addLabels(object map[string]any, selector policy.Node) {
 	}
 }
 
-// of is an object that the fact holds for.
+// of returns a copy of an object for which the fact holds.
 func (f fact) of(object map[string]any, t *schema.Type) map[string]any {
 	made, _ := with(object, f.path, f.value, t).(map[string]any)
 	return made
 }
 
-// with is a value with another one at a path.
+// with returns a value with another value at a path.
 func with(value any, path []string, leaf any, t *schema.Type) any {
 	if len(path) == 0 {
 		if leaf != present {
@@ -255,7 +255,7 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 	return copied
 }
 
-// anyOf is any value of a type.
+// anyOf returns some value of a type.
 func anyOf(t *schema.Type) any {
 	switch kindOfType(t) {
 	case text:
@@ -268,7 +268,7 @@ func anyOf(t *schema.Type) any {
 	case boolean:
 		return true
 	case list:
-		return []any{anyOf(t.ItemType())} // empty ones are null to policies, or not valid
+		return []any{anyOf(t.ItemType())} // an empty list is null to policies, or not valid
 	case object:
 		made := map[string]any{}
 		for _, f := range t.Fields {

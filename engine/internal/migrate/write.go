@@ -23,7 +23,7 @@ func (w *writer) comments(indent int, comments []string) {
 	}
 }
 
-// scalar writes a string as a scalar.
+// scalar returns a string as a YAML scalar.
 func scalar(s string) string {
 	written := strings.TrimSuffix(strings.TrimPrefix(string(manifest.YAML(map[string]any{"a": s})), "a: "), "\n")
 	switch {
@@ -59,7 +59,7 @@ func (w *writer) expression(indent int, key, text string) {
 	}
 }
 
-// value writes a value of the old policy, or of a selector.
+// value writes a value of the original policy, or of a selector.
 func (w *writer) value(indent int, key string, value map[string]any) {
 	w.line(indent, "%s:", key)
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(manifest.YAML(value)), "\n"), "\n") {
@@ -145,8 +145,8 @@ func (w *writer) conditions(key string, conditions []condition, comments []strin
 	}
 }
 
-// yaml is the policy of a rule. first says that it is the first of its document, and has
-// the comments that are about no rule.
+// yaml returns the policy of a rule. first says that it is the first policy of its document,
+// which gets the comments that belong to no rule.
 func (c *converter) yaml(name string, first bool) string {
 	var w writer
 	d := c.rule.Document
@@ -220,14 +220,14 @@ func (c *converter) evaluation(w *writer) {
 			w.line(4, "useServerSideApply: true   # lists that do not merge by key are replaced as a whole")
 		}
 	}
-	// The controllers have policies of their own: Kyverno 1.19.0 replaces texts in
-	// expressions, where it should understand them.
+	// The controllers have separate policies, because Kyverno 1.19.0 only replaces texts in
+	// expressions.
 	w.line(2, "autogen:")
 	w.line(4, "podControllers:")
 	w.line(6, "controllers: []")
 }
 
-// ruleName is the name of the policy of a rule.
+// ruleName returns the name of the policy for a rule.
 func ruleName(rule kyverno.Rule, several bool) string {
 	name := rule.Policy
 	written := rule.Root.At("name").Text()
@@ -245,7 +245,7 @@ func ruleName(rule kyverno.Rule, several bool) string {
 	return dnsName(name + suffix)
 }
 
-// dnsName makes a text one that an object can have as its name.
+// dnsName converts a text to a valid name of an object.
 func dnsName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -259,7 +259,7 @@ func dnsName(text string) string {
 	return strings.Trim(name, "-.")
 }
 
-// kind is the kind of the policy.
+// kind returns the kind of the policy.
 func (c *converter) kind() string {
 	switch {
 	case c.isNative:

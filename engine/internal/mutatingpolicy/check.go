@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Check implements policy.Program. What a policy is carried over to is checked as what it
-// was written for.
+// Check implements policy.Program. It checks a policy for the kinds that it matches, and not for
+// the pod controllers to which Kyverno extends it.
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	isHidden := func(k *schema.Kind) bool { return policy.IsHidden(k.Kind) }
 	var found []source.Diagnostic
@@ -29,7 +29,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 			}
 		}
 		if constraints == nil {
-			continue // the targets are what an expression finds
+			continue // an expression finds the targets
 		}
 		checked.AddPolicy(spec)
 		for _, finding := range checked.Check(policydoc.KindsOf(constraints, schemas, isHidden)) {
@@ -45,7 +45,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	return found
 }
 
-// withoutConditions is the spec of a policy without the conditions for what triggers it.
+// withoutConditions returns the spec of a policy without the conditions about its trigger.
 func withoutConditions(spec policy.Node) policy.Node {
 	fields := map[string]any{}
 	for name, value := range spec.Object() {

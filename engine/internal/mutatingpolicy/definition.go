@@ -14,16 +14,16 @@ import (
 // definition is a compiled policy.
 type definition struct {
 	kind, name string
-	// namespace is that to which a NamespacedMutatingPolicy is confined.
+	// namespace is the namespace of a NamespacedMutatingPolicy, which applies only there.
 	namespace string
 	document  *manifest.Document
 	at        source.Position
 
-	// off says why the policy does nothing; empty if it does something.
+	// off is the reason why the policy does nothing; "" if it does something.
 	off          string
 	ignore       bool // failurePolicy Ignore
 	reinvocation policy.Reinvocation
-	// serverSideApply says that atomics of an ApplyConfiguration are replaced.
+	// serverSideApply says that an ApplyConfiguration may replace atomic values.
 	serverSideApply bool
 	constraints     *match.Resources
 	scope           *celenv.Scope
@@ -31,14 +31,15 @@ type definition struct {
 	mutations       []mutation
 	annotations     []annotation
 	exceptions      []boundException
-	targets         *targets // nil: it changes what it matches only
-	// units are what the policy is for: itself, and what it is carried over to.
+	targets         *targets // nil: it changes only what it matches
+	// units are the kinds that the policy matches, and the controllers to which Kyverno extends
+	// it.
 	units []*unit
-	// differs says where Kyverno v1.19.0 does something else.
+	// differs has the possible deviations of Kyverno v1.19.0.
 	differs differences
 }
 
-// key tells policies apart: "namespace/name" or "name".
+// key identifies a policy: "namespace/name" or "name".
 func (d *definition) key() string {
 	if d.namespace != "" {
 		return d.namespace + "/" + d.name
@@ -75,7 +76,7 @@ const (
 	jsonPatch          = "JSONPatch"
 )
 
-// definition reads a policy; nil if it is wrong.
+// definition reads a policy; it returns nil if the policy has errors.
 func (l *Language) definition(r *policydoc.Reader) *definition {
 	fields, _ := fieldsOf()
 	fields.check(r, r.Root)
@@ -128,7 +129,7 @@ func reinvocation(r *policydoc.Reader, n policy.Node) policy.Reinvocation {
 	return policy.Never
 }
 
-// constraints reads a match block, which Kyverno wants to have rules.
+// constraints reads a match block. Kyverno requires it to have rules.
 func constraints(r *policydoc.Reader, n policy.Node) *match.Resources {
 	if len(n.At("resourceRules").Items()) == 0 {
 		r.Required(n, "a matchConstraints with at least one resource rule is required")
@@ -168,8 +169,8 @@ func annotations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []anno
 	return read
 }
 
-// mutations reads mutations. Kyverno passes over those whose patchType it does not know
-// or whose member is missing.
+// mutations reads mutations. Kyverno ignores a mutation with an unknown patchType, and one
+// without the member for its patchType.
 func mutations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []mutation {
 	var read []mutation
 	for _, item := range n.Items() {
@@ -196,7 +197,7 @@ func patch(r *policydoc.Reader, item policy.Node, member, patchType string, comp
 	return r.Expression(expression, compile)
 }
 
-// disabled says why the policy does nothing at all, and reports it.
+// disabled returns the reason why the policy does nothing, and reports it.
 func (d *definition) disabled(r *policydoc.Reader, spec policy.Node) string {
 	evaluation := spec.At("evaluation")
 	existing := isTrue(evaluation.At("mutateExisting", "enabled"), false)
@@ -220,7 +221,7 @@ func (d *definition) disabled(r *policydoc.Reader, spec policy.Node) string {
 	return why
 }
 
-// refusedByKyverno warns about what Kyverno accepts only if it is told to.
+// refusedByKyverno warns about a policy that Kyverno accepts only with a command-line flag.
 func (d *definition) refusedByKyverno(spec policy.Node) []source.Diagnostic {
 	if d.namespace == "" || !d.usesHTTP() {
 		return nil
@@ -231,7 +232,7 @@ func (d *definition) refusedByKyverno(spec policy.Node) []source.Diagnostic {
 	return []source.Diagnostic{w}
 }
 
-// programs are all programs of the policy.
+// programs returns all programs of the policy.
 func (d *definition) programs() []*celenv.Program {
 	var all []*celenv.Program
 	for _, c := range d.conditions {

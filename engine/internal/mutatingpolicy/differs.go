@@ -18,29 +18,29 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// What Kyverno v1.19.0 does is not known from rules of thumb: where it could make a
-// difference, what it does is carried out as well, and the results are compared.
+// The effects of Kyverno v1.19.0's deviations depend on the object. Where one is possible,
+// Kyverno's way is evaluated as well, and the results are compared.
 
-// differences are the places where Kyverno v1.19.0 may do something else with a policy.
+// differences are the possible deviations of Kyverno v1.19.0 for a policy.
 type differences struct {
-	// rewritten are what it makes of the policy for controllers, by their autogen.
+	// rewritten returns the policies that Kyverno's autogen generates for controllers.
 	rewritten func() (map[string]*unit, error)
-	// equivalent are the constraints of a policy with matchPolicy Exact as its webhook has
-	// them; nil if it has not.
+	// equivalent are the constraints of the webhook for a policy with matchPolicy Exact; nil if
+	// they do not differ from the policy's.
 	equivalent *match.Resources
-	// inServer are the conditions if the API server evaluates them, and they use
+	// inServer are the conditions, if the API server evaluates them and they use
 	// namespaceObject.
 	inServer []condition
-	// selectors tells the webhooks apart that policies share; empty if the policy has one of
-	// its own. twice says that it is called twice.
+	// selectors identifies a webhook that several policies share; "" if the policy has its own
+	// webhook. twice says that the webhook is called twice.
 	selectors string
 	twice     bool
-	// strict says that the policy stands for what Kyverno makes of another one: what
-	// v1.19.0 fails for is an error.
+	// strict says that the policy is Kyverno's version of another policy: what fails in v1.19.0
+	// is an error.
 	strict bool
 }
 
-// differences finds out where Kyverno v1.19.0 may do something else.
+// differences finds the possible deviations of Kyverno v1.19.0 for a policy.
 func (l *Language) differences(d *definition, spec policy.Node) differences {
 	var found differences
 	if len(d.units) > 1 {
@@ -66,8 +66,8 @@ func (l *Language) differences(d *definition, spec policy.Node) differences {
 	return found
 }
 
-// inServer compiles conditions as an API server does for webhooks; nil if there are none,
-// or it would not accept them all: then Kyverno evaluates them.
+// inServer compiles conditions as an API server does for webhooks. It returns nil if there are
+// no conditions, or if the server would reject one: then Kyverno evaluates them.
 func (l *Language) inServer(d *definition, n policy.Node) []condition {
 	var compiled []condition
 	scope := l.server.Scope(false)
@@ -81,8 +81,9 @@ func (l *Language) inServer(d *definition, n policy.Node) []condition {
 	return compiled
 }
 
-// markShared finds policies whose webhook is called for those with failurePolicy Fail, and
-// again for those with Ignore, each time for all of them.
+// markShared finds policies that share a webhook with policies of the other failurePolicy.
+// Kyverno calls that webhook twice, once for Fail and once for Ignore, and runs all its policies
+// each time.
 func markShared(definitions []*definition) {
 	ignoring := map[string]map[bool]bool{}
 	for _, d := range definitions {
@@ -98,7 +99,7 @@ func markShared(definitions []*definition) {
 	}
 }
 
-// differ warns that Kyverno v1.19.0 does something else.
+// differ warns that Kyverno v1.19.0 deviates.
 func differ(d *definition, r *policy.Request, at source.Position, does, instead, advice string) {
 	r.Warn(source.Warningf(at, "kyverno-differs", "policy %s: %s; Kyverno 1.19.0 %s", d.key(), does, instead).With(advice))
 }
@@ -107,7 +108,7 @@ func (e *evaluation) differ(at source.Position, does, instead, advice string) {
 	differ(e.unit.policy, e.request, at, does, instead, advice)
 }
 
-// fails says what comes of an error in Kyverno v1.19.0.
+// fails describes the effect of an error in Kyverno v1.19.0.
 func (d *definition) fails(err error) string {
 	if d.ignore {
 		return "fails, and leaves the object as it is: " + err.Error()
@@ -115,7 +116,7 @@ func (d *definition) fails(err error) string {
 	return "fails, and denies the request: " + err.Error()
 }
 
-// compareExact is for a request that matchPolicy Exact keeps out.
+// compareExact warns if matchPolicy Exact excludes a request that Kyverno v1.19.0 accepts.
 func (l *Language) compareExact(d *definition, r *policy.Request) {
 	if d.differs.equivalent == nil {
 		return
@@ -125,8 +126,8 @@ func (l *Language) compareExact(d *definition, r *policy.Request) {
 	}
 }
 
-// compareConditions compares conditions with what an API server makes of them, which has
-// no namespaceObject for those of webhooks.
+// compareConditions compares conditions with their results in an API server, which has no
+// namespaceObject for conditions of webhooks.
 func (e *evaluation) compareConditions(notMet *unmet, failed *stepError) {
 	d := e.unit.policy
 	if d.differs.inServer == nil {
@@ -145,8 +146,8 @@ func (e *evaluation) compareConditions(notMet *unmet, failed *stepError) {
 	}
 }
 
-// compareException compares an exception with what Kyverno v1.19.0 makes of it, which does
-// not know the variables of the policy then.
+// compareException compares an exception with its effect in Kyverno v1.19.0, which evaluates its
+// conditions without the variables of the policy.
 func (e *evaluation) compareException(x boundException, notMet *unmet, failed *stepError) {
 	d := e.unit.policy
 	if d.differs.strict {
@@ -163,7 +164,7 @@ func (e *evaluation) compareException(x boundException, notMet *unmet, failed *s
 	}
 }
 
-// differNull is for an audit annotation without a value.
+// differNull warns about an audit annotation that is null.
 func (e *evaluation) differNull(a annotation) *stepError {
 	err := fmt.Errorf("failed to convert auditAnnotation %q expression: unsupported type conversion to 'string'", a.key)
 	if e.unit.policy.differs.strict {
@@ -173,7 +174,7 @@ func (e *evaluation) differNull(a annotation) *stepError {
 	return nil
 }
 
-// compareNeedless is for errors of arguments of orValue that are not needed.
+// compareNeedless warns about errors in arguments of orValue that are not needed.
 func (e *evaluation) compareNeedless() *stepError {
 	d := e.unit.policy
 	if len(e.world.needless) == 0 {
@@ -187,8 +188,8 @@ func (e *evaluation) compareNeedless() *stepError {
 	return nil
 }
 
-// compareSelf is for a target that conditions keep the policy from, where the policy has no
-// targetMatchConstraints: Kyverno v1.19.0 does not look at its conditions again.
+// compareSelf warns if conditions exclude a target and the policy has no targetMatchConstraints:
+// Kyverno v1.19.0 does not evaluate the conditions for targets.
 func (e *evaluation) compareSelf() {
 	d := e.unit.policy
 	theirs := e.standIn(d.plain(), e.unit.template)
@@ -199,14 +200,14 @@ func (e *evaluation) compareSelf() {
 	}
 }
 
-// plain is the policy without anything to compare it with.
+// plain returns a copy of the policy without differences.
 func (d *definition) plain() *definition {
 	copied := *d
 	copied.differs = differences{strict: true}
 	return &copied
 }
 
-// standIn is an evaluation of another policy in place of this one, on the same object.
+// standIn returns an evaluation of another policy on the same object.
 func (e *evaluation) standIn(d *definition, template []string) *evaluation {
 	copied := *e
 	copied.unit = &unit{policy: d, constraints: e.unit.constraints, autogen: e.unit.autogen, template: template}
@@ -214,7 +215,7 @@ func (e *evaluation) standIn(d *definition, template []string) *evaluation {
 	return &copied
 }
 
-// result is the object as the mutations leave it.
+// result returns the object after the mutations.
 func (e *evaluation) result() (map[string]any, *stepError) {
 	object := e.object()
 	steps, failed := e.mutate()
@@ -226,7 +227,7 @@ func (e *evaluation) result() (map[string]any, *stepError) {
 	return object, failed
 }
 
-// decided is an object as the policy leaves it, conditions and all.
+// decided returns the object after the policy, including its conditions.
 func (e *evaluation) decided() (map[string]any, *stepError) {
 	notApplied, failed := e.applies()
 	if failed != nil || notApplied != nil {
@@ -235,7 +236,7 @@ func (e *evaluation) decided() (map[string]any, *stepError) {
 	return e.result()
 }
 
-// compare compares what the policy made of the object with what Kyverno v1.19.0 does.
+// compare compares the result of the policy with the result of Kyverno v1.19.0.
 func (e *evaluation) compare(result map[string]any, failed *stepError) {
 	d := e.unit.policy
 	if d.differs.rewritten != nil {
@@ -246,7 +247,7 @@ func (e *evaluation) compare(result map[string]any, failed *stepError) {
 	}
 }
 
-// compareTwice carries the policy out on its own result.
+// compareTwice runs the policy on its own result.
 func (e *evaluation) compareTwice(result map[string]any) {
 	d := e.unit.policy
 	again := e.standIn(d.plain(), e.unit.template)
@@ -260,7 +261,7 @@ func (e *evaluation) compareTwice(result map[string]any) {
 	}
 }
 
-// compareRewritten is for policies that are carried over to controllers.
+// compareRewritten compares policies that Kyverno extends to controllers.
 func (e *evaluation) compareRewritten(result map[string]any, failed *stepError) {
 	d := e.unit.policy
 	const advice = "write a policy of its own for the controllers, and set autogen.podControllers.controllers to []"
@@ -287,7 +288,7 @@ func (e *evaluation) compareRewritten(result map[string]any, failed *stepError) 
 	}
 }
 
-// rewrite makes what Kyverno v1.19.0 makes of a policy for controllers.
+// rewrite returns the policies that Kyverno v1.19.0 generates for controllers.
 func (l *Language) rewrite(d *definition, spec policy.Node) (map[string]*unit, error) {
 	units := map[string]*unit{}
 	for _, u := range d.units {
@@ -310,7 +311,7 @@ func (l *Language) rewrite(d *definition, spec policy.Node) (map[string]*unit, e
 	return units, nil
 }
 
-// rewriteTexts is a list in whose items the text at a path is rewritten.
+// rewriteTexts returns a list in whose items the text at a path is rewritten.
 func rewriteTexts(n policy.Node, template []string, path ...string) policy.Node {
 	list, _ := change.Clone(n.Value).([]any)
 	for _, item := range list {
@@ -329,7 +330,7 @@ var (
 	metadataText = lazyregexp.New(`\b(object|oldObject|Object)\.metadata\.(labels|annotations)`)
 )
 
-// rewriteText rewrites an expression as Kyverno v1.19.0 does for the controllers of pods.
+// rewriteText rewrites an expression as Kyverno v1.19.0 does for pod controllers.
 func rewriteText(text string, template []string) string {
 	path := strings.Join(template, ".")
 	text = specText().ReplaceAllString(text, "${1}."+path+".spec")
@@ -348,7 +349,8 @@ func rewriteText(text string, template []string) string {
 	return open + rest[:end] + strings.Repeat("}", len(template)+1) + rest[end+1:]
 }
 
-// closingBrace finds, by counting, where the brace closes that comes before a text.
+// closingBrace returns the index of the closing brace for an opening brace before the text. It
+// only counts braces.
 func closingBrace(text string) int {
 	depth := 1
 	for i, c := range text {

@@ -9,11 +9,11 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// entryVersions are those in which Kyverno v1.19.0 serves GlobalContextEntries.
+// entryVersions are the versions in which Kyverno v1.19.0 serves GlobalContextEntries.
 var entryVersions = []string{"v2beta1", "v2", "v2alpha1"}
 
-// Entry implements celenv.World: an entry of the global context that the user has given, or
-// what a GlobalContextEntry selects of the objects in the input.
+// Entry implements celenv.World. The value of an entry of the global context comes from the
+// user, or from the objects in the input that a GlobalContextEntry selects.
 func (w *world) Entry(name, projection string) (any, error) {
 	if entry, ok := w.evaluation.language.answers.Entry(name); ok {
 		return entry.Select(projection)

@@ -18,31 +18,32 @@ import (
 type evaluation struct {
 	language *Language
 	unit     *unit
-	// request has the object as the policy finds it.
+	// request has the object before the policy.
 	request *policy.Request
-	// matched is the kind under which the object of the request matched; kind is that of the
-	// object that is changed: the same, or that of the target.
+	// matched is the kind under which the object of the request matched. kind is the kind of the
+	// object that is changed: the same, or the kind of the target.
 	matched, kind *schema.Kind
-	// original is the object that the request was sent with.
+	// original is the object in the original request.
 	original map[string]any
-	// target is what is changed in place of the object of the request; nil for none.
+	// target is the object to change in place of the object of the request; nil without a
+	// target.
 	target *policy.Target
 	world  *world
-	// activation evaluates the policy's expressions; its variables keep their values.
+	// activation evaluates the policy's expressions, and keeps the values of variables.
 	activation *celenv.Activation
 	allowed    celenv.Exceptions
 }
 
-// stepError is an error of a policy, and where it arose.
+// stepError is an error of a policy and its position.
 type stepError struct {
 	err error
 	at  source.Position
-	// mutation is the index of the mutation, -1 for none.
+	// mutation is the index of the mutation, -1 if the error is not in a mutation.
 	mutation int
 }
 
-// request is a request with what the values say of it: an operation, and that the object
-// has been the same before an update.
+// request returns a request with the operation from the values. The old object of an UPDATE is
+// equal to the object.
 func (l *Language) request(r *policy.Request) *policy.Request {
 	operation, ok := l.values.Global["request.operation"].(string)
 	if !ok || operation == string(r.Operation) {
@@ -56,8 +57,8 @@ func (l *Language) request(r *policy.Request) *policy.Request {
 	return &copied
 }
 
-// begin finds out whether a unit applies to a request. original is the object that the
-// request was sent with.
+// begin decides whether a unit applies to a request. original is the object in the original
+// request.
 func (l *Language) begin(u *unit, r *policy.Request, original map[string]any) (*evaluation, *policy.NotApplied, *policy.Failure) {
 	d := u.policy
 	r = l.request(r)
@@ -127,8 +128,8 @@ type unmet struct {
 	index int
 }
 
-// meets evaluates conditions: the first that is false decides, whatever errors those
-// before it had.
+// meets evaluates conditions. The first false condition decides, even if earlier conditions had
+// errors.
 func (e *evaluation) meets(conditions []condition) (*unmet, *stepError) {
 	return meets(e.activation, conditions)
 }
@@ -154,7 +155,8 @@ func meets(a *celenv.Activation, conditions []condition) (*unmet, *stepError) {
 	return nil, failed
 }
 
-// object is the object that the policy changes, in the version in which it matched it.
+// object returns the object that the policy changes, in the version in which the policy matched
+// it.
 func (e *evaluation) object() map[string]any {
 	if e.target != nil {
 		return e.target.Object
@@ -162,7 +164,7 @@ func (e *evaluation) object() map[string]any {
 	return policy.InVersion(e.request.Object, e.kind)
 }
 
-// seen is an object as expressions see it: Kyverno gives it the namespace of the request.
+// seen returns an object as expressions see it: Kyverno adds the namespace of the request.
 func (e *evaluation) seen(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
@@ -182,7 +184,7 @@ func (e *evaluation) seen(object map[string]any) map[string]any {
 	return object
 }
 
-// shaped is an object in the shape that patches are for.
+// shaped returns an object in the shape to which patches apply.
 func (e *evaluation) shaped(object map[string]any) map[string]any {
 	if e.unit.template == nil {
 		return object
@@ -190,8 +192,8 @@ func (e *evaluation) shaped(object map[string]any) map[string]any {
 	return asPod(object, e.unit.template)
 }
 
-// input is what expressions see. The object before a creation is an empty map to Kyverno,
-// not null; with a target, there is neither that nor a namespace.
+// input returns the input of expressions. Kyverno sets oldObject to an empty map, not null, if
+// the request creates an object. With a target, neither oldObject nor the namespace is set.
 func (e *evaluation) input(object map[string]any) celenv.Input {
 	old := map[string]any{}
 	if e.request.OldObject != nil {
@@ -213,7 +215,7 @@ func (e *evaluation) input(object map[string]any) celenv.Input {
 	return input
 }
 
-// matches asks a match block of a policy about a request.
+// matches matches a request with a match block of a policy.
 func (l *Language) matches(d *definition, constraints *match.Resources, r *policy.Request) match.Decision {
 	return r.MatchesBy(constraints, func(name string) (map[string]string, error) {
 		if labels, ok := l.givenLabels(name); ok {
@@ -223,7 +225,8 @@ func (l *Language) matches(d *definition, constraints *match.Resources, r *polic
 	})
 }
 
-// givenLabels are the labels that the values give a namespace, and the one that all have.
+// givenLabels returns the labels of a namespace in the values, with the label that every
+// namespace has.
 func (l *Language) givenLabels(namespace string) (map[string]any, bool) {
 	given, ok := l.values.Labels(namespace)
 	labels := map[string]any{"kubernetes.io/metadata.name": namespace}
@@ -231,7 +234,7 @@ func (l *Language) givenLabels(namespace string) (map[string]any, bool) {
 	return labels, ok
 }
 
-// namespaceObject is the variable of that name, with what the values say of it.
+// namespaceObject returns the variable namespaceObject, with the labels in the values.
 func (e *evaluation) namespaceObject() map[string]any {
 	r := e.request
 	r.Snapshot.Ask()
@@ -254,7 +257,7 @@ func (e *evaluation) namespaceObject() map[string]any {
 	return namespace
 }
 
-// failure makes the error that denies a request of an error of the policy, in the words of
+// failure converts an error of the policy to the error that denies the request, in the words of
 // Kyverno's webhook.
 func (e *evaluation) failure(failed *stepError) policy.Failure {
 	d := e.unit.policy
@@ -269,7 +272,7 @@ func (e *evaluation) failure(failed *stepError) policy.Failure {
 	f.Err = fmt.Errorf("Resource: %s/%s, Kind: %s, Errors: [Policy %s: failed to evaluate policy: %w]", namespace, name, e.kind.Kind.Kind, d.name, failed.err)
 	var exceeded *limit.Error
 	var unknown *schema.NoSchemaError
-	if errors.As(failed.err, &exceeded) || errors.As(failed.err, &unknown) { // not for the policy to ignore
+	if errors.As(failed.err, &exceeded) || errors.As(failed.err, &unknown) { // failurePolicy Ignore does not apply to these
 		f.Ignored, f.Abort = false, true
 	}
 	return f

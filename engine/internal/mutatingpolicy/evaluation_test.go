@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// add is a spec that adds a value of data.
+// add returns a spec that adds a value to data.
 func add(key, expression string) string {
 	return "mutations:\n- patchType: JSONPatch\n  jsonPatch:\n    expression: |-\n      [JSONPatch{op: \"add\", path: \"/data/" + key + "\", value: " + expression + "}]"
 }
@@ -213,7 +213,7 @@ spec:
     storage: false
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`
 
-// TestMutations has what patches do.
+// TestMutations checks the effects of patches.
 func TestMutations(t *testing.T) {
 	apply := func(expression string) string {
 		return "mutations:\n- patchType: ApplyConfiguration\n  applyConfiguration:\n    expression: |-\n      " + expression

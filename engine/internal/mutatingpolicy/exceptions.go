@@ -17,25 +17,26 @@ type exception struct {
 	reader     *policydoc.Reader
 	refs       []policyRef
 	conditions []policy.Node
-	// images and values are what the policy allows then; with neither, it does nothing.
+	// images and values are allowed by the exception; without both, the exception skips the
+	// policy.
 	images, values []string
-	// expires is when the exception ends, as written.
+	// expires is the end of the exception, as written.
 	expires policy.Node
 }
 
-// policyRef names a policy, whatever its namespace.
+// policyRef names a policy, in any namespace.
 type policyRef struct{ kind, name string }
 
-// boundException is an exception from one policy: its conditions are compiled with what the
-// policy's expressions know.
+// boundException is an exception from one policy. Its conditions are compiled with the variables
+// of the policy.
 type boundException struct {
 	exception  *exception
 	conditions []condition
-	// usesVariables says that a condition has variables of the policy.
+	// usesVariables says that a condition uses variables of the policy.
 	usesVariables bool
 }
 
-// readException reads a PolicyException; nil if it is wrong.
+// readException reads a PolicyException; it returns nil if the exception has errors.
 func readException(r *policydoc.Reader) *exception {
 	_, fields := fieldsOf()
 	fields.check(r, r.Root)
@@ -62,19 +63,19 @@ func readException(r *policydoc.Reader) *exception {
 	return x
 }
 
-// isPartial reports whether the policy runs in spite of the exception.
+// isPartial reports whether the policy runs despite the exception.
 func (x *exception) isPartial() bool { return len(x.images)+len(x.values) > 0 }
 
 func (x *exception) at() source.Position {
 	return x.reader.Document.At(change.Keys("metadata", "name"))
 }
 
-// reason is why a policy leaves an object alone that the exception is about.
+// reason returns the reason why a policy does not change an object with the exception.
 func (x *exception) reason() policy.Excepted {
 	return policy.Excepted{Name: x.name, Passes: x.reader.Root.At("spec", "reportResult").Text() == "pass"}
 }
 
-// link gives the policies the exceptions from them. Exceptions are compiled once for each.
+// link binds exceptions to the policies that they name. They are compiled once for each policy.
 func link(definitions []*definition, exceptions []*exception) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, x := range exceptions {
@@ -87,7 +88,7 @@ func link(definitions []*definition, exceptions []*exception) []source.Diagnosti
 	return diagnostics
 }
 
-// bind gives the exception to the policies that a ref names.
+// bind binds the exception to the policies that a ref names.
 func (x *exception) bind(index int, ref policyRef, definitions []*definition) []source.Diagnostic {
 	found := false
 	for _, d := range definitions {
@@ -116,10 +117,9 @@ func (x *exception) bind(index int, ref policyRef, definitions []*definition) []
 	}
 }
 
-// excepted says which exceptions apply to the object: one that keeps the policy from it, or
-// nil and what those allow that apply in part. Conditions see the object
-// itself, also where the policy sees a controller as a pod. Before an exemption, an error
-// is the policy's.
+// excepted returns an exception that skips the policy for the object, or nil and what partial
+// exceptions allow. Conditions see the object itself, even where the policy sees a controller as
+// a pod. An error before the first full exception is an error of the policy.
 func (e *evaluation) excepted() (full *exception, allowed celenv.Exceptions, failed *stepError) {
 	d := e.unit.policy
 	if len(d.exceptions) == 0 {
@@ -146,8 +146,8 @@ func (e *evaluation) excepted() (full *exception, allowed celenv.Exceptions, fai
 	return nil, allowed, nil
 }
 
-// hasExpired reports whether an exception has ended, which only the user can say: there is
-// no clock.
+// hasExpired reports whether an exception has expired. The current time comes from the user's
+// values, because there is no clock.
 func (e *evaluation) hasExpired(x *exception) bool {
 	if !x.expires.Given() {
 		return false

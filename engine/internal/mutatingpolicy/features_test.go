@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// excepting is the policy p for everything, which adds what exceptions allow, and
-// exceptions from it with the specs given.
+// excepting returns policy p, which applies to everything and adds what exceptions allow, and
+// exceptions from it with the given specs.
 func excepting(specs ...string) string {
 	text := header + `  variables:
   - {name: v, expression: object.data.k}
@@ -62,7 +62,7 @@ func TestExceptions(t *testing.T) {
 	} {
 		compare(t, name, tc.happens(t), tc.want)
 	}
-	// Conditions see a controller as it is, not as a pod.
+	// Conditions see a controller itself, not as a pod.
 	policies := podHeader + `  mutations:
   - patchType: ApplyConfiguration
     applyConfiguration: {expression: 'Object{spec: Object.spec{hostNetwork: true}}'}
@@ -94,8 +94,8 @@ spec:
       template:
         spec: {containers: [{name: c, image: nginx}], restartPolicy: Never}`
 
-// TestControllers carries policies for pods over to controllers; warnings say what Kyverno
-// v1.19.0 does there.
+// TestControllers checks policies for pods on controllers; warnings describe the deviations of
+// Kyverno v1.19.0.
 func TestControllers(t *testing.T) {
 	apply := func(expression string) string {
 		return "mutations:\n- patchType: ApplyConfiguration\n  applyConfiguration:\n    expression: |-\n      " + expression
@@ -215,7 +215,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// TestWorld has what functions ask.
+// TestWorld checks the answers for functions.
 func TestWorld(t *testing.T) {
 	const others = `
 apiVersion: v1

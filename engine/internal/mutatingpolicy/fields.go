@@ -14,20 +14,20 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// field is what a CustomResourceDefinition says of a field: its type, and for objects and
-// lists what is in them.
+// field is a field of a CustomResourceDefinition: its type, and the fields or items in it.
 type field struct {
 	typ string
-	// fields are those of an object; values are the others.
+	// fields are the named fields of an object; values are other fields.
 	fields map[string]*field
 	values *field
 	items  *field
-	// required are fields of an object; key is the one that tells the items of a list apart.
+	// required are the required fields of an object; key is the field that identifies the items
+	// of a list.
 	required []string
 	key      string
-	// enum are the values of a string, if there are only some.
+	// enum are the allowed values of a string; nil allows all.
 	enum []string
-	// dateTime says that a string is a time.
+	// dateTime says that a string has the format date-time.
 	dateTime bool
 }
 
@@ -45,11 +45,11 @@ func object(fields map[string]*field, required ...string) *field {
 
 func list(items *field) *field { return &field{typ: "array", items: items} }
 
-// keyed is a list whose items have a name that no other one has.
+// keyed returns a list whose items have unique names.
 func keyed(items *field) *field { return &field{typ: "array", items: items, key: "name"} }
 
-// fieldsOf are the fields of a policy and those of an exception, in Kyverno v1.19.0. They
-// are the same in all versions.
+// fieldsOf returns the fields of a policy and of an exception in Kyverno v1.19.0. They are the
+// same in all versions.
 var fieldsOf = sync.OnceValues(makeFields)
 
 func makeFields() (ofPolicy, ofException *field) {
@@ -102,12 +102,12 @@ func makeFields() (ofPolicy, ofException *field) {
 	return whole(spec), whole(exception)
 }
 
-// whole are the fields of an object with a spec.
+// whole returns the fields of an object with a spec.
 func whole(spec *field) *field {
 	return object(map[string]*field{"apiVersion": text, "kind": text, "metadata": {typ: "object", values: anything}, "spec": spec, "status": anything}, "spec")
 }
 
-// elsewhere says of fields that belong to other kinds of policies what to do instead.
+// elsewhere has advice about fields that belong to other kinds of policies.
 var elsewhere = map[string]string{
 	"paramKind":         "a MutatingPolicy has no params: read the object with resource.Get",
 	"paramRef":          "a MutatingPolicy has no params: read the object with resource.Get",
@@ -119,7 +119,7 @@ var elsewhere = map[string]string{
 	"validationActions": "validations are for ValidatingPolicies",
 }
 
-// check reports what a server refuses in the value at n, in its words.
+// check reports the errors of a server about the value at n, in the server's words.
 func (f *field) check(r *policydoc.Reader, n policy.Node) {
 	if f.typ == "" || n.Value == nil {
 		return
@@ -164,7 +164,7 @@ func (f *field) checkFields(r *policydoc.Reader, n policy.Node) {
 	}
 }
 
-// advice says what was expected in place of a field.
+// advice says what to use in place of a field.
 func (f *field) advice(name string) string {
 	if advice := elsewhere[name]; advice != "" {
 		return advice
@@ -187,7 +187,7 @@ func (f *field) checkItems(r *policydoc.Reader, n policy.Node) {
 	}
 }
 
-// typeOf is the type that JSON Schema gives a value.
+// typeOf returns the JSON Schema type of a value.
 func typeOf(value any) string {
 	switch value := value.(type) {
 	case map[string]any:

@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// The fields of Kyverno v1.19.0's CustomResourceDefinitions with their types; [0] is an item
-// of a list.
+// The fields of Kyverno v1.19.0's CustomResourceDefinitions with their types; [0] is an item of
+// a list.
 const policyFields = `
 spec object
 spec.auditAnnotations array
@@ -83,7 +83,7 @@ spec.properties object
 spec.properties.any string
 spec.reportResult string`
 
-// matchFields are those of MatchResources, below a field.
+// matchFields returns the fields of MatchResources in a field.
 func matchFields(field string) []string {
 	fields := []string{field + ".matchPolicy string"}
 	for _, rules := range []string{"resourceRules", "excludeResourceRules"} {
@@ -101,8 +101,8 @@ func matchFields(field string) []string {
 	return fields
 }
 
-// TestEveryField gives every field a value of another type, which is refused at the field,
-// and finds no field that Kyverno does not have.
+// TestEveryField sets every field to a value of another type, and checks that the error is at
+// the field. It also checks that no field is missing from Kyverno's definitions.
 func TestEveryField(t *testing.T) {
 	ofPolicy, ofException := fieldsOf()
 	for kind, tc := range map[string]struct {
@@ -136,7 +136,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// flattened are the paths of a field and of all below, with their types.
+// flattened returns the paths of a field and of all fields in it, with their types.
 func (f *field) flattened(path string) []string {
 	lines := []string{path + " " + f.typ}
 	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
@@ -151,7 +151,7 @@ func (f *field) flattened(path string) []string {
 	return lines
 }
 
-// wronglyTyped is a document in which the value at a path is not of the type that it must be.
+// wronglyTyped returns a document in which the value at a path has a wrong type.
 func wronglyTyped(kind, path, typ string) string {
 	var value any = "text"
 	if typ == "string" {
@@ -170,8 +170,8 @@ func wronglyTyped(kind, path, typ string) string {
 	return string(manifest.YAML(document))
 }
 
-// TestFieldsWithoutEffect gives fields that are about something else than what a request
-// becomes: reports, other modes, who writes the policy as a native one.
+// TestFieldsWithoutEffect sets fields that do not affect the result of a request: reports, other
+// modes, and generated native policies.
 func TestFieldsWithoutEffect(t *testing.T) {
 	want := situation{spec: oneMutation}.happens(t)
 	for _, spec := range []string{
@@ -182,7 +182,7 @@ func TestFieldsWithoutEffect(t *testing.T) {
 		"webhookConfiguration: {timeoutSeconds: 3}",
 		"reinvocationPolicy: IfNeeded",
 	} {
-		// The line comes last, so that the places are the same.
+		// The field comes last, so that positions stay the same.
 		compare(t, spec, situation{spec: oneMutation + spec}.happens(t), want)
 	}
 	excepted := situation{policies: excepting("")}.happens(t)

@@ -25,10 +25,10 @@ const (
 	exceptionKind  = "PolicyException"
 )
 
-// newestMinor is the newest minor version of Kubernetes that celenv knows.
+// newestMinor is the newest minor version of Kubernetes that celenv supports.
 const newestMinor = 37
 
-// versions are those in which Kyverno v1.19.0 serves a kind, the newest first.
+// versions are the versions in which Kyverno v1.19.0 serves a kind, the newest first.
 var versions = map[string][]string{
 	clusterKind:    {"v1", "v1beta1", "v1alpha1"},
 	namespacedKind: {"v1", "v1beta1"},
@@ -40,15 +40,15 @@ type Language struct {
 	values    *given.Values
 	answers   given.Answers
 	namespace string
-	// cluster and namespaced are the environments of the two kinds of policies, server that
-	// in which an API server evaluates the conditions of webhooks.
+	// cluster and namespaced are the environments of the two kinds of policies. server is the
+	// environment in which an API server evaluates the conditions of webhooks.
 	cluster, namespaced, server *celenv.Env
 }
 
 var _ policy.Language = (*Language)(nil)
 
-// New returns the language with what users say of the cluster. namespace is that of
-// NamespacedMutatingPolicies that name none.
+// New returns the language with the answers of the user's values and context. namespace is the
+// default namespace of NamespacedMutatingPolicies.
 func New(values *given.Values, context *given.Context, namespace string) *Language {
 	return &Language{
 		values: values, answers: values.Answers.Merge(context.Answers), namespace: namespace,
@@ -62,7 +62,7 @@ func (*Language) Kinds() []gvk.Kind {
 }
 
 // Compile implements policy.Language. There are up to four programs: one for each kind of
-// policy, and for policies that want to be invoked again one more.
+// policy, and one more for each kind with reinvocationPolicy IfNeeded.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
@@ -109,8 +109,7 @@ func checkVersion(r *policydoc.Reader) bool {
 	return false
 }
 
-// unique leaves out policies that are defined again in the same words, and reports those
-// that are in others.
+// unique drops duplicates of a policy, and reports policies of the same name that differ.
 func unique(definitions []*definition) (kept []*definition, diagnostics []source.Diagnostic) {
 	first := map[string]*definition{}
 	for _, d := range definitions {
@@ -130,13 +129,13 @@ func unique(definitions []*definition) (kept []*definition, diagnostics []source
 	return kept, diagnostics
 }
 
-// The places among Kyverno's webhooks, between which are the rules of ClusterPolicies.
+// The places among Kyverno's webhooks. The rules of ClusterPolicies run between them.
 const (
 	clusterOrder    = 0
 	namespacedOrder = 2
 )
 
-// programs sorts policies by the hook that they belong to.
+// programs groups policies by hook.
 func (l *Language) programs(definitions []*definition) []policy.Program {
 	var programs []policy.Program
 	for _, hook := range []struct {
@@ -164,7 +163,7 @@ func (l *Language) programs(definitions []*definition) []policy.Program {
 	return programs
 }
 
-// environment is the environment of a kind of policies.
+// environment returns the environment of a kind of policies.
 func (l *Language) environment(kind string) *celenv.Env {
 	if kind == namespacedKind {
 		return l.namespaced

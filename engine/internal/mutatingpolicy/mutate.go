@@ -9,8 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// compared carries out the mutations, and compares the result with what Kyverno v1.19.0
-// does.
+// compared runs the mutations, and compares the result with that of Kyverno v1.19.0.
 func (e *evaluation) compared() ([]policy.Step, *stepError) {
 	steps, failed := e.mutate()
 	result := e.object()
@@ -23,7 +22,8 @@ func (e *evaluation) compared() ([]policy.Step, *stepError) {
 	return steps, failed
 }
 
-// mutate carries out the mutations of the policy, all or none: one step for each.
+// mutate runs all mutations of the policy, or none if one fails. There is a step for each
+// mutation.
 func (e *evaluation) mutate() ([]policy.Step, *stepError) {
 	d := e.unit.policy
 	object := e.object()
@@ -50,7 +50,7 @@ func (e *evaluation) mutate() ([]policy.Step, *stepError) {
 	return steps, e.compareNeedless()
 }
 
-// patch carries out one mutation.
+// patch runs one mutation.
 func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, error) {
 	if m.patchType == applyConfiguration {
 		return e.apply(m, object)
@@ -78,7 +78,8 @@ func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, e
 	return carryBack(object, shaped, patched, e.unit.template)
 }
 
-// apply merges an ApplyConfiguration. That of a pod is one of the template of pods.
+// apply merges an ApplyConfiguration. For a controller, a patch of a pod becomes a patch of the
+// pod template.
 func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, error) {
 	patch, err := e.activation.ApplyConfiguration(m.program)
 	if err != nil {
@@ -91,8 +92,8 @@ func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, e
 	return e.kind.Merge(e.request.Memo, object, patch, schema.AnyKey)
 }
 
-// annotate evaluates the audit annotations. They go into reports, but can make the policy
-// fail.
+// annotate evaluates the audit annotations. Their values only go into reports, but an error
+// makes the policy fail.
 func (e *evaluation) annotate(object map[string]any) *stepError {
 	e.activation.SetObject(e.seen(object))
 	for _, a := range e.unit.policy.annotations {
@@ -109,7 +110,7 @@ func (e *evaluation) annotate(object map[string]any) *stepError {
 	return nil
 }
 
-// inRequest is the object in the version in which it was sent.
+// inRequest returns the object in the version of the request.
 func (e *evaluation) inRequest(object map[string]any) map[string]any {
 	if e.target != nil {
 		return object

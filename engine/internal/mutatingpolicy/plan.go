@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// program is the policies of one hook, sorted by name.
+// program has the policies of one hook, sorted by name.
 type program struct {
 	language *Language
 	hook     policy.Hook
@@ -24,7 +24,7 @@ var _ policy.Program = (*program)(nil)
 // Hook implements policy.Program.
 func (p *program) Hook() policy.Hook { return p.hook }
 
-// Reads implements policy.Program: functions may look up anything.
+// Reads implements policy.Program. Functions may look up any kind.
 func (p *program) Reads() []gvk.Kind {
 	for _, u := range p.units {
 		if u.policy.mentions("resource") || u.policy.mentions("globalContext") {
@@ -54,7 +54,7 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// Parts implements policy.Program. What a policy is carried over to is part of it.
+// Parts implements policy.Program. The units of a policy share its parts.
 func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for _, u := range p.units {
@@ -90,8 +90,8 @@ func (p *program) Covers(r *policy.Request) bool {
 	return slices.ContainsFunc(p.units, func(u *unit) bool { return u.unreached(r) == nil })
 }
 
-// unreached says why a unit is not about a request, judged without its object; nil if it
-// may be.
+// unreached returns the reason why a unit does not apply to a request, whatever the object; nil
+// if it may apply.
 func (u *unit) unreached(r *policy.Request) fmt.Stringer {
 	d := u.policy
 	switch {
@@ -107,8 +107,8 @@ func (u *unit) unreached(r *policy.Request) fmt.Stringer {
 	return nil
 }
 
-// Plan implements policy.Program. Which policies match shows when their turn comes: each
-// is matched on what those before it left.
+// Plan implements policy.Program. Whether a policy matches is decided when it runs, because it
+// is matched on the result of the policy before.
 func (p *program) Plan(r *policy.Request) policy.Plan {
 	var plan policy.Plan
 	if policy.IsHidden(r.Kind.Kind) {
@@ -133,13 +133,13 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 	return plan
 }
 
-// invocation is a policy on a request: it implements policy.Invocation.
+// invocation is a policy that runs on a request. It implements policy.Invocation.
 type invocation struct {
 	unit     *unit
 	language *Language
 	// original is the object before all policies of the hook.
 	original map[string]any
-	// evaluation is what Conditions began.
+	// evaluation is the evaluation that Conditions began.
 	evaluation *evaluation
 }
 
@@ -163,7 +163,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	return notApplied, failure
 }
 
-// Steps implements policy.Invocation: one for each mutation, or the failure of the policy.
+// Steps implements policy.Invocation: one step for each mutation, or the failure of the policy.
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		steps, failed := i.evaluation.compared()

@@ -11,7 +11,7 @@ mutations:
   jsonPatch: {expression: '[JSONPatch{op: "add", path: "/data/x", value: "y"}]'}
 `
 
-// TestRefused has what is wrong with documents: the texts of Kyverno v1.19.0 and of its
+// TestRefused checks errors about documents: the texts of Kyverno v1.19.0 and of its
 // CustomResourceDefinitions where they have one.
 func TestRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -167,7 +167,7 @@ spec: {policyRefs: []}
 26:20 policy-invalid spec.policyRefs: Invalid value: null: must specify at least one policy ref`},
 	} {
 		got := tc.refused(t)
-		// What is said of policies without mutations is not the point of most cases.
+		// Most cases are not about the warning that a policy has no mutations.
 		var lines []string
 		for _, line := range strings.Split(got, "\n") {
 			if place, _, ok := strings.Cut(line, " spec.mutations: the policy changes nothing"); ok && !strings.Contains(tc.want, "has no mutations") {

@@ -18,17 +18,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A situation is policies and one request. The object is used as it is: nothing defaults
-// it.
+// A situation is a set of policies and one request. The object is not defaulted.
 type situation struct {
-	// policies are those that there are; if empty, the policy p for everything, whose spec
-	// has the fields given, from line 9.
+	// policies are the policies. If empty, there is one policy p, which matches everything and
+	// has the given fields in its spec, from line 9.
 	policies, spec string
 	object         string           // a ConfigMap if empty
 	operation      policy.Operation // CREATE if empty
 	old            string
-	// cluster are CustomResourceDefinitions and what functions look up; others are manifests
-	// besides the object.
+	// cluster are CustomResourceDefinitions and objects that functions look up; others are
+	// manifests besides the object.
 	cluster, others         string
 	values, context, header string
 }
@@ -68,7 +67,7 @@ func (s situation) compiled(t *testing.T) ([]policy.Program, []source.Diagnostic
 	return New(values, context, "default").Compile(documents(t, "p.yaml", s.text()))
 }
 
-// refused are the errors and warnings of the policies, a line for each.
+// refused returns the errors and warnings about the policies, one per line.
 func (s situation) refused(t *testing.T) string {
 	t.Helper()
 	_, diagnostics := s.compiled(t)
@@ -85,8 +84,7 @@ func (s situation) refused(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// happens runs the policies once and tells what they do, a line for each event with its
-// place:
+// happens runs the policies once and returns the events, one per line, with their positions:
 //
 //	PLACE ID: not applied: REASON
 //	PLACE ID: failed[, ignored][, at once]: ERROR
@@ -159,7 +157,7 @@ func (s situation) happens(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// targets are the object of the request and the other manifests.
+// targets returns the object of the request and the other manifests.
 func (s situation) targets(t *testing.T, r *policy.Request) []policy.Target {
 	targets := []policy.Target{{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Object: r.Object}}
 	for _, d := range documents(t, "others.yaml", s.others) {
@@ -168,7 +166,7 @@ func (s situation) targets(t *testing.T, r *policy.Request) []policy.Target {
 	return targets
 }
 
-// request is the request for the object.
+// request returns the request for the object.
 func (s situation) request(t *testing.T, lines *[]string) *policy.Request {
 	t.Helper()
 	schemas := schema.Builtin().Clone()
@@ -229,7 +227,7 @@ func documents(t *testing.T, name, text string) []*manifest.Document {
 	return stream.Documents()
 }
 
-// changes prints what leads from one object to another.
+// changes prints the differences between two objects.
 func changes(from, to map[string]any) string {
 	if found := change.Diff(from, to, nil); len(found) > 0 {
 		texts := make([]string, len(found))

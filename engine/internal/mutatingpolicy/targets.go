@@ -14,20 +14,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// targets are the objects that a policy with evaluation.mutateExisting changes when one
-// that it matches has been admitted.
+// targets describes the objects that a policy with evaluation.mutateExisting changes after an
+// object that it matches was admitted.
 type targets struct {
-	// isExplicit says that there are targetMatchConstraints: then the policy does not
-	// change what it matches.
+	// isExplicit says that the policy has targetMatchConstraints: then it does not change the
+	// objects that it matches.
 	isExplicit bool
-	// expression finds the targets; nil if rules do.
+	// expression returns the targets; nil if rules select them.
 	expression *celenv.Program
 	at         source.Position
 	rules      *match.Resources
 	conditions []condition
 }
 
-// readTargets reads what the targets of a policy are; nil if it has none.
+// readTargets reads the targets of a policy; nil if it has no targets.
 func readTargets(r *policydoc.Reader, spec policy.Node, scope *celenv.Scope) *targets {
 	block := spec.At("targetMatchConstraints")
 	t := &targets{isExplicit: block.Given(), at: r.Document.At(block.Path)}
@@ -43,7 +43,7 @@ func readTargets(r *policydoc.Reader, spec policy.Node, scope *celenv.Scope) *ta
 	if len(block.At("resourceRules").Items()) == 0 {
 		block = spec.At("matchConstraints")
 	}
-	// Of a rule, only what names resources and objects counts.
+	// Only the resources and names in a rule count.
 	var rules []any
 	for _, rule := range block.At("resourceRules").Items() {
 		copied := maps.Clone(rule.Object())
@@ -77,8 +77,8 @@ func (p *program) Existing() policy.Follower {
 	return p
 }
 
-// isTrigger reports whether an object that the unit matches sets its policy off. What a
-// policy is carried over to does not.
+// isTrigger reports whether an object that the unit matches triggers its policy. Units for pod
+// controllers are not triggers.
 func (u *unit) isTrigger() bool {
 	return u.policy.targets != nil && u.policy.off == "" && u.autogen == ""
 }
@@ -111,7 +111,7 @@ func (p *program) Follow(r *policy.Request, found []policy.Target) iter.Seq[poli
 	}
 }
 
-// follow carries a policy out on its targets. A step about no target concerns the trigger.
+// follow runs a policy on its targets. A step without a target belongs to the trigger.
 func (l *Language) follow(u *unit, r *policy.Request, found []policy.Target) []policy.Followed {
 	d := u.policy
 	about := func(step policy.Step) []policy.Followed { return []policy.Followed{{Target: -1, Step: step}} }
@@ -171,7 +171,7 @@ func (e *evaluation) choose(found []policy.Target) ([]int, *stepError) {
 	return chosen, nil
 }
 
-// chosenByExpression finds the objects of an expression among the manifests.
+// chosenByExpression returns the manifests that an expression selects.
 func (e *evaluation) chosenByExpression(found []policy.Target) ([]int, *stepError) {
 	t := e.unit.policy.targets
 	e.activation.HideNamespace()
@@ -199,8 +199,8 @@ func (e *evaluation) chosenByExpression(found []policy.Target) ([]int, *stepErro
 	return chosen, nil
 }
 
-// mutateTarget carries the policy out on one target: its steps, or one that says why there
-// are none.
+// mutateTarget runs the policy on one target. It returns the steps, or one step with the reason
+// why there are no others.
 func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	d := trigger.unit.policy
 	e := &evaluation{
@@ -247,18 +247,18 @@ func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	return steps
 }
 
-// triggeredBy names the object that set the policy off.
+// triggeredBy names the object that triggered the policy.
 func (e *evaluation) triggeredBy() string {
 	return fmt.Sprintf(", triggered by %s %s", e.request.Kind.Kind.Kind, e.request.Name)
 }
 
-// failed is the step of a policy that fails.
+// failed returns the step of a policy that fails.
 func (e *evaluation) failed(err *stepError) policy.Step {
 	failure := e.failure(err)
 	return policy.Step{ID: failure.ID, At: failure.At, Failure: &failure}
 }
 
-// skipped is the step of a policy that leaves an object alone.
+// skipped returns the step of a policy that does not change an object.
 func (e *evaluation) skipped(at source.Position, reason fmt.Stringer) policy.Step {
 	id := e.unit.policy.id()
 	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: reason}}

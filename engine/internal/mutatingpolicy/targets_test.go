@@ -142,7 +142,7 @@ target two
 	}
 }
 
-// TestDiffers has what Kyverno v1.19.0 does otherwise, but for controllers (see
+// TestDiffers checks the deviations of Kyverno v1.19.0, except for those with controllers (see
 // TestControllers).
 func TestDiffers(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -9,19 +9,18 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// A policy for pods sees a controller as the pod that it makes, so that its expressions
-// need not be rewritten: spec, labels and annotations are those of the template of pods,
-// everything else is that of the controller. What the policy changes of the pod is changed
-// in the template.
+// A policy for pods sees a controller as the pod that the controller creates, so that its
+// expressions need not be rewritten. spec, labels and annotations of the pod come from the pod
+// template, everything else from the controller. Changes to the pod are applied to the template.
 //
-// Laws: carryBack(o, p, p) is o, and asPod(carryBack(o, asPod(o), p)) is p but for the
+// Laws: carryBack(o, p, p) is o, and asPod(carryBack(o, asPod(o), p)) is p, except for the
 // fields that a pod has from the controller.
 
-// fromTemplate are the fields of metadata that a pod has from the template; the others are
-// the controller's.
+// fromTemplate are the fields of metadata that a pod has from the template; other fields come
+// from the controller.
 var fromTemplate = []string{"labels", "annotations"}
 
-// asPod is the pod that a controller makes, whose template is at a path.
+// asPod returns the pod that a controller creates. template is the path of the pod template.
 func asPod(object map[string]any, template []string) map[string]any {
 	pod := maps.Clone(object)
 	inner := at(object, template)
@@ -47,7 +46,8 @@ func asPod(object map[string]any, template []string) map[string]any {
 	return pod
 }
 
-// carryBack is the controller with what has been changed of its pod, which was seen.
+// carryBack returns the controller with the changes to its pod. seen is the pod before, patched
+// the pod after the changes.
 func carryBack(object, seen, patched map[string]any, template []string) (map[string]any, error) {
 	inner := maps.Clone(at(object, template))
 	if inner == nil {
@@ -72,7 +72,7 @@ func carryBack(object, seen, patched map[string]any, template []string) (map[str
 	return with(object, template, inner), nil
 }
 
-// withChanges is the metadata of a template with what has been changed in that of its pod.
+// withChanges returns the metadata of a template with the changes to the metadata of its pod.
 func withChanges(of any, before, after map[string]any) map[string]any {
 	old, _ := of.(map[string]any)
 	metadata := maps.Clone(old)
@@ -92,7 +92,7 @@ func has(object map[string]any, name string) bool {
 	return ok
 }
 
-// put sets a field as another object has it.
+// put copies a field, or its absence, from another object.
 func put(object map[string]any, name string, from map[string]any) {
 	if value, ok := from[name]; ok {
 		object[name] = value
@@ -101,7 +101,7 @@ func put(object map[string]any, name string, from map[string]any) {
 	}
 }
 
-// union are the names of the fields of two objects.
+// union returns the names of the fields of two objects.
 func union(a, b map[string]any) []string {
 	all := map[string]any{}
 	maps.Copy(all, a)
@@ -109,7 +109,7 @@ func union(a, b map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// at is the map at a path, nil if there is none.
+// at returns the map at a path, nil if it is missing.
 func at(object map[string]any, path []string) map[string]any {
 	for _, name := range path {
 		object, _ = object[name].(map[string]any)
@@ -117,7 +117,7 @@ func at(object map[string]any, path []string) map[string]any {
 	return object
 }
 
-// with is an object with another value at a path.
+// with returns an object with another value at a path.
 func with(object map[string]any, path []string, value map[string]any) map[string]any {
 	if len(path) == 0 {
 		return value
@@ -130,7 +130,7 @@ func with(object map[string]any, path []string, value map[string]any) map[string
 	return copied
 }
 
-// nest puts a patch of pods where the template of pods is.
+// nest returns a patch of pods as a patch of an object with a pod template.
 func nest(patch map[string]any, template []string) map[string]any {
 	for i := len(template) - 1; i >= 0; i-- {
 		patch = map[string]any{template[i]: patch}

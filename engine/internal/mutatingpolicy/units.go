@@ -8,19 +8,18 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// unit is a policy for some kinds: those that it matches, or controllers of the pods that
-// it matches.
+// unit is a policy for some kinds: the kinds that it matches, or controllers of the pods that it
+// matches.
 type unit struct {
 	policy      *definition
 	constraints *match.Resources
-	// autogen is what Kyverno calls the kinds that the policy is carried over to; empty for
-	// those that it matches.
+	// autogen is Kyverno's name for the controllers; "" for the kinds that the policy matches.
 	autogen string
-	// template is where controllers have the template of their pods; nil if they are pods.
+	// template is the path of the pod template in controllers; nil for pods.
 	template []string
 }
 
-// rule names a mutation of the unit.
+// rule returns the ID of a mutation of the unit.
 func (u *unit) rule(name string) policy.ID {
 	id := u.policy.id()
 	id.Rule = name
@@ -30,7 +29,7 @@ func (u *unit) rule(name string) policy.ID {
 	return id
 }
 
-// controllers are the resources that policies for pods are carried over to.
+// controllers are the controllers to which Kyverno extends policies for pods.
 var controllers = []struct {
 	autogen   string
 	template  []string
@@ -46,7 +45,7 @@ var controllers = []struct {
 	{"cronjobs", []string{"spec", "jobTemplate", "spec", "template"}, []gvk.Resource{{Group: "batch", Version: "v1", Resource: "cronjobs"}}},
 }
 
-// makeUnits says what a policy is for.
+// makeUnits returns the units of a policy.
 func (d *definition) makeUnits(spec policy.Node) []*unit {
 	units := []*unit{{policy: d, constraints: d.constraints}}
 	block := spec.At("matchConstraints")
@@ -79,8 +78,8 @@ func (d *definition) makeUnits(spec policy.Node) []*unit {
 	return units
 }
 
-// isForPodsOnly reports whether a match block is about pods, and nothing tells one from
-// another but their namespace.
+// isForPodsOnly reports whether a match block selects only pods, and distinguishes them only by
+// their namespaces.
 func isForPodsOnly(block policy.Node) bool {
 	rules := block.At("resourceRules").Items()
 	selector := block.At("objectSelector")

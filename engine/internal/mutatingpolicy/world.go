@@ -15,11 +15,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// world answers what the functions of one evaluation ask: from the manifests and the
-// context, and else from what the user has given.
+// world answers the functions of one evaluation: from the manifests and the context, or else
+// from the user's values.
 type world struct {
 	evaluation *evaluation
-	// needless are the errors of arguments that nobody needs.
+	// needless are the errors of arguments that were not needed.
 	needless []error
 }
 
@@ -27,14 +27,14 @@ var _ celenv.World = (*world)(nil)
 
 func newWorld(e *evaluation) *world { return &world{evaluation: e} }
 
-// Where users say what cannot be looked up.
+// Where users can provide what cannot be looked up.
 const (
 	inContext   = "give it in a document of kind Context, as spec.images, with the option context"
 	inResponses = "give it in the values, as apiCallResponses"
 	inEntries   = "give the GlobalContextEntry as context, or its value in the values, as globalContextEntries"
 )
 
-// Get implements celenv.World. What is not in the input is taken not to exist.
+// Get implements celenv.World. An object that is not in the input is assumed not to exist.
 func (w *world) Get(apiVersion, resource, namespace, name string) (map[string]any, error) {
 	namespace = cmp.Or(w.evaluation.unit.policy.namespace, namespace)
 	if body, _, ok := w.evaluation.language.answers.Call("GET", path(apiVersion, resource, namespace, name)); ok {
@@ -69,8 +69,8 @@ func (w *world) warnMissing(what string) {
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
-// kind finds the kind of a plural resource. One that nobody defined is that of an object
-// in the input whose name it seems to be.
+// kind returns the kind of a plural resource. If the resource is not defined, it is guessed from
+// the kinds of the objects in the input.
 func (w *world) kind(apiVersion, resource string) (*schema.Kind, error) {
 	group, version := gvk.Parse(apiVersion, "").Group, gvk.Parse(apiVersion, "").Version
 	if name, sub, found := strings.Cut(resource, "/"); found {
@@ -134,7 +134,7 @@ func withLabels(items []any, labels map[string]string) []any {
 	})
 }
 
-// path is where an API server has objects.
+// path returns the path of objects in an API server.
 func path(apiVersion, resource, namespace, name string) string {
 	p := "/apis/" + apiVersion
 	if !strings.Contains(apiVersion, "/") {
@@ -193,7 +193,7 @@ func (w *world) Image(reference string) (map[string]any, error) {
 	return image, nil
 }
 
-// The global values that answer functions of chance.
+// The global values that replace the clock and random numbers.
 const (
 	nowValue    = "time.now()"
 	randomValue = "random()"
@@ -203,7 +203,7 @@ const (
 func (w *world) Now() (time.Time, error) {
 	given, ok := w.evaluation.language.values.Answer(nowValue, "")
 	if !ok {
-		given, ok = w.evaluation.language.values.Answer("time_now()", "") // as rules of ClusterPolicies have it
+		given, ok = w.evaluation.language.values.Answer("time_now()", "") // the name in rules of ClusterPolicies
 	}
 	if !ok {
 		return time.Time{}, fmt.Errorf("time.now() has another value in every run: give it in the values, as the global value %q", nowValue)
