@@ -1,17 +1,16 @@
-// Command bench measures preadmit as whole processes and prints a table in Markdown:
-// processor time (user and system), elapsed time and peak memory, medians of interleaved
-// runs, as ratios to floors of the same measurement. The floors are an empty Go program,
-// one that parses the stream with yaml.v3 and encodes it again, and a data source of
-// Terraform that copies its strings.
+// Command bench measures preadmit as whole processes and prints a table in Markdown: processor
+// time (user and system), elapsed time and peak memory. The figures are medians of interleaved
+// runs, as ratios to floors of the same measurement. The floors are an empty Go program, a
+// program that parses the stream with yaml.v3 and encodes it again, and a Terraform data source
+// that copies its strings.
 //
 //	go -C engine/internal/bench run .
 //
-// It takes some three minutes. Ratios of processor time hold on a machine that others
-// use, too; elapsed times do not. Without Terraform in PATH, its row is left out, which
-// the table says.
+// It takes about three minutes. Ratios of processor time hold on a busy machine, too; elapsed
+// times do not. Without Terraform in PATH its row is left out, with a note in the table.
 //
-// The files in order: main.go (the table), tools.go (the programs), streams.go and
-// terraform.go (what is measured on), measure.go (processes).
+// The files in order: main.go (the table), tools.go (the programs), streams.go and terraform.go
+// (their input), measure.go (processes).
 package main
 
 import (
@@ -42,14 +41,14 @@ func main() {
 	}
 }
 
-// row is one line of the table: a figure of a command, divided by another one.
+// row is a row of the table: a figure of a command divided by a figure of another command.
 type row struct {
 	name           string
 	figure         func(measured) float64
 	asked, stretch float64
 }
 
-// ratio divides what one command takes by what another one does.
+// ratio divides a figure of one command by the same figure of another.
 func ratio(of func(usage) float64, command, by string) func(measured) float64 {
 	return func(m measured) float64 { return of(m[command]) / of(m[by]) }
 }
@@ -76,8 +75,8 @@ var rows = []row{
 	{"Terraform: plan of 1,000 manifests, ten policies / a data source that copies", ratio(usage.cpu, "plan", "plan of copies"), 1.8, 1.4},
 }
 
-// groups are the commands that are measured in turn with each other; of a group that takes
-// long there are fewer runs, of a quick one more.
+// groups returns the commands in groups that are measured in turn. Slow groups have fewer runs,
+// a fast one has one more.
 func (t *tools) groups(runs int) []group {
 	thousand, tenThousand, one := t.on(1000), t.on(10_000), t.on(1)
 	render := func(policies string) []string {
@@ -144,8 +143,8 @@ func bench(runs int, to io.Writer) error {
 	return nil
 }
 
-// printStream prints a stream of manifests. It is done in a process of its own: what a
-// process has in memory counts for those that it starts.
+// printStream prints a stream of manifests. It runs in a separate process: the memory of a
+// process counts for the processes that it starts.
 func printStream(count string, to io.Writer) error {
 	n, err := strconv.Atoi(count)
 	if err != nil {

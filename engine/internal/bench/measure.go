@@ -20,9 +20,9 @@ type command struct {
 	label, path string
 	args        []string
 	environment []string
-	// input is what it reads on standard input; none if it has no name.
+	// input is its standard input; it has none if the name is empty.
 	input input
-	// prepare makes what it needs, if that is not there; nil for nothing.
+	// prepare creates what the command needs, unless it exists; nil for nothing.
 	prepare func() error
 }
 
@@ -32,16 +32,16 @@ type input struct {
 	size int64
 }
 
-// group is commands that are measured in turn, each so many times.
+// group is a list of commands that are measured in turn, each runs times.
 type group struct {
 	runs     int
 	commands []command
 }
 
-// measured is what commands took, by their labels.
+// measured is the usage of commands, by their labels.
 type measured map[string]usage
 
-// usage is what a process took.
+// usage has the resources that a process used.
 type usage struct {
 	processors, wall time.Duration
 	peak, input      int64 // bytes
@@ -50,7 +50,7 @@ type usage struct {
 func (u usage) cpu() float64     { return u.processors.Seconds() }
 func (u usage) elapsed() float64 { return u.wall.Seconds() }
 
-// measure adds the medians of runs of all commands in turn, after one run of each that
+// measure adds the medians of the runs of all commands, in turn. A first run of each command
 // does not count.
 func (g group) measure(all measured) error {
 	taken := make([][]usage, len(g.commands))

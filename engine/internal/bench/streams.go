@@ -32,7 +32,7 @@ func writePolicies(dir string) error {
 	return nil
 }
 
-// stream writes n manifests of some 2.3 kB: 40 % Deployments, 20 % each Services,
+// stream writes n manifests of about 2.3 kB: 40 % Deployments, and 20 % each of Services,
 // ConfigMaps and custom resources.
 func stream(to io.Writer, n int) error {
 	b := bufio.NewWriter(to)
@@ -114,7 +114,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
 `
 
-// applies is a mutation of a policy, in YAML.
+// applies returns a mutation of a policy, in YAML.
 func applies(expression string) string {
 	return fmt.Sprintf("{patchType: ApplyConfiguration, applyConfiguration: {expression: %q}}", expression)
 }
@@ -123,7 +123,7 @@ func label(name string) string {
 	return applies(fmt.Sprintf(`Object{metadata: Object.metadata{labels: {%q: "blue"}}}`, name))
 }
 
-// pod is a mutation of the pod template of a Deployment.
+// pod returns a mutation of the pod template of a Deployment.
 func pod(fields string) string {
 	return applies("Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{" + fields + "}}}}")
 }
@@ -151,8 +151,8 @@ spec: {policyName: %[2]s}
 `, mutation, name)
 }
 
-// ten are ten policies: three on everything, seven on Deployments. With a rule, all are
-// about that.
+// ten returns ten policies: three for all kinds, seven for Deployments. If rule is given, it
+// applies to all of them.
 func ten(rule []string) string {
 	everything, deployments := []string{"*", "*", "*"}, []string{"apps", "v1", "deployments"}
 	if rule != nil {
@@ -174,7 +174,7 @@ func ten(rule []string) string {
 		policy("grace", deployments, pod("terminationGracePeriodSeconds: 45"))
 }
 
-// kyverno are ten ClusterPolicies with patchStrategicMerge.
+// kyverno returns ten ClusterPolicies with patchStrategicMerge.
 func kyverno() string {
 	var b strings.Builder
 	rule := func(kinds, patch string) {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// plans are the two plans to compare: of ours, and of a data source that copies its
-// strings. It returns nothing where Terraform is not installed.
+// plans returns the two plans to compare: with preadmit's provider, and with a data source that
+// copies its strings. It returns nothing if Terraform is not installed.
 func (t *tools) plans() []command {
 	client, err := exec.LookPath("terraform")
 	if err != nil {
@@ -21,7 +21,7 @@ func (t *tools) plans() []command {
 	return []command{plan("plan", "preadmit-plan"), plan("plan of copies", "echo-plan")}
 }
 
-// prepareTerraform builds the providers and writes what the plans read, once.
+// prepareTerraform builds the providers and writes the input of the plans, once.
 func (t *tools) prepareTerraform() error {
 	providers := filepath.Join(t.dir, "providers")
 	if _, err := os.Stat(providers); err == nil {

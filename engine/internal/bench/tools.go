@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// tools are the programs that are measured, and the directory of what they read.
+// tools are the measured programs, and the directory of their input.
 type tools struct{ dir, preadmit, empty, self string }
 
-// module is the directory of the module, seen from this one.
+// module is the root of the module, relative to this directory.
 var module = filepath.Join("..", "..", "..")
 
 func newTools(dir string) (*tools, error) {
@@ -65,24 +65,24 @@ func (t *tools) writeStream(n int) error {
 	return file.Close()
 }
 
-// on is a stream of n manifests.
+// on returns a stream of n manifests.
 func (t *tools) on(n int) input {
 	info, err := os.Stat(t.streamFile(n))
 	if err != nil {
-		panic(err) // it has just been written
+		panic(err) // the file was just written
 	}
 	return input{t.streamFile(n), info.Size()}
 }
 
-// machine describes what is measured on.
+// machine describes the machine.
 func machine() string {
 	model := firstLine("/proc/cpuinfo", "model name")
 	memory := firstLine("/proc/meminfo", "MemTotal")
 	return fmt.Sprintf("%s/%s, %d processors (%s), %s of memory, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, memory, runtime.Version())
 }
 
-// firstLine is what is after the colon in the first line of a file that begins with a
-// prefix. It is "unknown" if no line has it, as on systems other than Linux.
+// firstLine returns the text after the colon in the first line of a file that begins with a
+// prefix. It returns "unknown" if no line has it, as on systems other than Linux.
 func firstLine(file, prefix string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
@@ -93,7 +93,7 @@ func firstLine(file, prefix string) string {
 	return "unknown"
 }
 
-// load is how many processes there were to run on average in the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, ok := strings.Cut(string(text), " ")

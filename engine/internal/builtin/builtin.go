@@ -1,11 +1,10 @@
-// Package builtin is the admission plug-ins that are part of the API server, as those of
-// Kubernetes 1.36.3 that change objects, or refuse them for what they would change. A server
-// runs them before all policies, and again if any policy changed the object; their refusals
-// are in its words.
+// Package builtin implements admission plug-ins of the API server, as in Kubernetes 1.36.3:
+// those that change objects, with the validation of what they change. A server runs them before
+// all policies, and again if a policy changed the object. Refusals have the texts of the server.
 //
-// What they look up must be in the input: a ServiceAccount, PriorityClass or RuntimeClass that
-// is not given does not exist, but for those that every cluster has. Plug-ins that are
-// configured by files of the server, or cached what had been there before, act as without.
+// Objects that plug-ins look up must be in the input: a ServiceAccount, PriorityClass or
+// RuntimeClass that is missing does not exist, except for those that every cluster has. Plug-ins
+// behave as without configuration files of the server, and without cached objects.
 //
 // The files in order: builtin.go (the table), program.go (plug-ins as programs), call.go (one
 // plug-in and one object), and one file for each plug-in, in the order of the server:
@@ -23,20 +22,21 @@ import (
 // plugin is an admission plug-in.
 type plugin struct {
 	name string
-	// since is the first minor version in which a stock server has it; 0 for none.
+	// since is the first minor version in which a default server enables it; 0 if no version
+	// does.
 	since int
-	// on are the kinds that it is about, without versions.
+	// on are the kinds to which it applies, without versions.
 	on []gvk.Kind
-	// updates says that it is about updates, too.
+	// updates says that it also applies to updates.
 	updates bool
 	// reads are the kinds of objects that it looks up.
 	reads []gvk.Kind
-	// admit changes the object of a call, and validate refuses it when all has been
-	// changed; either may be nil.
+	// admit changes the object of a call; validate refuses it after all changes. Either may be
+	// nil.
 	admit, validate func(c *call) error
 }
 
-// The kinds that plug-ins are about, and those that they look up.
+// The kinds to which plug-ins apply, and the kinds that they look up.
 var (
 	pods       = gvk.Kind{Kind: "Pod"}
 	claims     = gvk.Kind{Kind: "PersistentVolumeClaim"}
@@ -54,7 +54,7 @@ var (
 	noLookups  []gvk.Kind
 )
 
-// The minor versions in which stock servers have plug-ins, or parts of them.
+// The minor versions in which default servers enable plug-ins, or parts of plug-ins.
 const (
 	always      = 1
 	notByStock  = 0
@@ -79,7 +79,7 @@ var plugins = []*plugin{
 	{"PodTopologyLabels", topologyOn, onPods, false, []gvk.Kind{node}, topologyLabels, nil},
 }
 
-// Names are the plug-ins that are known, in the order in which a server runs them.
+// Names returns the names of the supported plug-ins, in the order in which a server runs them.
 func Names() []string {
 	var names []string
 	for _, p := range plugins {
@@ -88,7 +88,7 @@ func Names() []string {
 	return names
 }
 
-// Default are those that a stock server of Kubernetes 1.minor runs.
+// Default returns the names of the plug-ins that a default server of Kubernetes 1.minor runs.
 func Default(minor int) []string {
 	var names []string
 	for _, p := range plugins {
@@ -99,7 +99,7 @@ func Default(minor int) []string {
 	return names
 }
 
-// covers reports whether the plug-in is about objects of a kind.
+// covers reports whether the plug-in applies to objects of a kind.
 func (p *plugin) covers(kind gvk.Kind) bool {
 	kind.Version = ""
 	return slices.Contains(p.on, kind)

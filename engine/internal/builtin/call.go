@@ -26,13 +26,13 @@ func (c *call) spec() map[string]any { return podspec.Ensure(c.object, "spec") }
 // creating reports whether the object is new.
 func (c *call) creating() bool { return c.Operation == policy.Create }
 
-// forbidden is the error with which a server forbids the request.
+// forbidden returns the error with which a server forbids the request.
 func (c *call) forbidden(err error) error {
 	name := cmp.Or(c.Name, podspec.Text(c.object, "metadata", "name"), podspec.Text(c.object, "metadata", "generateName"), "Unknown")
 	return c.forbiddenNamed(name, err)
 }
 
-// forbiddenNamed is forbidden with another name of the object.
+// forbiddenNamed is forbidden with a given name of the object.
 func (c *call) forbiddenNamed(name string, err error) error {
 	resource := c.Kind.Resource
 	if c.Kind.Group != "" {
@@ -41,13 +41,13 @@ func (c *call) forbiddenNamed(name string, err error) error {
 	return fmt.Errorf("%s %q is forbidden: %w", resource, name, err)
 }
 
-// missing says that there is no object that a plug-in looks up.
+// missing reports that an object that a plug-in looks up does not exist.
 type missing struct{ problem, advice string }
 
 // Error implements error.
 func (m *missing) Error() string { return m.problem }
 
-// missing is the error about an object that is not there, in the words of the server.
+// missing returns the error about an object that does not exist, in the words of the server.
 func (c *call) missing(kind, format string, args ...any) error {
 	return &missing{fmt.Sprintf(format, args...), fmt.Sprintf("if the cluster has the %s, give it with the option context", kind)}
 }
@@ -63,7 +63,7 @@ func (c *call) list(kind gvk.Kind, namespace string) ([]map[string]any, error) {
 	return objects, err
 }
 
-// namespaceAnnotations are the annotations of the namespace of the object.
+// namespaceAnnotations returns the annotations of the namespace of the object.
 func (c *call) namespaceAnnotations(plugin string) (map[string]any, error) {
 	c.Snapshot.Ask()
 	namespace, known, err := c.NamespaceObject()
@@ -76,8 +76,8 @@ func (c *call) namespaceAnnotations(plugin string) (map[string]any, error) {
 	return podspec.Map(namespace, "metadata", "annotations"), nil
 }
 
-// newestDefault is the class that says of itself that it is the default one, by any of some
-// annotations: the newest of several, and of those the first by name.
+// newestDefault returns the name of the default class: the class with one of some annotations.
+// The newest class wins, and then the first by name.
 func (c *call) newestDefault(kind gvk.Kind, annotations ...string) (string, error) {
 	classes, err := c.list(kind, "")
 	if err != nil {
@@ -95,7 +95,8 @@ func (c *call) newestDefault(kind gvk.Kind, annotations ...string) (string, erro
 	return podspec.Text(newest, "metadata", "name"), nil
 }
 
-// aggregate is one error of several that differ, as a server prints them; nil for none.
+// aggregate combines errors into one as a server prints them, without duplicates; nil for no
+// errors.
 func aggregate(errs []error) error {
 	var texts []string
 	for _, err := range errs {

@@ -2,7 +2,7 @@ package builtin
 
 import "github.com/preadmit/preadmit/engine/internal/podspec"
 
-// ingressClass gives an Ingress without a class the default one.
+// ingressClass sets the default class of an Ingress without a class.
 func ingressClass(c *call) error {
 	if _, old := podspec.Map(c.object, "metadata", "annotations")["kubernetes.io/ingress.class"]; old || c.spec()["ingressClassName"] != nil {
 		return nil

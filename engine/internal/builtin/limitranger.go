@@ -12,8 +12,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// limitDefaults gives containers the requests and limits that the LimitRanges of the
-// namespace have for those without.
+// limitDefaults sets missing requests and limits of containers to the defaults in the
+// LimitRanges of the namespace.
 func limitDefaults(c *call) error {
 	if c.Kind.Kind.Kind != pods.Kind || !c.creating() {
 		return nil
@@ -44,7 +44,7 @@ func limitDefaults(c *call) error {
 	return nil
 }
 
-// complete gives a container the quantities that it lacks, and says which.
+// complete sets the quantities that a container lacks, and describes them.
 func complete(container map[string]any, kind, list, what string, defaults map[string]any) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
@@ -59,7 +59,7 @@ func complete(container map[string]any, kind, list, what string, defaults map[st
 	return []string{fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), what, kind, podspec.Text(container, "name"))}
 }
 
-// limits refuses what is not within the LimitRanges of the namespace.
+// limits refuses values outside of the LimitRanges of the namespace.
 func limits(c *call) error {
 	if c.Kind.Kind.Kind == pods.Kind && !c.creating() {
 		return nil
@@ -80,7 +80,7 @@ func limits(c *call) error {
 	return nil
 }
 
-// exceeded says what of the object is not within one item of a LimitRange.
+// exceeded returns the errors of the object about one item of a LimitRange.
 func (c *call) exceeded(item map[string]any) []error {
 	kind := podspec.Text(item, "type")
 	switch {
@@ -103,7 +103,7 @@ func (c *call) exceeded(item map[string]any) []error {
 // quantities are the amounts of resources.
 type quantities map[string]resource.Quantity
 
-// amounts are the quantities of an object, which are valid in what a server has decoded.
+// amounts returns the quantities of a list of resources, which the server has validated already.
 func amounts(of map[string]any) quantities {
 	all := quantities{}
 	for name, value := range of {
@@ -115,7 +115,7 @@ func amounts(of map[string]any) quantities {
 	return all
 }
 
-// add adds quantities to others.
+// add adds other quantities to q.
 func (q quantities) add(more quantities) {
 	for name, amount := range more {
 		sum, ok := q[name]
@@ -137,8 +137,9 @@ func (q quantities) atLeast(others quantities) {
 	}
 }
 
-// sum is what the containers of a Pod need together: at least what each init container needs
-// beside the sidecars that start before it. What the Pod says of itself wins.
+// sum returns the requests or limits of the containers of a Pod together: at least what each
+// init container needs with the sidecars that start before it. The resources of the whole Pod
+// win.
 func (c *call) sum(list string) quantities {
 	sum, sidecars, peak := quantities{}, quantities{}, quantities{}
 	for _, container := range podspec.Maps(c.spec(), "containers") {
@@ -164,8 +165,8 @@ func (c *call) sum(list string) quantities {
 	return sum
 }
 
-// within says which amounts are not within an item of a LimitRange. Of a claim there are
-// requests only, and then only they count against the maximum.
+// within returns errors for amounts outside of an item of a LimitRange. A claim has only
+// requests, which then count against the maximum.
 func within(item map[string]any, only string, requests, limits quantities) []error {
 	kind := podspec.Text(item, "type")
 	var errs []error
@@ -188,7 +189,7 @@ func within(item map[string]any, only string, requests, limits quantities) []err
 	return errs
 }
 
-// usage is what something requests and is limited to.
+// usage are a request and a limit.
 type usage struct{ requests, limits quantities }
 
 func (u usage) min(kind, name string, bound resource.Quantity) error {

@@ -10,7 +10,7 @@ import (
 
 const selectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
 
-// nodeSelector gives a Pod the node selector of its namespace.
+// nodeSelector adds the node selector of the namespace to a Pod.
 func nodeSelector(c *call) error {
 	annotations, err := c.namespaceAnnotations("PodNodeSelector")
 	if err != nil {
@@ -31,7 +31,7 @@ func nodeSelector(c *call) error {
 	return nil
 }
 
-// parseLabels reads labels in the form "a=b,c=d".
+// parseLabels parses labels in the form "a=b,c=d".
 func parseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
 	if text == "" {

@@ -12,7 +12,7 @@ var systemClasses = map[string]int64{"system-cluster-critical": 2000000000, "sys
 
 const preempting = "PreemptLowerPriority"
 
-// podPriority gives a Pod what its PriorityClass says, or the default one.
+// podPriority sets the priority of a Pod from its PriorityClass, or from the default one.
 func podPriority(c *call) error {
 	spec := c.spec()
 	if c.Operation == policy.Update {
@@ -41,7 +41,7 @@ func podPriority(c *call) error {
 	return nil
 }
 
-// priority is the PriorityClass with a name, or the default one.
+// priority returns the PriorityClass with a name, or the default one.
 func (c *call) priority(name string) (class string, value int64, preemption string, err error) {
 	if name == "" {
 		return c.defaultPriority()
@@ -61,8 +61,7 @@ func (c *call) priority(name string) (class string, value int64, preemption stri
 	return name, value, preemption, nil
 }
 
-// defaultPriority is the PriorityClass that says of itself that it is the default one: of
-// several the one with the least value.
+// defaultPriority returns the default PriorityClass. The one with the lowest value wins.
 func (c *call) defaultPriority() (name string, value int64, preemption string, err error) {
 	classes, err := c.list(priority, "")
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Programs are the plug-ins with some names, on a server of Kubernetes 1.minor: those that
-// change objects, and those that refuse them in the end. Without names the result is empty.
+// Programs returns the plug-ins with the given names, on a server of Kubernetes 1.minor, as two
+// programs: one changes objects, and one refuses them at the end. Without names the result is
+// empty.
 func Programs(names []string, minor int) []policy.Program {
 	admitting := &program{hook: policy.Hook{Point: policy.BuiltIn}, minor: minor, run: func(p *plugin) func(*call) error { return p.admit }}
 	validating := &program{hook: policy.Hook{Point: policy.Validating}, minor: minor, run: func(p *plugin) func(*call) error { return p.validate }}
@@ -35,7 +36,7 @@ func Programs(names []string, minor int) []policy.Program {
 	return programs
 }
 
-// program is what plug-ins do at one point.
+// program has the plug-ins that run at one point.
 type program struct {
 	hook    policy.Hook
 	minor   int
@@ -49,7 +50,7 @@ func (p *program) Hook() policy.Hook { return p.hook }
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool { return len(p.about(r)) > 0 }
 
-// about are the plug-ins that are about a request.
+// about returns the plug-ins that apply to a request.
 func (p *program) about(r *policy.Request) []*plugin {
 	var about []*plugin
 	for _, plugin := range p.plugins {
@@ -84,13 +85,13 @@ func (p *program) Selects() []policy.Selected { return nil }
 // Check implements policy.Program.
 func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
 
-// Parts implements policy.Program: plug-ins are no policies of the user's.
+// Parts implements policy.Program. Plug-ins are not policies of the user.
 func (p *program) Parts() []policy.Part { return nil }
 
 // Existing implements policy.Program.
 func (p *program) Existing() policy.Follower { return nil }
 
-// invocation is a plug-in that is about a request.
+// invocation is a plug-in that runs on a request.
 type invocation struct {
 	plugin  *plugin
 	program *program
@@ -99,7 +100,7 @@ type invocation struct {
 // ID implements policy.Invocation.
 func (i *invocation) ID() policy.ID { return policy.ID{Plugin: i.plugin.name} }
 
-// Reinvocable implements policy.Invocation: a server runs all plug-ins again.
+// Reinvocable implements policy.Invocation. A server runs all plug-ins again.
 func (i *invocation) Reinvocable() bool { return true }
 
 // Conditions implements policy.Invocation.

@@ -11,7 +11,7 @@ import (
 // containerLists are the lists of containers of a Pod.
 var containerLists = []string{"initContainers", "containers", "ephemeralContainers"}
 
-// pullImages has the images of a Pod pulled always.
+// pullImages sets the pull policy of all images of a Pod to Always.
 func pullImages(c *call) error {
 	if keepsImages(c) {
 		return nil
@@ -29,7 +29,7 @@ func pullImages(c *call) error {
 	return nil
 }
 
-// keepsImages reports whether an update brings no image that the Pod had not before.
+// keepsImages reports whether the request is an update that adds no image.
 func keepsImages(c *call) bool {
 	if c.Operation != policy.Update {
 		return false
@@ -48,7 +48,7 @@ func imagesOf(spec map[string]any) []string {
 	return images
 }
 
-// pulledImages refuses Pods whose images are not always pulled.
+// pulledImages refuses Pods with another pull policy than Always.
 func pulledImages(c *call) error {
 	if keepsImages(c) {
 		return nil

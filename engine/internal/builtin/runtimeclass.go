@@ -11,7 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// runtimeClass gives a Pod the overhead of its RuntimeClass, and what that says about nodes.
+// runtimeClass adds the overhead, the node selector and the tolerations of its RuntimeClass to a
+// Pod.
 func runtimeClass(c *call) error {
 	class, err := c.runtimeClass()
 	if err != nil || class == nil {
@@ -45,7 +46,7 @@ func runtimeClass(c *call) error {
 
 var errOverhead = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
-// overhead refuses a Pod whose overhead is not that of its RuntimeClass.
+// overhead refuses a Pod whose overhead differs from that of its RuntimeClass.
 func overhead(c *call) error {
 	class, err := c.runtimeClass()
 	if err != nil {
@@ -61,7 +62,7 @@ func overhead(c *call) error {
 	return nil
 }
 
-// runtimeClass is the RuntimeClass of the Pod; nil if it names none.
+// runtimeClass returns the RuntimeClass of the Pod; nil if the Pod names none.
 func (c *call) runtimeClass() (map[string]any, error) {
 	name, named := c.spec()["runtimeClassName"].(string)
 	if !named {
@@ -74,7 +75,7 @@ func (c *call) runtimeClass() (map[string]any, error) {
 	return found, err
 }
 
-// equalAmounts reports whether quantities are the same amounts.
+// equalAmounts reports whether two lists of resources have equal quantities.
 func equalAmounts(a, b map[string]any) bool {
 	return maps.EqualFunc(amounts(a), amounts(b), resourceEqual)
 }

@@ -13,21 +13,21 @@ import (
 const (
 	mirrorAnnotation = "kubernetes.io/config.mirror"
 	tokenPath        = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenVolume is the volume of the token; the server ends its name in five random
-	// letters and digits, none of which is a zero.
+	// tokenVolume begins the name of the token's volume. The server appends five random letters
+	// and digits, without zeros.
 	tokenVolume       = "kube-api-access-"
 	tokenVolumeSuffix = "00000"
 )
 
-// serviceAccount gives a Pod its service account, the secrets of that to pull images with, and
-// a token of it.
+// serviceAccount adds a service account to a Pod, with its image pull secrets and a volume with
+// its token.
 func serviceAccount(c *call) error {
 	if isMirror(c) {
 		return mountableSecrets(c)
 	}
 	spec := c.spec()
 	if podspec.Text(spec, "serviceAccountName") == "" {
-		// The second is an old name that follows the first.
+		// serviceAccount is the deprecated name of serviceAccountName.
 		spec["serviceAccountName"], spec["serviceAccount"] = "default", "default"
 	}
 	found, err := c.serviceAccount()
@@ -48,7 +48,8 @@ func isMirror(c *call) bool {
 	return mirror
 }
 
-// serviceAccount is the service account of the Pod. Every namespace has one named default.
+// serviceAccount returns the service account of the Pod. Every namespace has the service account
+// default.
 func (c *call) serviceAccount() (map[string]any, error) {
 	name := podspec.Text(c.spec(), "serviceAccountName")
 	found, err := c.get(account, c.Namespace, name)
@@ -61,7 +62,7 @@ func (c *call) serviceAccount() (map[string]any, error) {
 	return nil, c.forbidden(c.missing("ServiceAccount", "error looking up service account %s/%s: serviceaccount %q not found", c.Namespace, name, name))
 }
 
-// automounts reports whether a Pod gets a token: the Pod says so, or else its service account.
+// automounts reports whether a token is mounted. The Pod decides, or else its service account.
 func automounts(account, spec map[string]any) bool {
 	for _, object := range []map[string]any{spec, account} {
 		if automount, ok := podspec.Bool(object, "automountServiceAccountToken"); ok {
@@ -71,7 +72,7 @@ func automounts(account, spec map[string]any) bool {
 	return true
 }
 
-// mountToken mounts the token into every container that has nothing in its place.
+// mountToken mounts the token into every container that has no mount at its path.
 func mountToken(spec map[string]any) {
 	name, hasVolume := tokenVolume+tokenVolumeSuffix, false
 	for _, v := range podspec.Maps(spec, "volumes") {
@@ -93,7 +94,8 @@ func mountToken(spec map[string]any) {
 	}
 }
 
-// tokenSource is a token, the certificate of the server, and the name of the namespace.
+// tokenSource returns a volume source with a token, the certificate of the server, and the name
+// of the namespace.
 func tokenSource() map[string]any {
 	return map[string]any{"defaultMode": int64(0o644), "sources": []any{
 		map[string]any{"serviceAccountToken": map[string]any{"path": "token", "expirationSeconds": int64(3607)}},
@@ -104,8 +106,8 @@ func tokenSource() map[string]any {
 	}}
 }
 
-// mountableSecrets refuses Pods with secrets that their service account does not have, if it
-// says that it has all.
+// mountableSecrets refuses Pods with secrets that their service account does not list, if the
+// service account enforces its list.
 func mountableSecrets(c *call) error {
 	if isMirror(c) {
 		return c.mirrors()
@@ -127,7 +129,7 @@ func mountableSecrets(c *call) error {
 	return nil
 }
 
-// unreferenced says which secret of a Pod its service account does not have.
+// unreferenced returns an error for a secret of a Pod that its service account does not list.
 func unreferenced(spec, account map[string]any) error {
 	mountable, name := names(account, "secrets"), podspec.Text(account, "metadata", "name")
 	for _, v := range podspec.Maps(spec, "volumes") {
@@ -158,7 +160,7 @@ func unreferenced(spec, account map[string]any) error {
 	return nil
 }
 
-// names are the names in a list of references.
+// names returns the names in a list of references.
 func names(object map[string]any, list string) []string {
 	var names []string
 	for _, reference := range podspec.Maps(object, list) {
@@ -167,7 +169,7 @@ func names(object map[string]any, list string) []string {
 	return names
 }
 
-// mirrors refuses what a Pod that the kubelet mirrors must not have.
+// mirrors refuses what a mirror Pod of the kubelet must not have.
 func (c *call) mirrors() error {
 	spec := c.spec()
 	if podspec.Text(spec, "serviceAccountName") != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// storageClass gives a claim without a class the default one.
+// storageClass sets the default class of a claim without a class.
 func storageClass(c *call) error {
 	if _, beta := podspec.Map(c.object, "metadata", "annotations")["volume.beta.kubernetes.io/storage-class"]; beta || c.spec()["storageClassName"] != nil {
 		return nil
@@ -18,14 +18,14 @@ func storageClass(c *call) error {
 	return err
 }
 
-// finalizers keep storage from being deleted while it is in use.
+// finalizers prevent storage from being deleted while it is in use.
 var finalizers = map[string]string{
 	volumes.Kind:    "kubernetes.io/pv-protection",
 	claims.Kind:     "kubernetes.io/pvc-protection",
 	attributes.Kind: "kubernetes.io/vac-protection",
 }
 
-// protectStorage gives storage its finalizer.
+// protectStorage adds its finalizer to storage.
 func protectStorage(c *call) error {
 	if c.Kind.Kind.Kind == attributes.Kind && c.minor < attributeOn {
 		return nil

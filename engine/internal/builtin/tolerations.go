@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// tolerationSeconds has a Pod stay five minutes on a node that is not ready or cannot be
+// tolerationSeconds lets a Pod stay five minutes on a node that is not ready or cannot be
 // reached.
 func tolerationSeconds(c *call) error {
 	spec := c.spec()
@@ -34,8 +34,8 @@ const (
 	tolerationsWhitelist = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 )
 
-// tolerationRestriction gives a Pod the tolerations of its namespace, and one for nodes that
-// are short of memory if it asks for any itself.
+// tolerationRestriction adds the tolerations of the namespace to a Pod. It also adds a
+// toleration of nodes with memory pressure, unless the Pod is BestEffort.
 func tolerationRestriction(c *call) error {
 	var more []map[string]any
 	if c.creating() {
@@ -66,7 +66,7 @@ func allowedTolerations(c *call) error {
 	return nil
 }
 
-// toleration is a toleration as the annotations of a namespace have it.
+// toleration is a toleration in an annotation of a namespace.
 type toleration struct {
 	Key               string `json:"key,omitempty"`
 	Operator          string `json:"operator,omitempty"`
@@ -75,7 +75,7 @@ type toleration struct {
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
 }
 
-// namespaceTolerations are the tolerations in an annotation of the namespace.
+// namespaceTolerations returns the tolerations in an annotation of the namespace.
 func (c *call) namespaceTolerations(annotation string) ([]map[string]any, error) {
 	annotations, err := c.namespaceAnnotations("PodTolerationRestriction")
 	text, _ := annotations[annotation].(string)
@@ -102,7 +102,7 @@ func (c *call) namespaceTolerations(annotation string) ([]map[string]any, error)
 	return all, nil
 }
 
-// isBestEffort reports whether a Pod asks for no CPU and no memory, and is limited to none.
+// isBestEffort reports whether a Pod has no requests and no limits for CPU and memory.
 func isBestEffort(spec map[string]any) bool {
 	lists := []map[string]any{podspec.Map(spec, "resources")}
 	if lists[0] == nil {
@@ -123,8 +123,8 @@ func isBestEffort(spec map[string]any) bool {
 	return true
 }
 
-// extendedResources has a Pod tolerate the taints that are named like the extended resources
-// that it requests.
+// extendedResources adds a toleration for each extended resource that a Pod requests: of a taint
+// with the name of the resource.
 func extendedResources(c *call) error {
 	names := map[string]bool{}
 	for _, container := range podspec.Containers(c.spec()) {
@@ -140,8 +140,8 @@ func extendedResources(c *call) error {
 	return nil
 }
 
-// isExtended reports whether a resource is not one of Kubernetes' own. Quotas must have a
-// name for it that is not too long.
+// isExtended reports whether a resource is not one of Kubernetes' own. Its name must be short
+// enough for quotas.
 func isExtended(name string) bool {
 	if !strings.Contains(name, "/") || strings.Contains(name, "kubernetes.io/") || strings.HasPrefix(name, "requests.") {
 		return false

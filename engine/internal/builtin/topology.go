@@ -2,8 +2,8 @@ package builtin
 
 import "github.com/preadmit/preadmit/engine/internal/podspec"
 
-// topologyLabels gives a Pod that is created on a node the labels that say where that is. All
-// others get them when they are bound to a node.
+// topologyLabels adds the topology labels of its node to a Pod that is created on a node. Other
+// Pods get them when they are bound to a node.
 func topologyLabels(c *call) error {
 	name := podspec.Text(c.spec(), "nodeName")
 	if name == "" {

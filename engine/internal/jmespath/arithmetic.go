@@ -46,8 +46,8 @@ var (
 	errFraction = errors.New("modulo needs whole numbers")
 )
 
-// operator is what an operation does for the types that it knows; nil where it knows
-// none. Quantities and durations go with a scalar where the table says so.
+// operator implements an operation for each combination of types; nil where types cannot be
+// combined. The table says which operations combine a quantity or a duration with a scalar.
 type operator struct {
 	scalars          func(a, b float64) (any, error)
 	quantities       func(a, b resource.Quantity) (any, error)
@@ -164,7 +164,7 @@ func arithmetic(args []any, op operator) (any, error) {
 	return nil, errOperands
 }
 
-// operand reads a number, a quantity or a duration; nil if it is none.
+// operand reads a number, a quantity or a duration; nil for other values.
 func operand(arg any) any {
 	switch arg := arg.(type) {
 	case float64:

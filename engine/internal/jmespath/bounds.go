@@ -6,14 +6,14 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// Functions that expressions cannot write, and that return their argument. One counts a
-// step, the other the size of a value.
+// Functions that return their argument. Expressions cannot call them by name. One counts a step,
+// the other the size of a value.
 const (
 	stepFunction  = "a step"
 	spendFunction = "a value"
 )
 
-// counters are the functions that take from a budget.
+// counters returns the functions that count against a budget.
 func counters(budget *limit.Budget) []jmespath.FunctionEntry {
 	return []jmespath.FunctionEntry{
 		{Name: stepFunction, Handler: func(args []any) (any, error) {
@@ -27,9 +27,9 @@ func counters(budget *limit.Budget) []jmespath.FunctionEntry {
 	}
 }
 
-// bounded makes an expression count. What it does for every item of a list is a step;
-// and values are counted where one can come to be in another twice, which makes them
-// grow beyond any bound in a few steps, and where they are compared.
+// bounded makes an expression count its work. Each evaluation for an item of a list is a step.
+// Sizes of values are counted where a value can be repeated in another, which could exceed any
+// bound in a few steps, and where values are compared.
 func bounded(node jmespath.ASTNode) jmespath.ASTNode {
 	children := make([]jmespath.ASTNode, len(node.Children))
 	for i, child := range node.Children {
@@ -55,14 +55,14 @@ func bounded(node jmespath.ASTNode) jmespath.ASTNode {
 	return node
 }
 
-// stepped counts a step, and is the node otherwise: errors stay what they are.
+// stepped adds a counted step to a node. Errors of the node stay the same.
 func stepped(node jmespath.ASTNode) jmespath.ASTNode {
 	current := jmespath.ASTNode{NodeType: jmespath.ASTCurrentNode}
 	step := jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: stepFunction, Children: []jmespath.ASTNode{current}}
 	return jmespath.ASTNode{NodeType: jmespath.ASTSubexpression, Children: []jmespath.ASTNode{step, node}}
 }
 
-// spent counts the size of what a node that never misses a key evaluates to.
+// spent counts the size of the value of a node. The node must not fail on a missing key.
 func spent(node jmespath.ASTNode) jmespath.ASTNode {
 	return jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: spendFunction, Children: []jmespath.ASTNode{node}}
 }

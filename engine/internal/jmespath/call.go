@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// function is a function of Kyverno's.
+// function is a function that Kyverno adds.
 type function struct {
 	name string
-	// signature has a letter for every argument: s for a string, n for a number, t for
-	// text (a string or a number), a for a list, o for an object, c for a list or
-	// object, v for anything.
+	// signature has a letter for every argument: s for a string, n for a number, t for text (a
+	// string or a number), a for a list, o for an object, c for a list or object, v for any
+	// value.
 	signature string
 	handler   func(args []any) (any, error)
 }
@@ -56,7 +56,7 @@ func (f function) call(args []any) (any, error) {
 	return result, nil
 }
 
-// otherList makes a list of what the library returns as one of another type.
+// otherList converts a list that the library returns with another type.
 func otherList(value any) ([]any, bool) {
 	switch value := value.(type) {
 	case []string:
@@ -107,7 +107,7 @@ func describe(value any) string {
 	return "an expression"
 }
 
-// textOf is an argument that is a string or a number, as text.
+// textOf returns the text of an argument that is a string or a number.
 func textOf(arg any) string {
 	if f, ok := arg.(float64); ok {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -116,7 +116,7 @@ func textOf(arg any) string {
 	return text
 }
 
-// whole reads an argument that must be a whole number.
+// whole returns an argument that must be a whole number.
 func whole(arg any) (int, error) {
 	f := arg.(float64)
 	if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {

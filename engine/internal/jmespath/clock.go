@@ -101,7 +101,7 @@ func durationOf(arg any) (time.Duration, error) {
 	return d, nil
 }
 
-// given are the functions whose results the user gives.
+// given are the functions whose results come from the user.
 func (e *Env) given() []function {
 	ask := func(call, argument string) (any, error) {
 		if value, ok := e.answer(call, argument); ok {

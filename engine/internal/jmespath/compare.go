@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The bounds of the text of a quantity, and of its exponent: reading one takes time in
-// proportion to the number itself.
+// The maximum lengths of a quantity's text and of its exponent. The time to parse a quantity
+// grows with the number itself.
 const maxQuantity, maxExponent = 64, 4
 
-// Quantity reads a quantity as Kubernetes writes them, like 100Mi.
+// Quantity parses a quantity of Kubernetes, like 100Mi.
 func Quantity(text string) (resource.Quantity, bool) {
 	exponent := strings.LastIndexAny(text, "eE")
 	if len(text) > maxQuantity || exponent >= 0 && len(text)-exponent-1 > maxExponent {
@@ -21,7 +21,7 @@ func Quantity(text string) (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// CompareVersions compares two semantic versions; ok is false if one of them is none.
+// CompareVersions compares two semantic versions; ok is false if one of them is invalid.
 func CompareVersions(a, b string) (comparison int, ok bool) {
 	x, err := semver.Parse(a)
 	if err != nil {

@@ -32,15 +32,15 @@ var cryptoFunctions = []function{
 		if err != nil {
 			return nil, errors.New("argument 2 is not a range of versions like >=1.0.0")
 		}
-		// What is no version counts as 0.0.0.
+		// An invalid version counts as 0.0.0.
 		version, _ := semver.Parse(a[0].(string))
 		return expected(version), nil
 	}},
 	{"x509_decode", "s", decodeX509},
 }
 
-// decodeX509 returns a certificate, or a request for one, as Go prints it to JSON, with
-// its RSA key spelled out.
+// decodeX509 returns a certificate or a certificate request as Go encodes it to JSON, with the
+// fields of its RSA key.
 func decodeX509(a []any) (any, error) {
 	block, _ := pem.Decode([]byte(a[0].(string)))
 	if block == nil {
@@ -68,7 +68,7 @@ func decodeX509(a []any) (any, error) {
 	if !ok {
 		return nil, errors.New("only RSA keys can be decoded")
 	}
-	*key = map[string]any{"N": public.N.String(), "E": public.E} // N is no float64
+	*key = map[string]any{"N": public.N.String(), "E": public.E} // N does not fit into a float64
 	text, err := json.Marshal(decoded)
 	if err != nil {
 		return nil, errors.New("the certificate cannot be written as JSON")

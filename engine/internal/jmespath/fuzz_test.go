@@ -7,8 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// FuzzSearch evaluates any expression twice: it ends, without a panic, and with the same
-// result.
+// FuzzSearch evaluates any expression twice: it must end without a panic, with the same result.
 func FuzzSearch(f *testing.F) {
 	for _, seed := range []string{
 		"labels.*", "sort_by(names, &name)[0].name", "max_by(names, &m)", "names[?m > `0`] | [0]", "merge(labels, {a: @})", "list[::-1]",

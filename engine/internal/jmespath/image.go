@@ -17,10 +17,9 @@ var imageFunctions = []function{
 	}},
 }
 
-// ParseImage takes a reference of an image apart, into the fields that the variable
-// `images` has for each container: name, path, reference and referenceWithTag, and
-// where there are any registry, tag and digest. The registry is docker.io unless the
-// reference names one.
+// ParseImage parses an image reference into the fields that the variable `images` has for each
+// container: name, path, reference and referenceWithTag, and registry, tag and digest unless
+// they are empty. The default registry is docker.io.
 func ParseImage(text string) (map[string]any, error) {
 	first, _, hasSlash := strings.Cut(text, "/")
 	if !hasSlash || !strings.ContainsAny(first, ".:") && first != "localhost" && strings.ToLower(first) == first {

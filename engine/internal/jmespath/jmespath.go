@@ -1,17 +1,17 @@
-// Package jmespath evaluates JMESPath expressions as Kyverno v1.19.0 does: the language
-// of github.com/kyverno/go-jmespath, in which a missing key of a map is an error, with
-// Kyverno's functions. This is the only package that imports that library, the
-// parsers of versions and of image references.
+// Package jmespath evaluates JMESPath expressions as Kyverno v1.19.0 does: the language of
+// github.com/kyverno/go-jmespath, in which a missing key of a map is an error, with Kyverno's
+// functions. No other package imports that library or the parsers of versions and of image
+// references.
 //
-// Where the library depends on the order of Go's maps (projections of the values of a
-// map, keys(), values()), the keys are taken in sorted order.
+// Where the library depends on the order of Go's maps (projections of the values of a map,
+// keys(), values()), the keys are sorted.
 //
-// No error holds a value of the input: it may be secret.
+// Errors contain no values of the input, because these may be secret.
 //
-// The files in order: jmespath.go (Expression, Env), value.go (values in and out),
-// bounds.go (what an expression may use), call.go (arguments), strings.go, objects.go,
+// The files in order: jmespath.go (Expression, Env), value.go (input and output values),
+// bounds.go (the resources of an expression), call.go (arguments), strings.go, objects.go,
 // arithmetic.go, clock.go, crypto.go and image.go (the functions), compare.go (quantities and
-// versions for others), tree.go (the parts of an expression, for others).
+// versions for other packages), tree.go (the parts of an expression, for other packages).
 package jmespath
 
 import (
@@ -25,22 +25,21 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// maxExpression bounds the length of an expression in bytes, and with it how deep one
-// can nest.
+// maxExpression is the maximum length of an expression in bytes. It also limits the nesting.
 const maxExpression = 16 << 10
 
 // Expression is a compiled expression. It is safe for concurrent use.
 type Expression struct {
 	path jmespath.ASTNode
-	// written is the expression without the order that orderProjections gives it; nil
-	// if that is none.
+	// written is the expression without the changes of orderProjections; nil if orderProjections
+	// changed nothing.
 	written *jmespath.ASTNode
 }
 
-// SyntaxError says where an expression is not JMESPath.
+// SyntaxError reports that a text is not a JMESPath expression.
 type SyntaxError struct {
 	Text string
-	// Offset is the byte in the expression.
+	// Offset is the byte offset in the expression.
 	Offset int
 }
 
@@ -71,7 +70,7 @@ func Compile(expression string) (*Expression, error) {
 	return nil, &SyntaxError{Text: err.Error()}
 }
 
-// parse parses an expression, which is bounded then.
+// parse parses an expression and bounds it.
 func parse(expression string) (jmespath.ASTNode, error) {
 	node, err := jmespath.NewParser().Parse(expression)
 	if err != nil {
@@ -80,16 +79,16 @@ func parse(expression string) (jmespath.ASTNode, error) {
 	return bounded(node), nil
 }
 
-// valuesFunction is the function that stands for the projection of a map's values.
+// valuesFunction is the function that replaces the projection of a map's values.
 const valuesFunction = "values_in_order"
 
-// orderProjections writes the projections of the values of a map (`labels.*`) so that
-// the order of the values is known: as a projection of the list that a function makes
-// of them. offsets leads from the result back to the expression.
+// orderProjections rewrites the projections of the values of a map (`labels.*`), so that the
+// values are sorted by key: a function returns the values as a list, which is projected. offsets
+// converts an offset in the result to an offset in the expression.
 func orderProjections(expression string) (ordered string, offsets func(int) int) {
 	const replacement = valuesFunction + "(@)[*]"
 	var out strings.Builder
-	var places []int // where replacements begin in the result
+	var places []int // the offsets of replacements in the result
 	for i := 0; i < len(expression); i++ {
 		c := expression[i]
 		switch c {
@@ -132,8 +131,8 @@ func closing(expression string, i int) int {
 	return len(expression)
 }
 
-// isListWildcard reports whether the star at i is that of `[*]`, which selects the
-// items of a list.
+// isListWildcard reports whether the star at i is part of `[*]`, which selects the items of a
+// list.
 func isListWildcard(expression string, i int) bool {
 	before := strings.TrimRight(expression[:i], " \t\n\r")
 	after := strings.TrimLeft(expression[i+1:], " \t\n\r")
@@ -141,25 +140,25 @@ func isListWildcard(expression string, i int) bool {
 		return false
 	}
 	before = strings.TrimRight(before[:len(before)-1], " \t\n\r")
-	return !strings.HasSuffix(before, ".") // `.[*]` makes a list of what follows
+	return !strings.HasSuffix(before, ".") // `.[*]` is a multi-select list
 }
 
-// Env is what expressions are evaluated in. It is safe for concurrent use.
+// Env is an environment for evaluating expressions. It is safe for concurrent use.
 type Env struct {
 	answer func(call, argument string) (any, bool)
-	// callers are *caller, each used by one expression at a time.
+	// callers has *caller values. Each is used by one expression at a time.
 	callers sync.Pool
 }
 
-// A caller calls functions, and counts what an expression uses up.
+// A caller calls functions, and counts the resources that an expression uses.
 type caller struct {
 	*jmespath.FunctionCaller
 	budget limit.Budget
 }
 
-// NewEnv returns an environment. answer gives the values of functions that no two runs
-// agree on: of "time_now()", "time_now_utc()", "random()" and "is_external_url()", for
-// an argument. Without an answer they fail.
+// NewEnv returns an environment. answer returns the results of functions that differ in every
+// run: "time_now()", "time_now_utc()", "random()" and "is_external_url()", for an argument.
+// Without an answer these functions fail.
 func NewEnv(answer func(call, argument string) (any, bool)) *Env {
 	e := &Env{answer: answer}
 	e.callers.New = func() any { return e.newCaller() }
@@ -179,20 +178,19 @@ func (e *Env) newCaller() *caller {
 	return c
 }
 
-// NotFoundError says that a key is missing.
+// NotFoundError reports that a key is missing.
 type NotFoundError struct{ text string }
 
 // Error implements error.
 func (e NotFoundError) Error() string { return e.text }
 
-// Search evaluates an expression on data made by Input. The result consists of
-// the values that objects consist of. It fails with a NotFoundError if a key is
-// missing.
+// Search evaluates an expression on data made by Input. The result has the same types of values
+// as objects. The error is a NotFoundError if a key is missing.
 func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 	c := e.callers.Get().(*caller)
 	defer e.callers.Put(c)
 	c.budget.Start()
-	// The library's own functions panic on some arguments of a wrong type.
+	// The library's functions panic on some arguments of a wrong type.
 	defer func() {
 		if problem := recover(); problem != nil {
 			if result, err = nil, limit.Recovered(problem); err == nil {
@@ -203,7 +201,7 @@ func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 	found, err := c.execute(expression.path, data)
 	var missing jmespath.NotFoundError
 	if errors.As(err, &missing) && expression.written != nil {
-		// The values of what is missing are null, which is for the library to say.
+		// The library evaluates the projection of a missing value to null. Let it do so.
 		found, err = c.execute(*expression.written, data)
 	}
 	if err != nil {
@@ -218,7 +216,7 @@ func (c *caller) execute(node jmespath.ASTNode, data any) (any, error) {
 
 var errArguments = errors.New("a function is called with an argument of the wrong type, or cannot compare the items of its list")
 
-// explain words an error without the values that the library puts into some.
+// explain returns an error without the values that the library puts into some errors.
 func explain(err error) error {
 	var missing jmespath.NotFoundError
 	var ours *callError

@@ -44,8 +44,8 @@ var testEnv = NewEnv(func(call, argument string) (any, bool) {
 	return value, ok
 })
 
-// TestFunctions has the results of Kyverno v1.19.0, as YAML, and where Kyverno fails
-// our errors.
+// TestFunctions checks the results of Kyverno v1.19.0, as YAML. Where Kyverno fails, the errors
+// are ours.
 func TestFunctions(t *testing.T) {
 	for _, c := range []struct{ expression, want string }{
 		{"compare('a', 'b')", "-1"},
@@ -201,7 +201,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestBounds evaluates what would fill the memory.
+// TestBounds evaluates expressions that would fill the memory.
 func TestBounds(t *testing.T) {
 	for _, expression := range []string{
 		"text" + strings.Repeat(" | [@, @]", 40),
@@ -232,7 +232,7 @@ func TestParseImage(t *testing.T) {
 	}
 }
 
-// TestX509 decodes a certificate made for the test.
+// TestX509 decodes a certificate that the test creates.
 func TestX509(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

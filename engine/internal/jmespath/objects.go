@@ -45,8 +45,7 @@ var objectFunctions = []function{
 	}},
 }
 
-// valuesInOrder returns the values of an object in the order of its keys; null for
-// anything else.
+// valuesInOrder returns the values of an object in the order of its keys; null for other values.
 func valuesInOrder(a []any) (any, error) {
 	object, ok := a[0].(map[string]any)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 )
 
-// stringFunctions are functions on strings. join and to_string are the library's, with
+// stringFunctions are functions on strings. join and to_string are the library's functions with
 // bounds.
 var stringFunctions = []function{
 	{"compare", "ss", func(a []any) (any, error) { return float64(strings.Compare(a[0].(string), a[1].(string))), nil }},

@@ -8,22 +8,22 @@ import (
 	jmespath "github.com/kyverno/go-jmespath"
 )
 
-// Node is a part of an expression as it is written, for who says it in another language.
+// Node is a part of an expression, for conversion to another language.
 type Node struct {
 	Op Op
-	// Name is that of a field or a function, or the operator of a comparison.
+	// Name is the name of a field or a function, or the operator of a comparison.
 	Name string
-	// Value is that of a literal; of an index it is an int.
+	// Value is the value of a literal, or an index as an int.
 	Value any
-	// Children are the operands. Those of a filter are the list, what is selected of its
-	// items, and the condition.
+	// Children are the operands. A filter has three: the list, the selection from its items, and
+	// the condition.
 	Children []Node
 }
 
-// Op says what a Node does.
+// Op is the operation of a Node.
 type Op string
 
-// The operations that others need to know.
+// The operations of a Node.
 const (
 	OpField      Op = "field"
 	OpSelect     Op = "select" // the second child, evaluated on the first
@@ -41,7 +41,7 @@ const (
 	OpFlatten    Op = "flatten"
 	OpList       Op = "list"
 	OpReference  Op = "reference"
-	OpValues     Op = "values" // as OpProjection, of the values of a map
+	OpValues     Op = "values" // OpProjection for the values of a map
 	OpOther      Op = "other"
 )
 
@@ -55,7 +55,7 @@ var ops = map[jmespath.ASTNodeType]Op{
 
 var comparisons = map[string]string{"tEQ": "==", "tNE": "!=", "tLT": "<", "tLTE": "<=", "tGT": ">", "tGTE": ">="}
 
-// Parse takes an expression apart. Its error is a *SyntaxError.
+// Parse parses an expression. Its error is a *SyntaxError.
 func Parse(expression string) (Node, error) {
 	if _, err := Compile(expression); err != nil {
 		return Node{}, err

@@ -11,18 +11,19 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// exact bounds the integers that a float64 holds exactly.
+// exact is the bound up to which a float64 holds every integer.
 const exact = 1 << 53
 
-// Input makes data for Search of a value: JMESPath knows no integers. Those that a
-// float64 cannot hold stay as they are, to be passed on. Lists are copied, as functions of
-// JMESPath sort them in place; maps without lists and such integers are not.
+// Input converts a value to data for Search. JMESPath has no integers, so they become float64.
+// Integers that a float64 cannot hold are kept, and can only be passed on. Lists are copied,
+// because functions of JMESPath sort them in place. Maps without lists and other integers are
+// not copied.
 func Input(value any) any {
 	data, _ := input(value)
 	return data
 }
 
-// input is Input, and reports whether the data is another value.
+// input is Input, and reports whether data differs from value.
 func input(value any) (data any, other bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -51,13 +52,13 @@ func input(value any) (data any, other bool) {
 	return value, false
 }
 
-// maxSize bounds the result of an expression: the bytes of its strings, and each value
-// counts as some. An object in a cluster has at most 1.5 MB.
+// maxSize is the maximum size of an expression's result: the bytes of its strings, plus an
+// amount for each value. An object in a cluster has at most 1.5 MB.
 const maxSize = limit.TextBytes
 
 var errSize = limit.Exceeded(limit.Expression, "select less, or do not repeat it", "the result is larger than %d MiB", maxSize>>20)
 
-// Output makes a value of a result, with integers where numbers are whole.
+// Output converts a result to a value, with integers for whole numbers.
 func Output(result any) (any, error) {
 	room := maxSize
 	return output(result, &room)
@@ -102,7 +103,7 @@ func output(result any, room *int) (any, error) {
 	return outputOther(result, room)
 }
 
-// outputOther takes the lists that the library makes with other types.
+// outputOther converts lists that the library returns with other types.
 func outputOther(result any, room *int) (any, error) {
 	list := reflect.ValueOf(result)
 	if list.Kind() != reflect.Slice {
@@ -122,8 +123,7 @@ func finite(f float64) (any, error) {
 	return number.Whole(f), nil
 }
 
-// Text is a value as it is within a string: a string as it is, anything else as
-// JSON.
+// Text returns a value as text within a string: a string unchanged, other values as JSON.
 func Text(value any) string {
 	if text, ok := value.(string); ok {
 		return text

@@ -7,24 +7,23 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// APIServer is the dialect of MutatingAdmissionPolicy: that of
-// gopkg.in/evanphx/json-patch.v4 v4.13.0 as k8s.io/apiserver v0.36.3 calls it, with
-// the texts of its errors.
+// APIServer is the dialect of MutatingAdmissionPolicy: that of gopkg.in/evanphx/json-patch.v4
+// v4.13.0 as k8s.io/apiserver v0.36.3 calls it, with the same error texts.
 //
-//   - replace of a missing key adds it
+//   - replace of a missing key adds the key
 //   - copy from a missing key writes null, as does add without a value
-//   - a test of a missing key passes only without a value; a test for null finds
-//     empty maps and lists, and nulls that the patch wrote, but none of the object's
+//   - a test of a missing key passes only without a value; a test for null passes for empty maps
+//     and lists, and for nulls that the patch wrote, but not for nulls of the object
 //   - a negative index counts from the end of a list
-//   - a pointer need not start with a slash: what is before the first is ignored
-//   - the empty pointer is known to replace and test only
+//   - a pointer need not start with a slash: text before the first slash is ignored
+//   - only replace and test support the empty pointer
 //
-// Where that library crashes (a root replaced without a value, something written below a
-// null that the patch wrote, a test of a list that holds null) there is an error or what
-// JSON Patch asks for.
+// Where that library crashes (a root replaced without a value, something written below a null
+// that the patch wrote, a test of a list that holds null), the result is an error or the result
+// that RFC 6902 requires.
 var APIServer = Dialect{apply: applyV4}
 
-// The texts of v4.13, by operation where they differ. v5 has most of them, too.
+// The error texts of v4.13, by operation where they differ. v5 has most of them, too.
 const (
 	noDestination = "%s operation does not apply: doc is missing destination path: %s: %w"
 	noFrom        = "%s operation failed to decode from: operation, missing from field: %w"
@@ -68,7 +67,7 @@ func applyV4(d *document, op Operation) error {
 
 func last(keys []string) string { return keys[len(keys)-1] }
 
-// locateV4 splits a pointer that leads to a place in a map, a list or a null of the patch.
+// locateV4 splits a pointer whose parent is a map, a list or a null of the patch.
 func (d *document) locateV4(op, pointer string) ([]string, error) {
 	keys := keysOf(pointer)
 	if len(keys) == 0 || d.parent(keys) == nil {
@@ -77,8 +76,8 @@ func (d *document) locateV4(op, pointer string) ([]string, error) {
 	return keys, nil
 }
 
-// writable is the map or list, opened, in which an operation writes. Below a null of the
-// patch the server crashes.
+// writable opens and returns the map or list in which an operation writes. The server crashes
+// below a null of the patch.
 func (d *document) writable(keys []string, op Operation) (any, error) {
 	if d.parent(keys) == any(null{}) {
 		return nil, Crash("the %s operation for %q writes below a null that an operation before it wrote: kube-apiserver crashes on it; let that operation write a map", op.Op, op.Path)
@@ -101,7 +100,7 @@ func (d *document) addV4(op Operation) error {
 	return nil
 }
 
-// removeV4 takes away what keys lead to, for an operation on what the error names.
+// removeV4 removes the value at keys, for the operation op on the pointer name.
 func (d *document) removeV4(keys []string, op, name string) error {
 	key := last(keys)
 	_, ok, err := get(d.parent(keys), key)
@@ -166,8 +165,8 @@ func (d *document) testV4(op Operation) error {
 	return failed(op)
 }
 
-// equalsV4 is what a test finds equal: null is also an empty map or list, and a null of
-// the patch an empty map.
+// equalsV4 is the equality of a test: null equals an empty map or list, and a null of the patch
+// equals an empty map.
 func equalsV4(value, want any) bool {
 	if want == nil {
 		return value == any(null{}) || isEmptyMap(value) || isEmptyList(value)
@@ -175,7 +174,7 @@ func equalsV4(value, want any) bool {
 	return equal(value, want, isEmptyMap)
 }
 
-// transferV4 carries out move and copy.
+// transferV4 applies move and copy.
 func (d *document) transferV4(op Operation) error {
 	if op.From == "" {
 		return fmt.Errorf(noFrom, op.Op, errMissing)
@@ -216,11 +215,11 @@ func (d *document) transferV4(op Operation) error {
 	return nil
 }
 
-// CrashError says that a patch makes an API server crash: the request fails, whatever the
-// policy wants done with its errors.
+// CrashError reports that a patch makes an API server crash: the request fails, whatever the
+// failurePolicy of the policy.
 type CrashError struct{ text string }
 
-// Crash makes a CrashError.
+// Crash returns a CrashError.
 func Crash(format string, args ...any) *CrashError {
 	return &CrashError{fmt.Sprintf(format, args...)}
 }
@@ -228,7 +227,7 @@ func Crash(format string, args ...any) *CrashError {
 // Error implements error.
 func (e *CrashError) Error() string { return e.text }
 
-// copySizeError is the error of copies that add too much, in bytes.
+// copySizeError reports that copies add too many bytes.
 type copySizeError struct{ size int }
 
 // Error implements error.

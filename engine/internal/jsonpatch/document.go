@@ -11,26 +11,26 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// document is an object that operations change. The maps and lists that they change are
-// copied once, when they are opened, and then belong to the document.
+// document is an object that operations change. Maps and lists are copied when they are opened
+// for changes, once, and then belong to the document.
 type document struct {
 	// root is a map[string]any or an openMap.
 	root any
 	used usage
 }
 
-// Opened maps and lists are changed in place. They are only in one another: what
-// is in a plain map or list is not the document's own.
+// Opened maps and lists are changed in place. Only opened values contain them: a plain map or
+// list never contains an opened one.
 type (
 	openMap  map[string]any
 	openList struct{ items []any }
 )
 
-// null is a null that an operation wrote, which hosts tell from one of the object. It
-// is in opened maps and lists only.
+// null is a null that an operation wrote, which hosts distinguish from a null of the object.
+// Only opened maps and lists contain it.
 type null struct{}
 
-// open returns a map or list to be changed in place; anything else as it is.
+// open returns a map or list that can be changed in place; other values are returned unchanged.
 func open(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -45,7 +45,7 @@ func open(value any) any {
 	return value
 }
 
-// close returns the object as it has come to be, and what was opened is no more.
+// close returns the changed object. The opened maps and lists must not be used afterwards.
 func (d *document) close() map[string]any {
 	closed, _ := closed(d.root).(map[string]any)
 	d.root = closed
@@ -83,8 +83,8 @@ func isOpen(value any) bool {
 	return false
 }
 
-// clone copies a value and everything in it, as if it had been written to JSON and read
-// again: of the nulls that operations wrote, only one that is the whole value still is one.
+// clone copies a value as if it had been written to JSON and read again. A null that an
+// operation wrote becomes a plain null, unless it is the whole value.
 func clone(value any) any {
 	if object, ok := mapOf(value); ok {
 		copied := make(map[string]any, len(object))
@@ -103,8 +103,8 @@ func clone(value any) any {
 	return value
 }
 
-// keysOf splits a JSON Pointer; what is before its first slash does not count. A
-// tilde that escapes nothing stands for itself.
+// keysOf splits a JSON Pointer. It ignores text before the first slash, and keeps a tilde that
+// escapes nothing.
 func keysOf(pointer string) []string {
 	keys := strings.Split(pointer, "/")[1:]
 	if strings.IndexByte(pointer, '~') >= 0 {
@@ -119,7 +119,7 @@ func unescape(key string) string { return escapes.Replace(key) }
 
 var escapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// isContainer reports whether keys can select in a value.
+// isContainer reports whether keys can select members of a value.
 func isContainer(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any, openMap, *openList:
@@ -154,7 +154,7 @@ var (
 	errInvalidState = errors.New("invalid state detected")
 )
 
-// position reads an index of a list of n items; a negative one counts from the end.
+// position parses an index of a list with n items; a negative index counts from the end.
 func position(key string, n int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
@@ -169,8 +169,8 @@ func position(key string, n int) (int, error) {
 	return i, nil
 }
 
-// get returns the member that a key selects in a map or list. ok is false for a missing
-// key of a map; the error is that of an index.
+// get returns the member that a key selects in a map or list. ok is false if a map lacks the
+// key; err reports an invalid index.
 func get(container any, key string) (member any, ok bool, err error) {
 	if _, isNull := container.(null); isNull {
 		return nil, false, nil
@@ -187,8 +187,8 @@ func get(container any, key string) (member any, ok bool, err error) {
 	return list[i], true, nil
 }
 
-// parent returns the map or list in which the last of the keys selects: what the others
-// lead to, if that is a map, a list or a null of the patch, and otherwise nil.
+// parent returns the value at all keys but the last, if it is a map, a list or a null of the
+// patch, and otherwise nil.
 func (d *document) parent(keys []string) any {
 	at := d.root
 	for _, key := range keys[:len(keys)-1] {
@@ -203,7 +203,7 @@ func (d *document) parent(keys []string) any {
 	return nil
 }
 
-// opened is parent for a map or list that is there, and opens it.
+// opened is parent for an existing map or list, which it opens.
 func (d *document) opened(keys []string) any {
 	d.root = open(d.root)
 	at := d.root
@@ -218,15 +218,15 @@ func (d *document) opened(keys []string) any {
 	return at
 }
 
-// holds reports whether the last of the keys selects a value in a map that has it already:
-// there is nothing to write then, and nothing to open.
+// holds reports whether the parent is a map that already has the value at the last key: then
+// nothing needs to be written or opened.
 func (d *document) holds(keys []string, value any) bool {
 	object, _ := mapOf(d.parent(keys))
 	member, ok := object[last(keys)]
 	return ok && change.Equal(member, value)
 }
 
-// put sets a member of an opened map, or one that is there of an opened list.
+// put sets a member of an opened map, or an existing item of an opened list.
 func put(container any, key string, member any) {
 	switch container := container.(type) {
 	case openMap:
@@ -238,7 +238,7 @@ func put(container any, key string, member any) {
 	}
 }
 
-// add sets a member of an opened map, or inserts one into an opened list.
+// add sets a member of an opened map, or inserts an item into an opened list.
 func add(container any, key string, member any) error {
 	list, ok := container.(*openList)
 	if !ok {
@@ -259,7 +259,7 @@ func add(container any, key string, member any) error {
 	return err
 }
 
-// remove takes a member that is there out of an opened map or list.
+// remove removes an existing member of an opened map or list.
 func remove(container any, key string) {
 	switch container := container.(type) {
 	case openMap:

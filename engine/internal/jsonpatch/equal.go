@@ -6,14 +6,14 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// failed is the error of a test that fails.
+// failed returns the error of a failed test.
 func failed(op Operation) error {
 	return fmt.Errorf("testing value %s failed: %w", op.Path, ErrTestFailed)
 }
 
-// equal compares a value of the document with one of an operation, numbers as JSON
-// prints them: 3.0 is 3. like says of a null that an operation wrote whether a value is
-// the same to the host.
+// equal compares a value of the document with a value of an operation. Numbers are compared as
+// JSON prints them: 3.0 is 3. like says whether the host treats a null that an operation wrote
+// as equal to a value.
 func equal(value, want any, like func(want any) bool) bool {
 	if _, ok := value.(null); ok {
 		return like(want)

@@ -1,17 +1,17 @@
-// Package jsonpatch applies JSON Patches (RFC 6902) to objects, each in the dialect
-// of the host that would apply it: hosts disagree on missing keys, nulls and the
-// texts of errors. The dialects are those of libraries, of which the tests hold
-// github.com/evanphx/json-patch/v5 itself, and recordings of the other, against them.
+// Package jsonpatch applies JSON Patches (RFC 6902) to objects, in the dialect of a host. Hosts
+// differ in missing keys, nulls and error texts. Each dialect copies a library. The tests
+// compare Kyverno's with github.com/evanphx/json-patch/v5 itself, and the API server's with
+// recordings of its library.
 //
 // Laws:
 //
 //	Apply modifies neither the object nor the operations
-//	what no operation touches is the same in the result, including the types of its numbers
-//	a patch costs what it touches: twice as many operations take twice as long
+//	untouched values are the same in the result, including the types of numbers
+//	the cost of a patch depends on what it touches: twice as many operations take twice as long
 //
-// The files in order: jsonpatch.go (Operation, Dialect, Apply), document.go (the object
-// while it changes), usage.go (what a patch may use), equal.go (tests), apiserver.go and
-// kyverno.go (the dialects).
+// The files in order: jsonpatch.go (Operation, Dialect, Apply), document.go (the object while it
+// changes), usage.go (the resources of a patch), equal.go (tests), apiserver.go and kyverno.go
+// (the dialects).
 package jsonpatch
 
 import (
@@ -25,27 +25,27 @@ import (
 type Operation struct {
 	// Op is add, remove, replace, move, copy or test.
 	Op string
-	// Path and From are JSON Pointers (RFC 6901). An empty From is none.
+	// Path and From are JSON Pointers (RFC 6901). An empty From means that from is missing.
 	Path, From string
-	// Value is the value to add, to replace by or to test for. A float64 that JSON
-	// prints as an integer is one; NaN and infinities must not occur.
+	// Value is the value to add, to replace by or to test for. A float64 that JSON prints as an
+	// integer counts as an integer; NaN and infinities must not occur.
 	Value any
-	// NoValue says that there is no value at all, which hosts tell from null.
+	// NoValue says that the operation has no value, which hosts distinguish from null.
 	NoValue bool
 }
 
-// ErrTestFailed is what the error of a failed test wraps. The API server then
-// leaves the object as it is and goes on; other hosts fail.
+// ErrTestFailed is wrapped by the error of a failed test. The API server then does not change
+// the object and continues; other hosts fail.
 var ErrTestFailed = errors.New("test failed")
 
-// Dialect is how a host understands patches.
+// Dialect is a host's interpretation of patches.
 type Dialect struct {
 	apply func(d *document, op Operation) error
 }
 
-// Apply returns the object with the operations carried out in order. The result
-// shares with object what no operation touches; if all only test, it is object itself. The
-// texts of errors are the host's; the first error ends the patch.
+// Apply applies the operations in order and returns the object. The result shares with object
+// the parts that no operation touches; if all operations only test, it is object itself. Error
+// texts are the host's; the first error ends the patch.
 func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
 	d := document{root: object}
 	for i, op := range ops {
@@ -60,7 +60,7 @@ func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string
 	return d.close(), nil
 }
 
-// written is the value that an operation writes.
+// written returns the value that an operation writes.
 func (op Operation) written() any {
 	if op.Value == nil && !op.NoValue {
 		return null{}
@@ -68,8 +68,8 @@ func (op Operation) written() any {
 	return op.Value
 }
 
-// normalize copies a value of a patch as if it had been written to JSON and read
-// again: 3.0 becomes the integer 3.
+// normalize copies a value of a patch as if it had been written to JSON and read again: 3.0
+// becomes the integer 3.
 func normalize(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -19,8 +19,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// recording is a line of testdata/apiserver.jsonl; testdata/record says how it came
-// about.
+// recording is a line of testdata/apiserver.jsonl, which testdata/record generates.
 type recording struct {
 	Doc             map[string]any
 	Patch           []map[string]any
@@ -97,8 +96,8 @@ const deployment = `{"apiVersion":"apps/v1","kind":"Deployment",
 {"name":"app","image":"nginx:1.25","env":[{"name":"A","value":"1"}],"resources":{}},
 {"name":"side","image":"busybox"}]}}},"status":{}}`
 
-// The JSON Patches of policies that were recorded on kube-apiserver 1.36.3, and what it
-// did before it decoded the result.
+// The JSON Patches of policies recorded on kube-apiserver 1.36.3, with their effect before the
+// server decoded the result.
 var policies = []struct {
 	name    string
 	ops     []Operation
@@ -230,8 +229,8 @@ func parse(t testing.TB, text string) map[string]any {
 	return numbers(object).(map[string]any)
 }
 
-// Numbers keep their types where no operation touches them, in place and through the
-// library; a value of a patch is read as JSON is.
+// TestNumbers checks that untouched numbers keep their types, in place and through the library,
+// and that values of a patch are read as JSON.
 func TestNumbers(t *testing.T) {
 	object := map[string]any{"i": int64(1<<62 + 1), "f": 3.0, "e": 1e21, "l": []any{2.5, int64(4)}}
 	for _, op := range []Operation{
@@ -257,7 +256,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The copies that a patch makes are independent of each other and of the patch.
+// TestCopies checks that the copies of a patch are independent of each other and of the patch.
 func TestCopies(t *testing.T) {
 	value := map[string]any{"k": "v"}
 	ops := []Operation{{Op: "add", Path: "/a", Value: value}, {Op: "copy", From: "/a", Path: "/b"}}
@@ -271,8 +270,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// FuzzKyverno holds the dialect against the library that Kyverno uses, with patches of
-// two operations.
+// FuzzKyverno compares the dialect with the library that Kyverno uses, for patches of two
+// operations.
 func FuzzKyverno(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, document, op, path, from, value string) {
@@ -309,7 +308,7 @@ func hasLargeIndex(pointer string) bool {
 	})
 }
 
-// library has json-patch/v5 carry out a patch as Kyverno does. It crashes on a test that
+// library applies a patch with json-patch/v5 as Kyverno does. The library crashes on a test that
 // compares a null that the patch wrote with a list.
 func library(t *testing.T, object map[string]any, ops []Operation) (result map[string]any, err error) {
 	t.Helper()
@@ -338,8 +337,8 @@ func library(t *testing.T, object map[string]any, ops []Operation) (result map[s
 	return numbers(result).(map[string]any), nil
 }
 
-// exact writes the float64s in a value so that numbers can tell them from integers.
-// The library keeps the text of what it does not touch.
+// exact writes the float64s of a value so that numbers can distinguish them from integers. The
+// library keeps the text of untouched values.
 func exact(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -364,7 +363,7 @@ func exact(value any) any {
 	return value
 }
 
-// numbers gives the numbers in a decoded value their types, in place.
+// numbers sets the types of the numbers in a decoded value, in place.
 func numbers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -385,7 +384,7 @@ func numbers(value any) any {
 	return value
 }
 
-// Apply answers every patch with an object or an error, and modifies nothing.
+// FuzzApply checks that every patch gives an object or an error, and modifies nothing.
 func FuzzApply(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, document, op, path, from, value string) {
@@ -406,7 +405,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// seed gives the fuzzer the recorded patches of one operation.
+// seed adds the recorded patches with one operation to the corpus.
 func seed(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join("testdata", "apiserver.jsonl"))
 	if err != nil {
@@ -445,8 +444,8 @@ func fuzzedValue(text string) any {
 	return numbers(value)
 }
 
-// isUnfit reports whether there is a null in a list, on a test of which the library
-// crashes, or a number too large for a float64.
+// isUnfit reports whether a value has a null in a list, which makes the library crash in a test,
+// or a number too large for a float64.
 func isUnfit(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -472,8 +471,8 @@ func encode(t testing.TB, value any) []byte {
 	return text
 }
 
-// What no operation touches is shared, and a patch that changes nothing gives the object
-// itself.
+// TestSharing checks that untouched values are shared, and that a patch that changes nothing
+// returns the object itself.
 func TestSharing(t *testing.T) {
 	object := parse(t, deployment)
 	before := change.CloneObject(object)
@@ -502,8 +501,8 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// BenchmarkOperations has patches of more and more operations on an object that has as
-// many members: the time for one must stay the same.
+// BenchmarkOperations applies patches with more and more operations to an object with as many
+// members: the time per operation must stay the same.
 func BenchmarkOperations(b *testing.B) {
 	for _, n := range []int{1000, 4000, 16000} {
 		data, list := map[string]any{}, []any{}

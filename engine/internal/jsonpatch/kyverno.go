@@ -11,24 +11,23 @@ import (
 
 // Kyverno is the dialect of Kyverno v1.19.0, which uses json-patch/v5 v5.9.11:
 //
-//   - add makes the maps and lists that are missing on the way to its target: a list
-//     where the next key is an index or `-`
-//   - remove of what is missing does nothing
-//   - a negative index counts from the end of a list; add puts -1 after its end
-//   - nothing can be added below a null that the patch wrote, nor is that equal to anything
+//   - add creates missing maps and lists on the way to its target: a list if the next key is an
+//     index or `-`
+//   - remove of a missing value does nothing
+//   - a negative index counts from the end of a list; add with -1 appends
+//   - nothing can be added below a null that the patch wrote, and such a null equals nothing
 //
-// and, as its documentation promises but its code does not do, replace of a missing
-// key adds it. An empty key selects by its name, not the map itself.
+// Two behaviours follow Kyverno's documentation, not its code: replace of a missing key adds the
+// key, and an empty key selects by its name, not the map itself.
 var Kyverno = KyvernoTelling(func(Operation) {})
 
-// KyvernoTelling is Kyverno with a function that is told every operation that is carried
-// out, but on which Kyverno v1.19.0 itself fails.
+// KyvernoTelling is Kyverno with a function that is called for every operation that is applied
+// here but fails in Kyverno v1.19.0.
 func KyvernoTelling(tell func(Operation)) Dialect {
 	return Dialect{apply: func(d *document, op Operation) error { return d.applyV5(op, tell) }}
 }
 
-// maxIndex bounds the indexes in pointers: a list that add makes is filled with nulls
-// up to them.
+// maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.
 const maxIndex = 10000
 
 func (d *document) applyV5(op Operation, tell func(Operation)) error {
@@ -47,7 +46,7 @@ func (d *document) applyV5(op Operation, tell func(Operation)) error {
 	return errors.New(unknownOp + op.Op)
 }
 
-// locateV5 splits a pointer that leads to a place in a map or list.
+// locateV5 splits a pointer whose parent is a map or list.
 func (d *document) locateV5(op, pointer string) ([]string, error) {
 	keys := keysOf(pointer)
 	if len(keys) == 0 || !isContainer(d.parent(keys)) {
@@ -56,7 +55,7 @@ func (d *document) locateV5(op, pointer string) ([]string, error) {
 	return keys, nil
 }
 
-// memberV5 is what a key selects, which must be there in a map, too.
+// memberV5 returns the member that a key selects. A missing key of a map is an error.
 func memberV5(parent any, key string) (any, error) {
 	member, ok, err := get(parent, key)
 	if err == nil && !ok {
@@ -91,7 +90,7 @@ func (d *document) replaceAll(op Operation) error {
 	return nil
 }
 
-// ensure makes the maps and lists that are missing on the way to what a pointer leads to.
+// ensure creates the missing maps and lists on the way to the target of a pointer.
 func (d *document) ensure(pointer string) error {
 	written := strings.Split(pointer, "/")[1:]
 	keys := keysOf(pointer)
@@ -112,9 +111,8 @@ func (d *document) ensure(pointer string) error {
 	return nil
 }
 
-// make makes what keys lead to: a map, or a list if the next key is an index or "-". It is
-// put under its key as written, as Kyverno does, which does not find it again if that has
-// escapes.
+// make creates the value at keys: a map, or a list if the next key is an index or "-". Like
+// Kyverno, it uses the key as written; Kyverno then does not find a key with escapes again.
 func (d *document) make(keys []string, written, next, pointer string) error {
 	parent := d.opened(keys)
 	if list, ok := listOf(parent); ok {
@@ -142,7 +140,7 @@ func (d *document) make(keys []string, written, next, pointer string) error {
 	return nil
 }
 
-// pad adds n nulls to a list, for an index in a pointer.
+// pad appends n nulls to a list, for an index in a pointer.
 func (d *document) pad(list *openList, n, index int, pointer string) error {
 	if index > maxIndex {
 		return fmt.Errorf("the index %d in %s is too large", index, pointer)
@@ -219,7 +217,7 @@ func (d *document) testV5(op Operation) error {
 	return failed(op)
 }
 
-// transferV5 carries out move and copy.
+// transferV5 applies move and copy.
 func (d *document) transferV5(op Operation) error {
 	from, err := d.locateV5(op.Op, op.From)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestKyverno has patches as JSON; an error begins with "!".
+// TestKyverno applies patches written as JSON; an error begins with "!".
 func TestKyverno(t *testing.T) {
 	for _, c := range []struct{ object, patch, want string }{
 		{`{}`, `[{"op":"add","path":"/a/b","value":1}]`, `{"a":{"b":1}}`},

@@ -13,9 +13,9 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// An assertion is a compiled assertion tree, as kyverno-json has them (2024-10). Other
-// than there, a value of another shape than the assertion does not hold and is no error,
-// and what a key binds (key->name) is known to all keys beside it.
+// An assertion is a compiled assertion tree of kyverno-json (2024-10), with two differences: a
+// value of another shape than the assertion is a mismatch, not an error, and a binding in a key
+// (key->name) is visible to all other keys of its map.
 type assertion struct {
 	at change.Path
 	// Exactly one of these is set.
@@ -24,16 +24,16 @@ type assertion struct {
 	scalar expression
 }
 
-// part is an entry of a map in an assertion: what its key selects must hold.
+// part is an entry of a map in an assertion: the value that its key selects must match.
 type part struct {
 	key string
-	// selects computes what is asserted; if it is nil, that is the field key.
+	// selects computes the value to check; if it is nil, the value is the field key.
 	selects expression
-	// each says that every item, or every value of a map, is asserted, with its index or
-	// key bound to eachName unless that is empty.
+	// each says to check every item of a list, or every value of a map. eachName, unless it is
+	// empty, is bound to the index or key.
 	each     bool
 	eachName string
-	// binding names what is selected; empty if it has no name.
+	// binding is the name bound to the selected value; "" for no name.
 	binding   string
 	assertion assertion
 }
@@ -53,7 +53,7 @@ func (c *compiler) parseAssertion(value any, language string, at change.Path) as
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			parts = append(parts, c.parsePart(key, value[key], language, at.Key(key)))
 		}
-		// What defines a binding comes first, so that all others may use it.
+		// Parts that define a binding come first, so that all others may use it.
 		slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.rank(), a.rank()) })
 		return assertion{at: at, parts: &parts}
 	case []any:
@@ -86,7 +86,7 @@ func (c *compiler) parsePart(key string, value any, language string, at change.P
 	return p
 }
 
-// selected is the kind that an assertion about a document names, if it names one.
+// selected returns the kind that an assertion about a document names, if it names one.
 func (a assertion) selected(d *manifest.Document) (policy.Selected, bool) {
 	s := policy.Selected{Group: "*", Version: "*"}
 	if a.parts == nil {
@@ -107,7 +107,7 @@ func (a assertion) selected(d *manifest.Document) (policy.Selected, bool) {
 	return s, s.Kind != ""
 }
 
-// mismatch says where an assertion does not hold, and what it wants there.
+// mismatch says where an assertion does not hold, and what value it requires there.
 type mismatch struct {
 	at   change.Path
 	want string
@@ -115,7 +115,7 @@ type mismatch struct {
 
 func (m *mismatch) String() string { return m.at.String() + ": " + m.want }
 
-// check reports whether an assertion holds for a value: the mismatch is nil if it does.
+// check checks whether an assertion holds for a value: the mismatch is nil if it holds.
 func (e *evaluation) check(a assertion, value any) (*mismatch, error) {
 	switch {
 	case a.parts != nil:
@@ -167,7 +167,7 @@ func (e *evaluation) checkParts(a assertion, value any) (*mismatch, error) {
 	return nil, nil
 }
 
-// selectPart is what the key of a part selects in a value.
+// selectPart returns the value that the key of a part selects.
 func (e *evaluation) selectPart(p part, value any) (any, *mismatch, error) {
 	if p.selects != nil {
 		selected, err := p.selects.evaluate(e.ctx, value, e.bindings)
@@ -184,8 +184,7 @@ func (e *evaluation) selectPart(p part, value any) (any, *mismatch, error) {
 	return selected, nil, nil
 }
 
-// checkEach asserts the items of a list, or the values of a map in the order of its
-// keys.
+// checkEach checks the items of a list, or the values of a map in the order of its keys.
 func (e *evaluation) checkEach(p part, selected any) (*mismatch, error) {
 	check := func(name, value any) (*mismatch, error) {
 		within := *e
@@ -213,8 +212,8 @@ func (e *evaluation) checkEach(p part, selected any) (*mismatch, error) {
 	return nil, nil
 }
 
-// includes reports whether a value is what an assertion wants: a map may have more
-// entries than it wants, and numbers are compared by value.
+// includes reports whether a value matches what an assertion requires: a map may have more
+// entries than required, and numbers are compared by value.
 func includes(want, value any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -243,8 +242,8 @@ func includes(want, value any) bool {
 	return change.Equal(want, value)
 }
 
-// describe says what an assertion wants. Strings of policies are no secrets, but what an
-// expression computes may be.
+// describe describes what an assertion requires. Strings in policies are not secret, but the
+// result of an expression may be.
 func describe(want any) string {
 	switch want := want.(type) {
 	case nil:

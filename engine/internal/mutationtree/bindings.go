@@ -7,21 +7,20 @@ import (
 	"github.com/jmespath-community/go-jmespath/pkg/binding"
 )
 
-// bindings are the names that expressions know, each with the "$" it is written with.
-// They are a chain, so that adding one leaves the others as they are. The nil chain is
-// empty.
+// bindings are the names that expressions can use, each with its "$". They form a chain, so that
+// adding a binding does not change the others. The nil chain is empty.
 type bindings struct {
 	outer *bindings
 	name  string
 	value func() (any, error)
 }
 
-// with adds a binding, which hides one of the same name.
+// with adds a binding, which hides an earlier one of the same name.
 func (b *bindings) with(name string, value any) *bindings {
 	return &bindings{outer: b, name: name, value: func() (any, error) { return value, nil }}
 }
 
-// withLazy adds a binding whose value is computed once, when it is asked for.
+// withLazy adds a binding whose value is computed once, when it is first used.
 func (b *bindings) withLazy(name string, value func() (any, error)) *bindings {
 	return &bindings{outer: b, name: name, value: sync.OnceValues(value)}
 }

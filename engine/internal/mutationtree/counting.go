@@ -6,18 +6,18 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// Functions that expressions cannot write, and that return their argument. One counts a
-// step, the other the size of a value.
+// Functions that return their argument. Expressions cannot call them by name. One counts a step,
+// the other the size of a value.
 const (
 	stepFunction  = "a step"
 	spendFunction = "a value"
 )
 
-// counting calls the functions of one evaluation, and counts what it uses up.
+// counting calls the functions of one evaluation, and counts the resources that it uses.
 type counting struct{ limit.Budget }
 
-// CallFunction implements interpreter.FunctionCaller. Texts are counted before they are
-// made where arguments multiply in them.
+// CallFunction implements interpreter.FunctionCaller. Functions that multiply texts are counted
+// before they run.
 func (c *counting) CallFunction(name string, arguments []any) (any, error) {
 	switch name {
 	case stepFunction:
@@ -39,7 +39,7 @@ func (c *counting) CallFunction(name string, arguments []any) (any, error) {
 	return result, err
 }
 
-// longest is what the result of a function of texts has at most besides its arguments.
+// longest returns the maximum size that a text function adds to its arguments.
 func longest(name string, arguments []any) int {
 	if len(arguments) < 2 {
 		return 0
@@ -53,10 +53,9 @@ func longest(name string, arguments []any) int {
 	return (len(first) + 1) * len(replacement)
 }
 
-// counted makes an expression count. What it does for every item of a list is a step;
-// and values are counted where one can come to be in another twice, which makes them
-// grow beyond any bound in a few steps, where they are compared, and where a binding
-// copies them.
+// counted makes an expression count its work. Each evaluation for an item of a list is a step.
+// Sizes of values are counted where a value can be repeated in another, which could exceed any
+// bound in a few steps, where values are compared, and where a binding copies them.
 func counted(node parsing.ASTNode) parsing.ASTNode {
 	written, children := node.Children, make([]parsing.ASTNode, len(node.Children))
 	for i, child := range written {
@@ -73,7 +72,7 @@ func counted(node parsing.ASTNode) parsing.ASTNode {
 	case parsing.ASTComparator:
 		children[0], children[1] = call(spendFunction, children[0]), call(spendFunction, children[1])
 	case parsing.ASTBinding:
-		children[0] = written[0] // which is no use of it
+		children[0] = written[0] // a definition does not use the value
 	case parsing.ASTMultiSelectHash, parsing.ASTMultiSelectList, parsing.ASTVariable:
 		return call(spendFunction, node)
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 )
 
-// The syntax of strings in trees, as kyverno-json (pkg/core/expression, 2024-10) reads
-// it: "(jp; expression)" or "(expression)", and "\text\" for the text itself. It is
-// on one line.
+// The syntax of strings in trees, as in kyverno-json (pkg/core/expression, 2024-10): "(jp;
+// expression)" or "(expression)", and "\text\" for literal text. An expression is on one line.
 var (
 	expressionSyntax = lazyregexp.New(`^\((?:(\w+);)?(.+)\)$`)
 	escapeSyntax     = lazyregexp.New(`^\\(.+)\\$`)
@@ -23,19 +22,18 @@ const (
 	languageCEL = "cel"
 )
 
-// An expression computes a value from the value at its place, which JMESPath calls @
-// and CEL object, and from the bindings. What it computes is plain Go values.
+// An expression computes a value from the bindings and from the value at its place, which is @
+// in JMESPath and object in CEL. The result consists of plain Go values.
 type expression interface {
 	evaluate(ctx context.Context, value any, b *bindings) (any, error)
 }
 
-// A literal is the expression of a text without one.
+// A literal is the value of a scalar without an expression.
 type literal struct{ value any }
 
 func (l literal) evaluate(context.Context, any, *bindings) (any, error) { return l.value, nil }
 
-// parseScalar reads a scalar of a tree. language is the one of expressions that do not
-// name theirs.
+// parseScalar parses a scalar of a tree. language is the default language of expressions.
 func (c *compiler) parseScalar(value any, language string, at change.Path) expression {
 	text, ok := value.(string)
 	if !ok {
@@ -54,8 +52,7 @@ func (c *compiler) parseScalar(value any, language string, at change.Path) expre
 	return c.parseExpression(m[2], language, at, len(text)-1-len(m[2]))
 }
 
-// parseExpression compiles an expression that is after offset bytes of the string
-// at a path.
+// parseExpression compiles an expression that starts after offset bytes of the string at a path.
 func (c *compiler) parseExpression(text, language string, at change.Path, offset int) expression {
 	switch language {
 	case languageJP:

@@ -18,19 +18,19 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// jmesPath is an expression of JMESPath Community v1.1: with let, bindings, and
-// arithmetic. Beyond its functions there are those of kyverno-json that neither need
-// the clock nor the network: at, concat, json_parse and wildcard. The values of an
-// object come in the order of its keys.
+// jmesPath is an expression of JMESPath Community v1.1: with let, bindings, and arithmetic. It
+// also has the functions of kyverno-json that need neither the clock nor the network: at,
+// concat, json_parse and wildcard. The values of an object are in the order of its keys.
 type jmesPath struct{ node parsing.ASTNode }
 
-// syntaxError is an error in an expression, Offset bytes after its start.
+// syntaxError is an error in an expression, at Offset bytes from its start.
 type syntaxError struct {
 	Text   string
 	Offset int
 }
 
-// maxExpression is how many bytes an expression may have, as the parser recurses.
+// maxExpression is the maximum length of an expression in bytes, because the parser is
+// recursive.
 const maxExpression = 100_000
 
 func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
@@ -56,7 +56,8 @@ func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
 	return jmesPath{counted(inOrder(node))}, nil
 }
 
-// unknownFunction names a function in an expression that does not exist.
+// unknownFunction returns the name of an unknown function in an expression, "" if there is no
+// such name.
 func unknownFunction(node parsing.ASTNode) string {
 	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !isFunction(name) {
 		return name
@@ -69,8 +70,8 @@ func unknownFunction(node parsing.ASTNode) string {
 	return ""
 }
 
-// inOrder makes the wildcard of objects, which the library evaluates in the random
-// order of Go's maps, a projection of sortedValues.
+// inOrder replaces the wildcard of objects by a projection of sortedValues, because the library
+// would use the random order of Go's maps.
 func inOrder(node parsing.ASTNode) parsing.ASTNode {
 	children := make([]parsing.ASTNode, len(node.Children))
 	for i, child := range node.Children {
@@ -84,8 +85,7 @@ func inOrder(node parsing.ASTNode) parsing.ASTNode {
 	return node
 }
 
-// evaluate implements expression. The library panics on arguments that some functions
-// do not expect.
+// evaluate implements expression. The library panics on unexpected arguments of some functions.
 func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result any, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -110,10 +110,10 @@ func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result an
 	}
 }
 
-// sortedValues is the name of a function that expressions cannot write.
+// sortedValues is the name of a function that expressions cannot call.
 const sortedValues = "sorted values"
 
-// functionEntries are the functions there are, functionTable calls them.
+// functionEntries are the available functions; functionTable calls them.
 var (
 	functionEntries = sync.OnceValue(func() []functions.FunctionEntry {
 		return append(bounded(functions.GetDefaultFunctions()), ownFunctions...)
@@ -123,10 +123,10 @@ var (
 	})
 )
 
-// maxPad is how wide a text may be made.
+// maxPad is the maximum width to which functions pad a text.
 const maxPad = 1 << 16
 
-// bounded keeps functions from using all memory.
+// bounded limits the memory that functions use.
 func bounded(entries []functions.FunctionEntry) []functions.FunctionEntry {
 	for i, e := range entries {
 		if e.Name != "pad_left" && e.Name != "pad_right" {
@@ -152,8 +152,8 @@ var (
 	anObject = functions.ArgSpec{Types: []functions.JpType{functions.JpObject}}
 )
 
-// ownFunctions are added to those of the library, or take their place: keys, values and
-// items come in the order of the keys here.
+// ownFunctions are added to the functions of the library, or replace them: here keys, values and
+// items return their results in the order of the keys.
 var ownFunctions = []functions.FunctionEntry{
 	{Name: sortedValues, Arguments: []functions.ArgSpec{anything}, Handler: func(arguments []any) (any, error) {
 		object, ok := arguments[0].(map[string]any)
@@ -214,7 +214,7 @@ func parseJSON(arguments []any) (any, error) {
 	return (&numbers{keep: true}).floats(value), nil
 }
 
-// wildcard matches a text with a pattern in which * stands for any text and ? for one
+// wildcard reports whether a text matches a pattern in which * is any text and ? is one
 // character.
 func wildcard(pattern, text string) bool {
 	p, t := []rune(pattern), []rune(text)

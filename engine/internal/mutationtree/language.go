@@ -26,8 +26,8 @@ var (
 	_ policy.Program  = (*program)(nil)
 )
 
-// New returns the language. Every document of the streams is a tree, which runs after
-// those of all other documents.
+// New returns the language. Every document of the streams is a tree; these trees run after the
+// rules of all other documents.
 func New(bare []*manifest.Stream, cel *celenv.Env) *Language { return &Language{bare: bare, cel: cel} }
 
 // Kinds implements policy.Language.
@@ -35,7 +35,7 @@ func (*Language) Kinds() []gvk.Kind {
 	return []gvk.Kind{{Group: PolicyKind.Group, Kind: PolicyKind.Kind}}
 }
 
-// Compile implements policy.Language. There is no program without rules.
+// Compile implements policy.Language. Without rules it returns no program.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	p := &program{}
 	var diagnostics []source.Diagnostic
@@ -60,14 +60,14 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	return []policy.Program{p}, diagnostics
 }
 
-// program is compiled rules, in the order in which they run. It implements
-// policy.Program, and policy.Invocation: all rules are one.
+// program has the compiled rules in the order in which they run. It implements policy.Program
+// and policy.Invocation: all rules together are one invocation.
 type program struct{ rules []rule }
 
 // Hook implements policy.Program: trees change documents as they are written.
 func (*program) Hook() policy.Hook { return policy.Hook{Point: policy.BeforeAdmission} }
 
-// Covers implements policy.Program: rules look at the document.
+// Covers implements policy.Program. Only the document decides whether a rule applies.
 func (*program) Covers(*policy.Request) bool { return true }
 
 // Plan implements policy.Program.
@@ -78,7 +78,7 @@ func (p *program) Plan(*policy.Request) policy.Plan {
 // Reads implements policy.Program.
 func (*program) Reads() []gvk.Kind { return nil }
 
-// Selects implements policy.Program: the kinds that match and exclude name.
+// Selects implements policy.Program: it returns the kinds that match and exclude name.
 func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for i := range p.rules {
@@ -101,7 +101,7 @@ func (p *program) Selects() []policy.Selected {
 // Check implements policy.Program.
 func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
 
-// Parts implements policy.Program: the rules.
+// Parts implements policy.Program: it returns the rules.
 func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for i := range p.rules {
@@ -120,14 +120,14 @@ func (*program) ID() policy.ID { return policy.ID{} }
 // Reinvocable implements policy.Invocation.
 func (*program) Reinvocable() bool { return false }
 
-// Conditions implements policy.Invocation: those of the rules are in their steps.
+// Conditions implements policy.Invocation. The conditions of rules are evaluated in their steps.
 func (*program) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure) { return nil, nil }
 
 // Deny implements policy.Invocation.
 func (*program) Deny(err error) policy.Failure { return policy.Failure{Err: err} }
 
-// Steps implements policy.Invocation: what the rules make of a document, in order, each
-// of the result of those before. A failure ends the sequence.
+// Steps implements policy.Invocation. There is a step for each rule; each sees the result of the
+// one before. A failure ends the sequence.
 func (p *program) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		object := r.Object
@@ -143,7 +143,7 @@ func (p *program) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	}
 }
 
-// step is the step of a rule.
+// step returns the step of a rule.
 func (r *rule) step(ctx context.Context, object map[string]any) policy.Step {
 	step := policy.Step{ID: r.id(), At: r.at}
 	result, reason, err := r.apply(ctx, object)

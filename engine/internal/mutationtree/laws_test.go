@@ -8,7 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// escape returns the tree that means a value literally.
+// escape returns the tree that replaces anything by a literal value.
 func escape(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -41,13 +41,13 @@ func escapeText(text string) string {
 	return text
 }
 
-// merged is M(value, tree) for a tree without expressions; ok is false if it has some,
-// or is malformed.
+// merged returns M(value, tree) for a tree without expressions; ok is false if the tree has
+// expressions, or is malformed.
 func merged(t *testing.T, value, with any) (result any, ok bool) {
 	t.Helper()
 	c := &compiler{}
 	defer func() {
-		if recover() != nil { // a diagnostic wants the document that there is not
+		if recover() != nil { // a diagnostic needs a document, and there is no document
 			result, ok = nil, false
 		}
 	}()
@@ -85,8 +85,8 @@ func isLiteral(t tree) bool {
 	return true
 }
 
-// FuzzLaws states the laws of the package: M(x, {}) = x, M(x, esc(x)) = x, and
-// M(M(x, t), t) = M(x, t).
+// FuzzLaws checks the laws of the package: M(x, {}) = x, M(x, esc(x)) = x, and M(M(x, t), t) =
+// M(x, t).
 func FuzzLaws(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":null}`, `{"a":{"b":null,"c":[{"d":null}]}}`, `{"[a]":{"b":1}}`, `{"[a]":null}`, `{"\\[a]\\":1}`,
@@ -125,8 +125,8 @@ func FuzzLaws(f *testing.F) {
 	})
 }
 
-// checkRemoved states that null removes: no key that is null in the tree has a value in
-// the result, unless it was null before.
+// checkRemoved checks that null removes: a key that is null in the tree has no value in the
+// result, unless it was null before.
 func checkRemoved(t *testing.T, tree, result, before map[string]any) {
 	for key, value := range tree {
 		if replaceSyntax().MatchString(key) || escapeSyntax().MatchString(key) {
@@ -145,8 +145,8 @@ func checkRemoved(t *testing.T, tree, result, before map[string]any) {
 	}
 }
 
-// FuzzExpression shows that no expression, and no value it is given, makes the process
-// fail; and that the result is the same every time.
+// FuzzExpression checks that no expression, with any value, makes the process fail, and that the
+// result is the same every time.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{"@", "a.b[?c > `1`] | [0]", "sort_by(@, &a)", "let $x = a in $x.*", "to_number(@)", "join(',', keys(@))", "a[::-1]", "-a // `2`", "group_by(@, &a)", "zip(@, @)", "max_by(@, &@)", "$payload.a", "items(@)[*][1]"} {
 		for _, value := range []string{`{"a":1,"b":[1,"x",null]}`, `[{"a":"x"},{"a":"y"}]`, `null`, `"text"`, `3.5`} {

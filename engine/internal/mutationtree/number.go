@@ -7,20 +7,21 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// numbers are those of one expression. JMESPath computes with floats, in which integers
-// beyond 2^53 lose digits; what an expression only passes on gets them back.
+// numbers converts the numbers of one expression. JMESPath computes with floats, in which
+// integers beyond 2^53 lose digits. Integers that an expression only passes on get their digits
+// back.
 type numbers struct {
-	// large are such integers of the input by the floats that stand for them; nil where
-	// there are several.
+	// large maps floats to the large integers of the input that they represent; nil if a float
+	// represents several integers.
 	large map[float64]any
-	// keep says that such integers stay as they are, to be passed on only.
+	// keep says not to convert large integers, because the expression only passes them on.
 	keep bool
 }
 
-// exact bounds the integers that a float64 holds.
+// exact is the bound up to which a float64 holds every integer.
 const exact = 1 << 53
 
-// floats copies a value with the numbers of JMESPath.
+// floats returns a copy of a value with the numbers of JMESPath.
 func (n *numbers) floats(value any) any {
 	switch v := value.(type) {
 	case int64:
@@ -59,7 +60,7 @@ func (n *numbers) note(v int64) {
 	n.large[f] = v
 }
 
-// plain copies the result of an expression with the numbers of manifests.
+// plain returns a copy of the result of an expression with the numbers of manifests.
 func (n *numbers) plain(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string, int64:
@@ -101,7 +102,7 @@ func (n *numbers) plain(value any) (any, error) {
 	return nil, fmt.Errorf("the result is a %T, which no manifest can hold", value)
 }
 
-// whole is the number that a float stands for.
+// whole returns the integer that a float represents.
 func (n *numbers) whole(f float64) (any, error) {
 	large, ok := n.large[f]
 	switch {

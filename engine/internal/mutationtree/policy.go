@@ -1,35 +1,33 @@
-// Package mutationtree is the language of kyverno-json's mutation trees: patterns that
-// say in YAML what a document is to look like. It was proposed for kyverno-json
-// (Kyverno Design Proposal "Mutations in kyverno-json", 2024-02); the rules below make
-// the proposal complete. A tree changes a document as it is written, be it a Kubernetes
-// manifest or any other JSON or YAML.
+// Package mutationtree implements kyverno-json's mutation trees: YAML patterns that describe how
+// a document should look. They were proposed for kyverno-json (Kyverno Design Proposal
+// "Mutations in kyverno-json", 2024-02); the rules below complete the proposal. A tree changes a
+// document as it is written, whether it is a Kubernetes manifest or other JSON or YAML.
 //
-// M(v, t), the value that a tree t makes of a value v:
+// M(v, t) is the result of applying a tree t to a value v:
 //
-//	a map in t merges into v, key by key; v is replaced by {} first if it is no map
-//	  key: null    takes the key out, unless its value is null already
-//	  [key]: t     replaces the value by t, where nulls are values like others
-//	  \key\: t     is the key itself, whatever it looks like
-//	a list in t replaces v; what is in it does not merge
+//	a map in t merges into v, key by key; if v is not a map, {} replaces it first
+//	  key: null    removes the key, unless its value is null already
+//	  [key]: t     replaces the value by t, in which null is an ordinary value
+//	  \key\: t     is the literal key
+//	a list in t replaces v, without merging items
 //	a scalar in t replaces v
-//	"(expression)", "(jp; expression)" or "(cel; expression)" is what the expression
-//	  computes from v, the old value in its place: a map merges, null removes
-//	"\text\" is the text itself
+//	"(expression)", "(jp; expression)" or "(cel; expression)" is the result of the expression
+//	  for the old value v: a map merges, null removes
+//	"\text\" is the literal text
 //
-// Expressions see the document as it was before the tree, siblings do not see each
-// other. Several trees fold from left to right. Bindings are $payload (the document
-// before the tree), $policy, $rule, and the context of the rule.
+// Expressions see the document before the tree; they do not see the changes of other
+// expressions. Several trees run one after another. Bindings are $payload (the document before
+// the tree), $policy, $rule, and the context of the rule.
 //
-// Laws, where esc(x) puts backslashes around what looks like syntax in x:
+// Laws, where esc(x) puts backslashes around everything in x that looks like syntax:
 //
 //	M(x, {}) = x
 //	M(x, esc(x)) = x
 //	M(M(x, t), t) = M(x, t) for a tree t without expressions
 //
-// The files in order: language.go (from documents to a program), policy.go (reading
-// documents), rule.go (rules on a
-// document), assertion.go (match and exclude), tree.go (M), expression.go and
-// bindings.go, jmespath.go, counting.go, number.go.
+// The files in order: language.go (from documents to a program), policy.go (reading documents),
+// rule.go (rules on a document), assertion.go (match and exclude), tree.go (M), expression.go
+// and bindings.go, jmespath.go, counting.go, number.go.
 package mutationtree
 
 import (
@@ -45,7 +43,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// PolicyKind is the kind of documents with rules.
+// PolicyKind is the kind of the documents with rules.
 var PolicyKind = gvk.Kind{Group: "json.preadmit.dev", Version: "v1alpha1", Kind: "MutatingPolicy"}
 
 // compiler compiles one document.
@@ -60,7 +58,7 @@ func (c *compiler) fail(at change.Path, message, advice string) {
 	c.report(c.document.At(at), at, "policy-invalid", message, advice)
 }
 
-// failIn reports an error in an expression, at a byte of the string at a path.
+// failIn reports an error in an expression, at a byte offset of the string at a path.
 func (c *compiler) failIn(at change.Path, offset int, message, advice string) {
 	c.report(c.document.In(at, offset), at, "expression-invalid", message, advice)
 }
@@ -71,7 +69,7 @@ func (c *compiler) report(position source.Position, at change.Path, code, messag
 	c.problems = append(c.problems, d)
 }
 
-// object returns the map at a path; its keys must be known.
+// object returns the map at a path, and reports unknown keys.
 func (c *compiler) object(value any, at change.Path, known ...string) map[string]any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -98,8 +96,8 @@ func (c *compiler) list(object map[string]any, key string, at change.Path) []any
 	return list
 }
 
-// language reads which language expressions are in that do not say so. kyverno-json
-// calls the field engine up to v0.0.3, compiler since.
+// language reads the default language of expressions. kyverno-json calls the field engine up to
+// v0.0.3, and compiler since.
 func (c *compiler) language(object map[string]any, at change.Path, outer string) string {
 	for _, key := range []string{"compiler", "engine"} {
 		switch value := object[key]; value {
@@ -162,7 +160,7 @@ func (c *compiler) rule(value any, language string, at change.Path) rule {
 	return r
 }
 
-// mutate reads one tree or a list of them.
+// mutate reads a tree or a list of trees.
 func (c *compiler) mutate(object map[string]any, language string, at change.Path) []tree {
 	switch value := object["mutate"].(type) {
 	case map[string]any:
@@ -192,7 +190,7 @@ func (c *compiler) contextEntry(value any, language string, at change.Path) cont
 	return contextEntry{name, c.parseTree(object["variable"], language, at.Key("variable"))}
 }
 
-// match reads what a rule is about; nil if it does not say.
+// match reads a match or exclude block; nil if it is missing.
 func (c *compiler) match(object map[string]any, key, language string, at change.Path) *match {
 	if object[key] == nil {
 		return nil

@@ -17,7 +17,7 @@ type rule struct {
 	index        int
 	document     *manifest.Document
 	at           source.Position
-	// object is the rule as it is written; nil for a bare tree.
+	// object is the rule as written; nil for a bare tree.
 	object         map[string]any
 	context        []contextEntry
 	match, exclude *match
@@ -30,11 +30,11 @@ type contextEntry struct {
 	variable tree
 }
 
-// match holds if all of all do, and one of any if there are some. kyverno-json does not
-// look at all where there is any.
+// match holds if all assertions in all hold and, unless any is empty, one assertion in any
+// holds. kyverno-json ignores all if any is set.
 type match struct{ any, all []assertion }
 
-// label names the rule in its policy.
+// label names the rule within its policy.
 func (r *rule) label() string {
 	if r.object == nil {
 		return r.name
@@ -56,7 +56,7 @@ func (r *rule) failure(id policy.ID, err error) *policy.Failure {
 	return f
 }
 
-// apply is what the rule makes of an object, or why it leaves it alone.
+// apply returns the object after the rule, or the reason why the rule does not apply.
 func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any, fmt.Stringer, error) {
 	e := &evaluation{ctx: ctx, bindings: r.bind(ctx, object)}
 	if r.match != nil {
@@ -88,8 +88,8 @@ func (r *rule) apply(ctx context.Context, object map[string]any) (map[string]any
 	return object, nil, nil
 }
 
-// bind makes the bindings for an object. What the context defines is computed when an
-// expression asks for it, from the object and the bindings before.
+// bind returns the bindings for an object. A binding of the context is computed when an
+// expression first uses it, from the object and the bindings before it.
 func (r *rule) bind(ctx context.Context, object map[string]any) *bindings {
 	var b *bindings
 	b = b.with("$payload", object)
@@ -112,7 +112,7 @@ func (r *rule) bind(ctx context.Context, object map[string]any) *bindings {
 	return b
 }
 
-// matches reports whether a block holds; the mismatch is nil if it does.
+// matches checks whether a block holds; the mismatch is nil if it holds.
 func (e *evaluation) matches(m *match, object map[string]any) (*mismatch, error) {
 	var first *mismatch
 	for _, a := range m.any {
@@ -139,7 +139,7 @@ func (e *evaluation) matches(m *match, object map[string]any) (*mismatch, error)
 	return nil, nil
 }
 
-// unmatched is the reason that match gives.
+// unmatched is the reason why match does not hold.
 type unmatched struct{ *mismatch }
 
 // String implements fmt.Stringer.

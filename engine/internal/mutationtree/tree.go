@@ -13,13 +13,13 @@ import (
 // A tree is a compiled mutation tree.
 type tree struct {
 	at change.Path
-	// Exactly one of these is set; a tree without any is null.
+	// Exactly one of these is set; a tree without any of them is null.
 	fields *[]field
 	items  *[]tree
 	scalar expression
 }
 
-// field is an entry of a map in a tree, in the order of the keys as written.
+// field is an entry of a map in a tree. Entries keep their written order.
 type field struct {
 	key string
 	// replaces says that the key was written in brackets.
@@ -27,7 +27,7 @@ type field struct {
 	tree     tree
 }
 
-// replaceSyntax is that of a key whose value is replaced.
+// replaceSyntax is the syntax of a key whose value is replaced.
 var replaceSyntax = lazyregexp.New(`^\[(.+)\]$`)
 
 // parseTree compiles the value of a tree.
@@ -76,7 +76,7 @@ type evaluation struct {
 	bindings *bindings
 }
 
-// evaluationError says which part of a tree failed.
+// evaluationError reports which part of a tree failed.
 type evaluationError struct {
 	at  change.Path
 	err error
@@ -86,8 +86,8 @@ func (e *evaluationError) Error() string { return e.err.Error() }
 
 func (e *evaluationError) Unwrap() error { return e.err }
 
-// merge is the value that a tree makes of another value; keep is false if there is to
-// be none. There was none if it was not given.
+// merge returns the result of applying a tree to a value; keep is false if the result is to be
+// removed. given is false if there was no value.
 func (e *evaluation) merge(t tree, value any, given bool) (result any, keep bool, err error) {
 	switch {
 	case t.fields != nil:
@@ -111,7 +111,7 @@ func (e *evaluation) merge(t tree, value any, given bool) (result any, keep bool
 	return result, true, err
 }
 
-// mergeFields merges the fields of a tree into a value; one that is no map is replaced.
+// mergeFields merges the fields of a tree into a value. A value that is not a map is replaced.
 // The value is not modified.
 func (e *evaluation) mergeFields(fields []field, value any) (map[string]any, error) {
 	old, _ := value.(map[string]any)
@@ -141,8 +141,8 @@ func (e *evaluation) mergeFields(fields []field, value any) (map[string]any, err
 	return merged, nil
 }
 
-// compute is the value of a tree by itself. Its expressions see the old value in their
-// place.
+// compute returns the value of a tree without merging. Its expressions see the old value at
+// their place.
 func (e *evaluation) compute(t tree, value any) (any, error) {
 	switch {
 	case t.fields != nil:
@@ -185,8 +185,8 @@ func (e *evaluation) evaluate(t tree, value any) (any, error) {
 	return result, nil
 }
 
-// mergePlain merges a map that an expression computed: nulls remove, and nothing in it
-// is syntax.
+// mergePlain merges a map that an expression computed: nulls remove, and its strings are not
+// parsed.
 func mergePlain(patch map[string]any, value any) map[string]any {
 	old, _ := value.(map[string]any)
 	merged := maps.Clone(old)

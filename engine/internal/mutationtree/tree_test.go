@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the errors that the cases expect")
 
-// A case is a file in testdata/cases: what it shows, then the input, the mutation and
-// the result (or the error), each after a line "-- name --".
+// readCase reads a case, which is a file in testdata/cases: a title, then the input, the
+// mutation and the result (or the error), each after a line "-- name --".
 func readCase(t *testing.T, path string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -37,7 +37,7 @@ func readCase(t *testing.T, path string) map[string]string {
 	return sections
 }
 
-// read reads the one object of a text.
+// read returns the only object of a text.
 func read(t *testing.T, text string) map[string]any {
 	t.Helper()
 	stream, diagnostics := manifest.ReadPlain("text", []byte(text))
@@ -47,8 +47,8 @@ func read(t *testing.T, text string) map[string]any {
 	return stream.Documents()[0].Object()
 }
 
-// apply runs a mutation, bare trees or a policy, on an object. problem is why it cannot,
-// notes say why rules left the object alone.
+// apply runs a mutation, bare trees or a policy, on an object. problem is the error, and notes
+// are the reasons why rules did not apply.
 func apply(t *testing.T, mutation string, object map[string]any) (result map[string]any, problem, notes string) {
 	t.Helper()
 	stream, diagnostics := manifest.ReadTrees("mutation.yaml", []byte(mutation))
@@ -125,8 +125,8 @@ func encode(t testing.TB, value any) string {
 	return string(data)
 }
 
-// TestDeterministic runs expressions over maps many times: the order of a Go map must
-// not show.
+// TestDeterministic evaluates expressions on maps many times: the order of a Go map must not
+// matter.
 func TestDeterministic(t *testing.T) {
 	object := map[string]any{}
 	for _, key := range strings.Split("qwertyuiopasdfghjklzxcvbnm", "") {

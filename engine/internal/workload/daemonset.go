@@ -11,7 +11,7 @@ const (
 	generationLabel      = "pod-template-generation"
 )
 
-// daemonTaints are what every Pod of a DaemonSet tolerates.
+// daemonTaints are the tolerations of every Pod of a DaemonSet.
 var daemonTaints = []map[string]any{
 	podspec.Toleration("node.kubernetes.io/not-ready", "NoExecute"),
 	podspec.Toleration("node.kubernetes.io/unreachable", "NoExecute"),
@@ -21,7 +21,7 @@ var daemonTaints = []map[string]any{
 	podspec.Toleration("node.kubernetes.io/unschedulable", "NoSchedule"),
 }
 
-// daemonPod is the Pod of a DaemonSet for one node.
+// daemonPod returns the Pod of a DaemonSet for one node.
 func daemonPod(owner map[string]any, minor int) []Made {
 	template := object(owner, "spec", "template")
 	pod := podOf(owner, template)
@@ -45,7 +45,7 @@ func daemonPod(owner map[string]any, minor int) []Made {
 
 const required = "requiredDuringSchedulingIgnoredDuringExecution"
 
-// generation counts how often the template of a DaemonSet has changed.
+// generation returns the template generation of a DaemonSet.
 func generation(owner map[string]any) int64 {
 	n, _ := strconv.ParseInt(podspec.Text(owner, "metadata", "annotations", generationAnnotation), 10, 64)
 	return max(n, 1)

@@ -9,7 +9,7 @@ import (
 
 const hashLabel = "pod-template-hash"
 
-// unshared are the annotations of a Deployment that its ReplicaSet does not get.
+// unshared are the annotations of a Deployment that are not copied to its ReplicaSet.
 var unshared = map[string]bool{
 	"kubectl.kubernetes.io/last-applied-configuration": true,
 	"deployment.kubernetes.io/revision":                true,
@@ -19,7 +19,7 @@ var unshared = map[string]bool{
 	"deprecated.deployment.rollback.to":                true,
 }
 
-// replicaSet is the first ReplicaSet of a Deployment.
+// replicaSet returns the first ReplicaSet of a Deployment.
 func replicaSet(owner map[string]any, minor int) []Made {
 	spec := podspec.Map(owner, "spec")
 	template := object(spec, "template")
@@ -50,8 +50,8 @@ func replicaSet(owner map[string]any, minor int) []Made {
 	}}}
 }
 
-// maxSurge is how many Pods more than wanted a Deployment may have during an update. Of a
-// percentage it is rounded up.
+// maxSurge returns how many additional Pods a Deployment may have during an update. A percentage
+// is rounded up.
 func maxSurge(spec map[string]any, replicas int64) int64 {
 	strategy := podspec.Map(spec, "strategy")
 	if podspec.Text(strategy, "type") != "RollingUpdate" {

@@ -10,8 +10,8 @@ import (
 
 var labelsPath = change.Keys("metadata", "labels")
 
-// endlessReplicaSet: a Deployment finds its ReplicaSet by its selector, and then by its
-// template, which must be its own.
+// endlessReplicaSet checks how a Deployment finds its ReplicaSet: by its selector, and then by
+// its template, which must equal the Deployment's template.
 func endlessReplicaSet(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the Deployment releases it and makes another ReplicaSet"); why != "" {
 		return path, why
@@ -25,7 +25,7 @@ func endlessReplicaSet(owner, made map[string]any, _ int) (change.Path, string) 
 	return nil, ""
 }
 
-// withoutHash is a template without the label of its hash.
+// withoutHash returns a template without the label of its hash.
 func withoutHash(template map[string]any) map[string]any {
 	if labels := podspec.Map(template, "metadata", "labels"); labels != nil {
 		labels = maps.Clone(labels)
@@ -35,7 +35,8 @@ func withoutHash(template map[string]any) map[string]any {
 	return template
 }
 
-// unselected says that the selector of an owner does not select what was made.
+// unselected reports that the selector of an owner does not select an object that its controller
+// made.
 func unselected(owner, made map[string]any, why string) (change.Path, string) {
 	selector := podspec.Map(owner, "spec", "selector")
 	if kindOf(owner) == ReplicationControllerKind {
@@ -55,12 +56,12 @@ func unselected(owner, made map[string]any, why string) (change.Path, string) {
 	return labelsPath, "the selector of its owner does not select it: " + why
 }
 
-// endlessReplica: a ReplicaSet counts the Pods that it selects.
+// endlessReplica checks that a ReplicaSet selects its Pod, because it counts only selected Pods.
 func endlessReplica(owner, made map[string]any, _ int) (change.Path, string) {
 	return unselected(owner, made, "the controller releases it and makes another Pod")
 }
 
-// endlessStateful: a StatefulSet deletes a Pod that is not of its revision.
+// endlessStateful checks the revision of a Pod: a StatefulSet deletes Pods of other revisions.
 func endlessStateful(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller does not see it, and tries to make it again"); why != "" {
 		return path, why
@@ -71,7 +72,7 @@ func endlessStateful(owner, made map[string]any, _ int) (change.Path, string) {
 	return nil, ""
 }
 
-// revised says that a Pod has not the label of a revision.
+// revised reports that a Pod does not have the label of a revision.
 func revised(made map[string]any, revision string) (change.Path, string) {
 	if podspec.Text(made, "metadata", "labels", revisionLabel) == revision {
 		return nil, ""
@@ -79,8 +80,8 @@ func revised(made map[string]any, revision string) (change.Path, string) {
 	return labelsPath.Key(revisionLabel), "it seems to be of another revision: the controller deletes it and makes it again"
 }
 
-// endlessDaemon: a DaemonSet finds its Pods by selector and node, and deletes those that are
-// not of its template.
+// endlessDaemon checks how a DaemonSet finds its Pods: by selector and node. It deletes Pods
+// that do not match its template.
 func endlessDaemon(owner, made map[string]any, minor int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
 		return path, why
@@ -108,8 +109,8 @@ func isForNode(pod map[string]any) bool {
 	return false
 }
 
-// endlessJobPod: a Job counts the Pods that it selects, and of an indexed one those with an
-// index.
+// endlessJobPod checks how a Job counts its Pods: it counts Pods that it selects and, if the Job
+// is indexed, that have an index.
 func endlessJobPod(owner, made map[string]any, _ int) (change.Path, string) {
 	if path, why := unselected(owner, made, "the controller releases it and makes another Pod"); why != "" {
 		return path, why

@@ -18,8 +18,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
-// TemplateHash is the hash of a pod template that Deployments and DaemonSets of Kubernetes
-// 1.minor label what they make with.
+// TemplateHash returns the hash of a pod template. Deployments and DaemonSets of Kubernetes
+// 1.minor write it into a label of the objects that they make.
 func TemplateHash(template map[string]any, minor int) string {
 	h := fnv.New32a()
 	io.WriteString(h, "(v1.PodTemplateSpec)")
@@ -28,7 +28,7 @@ func TemplateHash(template map[string]any, minor int) string {
 	return safe(h.Sum32())
 }
 
-// revision is the name of the first ControllerRevision of a StatefulSet.
+// revision returns the name of the first ControllerRevision of a StatefulSet.
 func revision(owner map[string]any) string {
 	template := object(owner, "spec", "template")
 	template["$patch"] = "replace"
@@ -38,11 +38,11 @@ func revision(owner map[string]any) string {
 	}
 	h := fnv.New32()
 	h.Write(patch)
-	io.WriteString(h, "0") // how many others have had the same hash
+	io.WriteString(h, "0") // the number of earlier collisions
 	return cut(Name(owner), 223) + "-" + safe(h.Sum32())
 }
 
-// safe writes a hash so that it has no vowels, and no digits that look like any.
+// safe writes a hash without vowels and without digits that look like vowels.
 func safe(hash uint32) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	text := []byte(strconv.FormatUint(uint64(hash), 10))
@@ -52,13 +52,13 @@ func safe(hash uint32) string {
 	return string(text)
 }
 
-// templateTypes are the Go types in a PodTemplateSpec; template/main.go in gotypes explains
-// the format.
+// templateTypes are the Go types in a PodTemplateSpec; template/main.go in gotypes explains the
+// format.
 //
 //go:embed template.txt
 var templateTypes string
 
-// differences have the types of other versions.
+// differences are the lines of other versions that differ.
 //
 //go:embed versions
 var differences embed.FS
@@ -68,7 +68,7 @@ var templateTable = release.NewTable(templateTypes, " ", differences, "versions/
 // goStruct is a struct type of Go.
 type goStruct []goField
 
-// goField is a field of it. json is empty if its own fields are among those of the struct.
+// goField is a field of a struct. json is empty if its fields are inlined into the struct.
 type goField struct{ name, json, typ, code string }
 
 // structs are the types in the tables of all versions, by release.Index.
@@ -91,8 +91,8 @@ func readStructs(table string) map[string]goStruct {
 	return all
 }
 
-// printer prints objects as the library spew 1.1.1 does with the verb %#v: the text that
-// controllers hash.
+// printer prints objects as the library spew 1.1.1 does with the verb %#v. Controllers hash this
+// text.
 type printer struct {
 	io.Writer
 	types map[string]goStruct
@@ -108,7 +108,7 @@ func (p printer) object(code string, object map[string]any) {
 			p.text(" ")
 		}
 		p.text(f.name + ":")
-		if f.json == "" { // its fields are among those of the struct around it
+		if f.json == "" { // its fields are inlined
 			p.text("(" + f.typ + ")")
 			p.object(f.code, object)
 			continue
@@ -129,15 +129,15 @@ func (p printer) field(f goField, value any) {
 	p.value(code, value)
 }
 
-// value prints a value of a type without the type. Empty lists and maps are not stored, and
-// nil when they are read.
+// value prints a value of a type without the type. Empty lists and maps are not stored, so
+// controllers read them as nil.
 func (p printer) value(code string, value any) {
 	switch code[0] {
 	case '[':
 		p.list(code[1:], value)
 	case '{':
 		p.mapOf(code[1:], value)
-	case '*': // no list or map holds nil
+	case '*': // lists and maps contain no nil
 		p.value(code[1:], value)
 	default:
 		p.scalar(code, value)
@@ -184,7 +184,7 @@ func (p printer) scalar(code string, value any) {
 	case "i":
 		n, _ := value.(int64)
 		fmt.Fprint(p, n)
-	case "t": // a template has only zero times
+	case "t": // times in a template are zero
 		p.text("{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}")
 	case "x":
 		n, isNumber := value.(int64)
@@ -208,7 +208,7 @@ func quantityText(value any) string {
 	return "0"
 }
 
-// printGo prints a quantity, as deep as it goes, without its type.
+// printGo prints a quantity with all nested values, without its type.
 func printGo(w io.Writer, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

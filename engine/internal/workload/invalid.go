@@ -11,9 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// Invalid is why a server refuses an object of which a controller could make nothing: the
-// first field, and the words of the server. It is no validation: it finds only what keeps
-// Pods from being made.
+// Invalid returns the reason why a server refuses an object whose controller could then make
+// nothing: the first invalid field, and the server's error. It is not a complete validation: it
+// finds only errors that prevent Pods.
 func Invalid(kind gvk.Kind, owner map[string]any) (change.Path, error) {
 	v := &validation{}
 	switch kind {
@@ -42,10 +42,10 @@ func Invalid(kind gvk.Kind, owner map[string]any) (change.Path, error) {
 	return v.problems[0].path, fmt.Errorf("%s %q is invalid: %s", name, Name(owner), text)
 }
 
-// validation is what has been found so far.
+// validation collects problems.
 type validation struct{ problems []problem }
 
-// problem is what is wrong with a field.
+// problem is an error about a field.
 type problem struct {
 	path change.Path
 	text string
@@ -58,12 +58,12 @@ func (v *validation) add(path change.Path, format string, args ...any) {
 	v.problems = append(v.problems, problem{path, fmt.Sprintf(format, args...)})
 }
 
-// emptySelectors are what servers say of an empty selector.
+// emptySelectors are the kinds as server messages about an empty selector name them.
 var emptySelectors = map[gvk.Kind]string{
 	DeploymentKind: "deployment", ReplicaSetKind: "deployment", StatefulSetKind: "statefulset", DaemonSetKind: "daemonset",
 }
 
-// replicated checks an object whose Pods run for ever.
+// replicated checks an object whose Pods run forever.
 func (v *validation) replicated(kind gvk.Kind, owner map[string]any) {
 	spec := podspec.Map(owner, "spec")
 	template := podspec.Map(spec, "template")
@@ -86,8 +86,8 @@ func (v *validation) replicated(kind gvk.Kind, owner map[string]any) {
 	}
 }
 
-// selected checks that the selector of an owner selects the Pods of its template; none
-// selects nothing.
+// selected checks that the selector of an owner selects the Pods of its template; none says that
+// the selector selects nothing.
 func (v *validation) selected(owner, template map[string]any, none bool) {
 	if _, why := unselected(owner, map[string]any{"metadata": podspec.Map(template, "metadata")}, ""); why == "" && !none {
 		return
@@ -108,7 +108,7 @@ func (v *validation) containers(path change.Path, template map[string]any) {
 	}
 }
 
-// ends checks that the containers of a Job may come to an end.
+// ends checks that the restart policy allows the containers of a Job to end.
 func (v *validation) ends(path change.Path, template map[string]any) {
 	if policy := podspec.Text(template, "spec", "restartPolicy"); policy == "Always" || policy == "" {
 		v.add(slices.Concat(path, change.Keys("spec", "restartPolicy")), `Required value: valid values: "OnFailure", "Never"`)
@@ -137,7 +137,7 @@ func (v *validation) cronJob(owner map[string]any) {
 	}
 }
 
-// inJSON prints a map as a server does; one that is not there is null.
+// inJSON prints a map as a server does; a missing map is null.
 func inJSON(value map[string]any) string {
 	if value == nil {
 		return "null"

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// TestInvalid compares with the words of kube-apiserver 1.36.3. The specs have what its
-// defaults add; uids are zeros.
+// TestInvalid compares with the errors of kube-apiserver 1.36.3. The specs have its defaults;
+// uids are zeros.
 func TestInvalid(t *testing.T) {
 	const (
 		selector = `"selector":{"matchLabels":{"app":"x"}}`

@@ -14,7 +14,7 @@ const (
 	indexVariable     = "JOB_COMPLETION_INDEX"
 )
 
-// cronJob is a Job of a CronJob.
+// cronJob returns a Job of a CronJob.
 func cronJob(owner map[string]any, _ int) []Made {
 	template := object(owner, "spec", "jobTemplate")
 	annotations := with(podspec.Map(template, "metadata", "annotations"), "batch.kubernetes.io/cronjob-scheduled-timestamp", scheduled)
@@ -25,7 +25,7 @@ func cronJob(owner map[string]any, _ int) []Made {
 	}}}
 }
 
-// jobPod is the first Pod of a Job.
+// jobPod returns the first Pod of a Job.
 func jobPod(owner map[string]any, _ int) []Made {
 	pod := podOf(owner, podspec.Map(owner, "spec", "template"))
 	m, spec := podspec.Map(pod, "metadata"), podspec.Map(pod, "spec")
@@ -48,7 +48,7 @@ func jobPod(owner map[string]any, _ int) []Made {
 	return []Made{madePod(pod)}
 }
 
-// tellIndex tells a container the index of its Pod.
+// tellIndex adds the environment variable with the index of the Pod to a container.
 func tellIndex(container map[string]any) {
 	for _, variable := range podspec.Maps(container, "env") {
 		if podspec.Text(variable, "name") == indexVariable {

@@ -8,7 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// What a cluster makes up. Its random suffixes have no zeros.
+// Values that a cluster generates. Random suffixes in a cluster have no zeros.
 const (
 	// UID is the uid of objects and accounts.
 	UID = "00000000-0000-0000-0000-000000000000"
@@ -19,10 +19,10 @@ const (
 	minute    = "00000000"
 )
 
-// longestGenerated is how long a name is that gets a suffix.
+// longestGenerated is the maximum length of a name before its suffix.
 const longestGenerated = 63 - len(Suffix)
 
-// Name is the name that the server gives an object when it stores it.
+// Name returns the name of an object after the server has stored it.
 func Name(object map[string]any) string {
 	if name := podspec.Text(object, "metadata", "name"); name != "" {
 		return name
@@ -34,7 +34,7 @@ func Name(object map[string]any) string {
 	return prefix[:min(len(prefix), longestGenerated)] + Suffix
 }
 
-// metadata is that of an object that a controller makes for its owner.
+// metadata returns the metadata of an object that a controller makes for its owner.
 func metadata(kind gvk.Kind, owner map[string]any, labels, annotations map[string]any) map[string]any {
 	m := map[string]any{"ownerReferences": []any{reference(kind, owner)}}
 	if namespace := podspec.Text(owner, "metadata", "namespace"); namespace != "" {
@@ -49,7 +49,7 @@ func metadata(kind gvk.Kind, owner map[string]any, labels, annotations map[strin
 	return m
 }
 
-// reference refers to an owner that is a controller.
+// reference returns an owner reference to a controller.
 func reference(kind gvk.Kind, owner map[string]any) map[string]any {
 	return map[string]any{
 		"apiVersion": kind.APIVersion(), "kind": kind.Kind, "name": Name(owner), "uid": UID,
@@ -57,12 +57,12 @@ func reference(kind gvk.Kind, owner map[string]any) map[string]any {
 	}
 }
 
-// kindOf is the kind of an object.
+// kindOf returns the kind of an object.
 func kindOf(object map[string]any) gvk.Kind {
 	return gvk.Parse(podspec.Text(object, "apiVersion"), podspec.Text(object, "kind"))
 }
 
-// with returns texts with one more.
+// with returns a copy of a map with one more entry.
 func with(texts map[string]any, key, value string) map[string]any {
 	more := make(map[string]any, len(texts)+1)
 	for k, v := range texts {
@@ -75,7 +75,7 @@ func with(texts map[string]any, key, value string) map[string]any {
 // cut cuts a text to a length.
 func cut(text string, length int) string { return text[:min(len(text), length)] }
 
-// dashed is a prefix for names of what an owner makes.
+// dashed returns the prefix for names of objects that an owner makes.
 func dashed(owner string) string {
 	if prefix := owner + "-"; len(prefix) <= 253 {
 		return prefix
@@ -83,7 +83,7 @@ func dashed(owner string) string {
 	return strings.TrimSuffix(owner, "-")
 }
 
-// object is the deep copy of a map in an object, never nil.
+// object returns a deep copy of a map in an object, never nil.
 func object(of map[string]any, keys ...string) map[string]any {
 	inner := podspec.Map(of, keys...)
 	if inner == nil {

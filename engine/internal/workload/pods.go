@@ -7,7 +7,7 @@ import (
 
 var templatePath = change.Keys("spec", "template")
 
-// podOf is the Pod of a template, as all controllers make it.
+// podOf returns the Pod of a template, as all controllers make it.
 func podOf(owner, template map[string]any) map[string]any {
 	given := object(template, "metadata")
 	m := metadata(kindOf(owner), owner, podspec.Map(given, "labels"), podspec.Map(given, "annotations"))
@@ -22,7 +22,7 @@ func madePod(pod map[string]any) Made {
 	return Made{Kind: PodKind, Object: pod, From: templatePath}
 }
 
-// replicaPod is a Pod of a ReplicaSet or a ReplicationController.
+// replicaPod returns a Pod of a ReplicaSet or a ReplicationController.
 func replicaPod(owner map[string]any, _ int) []Made {
 	return []Made{madePod(podOf(owner, podspec.Map(owner, "spec", "template")))}
 }

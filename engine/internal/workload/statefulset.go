@@ -13,7 +13,7 @@ const (
 	podIndexLabel = "apps.kubernetes.io/pod-index"
 )
 
-// statefulPod is the first Pod of a StatefulSet, after its PersistentVolumeClaims.
+// statefulPod returns the PersistentVolumeClaims and the first Pod of a StatefulSet.
 func statefulPod(owner map[string]any, _ int) []Made {
 	spec := podspec.Map(owner, "spec")
 	start, _ := podspec.Int(spec, "ordinals", "start")
@@ -47,7 +47,7 @@ type claim struct {
 	object   map[string]any
 }
 
-// claims are the PersistentVolumeClaims of a Pod of a StatefulSet.
+// claims returns the PersistentVolumeClaims of a Pod of a StatefulSet.
 func claims(owner map[string]any, pod string) []claim {
 	spec := podspec.Map(owner, "spec")
 	var claims []claim
@@ -68,7 +68,7 @@ func claims(owner map[string]any, pod string) []claim {
 	return claims
 }
 
-// keeps are the owner references of claims that are deleted with their StatefulSet.
+// keeps returns the owner references of claims that are deleted with their StatefulSet.
 func keeps(owner map[string]any) []any {
 	if podspec.Text(owner, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") != "Delete" {
 		return nil
@@ -76,8 +76,8 @@ func keeps(owner map[string]any) []any {
 	return []any{reference(StatefulSetKind, owner)}
 }
 
-// mountClaims gives a Pod the volumes of its claims, in place of those of the same names.
-// The order of those of several claims is random in a cluster.
+// mountClaims adds the volumes of its claims to a Pod. They replace volumes of the same names.
+// The order of several claims is random in a cluster.
 func mountClaims(podSpec map[string]any, claims []claim) {
 	var volumes []any
 	claimed := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// Stored is an object of a kind as a server of Kubernetes 1.minor stores it after admission,
-// without its status: with a name, and with what depends on other fields.
+// Stored returns an object as a server of Kubernetes 1.minor stores it after admission, without
+// its status. The server adds a name, and fields that depend on other fields.
 func Stored(kind gvk.Kind, admitted map[string]any, minor int) map[string]any {
 	stored := change.CloneObject(admitted)
 	delete(stored, "status")
@@ -29,7 +29,7 @@ func Stored(kind gvk.Kind, admitted map[string]any, minor int) map[string]any {
 	return stored
 }
 
-// selectByUID gives a Job its selector, and the Pods of its template the labels for it.
+// selectByUID sets the selector of a Job, and the labels for it on the Job's pod template.
 func selectByUID(job map[string]any) {
 	if manual, _ := podspec.Bool(job, "spec", "manualSelector"); manual {
 		return
@@ -40,13 +40,14 @@ func selectByUID(job map[string]any) {
 		setAbsent(labels, prefix+"controller-uid", UID)
 	}
 	setAbsent(podspec.Ensure(job, "spec", "selector", "matchLabels"), "batch.kubernetes.io/controller-uid", UID)
-	if len(podspec.Map(job, "metadata", "labels")) == 0 { // as the server defaults them when it reads the Job
+	if len(podspec.Map(job, "metadata", "labels")) == 0 { // the server defaults them when it reads the Job
 		podspec.Ensure(job, "metadata")["labels"] = maps.Clone(labels)
 	}
 }
 
-// Stored is what the server holds of the object in the end, given what admission has left.
-// A Job without labels of its own has those of its template, and the server adds to both.
+// Stored returns the object that the server stores in the end. admitted is the object after
+// admission. A Job without its own labels gets the labels of its template, and the server adds
+// labels to both.
 func (m Made) Stored(admitted map[string]any, minor int) map[string]any {
 	labels := podspec.Map(admitted, "metadata", "labels")
 	if m.Kind == JobKind && podspec.Map(m.Object, "metadata", "labels") == nil && change.Equal(labels, podspec.Map(admitted, "spec", "template", "metadata", "labels")) {
@@ -60,7 +61,7 @@ func (m Made) Stored(admitted map[string]any, minor int) map[string]any {
 	return stored
 }
 
-// countTemplates annotates a DaemonSet with how often its template has changed.
+// countTemplates sets the template generation of a DaemonSet.
 func countTemplates(set map[string]any) {
 	setAbsent(podspec.Ensure(set, "metadata", "annotations"), generationAnnotation, "1")
 }
@@ -71,8 +72,8 @@ func setAbsent(m map[string]any, key, value string) {
 	}
 }
 
-// selectByKeys completes the selectors of a Pod that are to have the values of its own
-// labels.
+// selectByKeys completes the selectors in a Pod that take their values from the Pod's labels
+// (matchLabelKeys).
 func selectByKeys(pod map[string]any, minor int) {
 	labels, spec := podspec.Map(pod, "metadata", "labels"), podspec.Map(pod, "spec")
 	for _, name := range []string{"podAffinity", "podAntiAffinity"} {
@@ -105,8 +106,8 @@ func addRequirements(term map[string]any, keys, operator string, labels map[stri
 	}
 }
 
-// confine gives containers the AppArmor profiles that annotations have for them, from the
-// time when there was no field.
+// confine sets the AppArmor profiles of containers from annotations, which were used before the
+// field existed.
 func confine(pod map[string]any) {
 	spec := podspec.Map(pod, "spec")
 	if podspec.Text(spec, "os", "name") == "windows" {
@@ -123,7 +124,7 @@ func confine(pod map[string]any) {
 	}
 }
 
-// profileOf is the AppArmor profile that an annotation means; nil for none.
+// profileOf returns the AppArmor profile of an annotation; nil if it has no profile.
 func profileOf(annotation string) map[string]any {
 	name, isLocal := strings.CutPrefix(annotation, "localhost/")
 	switch {

@@ -1,19 +1,19 @@
-// Package workload is what Kubernetes' controllers make of an object that a server holds:
-// of a Deployment its ReplicaSet, of that its Pod, and so on, as kube-controller-manager
-// 1.36.3 does. A cluster makes as many Pods as the object says, one after the other; here it
-// is always the first one, whatever replicas, suspend and paused say.
+// Package workload computes the objects that Kubernetes' controllers make from a stored object:
+// a ReplicaSet from a Deployment, a Pod from the ReplicaSet, and so on, as in
+// kube-controller-manager 1.36.3. A cluster makes as many Pods as the object requests, one after
+// the other; here it is always the first Pod, whatever replicas, suspend and paused say.
 //
-// What a cluster makes up is written in a form that no cluster has: random suffixes of names
-// are 00000, uids zero, times the beginning of 1970, and the node of a DaemonSet's Pod is
-// node-00000. Hashes are those of a cluster.
+// Values that a cluster generates are replaced by values that no cluster has: random suffixes of
+// names are 00000, uids are zero, times are the beginning of 1970, and the node of a DaemonSet's
+// Pod is node-00000. Hashes are the same as in a cluster.
 //
-// Objects are as JSON has them, in the form in which the server stores them. Nothing here
-// changes what it is given.
+// Objects are JSON values in the form in which the server stores them. No function modifies its
+// arguments.
 //
-// The files in order: workload.go (the table of controllers), names.go (what is made up),
-// deployment.go, pods.go, statefulset.go, daemonset.go and job.go (what they make),
-// hash.go (of templates), stored.go (what the server adds when it stores an object),
-// invalid.go (what it refuses), endless.go (what keeps a controller from coming to an end).
+// The files in order: workload.go (the table of controllers), names.go (generated values),
+// deployment.go, pods.go, statefulset.go, daemonset.go and job.go (the objects that controllers
+// make), hash.go (of templates), stored.go (what the server adds when it stores an object),
+// invalid.go (what the server refuses), endless.go (why a controller would never finish).
 package workload
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// Made is an object that a controller makes, as it sends it to the server.
+// Made is an object that a controller makes, as the controller sends it to the server.
 type Made struct {
 	Kind   gvk.Kind
 	Object map[string]any
 	// Account is the service account in kube-system that the controller uses.
 	Account string
-	// From is where in its owner what the object is made of is.
+	// From is the path in the owner from which the object is made.
 	From change.Path
-	// Later are owner references that the controller adds when the object is there.
+	// Later are owner references that the controller adds after the object was created.
 	Later []any
 }
 
-// The kinds that controllers make, and make others of.
+// The kinds of the objects that controllers make, and of their owners.
 var (
 	DeploymentKind            = gvk.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	ReplicaSetKind            = gvk.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
@@ -50,12 +50,12 @@ var (
 type controller struct {
 	account string
 	make    func(owner map[string]any, minor int) []Made
-	// endless says why the controller goes on for ever after what became of an object that
-	// it has made for its owner.
+	// endless returns the reason why the controller never finishes, given its owner and an
+	// object that it made, after admission.
 	endless func(owner, made map[string]any, minor int) (change.Path, string)
 }
 
-// controllers are the controllers of kinds.
+// controllers are the controllers by the kind of their owners.
 var controllers = map[gvk.Kind]controller{
 	DeploymentKind:            {"deployment-controller", replicaSet, endlessReplicaSet},
 	ReplicaSetKind:            {"replicaset-controller", replicaPod, endlessReplica},
@@ -66,14 +66,14 @@ var controllers = map[gvk.Kind]controller{
 	CronJobKind:               {"cronjob-controller", cronJob, nil},
 }
 
-// Controls reports whether a controller makes anything of objects of a kind.
+// Controls reports whether a controller makes objects for objects of a kind.
 func Controls(kind gvk.Kind) bool {
 	_, ok := controllers[kind]
 	return ok
 }
 
-// Make is what the controller of a kind makes of an object that a server of Kubernetes 1.minor
-// holds.
+// Make returns the objects that the controller of a kind makes for an object that a server of
+// Kubernetes 1.minor stores.
 func Make(kind gvk.Kind, owner map[string]any, minor int) []Made {
 	c := controllers[kind]
 	made := c.make(owner, minor)
@@ -83,9 +83,9 @@ func Make(kind gvk.Kind, owner map[string]any, minor int) []Made {
 	return made
 }
 
-// Endless says why the controller of an owner, given what admission has left of an object
-// that it made, makes another one, and so on for ever; and which field is the reason. The
-// reason is "" if it does not.
+// Endless returns the reason why the controller of an owner makes objects of a kind again and
+// again, and the field that is the reason. admitted is such an object after admission. The
+// reason is "" if the controller finishes.
 func Endless(kind gvk.Kind, owner map[string]any, made gvk.Kind, admitted map[string]any, minor int) (change.Path, string) {
 	endless := controllers[kind].endless
 	if endless == nil || made == ClaimKind {

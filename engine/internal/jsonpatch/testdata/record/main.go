@@ -1,7 +1,7 @@
-// Command record writes testdata/apiserver.jsonl: what
-// gopkg.in/evanphx/json-patch.v4 v4.13.0 makes of patches, encoded as
-// k8s.io/apiserver v0.36.3 does. It is a module of its own, so that the library does
-// not become a dependency. Run it in its directory:
+// Command record writes testdata/apiserver.jsonl: the results of patches in
+// gopkg.in/evanphx/json-patch.v4 v4.13.0, with patches encoded as in k8s.io/apiserver v0.36.3.
+// It is a module of its own, so that the library does not become a dependency. Run it in its
+// directory:
 //
 //	go run . > ../apiserver.jsonl
 package main
@@ -19,8 +19,8 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-// A recorded line: the document (that of the line before if there is none), the
-// operations, and one of the three outcomes.
+// A recorded line: the document (if empty, that of the line before), the operations, and one of
+// the three outcomes.
 type line struct {
 	Doc    any              `json:"doc,omitempty"`
 	Patch  []map[string]any `json:"patch"`
@@ -59,7 +59,7 @@ func (l *line) run(document any) {
 		for name, value := range fields {
 			var raw json.RawMessage
 			if name == "value" {
-				raw, _ = json.Marshal(value) // null is a value here, not an absent one
+				raw, _ = json.Marshal(value) // null is a value, not a missing value
 			} else {
 				raw = json.RawMessage(strconv.Quote(value.(string)))
 			}
@@ -90,7 +90,7 @@ func parse(text string) any {
 	return value
 }
 
-// chosen pairs every operation with every pointer and value that is worth it.
+// chosen combines every operation with useful pointers and values.
 func chosen() []*line {
 	lines := []*line{{Doc: parse(document), Patch: []map[string]any{}}}
 	try := func(fields ...any) {
@@ -126,8 +126,8 @@ func chosen() []*line {
 	return lines
 }
 
-// nulls pairs an operation that writes a null, or moves or copies one, with others on it
-// and on what is below it.
+// nulls combines an operation that writes, moves or copies a null with other operations on the
+// null and below it.
 func nulls() []*line {
 	lines := []*line{{Doc: parse(`{"a":{"b":1},"void":null,"list":[null,1],"empty":{}}`), Patch: []map[string]any{}}}
 	written := [][]map[string]any{
@@ -173,7 +173,7 @@ const pointers = `/ //x n x/n /n /nope /n/x /nope/x /off /empty /empty/x /void /
 	/list/00 /list/01 /list/+1 /list/x /list/1.0 /list/99999999999999999999 /list/0/x
 	/deep/1/args/0 /deep/-1/args/-1 /deep/-/name /deep/5/name /deep/0/env/0/name /deep/0`
 
-// random makes patches of several operations on small documents.
+// random returns patches of several operations on small documents.
 func random(n int) []*line {
 	r := rand.New(rand.NewSource(1))
 	lines := make([]*line, n)
@@ -205,7 +205,7 @@ func object(r *rand.Rand, depth int) map[string]any {
 	return m
 }
 
-// value is null at times.
+// value returns a random value, sometimes null.
 func value(r *rand.Rand, depth int) any {
 	if r.Intn(8) == 0 {
 		return nil
@@ -223,7 +223,7 @@ func value(r *rand.Rand, depth int) any {
 	return list
 }
 
-// pointer leads to something in the document, or nearly.
+// pointer returns a pointer to something in the document, or close to it.
 func pointer(r *rand.Rand, value any) string {
 	path := ""
 	for {
