@@ -1,5 +1,5 @@
-# Images of preadmit: static, without a shell, for a user without rights. None of them
-# needs the network, nor a file system it can write to.
+# Images of preadmit: static, without a shell, for an unprivileged user. preadmit needs no network
+# and no writable file system.
 #
 # The KRM function, which reads a ResourceList from standard input:
 #
@@ -20,7 +20,7 @@ COPY engine engine
 COPY krmfn krmfn
 RUN go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/preadmit ./krmfn/preadmit
 
-# The versions that the tests run.
+# The same versions as in the tests.
 FROM build AS renderers
 COPY testdata/clients testdata/clients
 RUN go -C testdata/clients/kustomize build -trimpath -ldflags "-s -w" -o /out/kustomize sigs.k8s.io/kustomize/kustomize/v5
@@ -36,7 +36,7 @@ LABEL org.opencontainers.image.title="preadmit-cmp" \
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=renderers /out/ /usr/local/bin/
 USER 999:999
-# The repo-server brings this program along, in a volume.
+# The repo-server provides this program in a volume.
 ENTRYPOINT ["/var/run/argocd/argocd-cmp-server"]
 
 FROM scratch AS function

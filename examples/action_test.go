@@ -33,7 +33,7 @@ func TestAction(t *testing.T) {
 		{"admitted at last", "deploy", "7\n", 0, []string{list, edit}, "change nothing"},
 		{"not admitted", "apps", "", 1, []string{list, create}, "+        image: mirror.example.com"},
 		{"not admitted again", "apps", "7\n", 1, []string{list, edit}, "+        image: mirror.example.com"},
-		{"nothing there", "missing", "", 2, []string{list, create}, "could not tell"},
+		{"nothing there", "missing", "", 2, []string{list, create}, "preadmit failed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

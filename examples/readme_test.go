@@ -1,7 +1,9 @@
 package examples
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,9 +49,20 @@ func transcripts(lines []string) []transcript {
 	return found
 }
 
-// readmeClients are what the READMEs of examples need besides preadmit.
+// readmeClients are the programs that the READMEs of examples need in addition to preadmit.
 var readmeClients = map[string][]string{
 	"kustomize": {"kustomize", "kubectl"}, "kpt": {"kpt"}, "helm": {"helm", "helm3"}, "argocd": {"kustomize", "helm"},
+	"terraform": {"terraform"},
+}
+
+// useProvider builds the Terraform provider and configures Terraform to use the build.
+func useProvider(t *testing.T) {
+	t.Helper()
+	directory := t.TempDir()
+	output(t, "..", "go", "build", "-o", directory, "./tfprovider/terraform-provider-preadmit")
+	config := filepath.Join(directory, "terraformrc")
+	write(t, config, fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"preadmit/preadmit\" = %q\n  }\n  direct {}\n}\ndisable_checkpoint = true\n", directory))
+	t.Setenv("TF_CLI_CONFIG_FILE", config)
 }
 
 // TestReadmeCommands runs the commands of the README and the page about policies in the
@@ -62,6 +75,9 @@ func TestReadmeCommands(t *testing.T) {
 	examples = slices.DeleteFunc(examples, func(file string) bool {
 		return filepath.Dir(file) == "playground" // its own tests build the page as its README says
 	})
+	if _, err := exec.LookPath("terraform"); err == nil {
+		useProvider(t)
+	}
 	for _, file := range append(examples, readme, "../krmfn/docs/policies.md") {
 		t.Run(strings.Trim(filepath.Dir(file), "./"), func(t *testing.T) {
 			t.Parallel()
