@@ -61,7 +61,7 @@ func sizeOfFile(from io.Reader) int {
 }
 
 func tooMuch(most int) *Error {
-	return Exceeded(InputSize, "run preadmit on one part after the other, or raise the limit with the option input-limit", "the input is larger than %d MiB, of all files together", most>>20)
+	return Exceeded(InputSize, "run preadmit on parts of the input, or raise the limit with the option input-limit", "the input is larger than %d MiB, of all files together", most>>20)
 }
 
 // Buffer collects the output of another program, at most Most bytes of it. Zero means InputBytes.

@@ -2,11 +2,11 @@ package manifest
 
 import "strings"
 
-// clientAnnotations are what the tools that carry manifests to us leave in their
-// annotations to find them again. A cluster never sees them, so policies do not
-// either, and they come back unchanged. A name that ends in "/" is a prefix.
+// clientAnnotations are annotations in which clients, such as kustomize, keep data about a manifest
+// while they run preadmit. A cluster never sees them, so policies do not see them either, and they
+// are returned unchanged. A name that ends in "/" is a prefix.
 var clientAnnotations = []string{
-	// kustomize v5.8 and kpt v1.0 (kyaml): where an item came from.
+	// kustomize v5.8 and kpt v1.0 (kyaml): the source of an item.
 	"internal.config.kubernetes.io/",
 	"config.kubernetes.io/index",
 	"config.kubernetes.io/path",
@@ -20,11 +20,11 @@ var clientAnnotations = []string{
 	"postrenderer.helm.sh/postrender-filename",
 }
 
-// localConfig is the annotation of documents that are for tools, as kustomize and kpt know it.
+// localConfig is the annotation of kustomize and kpt for documents that only clients use.
 const localConfig = "config.kubernetes.io/local-config"
 
-// IsLocal reports whether the document says that it is for tools only and never reaches a
-// cluster.
+// IsLocal reports whether the document is marked as used by clients only, so that it never reaches
+// a cluster.
 func (d *Document) IsLocal() bool { return d.local }
 
 func isClientAnnotation(name string) bool {
@@ -36,8 +36,8 @@ func isClientAnnotation(name string) bool {
 	return false
 }
 
-// HideClientAnnotations takes the annotations of clients out of an object and returns
-// them. An annotations map that holds nothing else goes, too.
+// HideClientAnnotations removes the annotations of clients from an object and returns them. It
+// removes the annotations map as well if the map becomes empty.
 func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -56,7 +56,7 @@ func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
 	return hidden
 }
 
-// RestoreClientAnnotations puts back what HideClientAnnotations took out.
+// RestoreClientAnnotations puts back the annotations that HideClientAnnotations has removed.
 func RestoreClientAnnotations(object, hidden map[string]any) {
 	if len(hidden) == 0 {
 		return
@@ -68,7 +68,7 @@ func RestoreClientAnnotations(object, hidden map[string]any) {
 	}
 }
 
-// child returns the map under a key, which it makes if there is none.
+// child returns the map under a key, and creates it if it is missing.
 func child(object map[string]any, key string) map[string]any {
 	value, ok := object[key].(map[string]any)
 	if !ok {

@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// A flowItem is one of the entries that a flow collection is going to have: an entry
-// of the text, or a new one.
+// A flowItem is an entry of a flow collection after the edit: an entry of the text, or a new entry.
 type flowItem struct {
-	entry int // its index, -1 for a new one
+	entry int // the index of the entry, -1 for a new one
 	text  string
 }
 
-// A flowLayout tells where the entries of a flow collection are, with their commas and
-// comments. The comma of an entry is the one after it.
+// A flowLayout has the positions of the entries of a flow collection, and of their commas and
+// comments. The comma of an entry is the comma after it.
 type flowLayout struct {
 	*editor
 	entries []entry
-	// opening and closing are the places of the brackets.
+	// opening and closing are the positions of the brackets.
 	opening, closing int
-	// commas are those of the entries; it is -1 where the last entry has none.
+	// commas are the positions of the entries' commas, -1 if the last entry has no comma.
 	commas []int
 }
 
@@ -27,12 +26,12 @@ func (e *editor) layout(i int, entries []entry) *flowLayout {
 	n := &e.t.nodes[i]
 	l := &flowLayout{editor: e, entries: entries, opening: int(n.start), closing: int(n.end) - 1, commas: make([]int, len(entries))}
 	for i := range entries {
-		l.commas[i] = l.commaBehind(l.end(i))
+		l.commas[i] = l.commaAfter(l.end(i))
 	}
 	return l
 }
 
-func (l *flowLayout) commaBehind(i int) int {
+func (l *flowLayout) commaAfter(i int) int {
 	for ; i < l.closing; i++ {
 		switch l.t.text[i] {
 		case ',':
@@ -48,7 +47,7 @@ func (l *flowLayout) start(i int) int { return l.flowStart(l.entries[i]) }
 func (l *flowLayout) end(i int) int   { return l.flowEnd(l.entries[i]) }
 func (l *flowLayout) last() int       { return len(l.entries) - 1 }
 
-// next is where the entry after that at index i starts, or the bracket is.
+// next returns the start of the entry after the entry at index i, or of the closing bracket.
 func (l *flowLayout) next(i int) int {
 	if i < l.last() {
 		return l.start(i + 1)
@@ -59,20 +58,19 @@ func (l *flowLayout) next(i int) int {
 // trails reports whether the last entry has a comma.
 func (l *flowLayout) trails() bool { return l.commas[l.last()] >= 0 }
 
-// hasComment reports whether there is a comment between two places, which are both
-// between entries.
+// hasComment reports whether there is a comment between two positions, which are both between
+// entries.
 func (l *flowLayout) hasComment(start, end int) bool {
 	return strings.Contains(l.t.text[start:end], "#")
 }
 
-// endsLine reports whether nothing but its comma and a comment follow the entry at
-// index i on its line.
+// endsLine reports whether only its comma and a comment follow the entry at index i on its line.
 func (l *flowLayout) endsLine(i int) bool {
 	end := lineEnd(l.t.text, l.end(i))
 	return end < l.next(i) && l.commas[i] < end
 }
 
-// isLines reports whether every entry has lines of its own.
+// isLines reports whether no two entries share a line.
 func (l *flowLayout) isLines() bool {
 	for i := range l.entries {
 		if !l.t.startsLine(l.start(i)) || !l.endsLine(i) {
@@ -82,7 +80,7 @@ func (l *flowLayout) isLines() bool {
 	return true
 }
 
-// head is where the lines of the entry at index i start, with the comments above it.
+// head returns the start of the lines of the entry at index i, including the comments above it.
 func (l *flowLayout) head(i int) int {
 	limit := l.t.nextLine(l.opening)
 	if i > 0 {
@@ -99,10 +97,10 @@ func (l *flowLayout) head(i int) int {
 	return at
 }
 
-// below is where the line below the entry at index i starts.
+// below returns the start of the line below the entry at index i.
 func (l *flowLayout) below(i int) int { return l.t.nextLine(l.end(i)) }
 
-// indent is the white space before an entry that gets a line below that at index i.
+// indent returns the white space before a new entry on the line below the entry at index i.
 func (l *flowLayout) indent(i int) string {
 	start, line, next := l.start(i), l.t.lineStart(l.start(i)), l.next(i)
 	switch {
@@ -114,8 +112,8 @@ func (l *flowLayout) indent(i int) string {
 	return strings.Repeat(" ", start-line)
 }
 
-// arrange gives a flow collection the entries in order, in which those that stay keep
-// theirs. At least one of them stays. comma separates entries on one line.
+// arrange edits a flow collection so that it has the entries in order. Entries that stay keep their
+// order among themselves, and at least one entry stays. comma separates entries on one line.
 func (e *editor) arrange(i int, entries []entry, order []flowItem, comma string) {
 	isNew := func(item flowItem) bool { return item.entry < 0 }
 	if len(order) == len(entries) && !slices.ContainsFunc(order, isNew) {
@@ -129,7 +127,7 @@ func (e *editor) arrange(i int, entries []entry, order []flowItem, comma string)
 	l.arrangeInline(order, comma)
 }
 
-// arrangeLines arranges entries with lines of their own.
+// arrangeLines arranges entries that do not share lines.
 func (l *flowLayout) arrangeLines(order []flowItem) {
 	stays := make([]bool, len(l.entries))
 	at, indent := l.head(0), l.indent(0)
@@ -162,7 +160,7 @@ func commaIf(separated bool) string {
 	return ""
 }
 
-// arrangeInline arranges entries that share lines with each other or a bracket.
+// arrangeInline arranges entries that share lines with each other or with a bracket.
 func (l *flowLayout) arrangeInline(order []flowItem, comma string) {
 	stays := make([]bool, len(l.entries))
 	last := -1
@@ -195,8 +193,8 @@ func (l *flowLayout) arrangeInline(order []flowItem, comma string) {
 	l.removeTail(last)
 }
 
-// separator is what goes between two entries: a line break where the last has a line of
-// its own.
+// separator returns the text between two entries: a line break if the last entry has its own line,
+// else comma.
 func (l *flowLayout) separator(comma string) string {
 	if at := l.start(l.last()); l.t.startsLine(at) {
 		return "," + l.lineBreak + l.t.indentation(at)
@@ -204,8 +202,8 @@ func (l *flowLayout) separator(comma string) string {
 	return comma
 }
 
-// insert adds entries after the one at index i. A comment after that stays there if
-// the lines below can take the new ones; isTail says that what follows goes away.
+// insert adds entries after the entry at index i. A comment after that entry stays there if the new
+// entries can go on the lines below. isTail means that the text that follows is removed.
 func (l *flowLayout) insert(i int, texts []string, separator string, isTail bool) {
 	at := l.end(i)
 	end := lineEnd(l.t.text, at)
@@ -224,8 +222,8 @@ func (l *flowLayout) insert(i int, texts []string, separator string, isTail bool
 	}
 }
 
-// remove takes away the entry at index i and one comma; another entry after it stays.
-// Comments stay, but for those of an entry with lines of its own.
+// remove removes the entry at index i and one comma, if another entry after it stays. Comments
+// stay, except the comments of an entry that shares no line.
 func (l *flowLayout) remove(i int, staysBefore bool) {
 	start, end, next := l.start(i), l.end(i), l.next(i)
 	joined := staysBefore && !l.hasComment(l.end(i-1), start)
@@ -242,8 +240,7 @@ func (l *flowLayout) remove(i int, staysBefore bool) {
 	}
 }
 
-// cutBlank takes away the line of an entry that is gone, if there is nothing else on it
-// but commas that are gone, too.
+// cutBlank removes the line of a removed entry, if the line has nothing else but removed commas.
 func (l *flowLayout) cutBlank(i int) {
 	start, below := l.t.lineStart(l.start(i)), l.below(i)
 	if start > l.opening && below <= l.closing && strings.Trim(l.t.text[start:l.start(i)]+l.t.text[l.end(i):below], " \t,\r\n") == "" {
@@ -251,12 +248,12 @@ func (l *flowLayout) cutBlank(i int) {
 	}
 }
 
-// removeTail takes away the entries after that at index i.
+// removeTail removes the entries after the entry at index i.
 func (l *flowLayout) removeTail(i int) {
 	if i == l.last() {
 		return
 	}
-	if !l.hasCommentBehind(i) {
+	if !l.hasCommentAfter(i) {
 		l.cut(l.end(i), l.end(l.last()), "")
 		return
 	}
@@ -274,9 +271,9 @@ func (l *flowLayout) removeTail(i int) {
 	}
 }
 
-// hasCommentBehind reports whether there is a comment between the entry at index i and
-// the last one.
-func (l *flowLayout) hasCommentBehind(i int) bool {
+// hasCommentAfter reports whether there is a comment between the entry at index i and the last
+// entry.
+func (l *flowLayout) hasCommentAfter(i int) bool {
 	for ; i < l.last(); i++ {
 		if l.hasComment(l.end(i), l.next(i)) {
 			return true
@@ -285,7 +282,7 @@ func (l *flowLayout) hasCommentBehind(i int) bool {
 	return false
 }
 
-// rearrange gives a flow sequence the items in order, each with its text.
+// rearrange gives a flow sequence the items in a new order, each with its text.
 func (e *editor) rearrange(q int, items []entry, order []flowItem) {
 	l := e.layout(q, items)
 	if l.isLines() {
@@ -293,7 +290,7 @@ func (e *editor) rearrange(q int, items []entry, order []flowItem) {
 		return
 	}
 	comma := e.itemComma(items)
-	if !l.hasComment(l.opening, l.start(0)) && !l.hasCommentBehind(0) {
+	if !l.hasComment(l.opening, l.start(0)) && !l.hasCommentAfter(0) {
 		texts := make([]string, len(order))
 		for j, item := range order {
 			texts[j] = item.text
@@ -301,7 +298,7 @@ func (e *editor) rearrange(q int, items []entry, order []flowItem) {
 		l.cut(l.start(0), l.end(l.last()), strings.Join(texts, l.separator(comma)))
 		return
 	}
-	// It is not known what a comment is about, so all stay where they are.
+	// A comment may be about any of the items, so all comments stay in their places.
 	places := make([]flowItem, len(order))
 	for j, item := range order {
 		places[j] = flowItem{entry: -1, text: item.text}
@@ -313,8 +310,8 @@ func (e *editor) rearrange(q int, items []entry, order []flowItem) {
 	l.arrangeInline(places, comma)
 }
 
-// rearrangeLines rearranges items with lines of their own, which they take along with
-// their comments. What is between the lines stays where it is.
+// rearrangeLines rearranges items that do not share lines. The items take their comments along.
+// Text between the lines stays in place.
 func (l *flowLayout) rearrangeLines(order []flowItem) {
 	var text strings.Builder
 	indent := l.indent(0)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// stream generates documents such as people deploy: Deployments, Services,
-// ConfigMaps and custom resources, with comments, 2.4 KB each.
+// stream returns typical documents: Deployments, Services, ConfigMaps and custom resources, with
+// comments, 2.4 KB each.
 func stream(documents int) string {
 	var b strings.Builder
 	for i := range documents {
@@ -99,7 +99,7 @@ func benchmarkSet(b *testing.B, text string) {
 
 func BenchmarkSet(b *testing.B) { benchmarkSet(b, stream(1000)) }
 
-// The same documents as items of one ResourceList.
+// BenchmarkSetItems edits the same documents as items of one ResourceList.
 func BenchmarkSetItems(b *testing.B) {
 	var list strings.Builder
 	list.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
@@ -109,7 +109,7 @@ func BenchmarkSetItems(b *testing.B) {
 	benchmarkSet(b, list.String())
 }
 
-// The same documents as one line of JSON.
+// BenchmarkSetJSON edits the same documents as one line of JSON.
 func BenchmarkSetJSON(b *testing.B) {
 	s, _ := Read("in.yaml", []byte(stream(1000)))
 	items := make([]any, 0, 1000)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBounds reads as many documents as there may be, and one more.
+// TestBounds reads as many documents as allowed, and one more.
 func TestBounds(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	for name, of := range map[string]func(n int) string{

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares got with a file, or writes it there.
+// golden compares got with a file, or writes the file with -update.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -36,8 +36,8 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// TestTraps shows for every trap what its documents read as, what is refused, and
-// the text once every document got a key.
+// TestTraps checks for every trap how its documents read, what is refused, and the text after a key
+// was added to every document.
 func TestTraps(t *testing.T) {
 	var out strings.Builder
 	for _, trap := range traps {
@@ -64,7 +64,7 @@ func TestTraps(t *testing.T) {
 	golden(t, filepath.Join("testdata", "traps.txt"), out.String())
 }
 
-// A section is a named part of a case file, "-- name --" and the lines below.
+// A section is a named part of a case file: the line "-- name --" and the lines below.
 type section struct{ name, text string }
 
 func readCase(t *testing.T, path string) []section {
@@ -84,11 +84,11 @@ func readCase(t *testing.T, path string) []section {
 	return list
 }
 
-// TestCases runs the stories in testdata/cases. A section "in" is read; "set" holds
-// changes, a line each: the index of the document, the operation, a JSON Pointer,
-// and a value or the index that an item moves from; "out" is the text afterwards, and
-// "warnings" is what could not be kept. Every section "set" begins with what was read.
-// With "(quoted)" after its name, a section is of Go strings, a line each.
+// TestCases runs the cases in testdata/cases. The section "in" is read. "set" has changes, one per
+// line: the index of the document, the operation, a JSON Pointer, and a value or the index from
+// which an item moves. "out" is the resulting text, and "warnings" has the warnings. Every section
+// "set" starts from the text that was read. A section with "(quoted)" after its name has Go
+// strings, one per line.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txt"))
 	if err != nil || len(paths) == 0 {
@@ -164,7 +164,7 @@ func quoteLines(text string) string {
 	return out.String()
 }
 
-// applyCase sets documents to what a case changes.
+// applyCase sets documents to the results of the changes of a case.
 func applyCase(t *testing.T, s *Stream, changes string) {
 	t.Helper()
 	docs := s.Documents()
@@ -202,7 +202,7 @@ func applyCase(t *testing.T, s *Stream, changes string) {
 	}
 }
 
-// pointer reads a JSON Pointer into object.
+// pointer converts a JSON Pointer to a path in object.
 func pointer(text string, object map[string]any) change.Path {
 	var path change.Path
 	for _, token := range strings.Split(text, "/")[1:] {

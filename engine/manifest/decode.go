@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// A decoder makes the value of a scalar from its text. On the way it notes where
-// the byte at one offset of the value is in the text.
+// A decoder decodes the value of a scalar from its text. It also finds the position in the text of
+// the byte at one offset of the value.
 type decoder struct {
 	out  []byte
 	want int // the offset in the value, or -1
-	at   int // where it is
+	at   int // the position of that byte in the text
 }
 
-// put adds to the value what is at position at.
+// put appends s, which comes from position at, to the value.
 func (d *decoder) put(at int, s string) {
 	if n := d.want - len(d.out); 0 <= n && n < len(s) {
 		d.at = at
-		if len(s) > 1 { // a stretch of text that stands for itself
+		if len(s) > 1 { // text without escapes
 			d.at += n
 		}
 	}
@@ -40,9 +40,9 @@ func (d *decoder) scalar(text string, n *node) {
 	}
 }
 
-// folding decodes a plain or quoted scalar: a line break with the blanks around it
-// is a space, and further ones are line breaks. (Only a break itself, not what an
-// escape stands for, takes blanks along.)
+// folding decodes a plain or quoted scalar. A line break with the blanks around it becomes a space;
+// further line breaks stay. Only a line break in the text, not one from an escape, drops the blanks
+// around it.
 func (d *decoder) folding(text string, i, end int, quote byte) {
 	for i < end {
 		c := text[i]
@@ -88,11 +88,11 @@ func (d *decoder) blanks(text string, i, end int) int {
 	return i
 }
 
-// escape decodes an escape of a double-quoted scalar, YAML's or JSON's.
+// escape decodes an escape of a double-quoted scalar of YAML or JSON.
 func (d *decoder) escape(text string, i, end int) int {
 	digits := 0
 	switch text[i+1] {
-	case '\n', '\r': // a line break that is no part of the value
+	case '\n', '\r': // a line break that is not part of the value
 		i++
 		if breaks := d.escapedBreak(text, &i, end); breaks > 0 {
 			d.put(i-1, strings.Repeat("\n", breaks))
@@ -128,13 +128,13 @@ func (d *decoder) escape(text string, i, end int) int {
 func (d *decoder) putRune(at int, r rune) {
 	var buffer [utf8.UTFMax]byte
 	n := utf8.EncodeRune(buffer[:], r)
-	for _, b := range buffer[:n] { // each byte is where the escape does
+	for _, b := range buffer[:n] { // each byte has the position of the escape
 		d.put(at, string([]byte{b}))
 	}
 }
 
-// escapedBreak passes an escaped line break and the blanks and line breaks after
-// it, and counts the latter.
+// escapedBreak skips an escaped line break, with the blanks and line breaks after it, and counts
+// these line breaks.
 func (d *decoder) escapedBreak(text string, i *int, end int) int {
 	breaks := -1
 	for *i < end && (isBlank(text[*i]) || text[*i] == '\n' || text[*i] == '\r') {
@@ -175,7 +175,7 @@ func simpleEscape(c byte) string {
 	case 'P':
 		return "\u2029"
 	}
-	return string(rune(c)) // it stands for itself: quotes, backslash, slash, space
+	return string(rune(c)) // quote, backslash, slash or space
 }
 
 // block decodes a literal or folded scalar.
@@ -217,8 +217,8 @@ func (d *decoder) block(text string, n *node) {
 	}
 }
 
-// breaks adds what stands for the line breaks before a line of a block scalar: one
-// after the line before, if there is any, and those of blank lines.
+// breaks adds the line breaks before a line of a block scalar: one after the previous line, if
+// there is a previous line, and one for each blank line.
 func (d *decoder) breaks(at, blank int, content, fold bool) {
 	switch {
 	case content && fold && blank == 0:

@@ -14,30 +14,30 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Document is one object of a stream: a document of its own, or an item of a list.
+// Document is one object of a stream: a whole document, or an item of a list.
 type Document struct {
 	unit *unit
 	root int
 	// at is the path from the root of the unit to the document.
 	at change.Path
-	// implied are values that a typed list gives its items where they lack them.
+	// implied are the values that a typed list gives to items without them.
 	implied [][2]string
-	// kind, namespace and name are what it says of itself.
+	// kind, namespace and name are read from the document.
 	kind            gvk.Kind
 	namespace, name string
 	local           bool
 	window          window
-	// start is where the first key is in the text of the tape.
+	// start is the offset of the first key in the text of the tape.
 	start int
-	// column is that of the block collection around the document, if there is one.
+	// column is the column of the block collection around the document, if it has one.
 	column  int
 	splices []splice
-	// anew are the indexes of values of which Set could not edit the text.
+	// anew are the indexes of values whose text Set could not edit.
 	anew []int
 }
 
-// A window is the part of a text that holds a document, with the blank lines below,
-// and that can be read by itself after column blanks.
+// A window is the part of a text that has a document, with the blank lines below. The part can be
+// read alone if column blanks are put before it.
 type window struct {
 	start, end, column int
 }
@@ -53,13 +53,13 @@ func (u *unit) window(root int) window {
 	}
 }
 
-// rootOf is the root of the unit's document that holds the node at index i.
+// rootOf returns the root of the document that has the node at index i.
 func (u *unit) rootOf(i int) int {
 	after, _ := slices.BinarySearch(u.roots, i+1)
 	return u.roots[after-1]
 }
 
-// itemWindow is the window on an item of a list.
+// itemWindow returns the window of an item of a list.
 func itemWindow(t *tape, list, item int) window {
 	n := &t.nodes[item]
 	if n.lead < 0 {
@@ -69,7 +69,7 @@ func itemWindow(t *tape, list, item int) window {
 	return window{start: int(n.lead) + 1, end: skipBlankLines(t.text, t.lineAfter(item, column)), column: column + 1}
 }
 
-// valueWindow is the window on the value of a key in the map at a column.
+// valueWindow returns the window of the value of a key in the map at a column.
 func valueWindow(t *tape, value, column int) window {
 	n := &t.nodes[value]
 	if n.lead < 0 {
@@ -78,11 +78,11 @@ func valueWindow(t *tape, value, column int) window {
 	return window{start: int(n.lead), end: skipBlankLines(t.text, t.lineAfter(value, column))}
 }
 
-// Stream returns the stream that the document is part of.
+// Stream returns the stream that has the document.
 func (d *Document) Stream() *Stream { return d.unit.stream }
 
-// Kind returns the kind of the object; its parts are empty where the document has
-// no text for them.
+// Kind returns the kind of the object. Its parts are empty if the document does not have them as
+// strings.
 func (d *Document) Kind() gvk.Kind { return d.kind }
 
 // Name returns metadata.name, or "".
@@ -91,7 +91,7 @@ func (d *Document) Name() string { return d.name }
 // Namespace returns metadata.namespace, or "".
 func (d *Document) Namespace() string { return d.namespace }
 
-// identify finds out what the document says of itself.
+// identify reads the kind, namespace and name of the document.
 func (d *Document) identify() {
 	d.kind = gvk.Parse(d.string("apiVersion"), d.string("kind"))
 	d.namespace, d.name = d.string("metadata", "namespace"), d.string("metadata", "name")
@@ -99,7 +99,7 @@ func (d *Document) identify() {
 	d.start = d.unit.tape().offset(d.root, nil)
 }
 
-// TextAt returns the string under keys, or "".
+// TextAt returns the string at keys, or "".
 func (d *Document) TextAt(keys ...string) string { return d.string(keys...) }
 
 func (d *Document) string(path ...string) string {
@@ -111,9 +111,8 @@ func (d *Document) string(path ...string) string {
 	return d.unit.tape().lookupString(d.root, path...)
 }
 
-// Object returns the value of the document as it was read, without edits. Every
-// call builds a new one. The items of a typed list have the apiVersion and kind
-// that follow from the list.
+// Object returns the value of the document as it was read, without edits. Every call builds a new
+// value. The items of a typed list have the apiVersion and kind that follow from the list.
 func (d *Document) Object() map[string]any {
 	object := d.unit.tape().object(d.root)
 	for _, pair := range d.implied {
@@ -124,9 +123,9 @@ func (d *Document) Object() map[string]any {
 	return object
 }
 
-// At returns where the value at path is in the stream; its key, if it is null
-// without text; its deepest ancestor that exists, if there is no such value. The
-// empty path is the start of the document's first key.
+// At returns the position of the value at path in the stream. For a null without text it is the
+// position of the key, and for a missing value the position of the deepest ancestor that exists.
+// The empty path has the position of the document's first key.
 func (d *Document) At(path change.Path) source.Position {
 	if origin := d.unit.stream.origin; origin != nil {
 		return origin(path)
@@ -140,7 +139,7 @@ func (d *Document) At(path change.Path) source.Position {
 	return d.unit.stream.position(d.unit.tape().offset(d.root, path))
 }
 
-// positionOf is the position of the node at index i, to which path leads from the
+// positionOf returns the position of the node at index i. path is the path of the node from the
 // root of the unit.
 func (d *Document) positionOf(i int, path change.Path) source.Position {
 	if d.unit.rewritten != nil {
@@ -149,8 +148,8 @@ func (d *Document) positionOf(i int, path change.Path) source.Position {
 	return d.unit.stream.position(d.unit.tape().offset(i, nil))
 }
 
-// In returns where the byte at an offset of the string at path is. It is exact
-// for what the scanner reads, and close to it otherwise.
+// In returns the position of the byte at offset in the string at path. It is exact for documents
+// that the scanner reads, and close for others.
 func (d *Document) In(path change.Path, offset int) source.Position {
 	if d.unit.rewritten != nil {
 		return d.unit.rewritten.positionIn(append(d.at[:len(d.at):len(d.at)], path...), offset)
@@ -158,11 +157,11 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 	return d.unit.stream.position(d.unit.tape().offsetIn(d.root, path, offset))
 }
 
-// Line returns the line of the stream that p is on, without its line break.
+// Line returns the line of the stream that has p, without its line break.
 func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
 
-// Excerpt returns the line of the stream that p is on, with a caret below the place;
-// "" if the place is not known. Of a long line it has what is near the place.
+// Excerpt returns the line of the stream that has p, with a caret below p. Long lines are cut
+// around p. Excerpt returns "" if p is unknown.
 func (d *Document) Excerpt(p source.Position) string {
 	line := d.Line(p)
 	if line == "" || p.Column == 0 {
@@ -183,10 +182,10 @@ func (d *Document) Excerpt(p source.Position) string {
 	return line + "\n" + string(before) + "^"
 }
 
-// Changed reports whether the document's text is edited.
+// Changed reports whether the document has been edited.
 func (d *Document) Changed() bool { return len(d.splices) > 0 }
 
-// Reset takes back what Set did.
+// Reset undoes Set.
 func (d *Document) Reset() {
 	if s := d.unit.shared; s != nil && s.members[d] != nil {
 		s.reset(d)
@@ -195,20 +194,20 @@ func (d *Document) Reset() {
 	d.splices, d.anew = nil, nil
 }
 
-// Release lets go of what is known of the text of a document by itself: it is found out again
-// when it is asked for.
+// Release frees the memory of the document's tape. The text is scanned again when the tape is
+// needed.
 func (d *Document) Release() {
 	if d.unit.isPlain() {
 		d.unit.release()
 	}
 }
 
-// Set edits the document so that it reads as object, and replaces what an earlier
-// Set did. Only the text of values that differ from Object is touched. Items of
-// lists are recognised with change.Align and shape.
+// Set edits the document so that it reads as object, and replaces the edits of an earlier Set. It
+// only touches the text of values that differ from Object. It matches the items of lists with
+// change.Align and shape.
 //
-// A YAML document cannot tell a floating-point number without fraction from an
-// integer, so 1.0 is written as 1 and reads as an integer.
+// YAML cannot distinguish a floating-point number without a fraction from an integer, so 1.0 is
+// written as 1 and reads as an integer.
 func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	if s := d.unit.shared; s != nil && s.members[d] != nil {
 		return s.set(d, object, shape)
@@ -217,7 +216,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	return err
 }
 
-// set edits the document below a. It returns the anchors that the text has then, nil if
+// set edits the document below a. It returns the anchors of the edited text, or nil if
 // nothing changed.
 func (d *Document) set(object map[string]any, shape change.Shape, a above) (*names, error) {
 	d.splices, d.anew = nil, nil
@@ -241,9 +240,9 @@ func (d *Document) set(object map[string]any, shape change.Shape, a above) (*nam
 	return e.names, nil
 }
 
-// ways are the ways to edit a document, in the order in which they are tried. New
-// block scalars may swallow comments and blank lines below them: then strings are
-// quoted, or the blank lines dropped. Text that becomes JSON may have to be exact.
+// ways are the ways to edit a document, in the order in which they are tried. A new block scalar
+// may swallow the comments and blank lines below it; then strings are quoted, or the blank lines
+// are dropped. Numbers in text that becomes JSON may have to be exact.
 var ways = [...]struct{ quoted, tidy, expand, exact bool }{
 	{},
 	{quoted: true},
@@ -254,10 +253,10 @@ var ways = [...]struct{ quoted, tidy, expand, exact bool }{
 	{exact: true},
 }
 
-// edits finds the splices that make the document read as object; nil if there are none.
-// No text that a person would write needs more than the ways above. But a value that
-// is lost is worse than a comment that is: otherwise values are written anew, as deep
-// in the document as possible.
+// edits returns an editor with the splices that make the document read as object, or nil if it
+// finds no splices. Text that a person would write never needs more than the ways above. As a last
+// resort, values are written anew, as deep in the document as possible, because losing a comment is
+// better than losing a value.
 func (d *Document) edits(object map[string]any, shape change.Shape, st style, a above) *editor {
 	text := d.withoutImplied(object)
 	for _, way := range ways {
@@ -284,7 +283,7 @@ func (d *Document) editor(st style, a above) *editor {
 	return &editor{t: d.unit.tape(), style: st, names: newNames(d.unit.tape(), a)}
 }
 
-// Warnings tells what Set could not keep: the text around what has changed.
+// Warnings reports the text that Set could not keep.
 func (d *Document) Warnings() []source.Diagnostic {
 	var found []source.Diagnostic
 	if w := d.unit.rewritten; w != nil && d.Changed() {
@@ -298,10 +297,10 @@ func (d *Document) Warnings() []source.Diagnostic {
 	return found
 }
 
-// writtenAnew is the code of warnings about text that is lost.
+// writtenAnew is the code of warnings about lost text.
 const writtenAnew = "written-anew"
 
-// withoutImplied returns object without what the document's list says in its place.
+// withoutImplied returns object without the values that the document's list implies.
 func (d *Document) withoutImplied(object map[string]any) map[string]any {
 	text := object
 	for _, pair := range d.implied {
@@ -331,7 +330,7 @@ func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
 	return len(object) == count && t.within(i, object)
 }
 
-// place says what holds the document in its unit.
+// place returns the place of the document in its unit.
 func (d *Document) place() place {
 	t := d.unit.tape()
 	n := &t.nodes[d.root]
@@ -341,12 +340,12 @@ func (d *Document) place() place {
 	case n.lead < 0:
 		return place{column: -1}
 	}
-	// The indicator before the value is in the column of the collection around
-	// it, or after the key that does.
+	// The indicator before the value is in the column of the collection around the document,
+	// or after a key in that column.
 	return place{column: d.column, item: t.text[n.lead] == '-'}
 }
 
-// asYAML copies a value with the numbers that YAML can tell apart.
+// asYAML returns a copy of a value with the number types that YAML can distinguish.
 func asYAML(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -367,7 +366,7 @@ func asYAML(value any) any {
 	return value
 }
 
-// A trial is room to read an edited text in, which is forgotten then.
+// A trial has reusable memory for reading an edited text.
 type trial struct {
 	text []byte
 	scan scanner
@@ -375,7 +374,7 @@ type trial struct {
 
 var trials = sync.Pool{New: func() any { return new(trial) }}
 
-// readsAs reports whether the document reads as object with splices carried out, below a.
+// readsAs reports whether the document with the splices applied reads as object, below a.
 func (d *Document) readsAs(splices []splice, object map[string]any, a above) bool {
 	w, t := d.window, d.unit.tape()
 	try := trials.Get().(*trial)
@@ -403,8 +402,8 @@ func (d *Document) readsAs(splices []splice, object map[string]any, a above) boo
 	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(scan.text[start:], object)
 }
 
-// readsAsJSON reports whether a text reads as object should it have become JSON by an
-// edit: 0.0 is another number there than in YAML.
+// readsAsJSON reports whether a text reads as object if an edit has turned it into JSON, where 0.0
+// is a different number than in YAML.
 func (d *Document) readsAsJSON(text string, object map[string]any) bool {
 	n := &d.unit.tape().nodes[d.root]
 	if n.marks&fromJSON != 0 || !n.kind.isFlow() || !slices.Contains(d.unit.roots, d.root) {

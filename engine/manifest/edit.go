@@ -11,28 +11,28 @@ type editor struct {
 	t *tape
 	style
 	splices []splice
-	// tidy drops the blank lines below what is edited.
+	// tidy drops the blank lines below edited values.
 	tidy bool
-	// names are the anchors above what is edited.
+	// names are the anchors above the edited part.
 	names *names
-	// expand says that nothing is left to merge keys.
+	// expand replaces all merge keys by copies.
 	expand bool
-	// exact says that numbers are written so that they are the same in JSON.
+	// exact writes numbers so that they are the same in JSON.
 	exact bool
-	// Collections from a level on are written anew, if it is not 0; the root has level
-	// 1. anew are the indexes of those.
+	// If limit is not 0, collections at that level or deeper are written anew; the root has level
+	// 1. anew are the indexes of these collections.
 	limit, level int
 	anew         []int
 }
 
-// A place says what holds a value.
+// A place describes the surroundings of a value.
 type place struct {
-	// column is that of the block collection around the value, -1 for a root.
+	// column is the column of the block collection around the value, -1 for a root.
 	column int
-	// item says that the value is after a dash and not after a colon.
+	// item means that the value is after a dash, not after a colon.
 	item bool
-	// flow says that it is in a flow collection, and like how strings are quoted
-	// there.
+	// flow means that the value is in a flow collection, and like is the way in which strings are
+	// quoted there.
 	flow bool
 	like kind
 }
@@ -62,8 +62,8 @@ func (e *editor) edit(i int, p place, to any, shape change.Shape) {
 	}
 }
 
-// editInside edits the collection at index i. It reports false, and does nothing, where
-// the whole value has to be replaced.
+// editInside edits the collection at index i. It does nothing and returns false if the whole value
+// must be replaced.
 func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
 	n := &e.t.nodes[i]
 	e.level++
@@ -91,21 +91,21 @@ func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
 	return false
 }
 
-// replace puts a new value in place of that at index i. A property stays if the value
-// may have it.
+// replace replaces the value at index i. The property of the value stays if the new value may have
+// it.
 func (e *editor) replace(i int, p place, to any) {
 	n := &e.t.nodes[i]
 	start, end := int(n.start), int(n.end)
-	behind := int(n.lead) // the indicator before the value
+	indicator := int(n.lead) // the offset of the indicator before the node
 	if p.item {
-		behind++
+		indicator++
 	}
 	if pr := e.t.property(i); pr != nil {
-		behind, start = e.editProperty(i, pr, behind, to)
+		indicator, start = e.editProperty(i, pr, indicator, to)
 	}
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
-		// What is in brackets stays in brackets.
+		// A value in brackets stays in brackets.
 		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start, e.modelOf(i)))
 		return
 	case p.column < 0:
@@ -113,28 +113,28 @@ func (e *editor) replace(i int, p place, to any) {
 		return
 	}
 	first, rest := e.render(i, p, to)
-	inline := !strings.Contains(e.t.text[behind:start], "\n")
+	inline := !strings.Contains(e.t.text[indicator:start], "\n")
 	switch {
 	case n.kind == literal || n.kind == folded:
 		size, _, _ := blockHeader(e.t.text[n.start:end])
 		if size += int(n.start); first == "" {
-			start = behind
+			start = indicator
 		}
 		e.cut(start, size, first)
 		below := e.t.nextLine(int(n.start))
 		e.cutLines(below, max(below, e.t.nextLine(end)), rest)
 	case n.kind == absent || !inline && (n.kind.isBlock() || rest != ""):
 		if first != "" {
-			e.cut(behind, behind, " "+first)
+			e.cut(indicator, indicator, " "+first)
 		}
-		below, last := e.t.nextLine(behind), e.t.nextLine(behind)
+		below, last := e.t.nextLine(indicator), e.t.nextLine(indicator)
 		if n.kind != absent {
 			last = e.t.lineAfter(i, p.column)
 		}
 		e.cutLines(below, last, rest)
 	case n.kind.isScalar() || n.kind.isFlow() || n.kind == alias:
 		if first == "" {
-			start = behind
+			start = indicator
 		}
 		e.cut(start, end, first)
 		if rest != "" {
@@ -146,7 +146,7 @@ func (e *editor) replace(i int, p place, to any) {
 	}
 }
 
-// modelOf is the model of what takes the place of the value at index i.
+// modelOf returns the model for the replacement of the value at index i.
 func (e *editor) modelOf(i int) int {
 	if e.t.nodes[i].kind == alias {
 		return e.t.real(i)
@@ -154,10 +154,10 @@ func (e *editor) modelOf(i int) int {
 	return noModel
 }
 
-// editProperty takes away the tag of the value at index i if another value cannot have
-// it. It returns where the value goes if it starts on a new line, and where the text
-// starts that it takes the place of.
-func (e *editor) editProperty(i int, pr *property, behind int, to any) (lead, start int) {
+// editProperty removes the tag of the value at index i if the new value cannot have it. It returns
+// the position of the new value if that starts on a new line, and the start of the text that the
+// new value replaces.
+func (e *editor) editProperty(i int, pr *property, indicator int, to any) (lead, start int) {
 	n := &e.t.nodes[i]
 	start = int(n.start)
 	switch {
@@ -165,10 +165,10 @@ func (e *editor) editProperty(i int, pr *property, behind int, to any) (lead, st
 		return int(pr.end), start
 	case !pr.hasAnchor():
 		if n.kind != absent && !strings.Contains(e.t.text[pr.end:start], "\n") {
-			return behind, int(pr.start)
+			return indicator, int(pr.start)
 		}
-		e.cut(behind, int(pr.end), "")
-		return behind, start
+		e.cut(indicator, int(pr.end), "")
+		return indicator, start
 	case pr.nameStart < pr.tagStart:
 		e.cut(int(pr.nameEnd), int(pr.tagEnd), "")
 	default:
@@ -177,8 +177,7 @@ func (e *editor) editProperty(i int, pr *property, behind int, to any) (lead, st
 	return int(pr.end), start
 }
 
-// keepsTag reports whether another value may have the tag of that at index i, if that
-// has one.
+// keepsTag reports whether the value at index i has no tag, or to may have the same tag.
 func (e *editor) keepsTag(i int, pr *property, to any) bool {
 	k := e.t.nodes[i].kind
 	switch to.(type) {
@@ -192,7 +191,7 @@ func (e *editor) keepsTag(i int, pr *property, to any) bool {
 	return pr.tag == untagged
 }
 
-// replaceRoot puts a new map in place of the root of a document.
+// replaceRoot replaces the root of a document by a new map.
 func (e *editor) replaceRoot(i int, to any) {
 	n := &e.t.nodes[i]
 	out := e.emitter()
@@ -205,8 +204,8 @@ func (e *editor) replaceRoot(i int, to any) {
 	e.cut(int(n.start), e.t.lineAfter(i, int(n.column)), out.String())
 }
 
-// render writes a value that takes the place of that at index i: what comes on the
-// line of its key or dash, and the lines below.
+// render writes the replacement of the value at index i. first goes on the line of its key or dash,
+// and rest on the lines below.
 func (e *editor) render(i int, p place, to any) (first, rest string) {
 	n := &e.t.nodes[i]
 	out := e.emitter()
@@ -226,32 +225,32 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 	case isScalar(to):
 		return out.scalar(to, n.kind, false), ""
 	case !p.item:
-		out.behindKey(to, p.column, model)
-	case n.marks&propertied != 0: // what follows an anchor starts on a new line
+		out.afterKey(to, p.column, model)
+	case n.marks&propertied != 0: // text after an anchor starts on a new line
 		out.compact = false
-		out.behindKey(to, p.column, model)
+		out.afterKey(to, p.column, model)
 	default:
 		column := p.column + 2
 		if dash := int(n.lead); n.kind != absent && !strings.Contains(e.t.text[dash:n.start], "\n") {
 			column = p.column + int(n.start) - dash
 		}
-		out.behindDash(to, p.column, column, model)
+		out.afterDash(to, p.column, column, model)
 	}
 	first, rest, _ = strings.Cut(out.String(), e.lineBreak)
 	return strings.TrimPrefix(first, " "), rest
 }
 
-// emitter is an emitter for a part of the document.
+// emitter returns an emitter for a part of the document.
 func (e *editor) emitter() emitter { return emitter{style: e.style, t: e.t, names: e.names} }
 
-// flowText writes a value for a flow collection on the line of i.
+// flowText returns a value as text of a flow collection on the line of i.
 func (e *editor) flowText(value any, like kind, i, model int) string {
 	out := e.emitter()
 	out.flow(value, like, e.flowIndentation(i), model)
 	return out.String()
 }
 
-// flowIndentation is the indentation of the line of i, where that matters.
+// flowIndentation returns the indentation of the line of i, if it matters.
 func (e *editor) flowIndentation(i int) string {
 	if e.tab == "" {
 		return ""
@@ -259,8 +258,8 @@ func (e *editor) flowIndentation(i int) string {
 	return e.t.indentation(i)
 }
 
-// likeIn is how strings are quoted in the flow value at index i: like it or its first
-// key or item if that is a string, or else like what is around it.
+// likeIn returns how strings are quoted in the flow value at index i: like the value, or like its
+// first key or item, if that is a string, or else like the strings around.
 func (e *editor) likeIn(i int, around kind) kind {
 	n := &e.t.nodes[i]
 	if !n.kind.isScalar() && n.next > int32(i+1) {
@@ -272,8 +271,7 @@ func (e *editor) likeIn(i int, around kind) kind {
 	return n.kind
 }
 
-// isScalar reports whether a value is written as a scalar, as empty collections
-// are too.
+// isScalar reports whether a value is written as a scalar. Empty collections are.
 func isScalar(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -284,23 +282,23 @@ func isScalar(value any) bool {
 	return true
 }
 
-// nextLine returns where the line after that of i starts.
+// nextLine returns the start of the line after the line of i.
 func (t *tape) nextLine(i int) int {
 	return min(lineEnd(t.text, i)+1, len(t.text))
 }
 
-// lineStart returns where the line of i starts.
+// lineStart returns the start of the line of i.
 func (t *tape) lineStart(i int) int {
 	return strings.LastIndexByte(t.text[:i], '\n') + 1
 }
 
-// indentation is the white space that the line of i starts with.
+// indentation returns the white space at the start of the line of i.
 func (t *tape) indentation(i int) string {
 	line := t.text[t.lineStart(i):]
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// startsLine reports whether nothing but white space is before i on its line.
+// startsLine reports whether only white space is before i on its line.
 func (t *tape) startsLine(i int) bool {
 	for i > 0 && isBlank(t.text[i-1]) {
 		i--
@@ -308,8 +306,8 @@ func (t *tape) startsLine(i int) bool {
 	return i == 0 || t.text[i-1] == '\n'
 }
 
-// lineAfter returns where the line after the value at index i starts, below the
-// comments that are indented deeper than column and so belong to the value.
+// lineAfter returns the start of the line after the value at index i. Comments below the value that
+// are indented more than column belong to the value.
 func (t *tape) lineAfter(i, column int) int {
 	at := t.nextLine(int(t.nodes[i].end))
 	for probe := at; probe < len(t.text); {
@@ -327,8 +325,8 @@ func (t *tape) lineAfter(i, column int) int {
 	return at
 }
 
-// above returns where the lines of the entry at i start: with the comments at most
-// as deep as column directly above it, but not before limit.
+// above returns the start of the lines of the entry at i. It includes the comments directly above
+// that are not indented more than column, down to limit.
 func (t *tape) above(i, column, limit int) int {
 	at := t.lineStart(i)
 	for at > limit {
@@ -341,14 +339,14 @@ func (t *tape) above(i, column, limit int) int {
 	return at
 }
 
-// commentColumn reports whether a line is a comment, and where that starts.
+// commentColumn reports whether a line is a comment, and the start of the comment.
 func commentColumn(line string) (bool, int) {
 	column := len(line) - len(strings.TrimLeft(line, " "))
 	return column < len(line) && line[column] == '#', column
 }
 
-// styleOf finds how the document at index i is written, from itself or else from
-// what is around it, from root on.
+// styleOf returns the style of the document at index i, found in the document or else in the rest
+// of the text, from root on.
 func (t *tape) styleOf(i, root int, lineBreak string) style {
 	st := style{lineBreak: lineBreak, step: 2, compact: true, colon: ": ", comma: ", "}
 	n := &t.nodes[i]
@@ -369,9 +367,9 @@ func (t *tape) styleOf(i, root int, lineBreak string) style {
 	return st
 }
 
-// blockStyle finds how far maps are indented, and whether the items of lists are.
+// blockStyle finds the indentation of maps, and of the items of lists.
 func (t *tape) blockStyle(st *style, i, root int) {
-	const enough = 1000 // nodes to look at
+	const enough = 1000 // nodes to check
 	stepKnown, listKnown := false, false
 	for _, from := range [...]int{i, root} {
 		last := min(int(t.nodes[from].next), from+enough)
@@ -393,8 +391,8 @@ func (t *tape) blockStyle(st *style, i, root int) {
 	}
 }
 
-// flowStyle returns what separates keys from values, and entries, in the flow map
-// at index m; that of st where it does not say.
+// flowStyle returns the separators between key and value, and between entries, in the flow map at
+// index m. Separators that the map does not have are taken from st.
 func (t *tape) flowStyle(m int, st style) (colon, comma string) {
 	colon, comma = st.colon, st.comma
 	value := &t.nodes[m+2]

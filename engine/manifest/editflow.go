@@ -7,8 +7,8 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// editFlowMap edits the entries of the flow map at index m. It leaves a map that
-// keeps none of its entries alone and reports false.
+// editFlowMap edits the entries of the flow map at index m. If no entry stays, it does nothing and
+// returns false.
 func (e *editor) editFlowMap(m int, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	plan := e.planMerge(m, entries, to, shape)
@@ -28,8 +28,8 @@ func (e *editor) editFlowMap(m int, to map[string]any, shape change.Shape) bool 
 	return true
 }
 
-// addFlow takes entries of the flow map at index m away, and adds those of to with the
-// given names after the last one that stays.
+// addFlow removes entries of the flow map at index m, and adds the entries of to with the given
+// names after the last entry that stays.
 func (e *editor) addFlow(m int, entries []entry, removed []int, names []string, to map[string]any) {
 	var order []flowItem
 	for i := range entries {
@@ -45,7 +45,8 @@ func (e *editor) addFlow(m int, entries []entry, removed []int, names []string, 
 	e.arrange(m, entries, order, comma)
 }
 
-// flowEntry writes an entry for the flow map at index m, next to another.
+// flowEntry returns the text of an entry for the flow map at index m, in the style of the entry
+// near.
 func (e *editor) flowEntry(m int, near entry, name string, value any) string {
 	out := e.emitter()
 	out.colon, out.comma = e.t.flowStyle(m, e.style)
@@ -59,8 +60,8 @@ func (e *editor) flowEntry(m int, near entry, name string, value any) string {
 	return out.String()
 }
 
-// fillFlow edits a flow collection without entries that has a comment in it. It
-// reports false for any other.
+// fillFlow edits a flow collection that has a comment, but no entries. For other collections it
+// returns false.
 func (e *editor) fillFlow(i int, entries []entry, to any) bool {
 	n := &e.t.nodes[i]
 	if len(entries) > 0 || isScalar(to) || !strings.Contains(e.t.text[n.start:n.end], "#") {
@@ -71,8 +72,8 @@ func (e *editor) fillFlow(i int, entries []entry, to any) bool {
 	return true
 }
 
-// editFlowList edits the items of the flow sequence at index q. It leaves a
-// sequence that keeps none of its items alone and reports false.
+// editFlowList edits the items of the flow sequence at index q. If no item stays, it does nothing
+// and returns false.
 func (e *editor) editFlowList(q int, p place, to []any, shape change.Shape) bool {
 	items := e.t.entries(q)
 	plan, ok := e.planList(q, to, shape)
@@ -100,7 +101,7 @@ func (e *editor) editFlowList(q int, p place, to []any, shape change.Shape) bool
 	return true
 }
 
-// itemComma is what separates the items of a flow sequence on one line.
+// itemComma returns the separator of the items of a flow sequence on one line.
 func (e *editor) itemComma(items []entry) string {
 	if len(items) > 1 {
 		if text := e.t.text[e.flowEnd(items[0]):e.flowStart(items[1])]; strings.Trim(text, " ,") == "" {

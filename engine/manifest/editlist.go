@@ -7,15 +7,14 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// plan says what becomes of the items of a list.
+// A plan matches the old and new items of a list.
 type plan struct {
-	pairs   []int // for each new item its old index, or -1
-	removed []int // old indexes, rising
-	moved   bool  // whether items that stay change their order
+	pairs   []int // for each new item the index of its old item, or -1
+	removed []int // indexes of old items, rising
+	moved   bool  // whether the order of the items that stay changes
 }
 
-// planList aligns the sequence at index q with a list. It reports false if no item
-// stays.
+// planList aligns the sequence at index q with a list. It returns false if no item stays.
 func (e *editor) planList(q int, to []any, shape change.Shape) (plan, bool) {
 	from, _ := e.t.value(q).([]any)
 	p := plan{pairs: change.Align(from, to, shape)}
@@ -37,7 +36,7 @@ func (e *editor) planList(q int, to []any, shape change.Shape) (plan, bool) {
 	return p, last >= 0
 }
 
-// pairEqual pairs new items with old ones that are equal: these have moved.
+// pairEqual pairs new items with equal old items, which have moved.
 func pairEqual(pairs []int, from, to []any) {
 	const many = 1000 // comparisons
 	stays := make([]bool, len(from))
@@ -64,8 +63,8 @@ func pairEqual(pairs []int, from, to []any) {
 	}
 }
 
-// editList edits the items of the block sequence at index q. It leaves a sequence
-// that keeps none of its items alone and reports false.
+// editList edits the items of the block sequence at index q. If no item stays, it does nothing and
+// returns false.
 func (e *editor) editList(q int, to []any, shape change.Shape) bool {
 	plan, ok := e.planList(q, to, shape)
 	if !ok {
@@ -94,7 +93,7 @@ func (e *editor) editList(q int, to []any, shape change.Shape) bool {
 // listLimit is headLimit for a sequence, which is never a root.
 func (e *editor) listLimit(q int) int { return e.headLimit(q, place{}) }
 
-// insertItem adds an item after the one at index before, or as the first.
+// insertItem adds an item after the item at index before, or as the first item if before is -1.
 func (e *editor) insertItem(items []entry, before int, value any, column, limit int) {
 	out := e.emitter()
 	if before >= 0 {
@@ -116,7 +115,7 @@ func (e *editor) insertItem(items []entry, before int, value any, column, limit 
 	e.cut(at, at, out.String())
 }
 
-// dashWidth is how far the values of the items are after their dashes.
+// dashWidth returns the distance from the dashes of the items to their values.
 func (e *editor) dashWidth(items []entry) int {
 	for _, it := range items {
 		n := &e.t.nodes[it.value]
@@ -127,8 +126,8 @@ func (e *editor) dashWidth(items []entry) int {
 	return 2
 }
 
-// rebuildList writes a block sequence whose items change their order: each takes
-// its lines and comments along, and what is between items stays where it is.
+// rebuildList writes a block sequence whose items change their order. The items take their lines
+// and comments along. Text between items stays in place.
 func (e *editor) rebuildList(q int, items []entry, plan plan, to []any, shape change.Shape) {
 	column, limit := int(e.t.nodes[q].column), e.listLimit(q)
 	starts, ends := make([]int, len(items)), make([]int, len(items))

@@ -7,12 +7,12 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// An entry is a key and its value on the tape, or an item of a sequence, which is
-// its own key.
+// An entry is a key and its value on the tape, or an item of a sequence, which has the same index
+// for key and value.
 type entry struct {
 	key, value int
 	name       string
-	// merge says that the key is <<.
+	// merge means that the key is <<.
 	merge bool
 }
 
@@ -30,7 +30,7 @@ func (t *tape) entries(i int) []entry {
 	return list
 }
 
-// added lists, in order, the keys of to that neither the entries nor given have.
+// added returns, in order, the keys of to that are neither in entries nor in given.
 func added(entries []entry, to map[string]any, given map[string]bool) []string {
 	if len(entries) == len(to) && keepsAll(entries, to) {
 		return nil
@@ -68,8 +68,8 @@ func keepsAny(entries []entry, to map[string]any, p mergePlan) bool {
 	return p.keeps || len(p.copied) > 0
 }
 
-// editMap edits the entries of the block map at index m. It leaves a map that keeps
-// none of its entries alone and reports false.
+// editMap edits the entries of the block map at index m. If no entry stays, it does nothing and
+// returns false.
 func (e *editor) editMap(m int, p place, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	plan := e.planMerge(m, entries, to, shape)
@@ -91,8 +91,9 @@ func (e *editor) editMap(m int, p place, to map[string]any, shape change.Shape) 
 	return true
 }
 
-// editEntries edits the values of the entries that stay and returns the indexes of the
-// others. expand writes out the merge key of an entry, or reports that it goes.
+// editEntries edits the values of the entries that stay and returns the indexes of the other
+// entries. expand replaces the merge key of an entry by copies, or returns false if the entry is
+// removed.
 func (e *editor) editEntries(entries []entry, p place, plan mergePlan, to map[string]any, shape change.Shape, expand func(entry) bool) (removed []int) {
 	for i, en := range entries {
 		value, ok := to[en.name]
@@ -121,7 +122,7 @@ func (e *editor) addLines(m int, entries []entry, names []string, to map[string]
 		return
 	}
 	model, column := noModel, int(e.t.nodes[m].column)
-	if e.t.nodes[m].marks&merging != 0 { // what overrides is like what is merged
+	if e.t.nodes[m].marks&merging != 0 { // new entries are formatted like the merged ones that they override
 		model = m
 	}
 	out := e.emitter()
@@ -130,8 +131,8 @@ func (e *editor) addLines(m int, entries []entry, names []string, to map[string]
 	e.cutLines(at, at, out.String())
 }
 
-// setEntry sets the value of one entry of the root map at index m, without a look
-// at the others. An empty list is no value.
+// setEntry sets the value of one entry of the root map at index m, without comparing the other
+// entries. An empty list removes the entry.
 func (e *editor) setEntry(m int, name string, list []any) {
 	n := &e.t.nodes[m]
 	p := place{column: int(n.column), flow: n.kind.isFlow()}
@@ -152,8 +153,8 @@ func (e *editor) setEntry(m int, name string, list []any) {
 	}
 }
 
-// headLimit is how far up the comments above the first entry of a collection go.
-// Those above the first key of a document belong to the document.
+// headLimit returns how far up the comments above the first entry of a collection go. The comments
+// above the first key of a document belong to the document.
 func (e *editor) headLimit(i int, p place) int {
 	n := &e.t.nodes[i]
 	if p.column < 0 {
@@ -162,7 +163,7 @@ func (e *editor) headLimit(i int, p place) int {
 	return e.t.nextLine(int(n.lead))
 }
 
-// start is where an entry starts: its key, or its dash.
+// start returns the start of an entry: of its key or its dash.
 func (e *editor) start(en entry) int {
 	if en.key == en.value {
 		return int(e.t.nodes[en.key].lead)
@@ -170,11 +171,11 @@ func (e *editor) start(en entry) int {
 	return e.t.start(en.key)
 }
 
-// removeLines takes the lines of entries of a block collection away, with the
-// comments that belong to them. At least one of the entries stays.
+// removeLines removes the lines of entries of a block collection, with the comments of these
+// entries. At least one entry stays.
 func (e *editor) removeLines(entries []entry, removed []int, column, limit int) {
-	// Where the first entry is on the line of a dash, the entry that becomes the
-	// first moves up to that line, or the comment above it does.
+	// If the first entry is on the line of a dash, the next entry that stays, or the comment above
+	// it, moves up to that line.
 	if len(removed) > 0 && removed[0] == 0 && !e.t.startsLine(e.start(entries[0])) {
 		last := 0
 		for last+1 < len(removed) && removed[last+1] == last+1 {
@@ -191,7 +192,7 @@ func (e *editor) removeLines(entries []entry, removed []int, column, limit int) 
 	}
 }
 
-// lines bounds the lines of an entry and the comments that belong to it.
+// lines returns the bounds of the lines of an entry, including its comments.
 func (e *editor) lines(entries []entry, i, column, limit int) (start, end int) {
 	if i > 0 {
 		limit = e.t.lineAfter(entries[i-1].value, column)

@@ -7,21 +7,20 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// A mergePlan says what becomes of the merge keys of a map. The zero mergePlan is that
-// of a map without any.
+// A mergePlan is the plan for the merge keys of a map. The zero mergePlan is for a map without
+// merge keys.
 type mergePlan struct {
-	// keeps says that the merge keys stay. Otherwise the entries that are copied are
-	// in their place.
+	// keeps means that the merge keys stay. Otherwise copies of their entries replace them.
 	keeps  bool
 	copied []string
 	// given are the keys that the map has from its merge keys, or from the copies.
 	given map[string]bool
-	// idle are the indexes of entries that a merge key overrides, and goes on to.
+	// idle are the indexes of entries that a merge key overrides now and after the edit.
 	idle map[int]bool
 }
 
-// planMerge plans the merge keys of the map at index m, which is to read as to. They
-// stay if the map can override what it has otherwise.
+// planMerge plans the merge keys of the map at index m, which is to read as to. The merge keys stay
+// if the map can override all merged values that differ.
 func (e *editor) planMerge(m int, entries []entry, to map[string]any, shape change.Shape) mergePlan {
 	if e.t.nodes[m].marks&merging == 0 {
 		return mergePlan{}
@@ -53,7 +52,7 @@ func (e *editor) planMerge(m int, entries []entry, to map[string]any, shape chan
 			if isOwn {
 				p.idle[i] = true
 			}
-		case isOwn: // it cannot be had a second time, after the merge key
+		case isOwn: // the map already has this key, after the merge key
 			p.keeps = false
 		}
 	}
@@ -71,8 +70,8 @@ func (e *editor) planMerge(m int, entries []entry, to map[string]any, shape chan
 	return p
 }
 
-// mergedValue is what the map at index i, from the value of a merge key of the map at
-// index m, is going to read as. It reports false if it is no map any more.
+// mergedValue returns how the map at index i, which is in the value of a merge key of the map at
+// index m, will read after the edit. It returns false if the value will not be a map.
 func (e *editor) mergedValue(i, m int, to map[string]any, shape change.Shape) (map[string]any, bool) {
 	if e.t.nodes[i].kind != alias {
 		return e.t.object(i), true
@@ -87,8 +86,8 @@ func (e *editor) mergedValue(i, m int, to map[string]any, shape change.Shape) (m
 	return object, ok
 }
 
-// planned is what the node at index target, in that at index i, is going to read as
-// once i reads as to; false if it goes.
+// planned returns how the node at index target, inside the node at index i, will read once i reads
+// as to. It returns false if target will be removed.
 func (e *editor) planned(i, target int, to any, shape change.Shape) (any, bool) {
 	if i == target {
 		return to, true
@@ -127,7 +126,7 @@ func (e *editor) plannedIf(stays bool, i, target int, to any, shape change.Shape
 	return e.planned(i, target, to, shape)
 }
 
-// keepMerge leaves the value of a merge key at index i as it reads.
+// keepMerge keeps the value of a merge key at index i unchanged.
 func (e *editor) keepMerge(i int, p place) {
 	e.names.define(e.t, i, e.t.value(i))
 	for _, source := range e.t.sources(i) {
@@ -137,7 +136,7 @@ func (e *editor) keepMerge(i int, p place) {
 	}
 }
 
-// copyMerged puts entries of a block map in the place of its merge key.
+// copyMerged replaces the merge key of a block map by copies of its entries.
 func (e *editor) copyMerged(m int, en entry, to map[string]any, names []string) {
 	out := e.emitter()
 	out.inline = true

@@ -13,44 +13,41 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// A style is how a document is written.
+// A style is the way in which a document is written.
 type style struct {
 	lineBreak string
-	// step is how much deeper a nested map is indented; compact says that the items
-	// of a list are in the column of its key.
+	// step is the indentation of a nested map. compact means that the items of a list are in the
+	// column of its key.
 	step    int
 	compact bool
-	// quoted says that strings of several lines are quoted.
+	// quoted means that strings of several lines are quoted.
 	quoted bool
-	// json says that the document is JSON, and strict that its numbers keep their
-	// type.
+	// json means that the document is JSON, and strict that its numbers keep their type.
 	json, strict bool
-	// tab is what a nested JSON collection is indented by, "" where JSON is all on
-	// one line.
+	// tab is the indentation of a nested JSON collection, "" if the JSON is on one line.
 	tab string
-	// colon and comma separate what is in a flow collection.
+	// colon and comma are the separators in a flow collection.
 	colon, comma string
 }
 
-// An emitter writes values as text. Where it copies a value that is elsewhere, it
-// has the index of its node as the model: keys keep their order, collections and
-// scalars their form, aliases what they are called by.
+// An emitter writes values as text. If a value is a copy, its model is the index of the original
+// node, and the copy keeps the order of keys, the form of collections and scalars, and aliases.
 type emitter struct {
 	style
 	strings.Builder
-	// inline says that the next entry goes on the current line.
+	// inline means that the next entry goes on the current line.
 	inline bool
-	// t is the tape of the models, fromJSON says that it is of JSON, which quotes in
-	// other ways, and names are the anchors that may be used.
+	// t is the tape of the models. fromJSON means that t is JSON, which quotes differently. names
+	// are the anchors that aliases may use.
 	t        *tape
 	fromJSON bool
 	names    *names
 }
 
-// noModel is the model of a value that is no copy.
+// noModel is the model of a value that is not a copy.
 const noModel = -1
 
-// orderKeys puts the keys of new entries in order: what names an object first.
+// orderKeys sorts the keys of new entries: the keys that name an object first.
 func orderKeys(keys []string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(keyRank(a), keyRank(b)), strings.Compare(a, b))
@@ -76,8 +73,7 @@ func sortedKeys(object map[string]any) []string {
 	return orderKeys(slices.Collect(maps.Keys(object)))
 }
 
-// keysLike is sortedKeys, but for the keys that the model has: they come first, in its
-// order.
+// keysLike is sortedKeys, but puts the keys of the model first, in the order of the model.
 func (e *emitter) keysLike(object map[string]any, model int) []string {
 	if model == noModel {
 		return sortedKeys(object)
@@ -97,8 +93,8 @@ func (e *emitter) keysLike(object map[string]any, model int) []string {
 	return append(first, orderKeys(rest)...)
 }
 
-// under is the model of the value under a key of a map, and at that of an item: one that
-// is equal, or else that in the same place.
+// under returns the model of the value under a key of a map, or of an item: an equal item, or else
+// the item at the same index.
 func (e *emitter) under(model int, key string) int {
 	if model == noModel {
 		return noModel
@@ -107,7 +103,7 @@ func (e *emitter) under(model int, key string) int {
 }
 
 func (e *emitter) at(model, index int, value any) int {
-	const many = 100 // items
+	const many = 100 // at most this many items are searched
 	if model == noModel {
 		return noModel
 	}
@@ -124,7 +120,7 @@ func (e *emitter) at(model, index int, value any) int {
 	return at
 }
 
-// alias writes the name of a value that the model has by name, if that is possible.
+// alias writes an alias if the model is an alias and still reads as value.
 func (e *emitter) alias(value any, model int) bool {
 	if model == noModel || e.t.nodes[model].kind != alias || !e.names.read(e.t, model, value) {
 		return false
@@ -134,8 +130,8 @@ func (e *emitter) alias(value any, model int) bool {
 	return true
 }
 
-// likeModel is the model if it is a collection like value, or else noModel; aliases
-// are followed.
+// likeModel follows aliases from the model. It returns the result if that is a collection of the
+// same type as value, or else noModel.
 func (e *emitter) likeModel(value any, model int) int {
 	if model == noModel {
 		return noModel
@@ -164,8 +160,8 @@ func (e *emitter) isFlow(model int) bool {
 	return model != noModel && e.t.nodes[model].kind.isFlow()
 }
 
-// checkValue reports what cannot be written, and whether there are floating-point
-// numbers that YAML does not tell from integers.
+// checkValue returns an error if a value cannot be written. wholeFloats reports whether the value
+// has floating-point numbers that YAML cannot distinguish from integers.
 func checkValue(value any) (wholeFloats bool, err error) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -186,7 +182,7 @@ func checkValue(value any) (wholeFloats bool, err error) {
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false, fmt.Errorf("a number that JSON cannot say")
+			return false, fmt.Errorf("a number that JSON cannot represent")
 		}
 		_, isFloat := number.Whole(v).(float64)
 		return !isFloat, nil
@@ -196,12 +192,12 @@ func checkValue(value any) (wholeFloats bool, err error) {
 		}
 	case nil, bool, int64:
 	default:
-		return false, fmt.Errorf("a value of Go type %T, which no manifest holds", value)
+		return false, fmt.Errorf("a value of Go type %T, which a manifest cannot contain", value)
 	}
 	return wholeFloats, nil
 }
 
-// firstError is why a map cannot be written, the same each time.
+// firstError returns the reason why a map cannot be written, always the same for the same map.
 func firstError(object map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !utf8.ValidString(key) {
@@ -214,7 +210,7 @@ func firstError(object map[string]any) error {
 	return nil
 }
 
-// indent starts a line at a column, unless the entry goes on the current line.
+// indent starts a line at a column, unless the next entry goes on the current line.
 func (e *emitter) indent(column int) {
 	if e.inline {
 		e.inline = false
@@ -223,18 +219,18 @@ func (e *emitter) indent(column int) {
 	e.WriteString(strings.Repeat(" ", column))
 }
 
-// entries writes the entries of a map, or those with the given keys, as lines.
+// entries writes the entries of a map, or only the entries with the given keys, as lines.
 func (e *emitter) entries(object map[string]any, keys []string, column, model int) {
 	for _, key := range keys {
 		e.indent(column)
 		e.WriteString(e.key(key))
 		e.WriteByte(':')
-		e.behindKey(object[key], column, e.under(model, key))
+		e.afterKey(object[key], column, e.under(model, key))
 	}
 }
 
-// behindKey writes a value after the colon of its key, with the lines below it.
-func (e *emitter) behindKey(value any, column, model int) {
+// afterKey writes a value after the colon of its key, with the lines below it.
+func (e *emitter) afterKey(value any, column, model int) {
 	if !isScalar(value) && !e.inBrackets(value, model) {
 		e.WriteString(e.lineBreak)
 		e.block(value, column+e.step, e.listColumn(column), model)
@@ -255,7 +251,7 @@ func (e *emitter) block(value any, mapColumn, listColumn, model int) {
 	}
 }
 
-// inBrackets reports whether a collection is written on one line, as the model is.
+// inBrackets reports whether a collection is written on one line, like its model.
 func (e *emitter) inBrackets(value any, model int) bool {
 	if model == noModel {
 		return false
@@ -277,16 +273,15 @@ func (e *emitter) items(list []any, column, model int) {
 	}
 }
 
-// item writes an item, whose value starts the given width after its dash.
+// item writes an item. Its value starts width columns after the start of the dash.
 func (e *emitter) item(value any, column, width, model int) {
 	e.indent(column)
 	e.WriteString("-" + strings.Repeat(" ", width-1))
-	e.behindDash(value, column, column+width, model)
+	e.afterDash(value, column, column+width, model)
 }
 
-// behindDash writes the value of an item, which starts on the current line at a
-// column.
-func (e *emitter) behindDash(value any, dash, column, model int) {
+// afterDash writes the value of an item, which starts on the current line at column.
+func (e *emitter) afterDash(value any, dash, column, model int) {
 	if !isScalar(value) && !e.inBrackets(value, model) {
 		e.inline = true
 		e.block(value, column, column, model)
@@ -295,8 +290,8 @@ func (e *emitter) behindDash(value any, dash, column, model int) {
 	e.scalarLines(value, dash, model)
 }
 
-// scalarLines writes what is on one line, or a scalar of several, to the end of its
-// last line. column is that of the collection around it.
+// scalarLines writes the rest of a line with a scalar, and the further lines of the scalar. column
+// is the column of the collection around it.
 func (e *emitter) scalarLines(value any, column, model int) {
 	if e.alias(value, model) {
 		e.WriteString(e.lineBreak)
@@ -318,8 +313,8 @@ func (e *emitter) scalarLines(value any, column, model int) {
 	e.WriteString(e.lineBreak)
 }
 
-// scalarLike writes a scalar, in the words of the model if that reads the same, and else
-// quoted like like.
+// scalarLike writes a scalar with the text of the model if that reads the same, or else in the
+// quotes of like.
 func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string {
 	model = e.likeModel(value, model)
 	if model == noModel {
@@ -336,8 +331,8 @@ func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string 
 	return e.scalar(value, n.kind, flow)
 }
 
-// blockHeader returns the header under which a string of several lines can be
-// written as a literal block scalar, a step after the collection around it.
+// blockHeader returns the header with which a string of several lines can be written as a literal
+// block scalar, indented one step from the collection around it.
 func (e *emitter) blockHeader(s string) (string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if e.quoted || body == "" || !strings.Contains(s, "\n") {
@@ -378,8 +373,7 @@ func (e *emitter) blockLines(s string, column int) {
 
 func (e *emitter) key(key string) string { return e.scalar(key, plain, false) }
 
-// scalar writes a scalar, or an empty collection, on one line, quoted as like is
-// quoted if that is possible.
+// scalar writes a scalar or an empty collection on one line, in the quotes of like if possible.
 func (e *emitter) scalar(value any, like kind, flow bool) string {
 	switch v := value.(type) {
 	case nil:
@@ -411,8 +405,8 @@ func (e *emitter) scalar(value any, like kind, flow bool) string {
 	return ""
 }
 
-// number writes a floating-point number as JSON does, or so that it stays one
-// where numbers keep their type.
+// number writes a floating-point number as JSON does. If numbers keep their type, the text stays a
+// floating-point number.
 func (e *emitter) number(f float64) string {
 	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(f, 'e', -1, 64)
@@ -424,8 +418,8 @@ func (e *emitter) number(f float64) string {
 	return text
 }
 
-// flow writes a value as it is in a flow collection; indent starts the line
-// that the value starts on, and like says how strings are quoted.
+// flow writes a value in a flow collection. indent is the indentation of the line where the value
+// starts, and like says how strings are quoted.
 func (e *emitter) flow(value any, like kind, indent string, model int) {
 	if e.alias(value, model) {
 		return

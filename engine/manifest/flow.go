@@ -32,7 +32,7 @@ func (s *scanner) flowMapping() bool {
 			return false
 		}
 		if c := s.text[s.pos]; c == ',' || c == '}' {
-			return s.fail(s.pos, outside) // a value left out
+			return s.fail(s.pos, outside) // a missing value
 		}
 		if !s.flowValue() {
 			return false
@@ -76,7 +76,7 @@ func (s *scanner) flowSequence() bool {
 	return true
 }
 
-// flowComma moves after a comma, or to the bracket that closes the collection.
+// flowComma moves past a comma, or to the bracket that closes the collection.
 func (s *scanner) flowComma(closing byte) (more, ok bool) {
 	if !s.flowToken() {
 		return false, false
@@ -88,12 +88,12 @@ func (s *scanner) flowComma(closing byte) (more, ok bool) {
 	case closing:
 		return false, true
 	case ':':
-		return false, s.fail(s.pos, outside) // a pair that is a map of its own, or a collection as key
+		return false, s.fail(s.pos, outside) // a pair that is a map, or a collection as key
 	}
 	return false, s.fail(s.pos, missingComma)
 }
 
-// flowToken moves to the next token in a flow collection, which must not end here.
+// flowToken moves to the next token in a flow collection. The document must not end here.
 func (s *scanner) flowToken() bool {
 	for s.pos < s.end {
 		switch s.text[s.pos] {
@@ -213,8 +213,7 @@ func (s *scanner) flowPlain() bool {
 	return true
 }
 
-// flowPlainLine is plainLine in a flow collection, where brackets and commas stop a
-// scalar too.
+// flowPlainLine is plainLine in a flow collection, where brackets and commas also stop a scalar.
 func (s *scanner) flowPlainLine(i int) (end, stop int) {
 	for end = i; i < s.end; i++ {
 		switch s.text[i] {
@@ -239,9 +238,9 @@ func (s *scanner) flowPlainLine(i int) (end, stop int) {
 	return end, i
 }
 
-// json scans the JSON object at start and returns its root and where it ends. It is
-// as strict as encoding/json, so that escapes and numbers may mean what they do
-// there; exact says that numbers do (strict).
+// json scans the JSON object at start and returns its root and its end. It is as strict as
+// encoding/json, so that escapes can mean the same as there. With exact, numbers mean the same as
+// well (strict).
 func (s *scanner) json(start, end int, exact bool) (root, stop int, ok bool) {
 	s.pos, s.end, s.line = start, end, start
 	s.depth, s.failed, s.marks = 0, none, fromJSON

@@ -18,8 +18,8 @@ import (
 
 var foreign = flag.String("foreign", "", "a directory with manifests to edit, such as a clone of a repository")
 
-// TestForeign edits every document below a directory, and counts those of which more
-// changes than was edited.
+// TestForeign edits every document below a directory, and counts the documents in which other text
+// changes than the edited value.
 func TestForeign(t *testing.T) {
 	if *foreign == "" {
 		t.Skip("no directory is given with -foreign")
@@ -85,7 +85,7 @@ func countEdits(t *testing.T, counts map[string]int, path, text string) {
 			continue
 		}
 		slices.SortFunc(scalars, func(a, b change.Path) int { return strings.Compare(a.Pointer(), b.Pointer()) })
-		if len(d.unit.tape().aliases) == 0 { // one will do
+		if len(d.unit.tape().aliases) == 0 { // one alias is enough
 			scalars = []change.Path{scalars[random.IntN(len(scalars))]}
 		}
 		for _, path := range scalars {

@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// JSON is the canonical JSON of a value that was read: sorted, compact, without a line
-// break at its end.
+// JSON returns the canonical JSON of a value that was read: sorted, compact, without a final line
+// break.
 func JSON(value any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -23,14 +23,14 @@ func JSON(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// JSON is the document as it was read, without edits, as canonical JSON. Numbers keep
-// their digits where they mean the same in JSON.
+// JSON returns the document as it was read, without edits, as canonical JSON. Numbers keep their
+// digits if the digits mean the same in JSON.
 func (d *Document) JSON() []byte {
 	var b jsonWriter
 	b.encoder = json.NewEncoder(&b.Buffer)
 	b.encoder.SetEscapeHTML(false)
 	t := d.unit.tape()
-	b.Grow(d.window.end - d.window.start) // JSON is seldom longer than what it is made of
+	b.Grow(d.window.end - d.window.start) // JSON is seldom longer than the text
 	entries := t.members(t.real(d.root))
 	for _, pair := range d.implied {
 		if t.lookup(d.root, pair[0]) < 0 {
@@ -60,7 +60,7 @@ func (b *jsonWriter) encode(value any) {
 	b.Truncate(b.Len() - 1) // the line break
 }
 
-// string writes a text. Most texts are the same in JSON, within quotes.
+// string writes a text. Most texts only need quotes.
 func (b *jsonWriter) string(text string) {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -73,7 +73,7 @@ func (b *jsonWriter) string(text string) {
 	b.WriteByte('"')
 }
 
-// object writes entries in the order of their keys; implied writes those without a node.
+// object writes entries sorted by key. implied writes the entries without a node.
 func (b *jsonWriter) object(t *tape, entries []entry, implied func(entry)) {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	b.WriteByte('{')
@@ -120,7 +120,7 @@ func (b *jsonWriter) value(t *tape, i int) {
 	}
 }
 
-// digits is the text of a number that JSON can have and means the same there.
+// digits returns the text of a number if it is valid JSON and means the same in JSON.
 func (t *tape) digits(i int) (string, bool) {
 	n := &t.nodes[i]
 	if n.kind != plain || n.marks&(tagged|multiline) != 0 {
@@ -129,7 +129,7 @@ func (t *tape) digits(i int) (string, bool) {
 	text := t.text[n.start:n.end]
 	if !isJSONNumber(text) {
 		u, _ := resolve(text)
-		if u, ok := u.(uint64); ok && n.marks&strict == 0 { // such as 0xFFFFFFFFFFFFFFFF
+		if u, ok := u.(uint64); ok && n.marks&strict == 0 { // for instance 0xFFFFFFFFFFFFFFFF
 			return strconv.FormatUint(u, 10), true
 		}
 		return "", false

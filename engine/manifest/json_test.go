@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Numbers that nobody touches keep their digits in JSON, unless they would be others
+// TestDigits checks that unchanged numbers keep their digits in JSON if the digits mean the same
 // there.
 func TestDigits(t *testing.T) {
 	for text, want := range map[string]string{
@@ -28,7 +28,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// A document by itself has what aliases stand for, and what the list around it says.
+// TestAlone checks that the JSON of a single document has the values of aliases and the values that
+// its list implies.
 func TestAlone(t *testing.T) {
 	s := readClean(t, `apiVersion: v1
 kind: PodList

@@ -21,7 +21,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// layoutInputs are texts whose layout is hard on an editor.
+// layoutInputs are texts with difficult layouts.
 var layoutInputs = []string{
 	"a:\n  b: 1\n  # foot\nc: 2 # c\n",
 	"- a: 1\n",
@@ -41,7 +41,7 @@ var layoutInputs = []string{
 	"a: 1\r\nb:\r\n- c # d\r\n- |\r\n  e\r\n",
 }
 
-// corpusInputs are recorded manifests, where the checkout has them.
+// corpusInputs returns recorded manifests if the checkout has them.
 func corpusInputs(tb testing.TB) []string {
 	var texts []string
 	root := filepath.Join("..", "..", "..", "shared", "corpus")
@@ -86,8 +86,8 @@ func TestReadCorpus(t *testing.T) {
 	}
 }
 
-// checkRead holds what needs no edit: nothing panics, the bytes stay, positions
-// exist, and every unit reads as sigs.k8s.io/yaml reads it.
+// checkRead checks the laws without edits: reading does not panic, the bytes stay, positions exist,
+// and every unit reads as in sigs.k8s.io/yaml.
 func checkRead(t *testing.T, text string) {
 	s, found := Read("in.yaml", []byte(text))
 	if got := s.Bytes(); string(got) != text {
@@ -134,10 +134,10 @@ func eachPath(path change.Path, value any, f func(change.Path)) {
 	}
 }
 
-// compareUnit holds a unit against sigs.k8s.io/yaml. JSON it reads less of.
+// compareUnit compares a unit with sigs.k8s.io/yaml, which reads less JSON than we do.
 func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	text := s.text[u.start:u.end]
-	if !strings.HasSuffix(text, "\n") { // kubectl reads lines
+	if !strings.HasSuffix(text, "\n") { // kubectl reads whole lines
 		text += "\n"
 	}
 	if len(u.roots) == 1 && u.tape().nodes[u.roots[0]].marks&fromJSON != 0 || len(u.roots) > 1 {
@@ -152,11 +152,11 @@ func compareUnit(t *testing.T, s *Stream, u *unit, found []source.Diagnostic) {
 	text = strings.Repeat(" ", u.column) + text
 	want, err := oracle(text, yaml.YAMLToJSONStrict)
 	if len(u.roots) == 1 {
-		if err != nil && (u.rewritten != nil || hasMerges(u.tape(), u.roots[0])) { // it has the keys of merges twice
+		if err != nil && (u.rewritten != nil || hasMerges(u.tape(), u.roots[0])) { // it has merged keys twice
 			want, err = oracle(text, yaml.YAMLToJSON)
 		}
 		if err != nil && strings.Contains(err.Error(), "excessive aliasing") {
-			return // a ratio there, a number of values here
+			return // there the limit is a ratio, here a number of values
 		}
 		if err != nil {
 			t.Errorf("took %q, which is refused elsewhere: %v", text, err)
@@ -176,7 +176,7 @@ func hasMerges(t *tape, root int) bool {
 	return slices.ContainsFunc(t.nodes[root:t.nodes[root].next], func(n node) bool { return n.marks&merging != 0 })
 }
 
-// refusedByChoice reports whether u is refused for what others accept.
+// refusedByChoice reports whether u is refused although other readers accept it.
 func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 	from, to := s.position(u.start), s.position(u.end)
 	for _, d := range found {
@@ -187,8 +187,8 @@ func refusedByChoice(s *Stream, u *unit, found []source.Diagnostic) bool {
 	return false
 }
 
-// hasTrailingText reports whether text goes on after its first document, which
-// sigs.k8s.io/yaml does not look at.
+// hasTrailingText reports whether text follows the first document. sigs.k8s.io/yaml ignores such
+// text.
 func hasTrailingText(text string) bool {
 	var n kyaml.Node
 	d := kyaml.NewDecoder(strings.NewReader(text))
@@ -198,8 +198,8 @@ func hasTrailingText(text string) bool {
 	return !errors.Is(d.Decode(&n), io.EOF)
 }
 
-// oracle reads text as the API server would after kubectl: YAML made JSON, and
-// whole numbers integers.
+// oracle reads text as an API server does after kubectl: YAML is converted to JSON, and whole
+// numbers to integers.
 func oracle(text string, convert func([]byte) ([]byte, error)) (value any, err error) {
 	data, err := convert([]byte(text))
 	if err != nil {
@@ -251,7 +251,7 @@ func TestSetCorpus(t *testing.T) {
 	}
 }
 
-// checkSet edits one document as a recipe says, and holds what an edit promises.
+// checkSet edits one document as a recipe says, and checks the laws of edits.
 func checkSet(t *testing.T, text string, recipe []byte) {
 	s, found := Read("in.yaml", []byte(text))
 	docs := s.Documents()
@@ -305,14 +305,15 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	}
 }
 
-// sameShape reports whether the documents stay as many: the edited one is no list.
+// sameShape reports whether the number of documents stays the same, because the edited object is
+// not a list.
 func sameShape(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	return !strings.HasSuffix(kind, "List")
 }
 
-// impliedLost reports whether object lacks what the list around d gives it, which no
-// text can say.
+// impliedLost reports whether object lacks a value that the list of d implies. No text can express
+// that.
 func impliedLost(d *Document, object map[string]any) bool {
 	for _, pair := range d.implied {
 		if _, ok := object[pair[0]]; !ok {
@@ -322,7 +323,7 @@ func impliedLost(d *Document, object map[string]any) bool {
 	return false
 }
 
-// shapes knows lists by name.
+// shapes has the shapes of lists by name.
 type shapes struct{}
 
 func (s shapes) Field(string) change.Shape { return s }
@@ -396,7 +397,7 @@ func (c *cook) change(value any, depth int) any {
 	return c.ingredient()
 }
 
-// TestBecomesJSON edits text that is JSON afterwards, where 0.0 is no integer any more.
+// TestBecomesJSON edits text that becomes JSON, where 0.0 is not an integer.
 func TestBecomesJSON(t *testing.T) {
 	s, _ := Read("in.yaml", []byte(`{"a":[00,0.0]}`))
 	want := map[string]any{"a": []any{nil, int64(0)}}

@@ -11,22 +11,22 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A writer writes documents in the ways that people do, and some more.
+// A writer writes documents in common and rare layouts.
 type writer struct {
 	*rand.Rand
 	strings.Builder
 	lineBreak string
-	// anchors says that there are anchors, aliases and tags; names are the anchors so
-	// far, maps those of maps.
+	// anchors enables anchors, aliases and tags. names are the anchors so far, and maps the anchors
+	// of maps.
 	anchors     bool
 	names, maps []string
-	// noted counts comments, so that each is another.
+	// noted counts comments, so that all comments differ.
 	noted int
 }
 
 func (w *writer) oneOf(texts ...string) string { return texts[w.IntN(len(texts))] }
 
-// document writes a document; the same seed gives the same one.
+// document returns a document, always the same for the same seed.
 func document(seed uint64) string {
 	w := &writer{Rand: rand.New(rand.NewPCG(seed, 1)), lineBreak: "\n"}
 	if w.IntN(8) == 0 {
@@ -68,7 +68,7 @@ func (w *writer) comment(text string) {
 	fmt.Fprintf(w, "%s%d", text, w.noted)
 }
 
-// end ends a line, perhaps with a comment.
+// end ends a line, sometimes with a comment.
 func (w *writer) end() {
 	switch w.IntN(8) {
 	case 0:
@@ -154,7 +154,7 @@ func (w *writer) sequence(column, depth int, maps bool) {
 	}
 }
 
-// value writes what follows a colon or dash, and the lines below.
+// value writes the value after a colon or dash, and the lines below.
 func (w *writer) value(column, depth int, item bool) {
 	if len(w.names) > 0 && w.IntN(5) == 0 {
 		w.WriteString(" *" + w.oneOf(w.names...))
@@ -169,7 +169,7 @@ func (w *writer) value(column, depth int, item bool) {
 		w.WriteString(w.oneOf(" !!str 2", " ! 3", " !t 'u'", " !!int \"4\"", " !!binary aGk=") + w.lineBreak)
 		return
 	}
-	// What follows an anchor is no map on the same line.
+	// A map does not start on the line of an anchor.
 	isMap = w.unnamed(column, depth, item, name == "")
 	if name != "" {
 		w.names = append(w.names, name)
@@ -180,7 +180,7 @@ func (w *writer) value(column, depth int, item bool) {
 	}
 }
 
-// unnamed writes a value after its anchor, and reports whether it is a map.
+// unnamed writes a value without its anchor, and reports whether it is a map.
 func (w *writer) unnamed(column, depth int, item, inline bool) (isMap bool) {
 	step := 1 + w.IntN(3)
 	if depth <= 0 {
@@ -282,8 +282,8 @@ func (w *writer) json(depth int, indent string) {
 	w.WriteString("}")
 }
 
-// flow writes a flow collection whose further lines start at a column, and reports
-// whether it is a map.
+// flow writes a flow collection whose further lines start at column, and reports whether it is a
+// map.
 func (w *writer) flow(depth, column int) (isMap bool) {
 	isMap = w.IntN(3) > 0 || depth == 3
 	w.WriteString(map[bool]string{true: "{", false: "["}[isMap])
@@ -327,8 +327,7 @@ func (w *writer) flowValue(depth, column int, quoted bool) {
 	}
 }
 
-// gap writes what is between two entries: n in breaks is for line breaks, c for
-// comments.
+// gap writes the text between two entries. In breaks, n adds line breaks and c comments.
 func (w *writer) gap(breaks, comma string, column int) {
 	late := comma != "" && strings.Contains(breaks, ",") && w.IntN(3) == 0
 	if !late {
@@ -351,7 +350,7 @@ func (w *writer) gap(breaks, comma string, column int) {
 	}
 }
 
-// FuzzLayouts holds the laws on documents that are written in many ways.
+// FuzzLayouts checks the laws on documents in many layouts.
 func FuzzLayouts(f *testing.F) {
 	for seed := range uint64(1000) {
 		f.Add(seed)
@@ -372,8 +371,8 @@ func FuzzLayouts(f *testing.F) {
 	})
 }
 
-// checkKept makes one edit and holds what else it touches: nothing, where neither anchors
-// nor merge keys have a part in it; otherwise comments and anchors stay.
+// checkKept makes one edit and checks which other text changes: none if no anchor or merge key is
+// involved. Otherwise comments and anchors must stay.
 func checkKept(t *testing.T, text string, random *rand.Rand) {
 	s, found := Read("in.yaml", []byte(text))
 	docs := s.Documents()
@@ -406,7 +405,7 @@ func checkKept(t *testing.T, text string, random *rand.Rand) {
 	}
 	for _, inside := range [...]bool{false, true} {
 		for _, part := range before {
-			if idle { // what is overridden may come to life, and go with its comments
+			if idle { // overridden entries may become visible, and be removed with their comments
 				break
 			}
 			if inside != (gone.start <= part.at && part.at < gone.end) {
@@ -433,7 +432,7 @@ type remark struct {
 	text string
 }
 
-// parts lists the comments and anchors of a text.
+// parts returns the comments and anchors of a text.
 func parts(t *testing.T, text string) []remark {
 	t.Helper()
 	s, found := Read("in.yaml", []byte(text))
@@ -441,10 +440,10 @@ func parts(t *testing.T, text string) []remark {
 		t.Fatalf("%q is refused: %v", text, found)
 	}
 	var list []remark
-	scalars := make([]bool, len(text)) // what is inside of one
+	scalars := make([]bool, len(text)) // whether a byte is inside a scalar
 	for _, u := range s.units {
 		if u.rewritten != nil {
-			continue // its tape is of another text
+			continue // its tape has another text
 		}
 		tape := u.tape()
 		for _, p := range tape.properties {
@@ -489,15 +488,15 @@ func hasIdle(t *tape) bool {
 	return false
 }
 
-// A touched text is what an edit may change.
+// A touched text is the text that an edit may change.
 type touched struct {
 	start, end int
-	// entangled says that other values have a part in the edit.
+	// entangled means that the edit involves other values.
 	entangled bool
 }
 
-// touch changes the value at path in an object, and says where in the text; it returns
-// nil if that is not known.
+// touch changes the value at path in an object, and returns the text that the edit may change. It
+// returns nil if that text is unknown.
 func (d *Document) touch(object map[string]any, path change.Path, random *rand.Rand) *touched {
 	t := d.unit.tape()
 	var area touched
@@ -511,7 +510,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 		} else {
 			at = t.lookup(at, e.Key)
 		}
-		if at < 0 { // the list around it says so
+		if at < 0 { // the list implies the value
 			return nil
 		}
 	}
@@ -557,7 +556,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 		change.Apply(object, []change.Change{{Op: change.Remove, Path: path}}) != nil {
 		return nil
 	}
-	// The comments above an entry, and those after it, go with it.
+	// The comments above and after an entry are removed with it.
 	area.start = t.lineStart(t.start(at))
 	if n.lead >= 0 {
 		area.start = t.lineStart(int(n.lead))
@@ -572,7 +571,7 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 	// Blank lines below it might become part of the block scalar above.
 	area.end = skipBlankLines(t.text, t.lineAfter(at, max(0, int(t.nodes[parent].column))))
 	if key := t.start(at - 1); n.lead >= 0 && t.nodes[parent].kind == blockMap && !t.startsLine(key) {
-		// The next entry comes to the line of the dash.
+		// The next entry moves to the line of the dash.
 		area.start = key
 		area.end += len(t.text[area.end:]) - len(strings.TrimLeft(t.text[area.end:], " \r\n"))
 	}
@@ -582,8 +581,8 @@ func (d *Document) touch(object map[string]any, path change.Path, random *rand.R
 	return &area
 }
 
-// isRepeated reports whether a list has a value more than once, so that it is not clear
-// which of them is gone.
+// isRepeated reports whether a list has a value more than once. Then it is not clear which of the
+// items was removed.
 func isRepeated(list, value any) bool {
 	items, _ := list.([]any)
 	count := 0

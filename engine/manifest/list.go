@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// addUnit makes documents of the roots of a unit that was read. The first one waits until it
-// is known whether it is the only one, as a ResourceList is.
+// addUnit turns the roots of a unit into documents. It postpones the first unit until it is known
+// whether the stream has another, because a ResourceList must be the only one.
 func (r *reader) addUnit(u *unit) {
 	s := r.stream
 	if u.rewritten == nil {
@@ -24,15 +24,14 @@ func (r *reader) addUnit(u *unit) {
 	r.list(u, false)
 }
 
-// addOnlyUnit adds the unit of a stream that has no other one.
+// addOnlyUnit adds the only unit of a stream.
 func (r *reader) addOnlyUnit() {
 	if units := r.stream.units; len(units) == 1 {
 		r.list(units[0], len(units[0].roots) == 1)
 	}
 }
 
-// list turns the roots of a unit into documents. single says that there is no other root in
-// the stream.
+// list turns the roots of a unit into documents. single means that the stream has no other root.
 func (r *reader) list(u *unit, single bool) {
 	switch {
 	case len(u.aside) > 0 && !r.isListed(u, single):
@@ -58,12 +57,11 @@ func (r *reader) list(u *unit, single bool) {
 	if u.isPlain() {
 		u.release()
 	} else if u.rewritten == nil {
-		r.scan.nodes, r.scan.properties, r.scan.aliases = nil, nil, nil // which are the unit's now
+		r.scan.nodes, r.scan.properties, r.scan.aliases = nil, nil, nil // they belong to the unit now
 	}
 }
 
-// resourceList makes documents of the items of the ResourceList d, and of its
-// functionConfig.
+// resourceList adds the items of the ResourceList d as documents, and reads its functionConfig.
 func (r *reader) resourceList(d *Document) {
 	u, t := d.unit, d.unit.tape()
 	list := &ResourceList{unit: u, root: d.root}
@@ -84,8 +82,8 @@ func (r *reader) add(d *Document) {
 	r.stream.docs = append(r.stream.docs, d)
 }
 
-// listOf returns the index of the items of the list at a root, or -1 if it is no list
-// but an object. The items of a typed list may leave out what the list says (implied).
+// listOf returns the index of the items of the list at a root, or -1 if the root is not a list.
+// implied are the values that the items of a typed list may omit.
 func (t *tape) listOf(root int) (items int, implied map[string]string) {
 	kind, version := t.lookupString(root, "kind"), t.lookupString(root, "apiVersion")
 	items = t.lookup(root, "items")
@@ -101,14 +99,14 @@ func (t *tape) listOf(root int) (items int, implied map[string]string) {
 // isListed reports whether the items of u become documents.
 func (r *reader) isListed(u *unit, single bool) bool {
 	if len(u.roots) == 0 {
-		return true // refused already
+		return true // already refused
 	}
 	items, _ := u.tape().listOf(u.roots[0])
 	return items >= 0 || single && isResourceList(u.tape(), u.roots[0])
 }
 
-// isListedByAlias reports whether objects at a root are in lists that an alias stands
-// for, so that the text of several is the same.
+// isListedByAlias reports whether a list at a root has an alias for items or their parents, so that
+// several objects have the same text.
 func (t *tape) isListedByAlias(root int) bool {
 	items := t.lookup(root, "items")
 	if list, _ := t.listOf(root); items < 0 || list < 0 && !isResourceList(t, root) {
@@ -126,7 +124,7 @@ func (t *tape) isListedByAlias(root int) bool {
 	return false
 }
 
-// expand adds a document, or the items of one that is a list.
+// expand adds a document, or its items if it is a list.
 func (r *reader) expand(d *Document) {
 	if items, implied := d.unit.tape().listOf(d.root); items >= 0 {
 		r.items(d, implied)
@@ -135,8 +133,7 @@ func (r *reader) expand(d *Document) {
 	r.add(d)
 }
 
-// items adds the items of the list d. Those that lack a key of implied are taken
-// to have it.
+// items adds the items of the list d. Items without a key of implied get its value.
 func (r *reader) items(d *Document, implied map[string]string) {
 	t := d.unit.tape()
 	items := t.lookup(d.root, "items")
@@ -148,7 +145,7 @@ func (r *reader) items(d *Document, implied map[string]string) {
 		r.refuseAt(d.positionOf(items, at), badItems)
 		return
 	}
-	r.documents-- // the list, for which its items stand
+	r.documents-- // the list does not count, only its items
 	index := 0
 	for item := items + 1; item < int(t.nodes[items].next) && !r.full(int(t.nodes[item].start)); item = int(t.nodes[item].next) {
 		if !r.another(int(t.nodes[item].start)) {
@@ -170,7 +167,7 @@ func (r *reader) items(d *Document, implied map[string]string) {
 	}
 }
 
-// imply notes what a list says of its item.
+// imply records the values that a list implies for its item.
 func (d *Document) imply(implied map[string]string) {
 	for _, name := range [...]string{"apiVersion", "kind"} {
 		if value := implied[name]; value != "" {
@@ -179,7 +176,7 @@ func (d *Document) imply(implied map[string]string) {
 	}
 }
 
-// itemAside reads an item that the scanner has set aside, as a unit of its own.
+// itemAside reads an item that the scanner has set aside, as a separate unit.
 func (r *reader) itemAside(u *unit, item int, implied map[string]string) {
 	n := &u.tape().nodes[item]
 	own := &unit{stream: u.stream, start: int(n.start), end: u.tape().nextLine(int(n.end)), lineBreak: u.lineBreak, column: int(n.column)}
@@ -214,24 +211,24 @@ func isResourceList(t *tape, root int) bool {
 	return false
 }
 
-// ResourceList is the document that kustomize and kpt hand to a function. Its items
-// are the documents of the stream.
+// ResourceList is the document that kustomize and kpt pass to a function. Its items are the
+// documents of the stream.
 type ResourceList struct {
 	unit   *unit
 	root   int
 	config *Document
 }
 
-// ResourceList returns the list that the stream consists of, or nil if the stream
-// is anything but one document of kind ResourceList.
+// ResourceList returns the list of the stream, or nil if the stream is not exactly one document of
+// kind ResourceList.
 func (s *Stream) ResourceList() *ResourceList { return s.list }
 
-// FunctionConfig returns the configuration of the function, or nil if there is
-// none. It is not among the documents of the stream.
+// FunctionConfig returns the configuration of the function, or nil if the list has none. It is not
+// one of the documents of the stream.
 func (l *ResourceList) FunctionConfig() *Document { return l.config }
 
-// SetResults replaces the results of the list, or adds them as its last key. With
-// no results, none are added and those of the input are removed.
+// SetResults replaces the results of the list, or adds them as its last key. Empty results remove
+// the results of the input.
 func (l *ResourceList) SetResults(results []map[string]any) error {
 	list := make([]any, len(results))
 	for i := range results {

@@ -132,7 +132,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A diagnostic names places and keys, never what may be secret.
+// TestDiagnosticsKeepSecrets checks that a diagnostic has positions and keys, but never values.
 func TestDiagnosticsKeepSecrets(t *testing.T) {
 	const secret = "hunter2hunter2"
 	for _, text := range []string{
@@ -195,7 +195,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// Numbers without fraction are integers in YAML, whatever they were computed as.
+// TestWholeFloats checks that numbers without a fraction are integers in YAML.
 func TestWholeFloats(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n":      "a: 2\n",

@@ -6,8 +6,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// explain says of a document that is refused for what diagnostics from an index on say what
-// the mistake is, where these name what follows from it only.
+// explain replaces the messages about a refused document, from an index on, by the probable
+// mistake, if the messages only name a consequence of it.
 func (r *reader) explain(u *unit, from int) {
 	if !source.HasErrors(r.found[from:]) {
 		return
@@ -27,10 +27,10 @@ func (r *reader) explain(u *unit, from int) {
 	}
 }
 
-// firstLine finds the first place that look finds in a line of a unit; -1 if there is none.
-// look is given where the line starts and the line, but none of a block scalar.
+// firstLine returns the first position that look finds in the lines of a unit, or -1. look gets the
+// start of a line and the line. Lines of block scalars are skipped.
 func (r *reader) firstLine(u *unit, look func(start int, line string) int) int {
-	text, block := r.stream.text[:u.end], -1 // how far the line is indented that a block scalar belongs to
+	text, block := r.stream.text[:u.end], -1 // the indentation of the line with its header
 	for at := u.start; at < u.end; {
 		stop := lineEnd(text, at)
 		line := text[at:stop]
@@ -50,15 +50,16 @@ func (r *reader) firstLine(u *unit, look func(start int, line string) int) int {
 	return -1
 }
 
-// brackets follows brackets from line to line.
+// brackets tracks open brackets from line to line.
 type brackets struct {
-	// stack are the places of those that are open; indent is how far the line of the
-	// first of them is indented.
+	// stack has the positions of the open brackets. indent is the indentation of the line of the
+	// first of them.
 	stack  []int
 	indent int
 }
 
-// line looks at a line. It finds the place where a bracket must have been closed before.
+// line processes a line. It returns the position before which a bracket must have been closed, or
+// -1.
 func (b *brackets) line(start int, line string) int {
 	content := strings.TrimLeft(line, " ")
 	indent := len(line) - len(content)
@@ -93,8 +94,7 @@ func (b *brackets) line(start int, line string) int {
 	return -1
 }
 
-// actionIn finds {{ of a Go template in a line: where YAML has a line, an item or a value
-// begin.
+// actionIn finds {{ of a Go template in a line, where a line, an item or a value of YAML begins.
 func actionIn(start int, line string) int {
 	for i := 0; ; {
 		n := strings.Index(line[i:], "{{")

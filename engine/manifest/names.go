@@ -7,23 +7,23 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// names are the anchors that the edited text has so far, in the order in which it is
-// written. nil stands for a text without anchors.
+// names are the anchors that the edited text has defined so far, in text order. A nil names is for
+// a text without anchors.
 type names struct {
 	current map[string]definition
-	// defined are all of them, by node.
+	// defined has all of them, by node.
 	defined map[int]definition
 }
 
-// A definition is what an alias stands for.
+// A definition is the value that an alias refers to.
 type definition struct {
-	// node is what the anchor belongs to. It reads as value, or as it did if same.
+	// node is the node with the anchor. It reads as value, or as before if same is true.
 	node  int
 	value any
 	same  bool
 }
 
-// newNames returns names for a tape, which begin with those above.
+// newNames returns names for a tape, starting with the anchors above.
 func newNames(t *tape, a above) *names {
 	if len(t.properties) == 0 {
 		return nil
@@ -38,8 +38,7 @@ func (s *names) add(t *tape, p *property, d definition) {
 	s.defined[d.node] = d
 }
 
-// define notes that the value at index i is going to read as value, if it has an
-// anchor.
+// define records that the value at index i will read as value, if it has an anchor.
 func (s *names) define(t *tape, i int, value any) {
 	if s == nil {
 		return
@@ -49,7 +48,7 @@ func (s *names) define(t *tape, i int, value any) {
 	}
 }
 
-// pass notes that the anchors of the nodes from one index to another stay as they are.
+// pass records that the anchors of the nodes between two indexes stay as they are.
 func (s *names) pass(t *tape, from, to int) {
 	if s == nil {
 		return
@@ -74,7 +73,7 @@ func (s *names) read(t *tape, i int, value any) bool {
 	return change.Equal(d.value, value)
 }
 
-// value is what the alias at index i reads as, if it can be read.
+// value returns the value of the alias at index i, if the alias can be used.
 func (s *names) value(t *tape, i int) (any, bool) {
 	d, ok := s.definition(t, i)
 	switch {

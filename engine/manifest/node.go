@@ -17,25 +17,24 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// maxExpanded is how many values the aliases of a document may stand for. What an
-// API server takes, 3 MB, holds fewer.
+// maxExpanded is how many values the aliases of a document may expand to. A request of 3 MB, the
+// limit of an API server, has fewer.
 const maxExpanded = 100_000
 
-// A rewritten document is one that the scanner could not read: its nodes, without
-// aliases, merge keys and tags, which the text it was rewritten to follows.
+// A rewritten document is a document that the scanner could not read. It has the nodes of the
+// library, without aliases, merge keys and tags, and a new text from these nodes.
 type rewritten struct {
 	stream *Stream
 	end    int
 	// lines are the offsets in the stream at which the lines of the nodes start.
 	lines []int
 	root  *yaml.Node
-	// odd is where the text is that the scanner could not read.
+	// odd is the position of the text that the scanner could not read.
 	odd source.Position
 }
 
-// rewrite reads the document of u through the nodes of the YAML library, and gives u
-// a text and a tape of its own. What the scanner has found explains why the library
-// cannot read the document either.
+// rewrite reads the document of u with the YAML library, and gives u a new text and tape. If the
+// library cannot read the document either, the failure of the scanner explains why.
 func (r *reader) rewrite(u *unit, isOdd bool) {
 	if u.end-u.start > limit.YAMLBytes {
 		r.refuse(u.start, tooOdd)
@@ -89,9 +88,9 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	}
 }
 
-// scanApart scans the document of u once more, setting aside the items of a list that
-// the scanner fails on. It fails as before if that does not help, or if these items
-// do not stand for themselves.
+// scanApart scans the document of u again, and sets aside the items of a list that the scanner
+// cannot read. If that does not help, or if these items share anchors with the rest, it fails with
+// the original failure.
 func (r *reader) scanApart(u *unit) (root int, ok bool) {
 	s := &r.scan
 	base, aliases, failed, at := len(s.nodes), len(s.aliases), s.failed, s.failedAt
@@ -114,7 +113,7 @@ func (r *reader) scanApart(u *unit) (root int, ok bool) {
 	return root, true
 }
 
-// inList is the splice that puts the new text of an item of a list in its place.
+// inList returns the splice that puts the new text of an item into its list.
 func (u *unit) inList(text string) splice {
 	source := u.stream.text
 	first := firstToken(source, u.start, u.end)
@@ -141,8 +140,8 @@ func endsInBlockScalar(text string) bool {
 	return last == literal || last == folded
 }
 
-// parseNodes reads one document, whose last line is taken to be ended. The library
-// panics on some malformed documents.
+// parseNodes parses one document, which ends with a complete line. The library panics on some
+// malformed documents.
 func parseNodes(text string) (root *yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -165,11 +164,11 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 	return &n, nil
 }
 
-// errTrailing says that the library would not read all of a text.
+// errTrailing means that the library would not read all of a text.
 var errTrailing = errors.New("yaml: there is text after the end of the document")
 
-// libraryLines lists where the lines of a document start for the YAML library, which
-// knows more line breaks than others.
+// libraryLines returns the starts of the lines of a document for the YAML library, which knows more
+// line breaks than other readers.
 func libraryLines(text string, start, end int) []int {
 	lines := []int{start}
 	for i := start; i < end; {
@@ -189,8 +188,8 @@ func libraryLines(text string, start, end int) []int {
 	return lines
 }
 
-// refuse reports an error of the YAML library. Its message may hold a scalar and is
-// not shown.
+// refuse reports an error of the YAML library. The message of the library may contain a scalar, so
+// it is not shown.
 func (w *rewritten) refuse(r *reader, text string, err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
@@ -208,8 +207,8 @@ func (w *rewritten) refuse(r *reader, text string, err error) {
 	r.refuseAt(at, malformed)
 }
 
-// encodeNodes writes nodes as a text that the scanner can read, in the indentation
-// of the original, and reads it. It returns nil if that is not possible.
+// encodeNodes writes nodes as a text that the scanner can read, in the indentation of the original,
+// and scans the text. It returns nil if that is not possible.
 func encodeNodes(document, original *yaml.Node, lineBreak string) *tape {
 	object, ok := nodeValue(document.Content[0]).(map[string]any)
 	if !ok {
@@ -249,7 +248,7 @@ func encode(document *yaml.Node, st style) (text string, err error) {
 	return out.String(), err
 }
 
-// readsAs returns the tape of text if it reads as object, or else nil.
+// readsAs returns the tape of text if the text reads as object, or else nil.
 func readsAs(text string, object map[string]any) *tape {
 	s := scanner{text: text}
 	root, ok := s.document(0, len(text))
@@ -263,7 +262,7 @@ func readsAs(text string, object map[string]any) *tape {
 	return t
 }
 
-// nodeStyle finds how a document is indented.
+// nodeStyle returns the indentation of a document.
 func nodeStyle(root *yaml.Node) style {
 	st := style{step: 2, compact: true, colon: ": ", comma: ", "}
 	stepKnown, listKnown := false, false
@@ -322,14 +321,14 @@ func nodeKey(n *yaml.Node) string {
 	return n.Value
 }
 
-// An expander copies nodes without aliases, merge keys and tags.
+// An expander copies nodes and replaces aliases, merge keys and tags by values.
 type expander struct {
 	document *rewritten
 	path     change.Path
 	active   map[*yaml.Node]bool
 	// brackets says that keys like [labels] are text.
 	brackets bool
-	// outer is the alias that is being expanded, nil outside of one.
+	// outer is the alias that is being expanded, or nil.
 	outer    *yaml.Node
 	expanded int
 	problems []nodeProblem
@@ -381,14 +380,14 @@ func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
 	return &copied
 }
 
-// enter calls f while n is known to be open, so that an alias to it is a cycle.
+// enter calls f while n is marked as open, so that an alias to n is a cycle.
 func (x *expander) enter(n *yaml.Node, f func()) {
 	x.active[n] = true
 	f()
 	delete(x.active, n)
 }
 
-// alias returns a copy of what the alias n stands for, in its place.
+// alias returns a copy of the value of the alias n, with the position of n.
 func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 	if x.active[n.Alias] {
 		return x.refuse(n, aliasCycle)
@@ -404,8 +403,8 @@ func (x *expander) alias(n *yaml.Node, depth int) *yaml.Node {
 	return &copied
 }
 
-// mapping expands the entries of n in order. As in go.yaml.in/yaml/v2, a merge key
-// overrides the entries before it, and those after it override what it merged.
+// mapping expands the entries of n in order. As in go.yaml.in/yaml/v2, a merge key overrides the
+// entries before it, and the entries after it override the merged entries.
 func (x *expander) mapping(n *yaml.Node, depth int) {
 	entries := n.Content
 	n.Tag, n.Style, n.Content = "", n.Style&yaml.FlowStyle, nil
@@ -432,7 +431,7 @@ func (x *expander) mapping(n *yaml.Node, depth int) {
 			x.path = append(x.path, change.Key(nodeKey(key)))
 			value := x.value(entries[i+1], depth+1)
 			if value.Kind == yaml.ScalarNode && value.Value == "" && value.Style == 0 && n.Style&yaml.FlowStyle != 0 {
-				value.Value = "null" // which the scanner can read in brackets
+				value.Value = "null" // the scanner can read null in brackets
 			}
 			set(key, value, false)
 			x.path = x.path[:len(x.path)-1]
@@ -446,7 +445,7 @@ func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == mergeTag)
 }
 
-// merge sets the entries of the map, or the list of maps, that a merge key has.
+// merge calls set for the entries of the map, or of the list of maps, in a merge key.
 func (x *expander) merge(n *yaml.Node, depth int, set func(key, value *yaml.Node, merging bool)) {
 	maps := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -464,7 +463,7 @@ func (x *expander) merge(n *yaml.Node, depth int, set func(key, value *yaml.Node
 	}
 }
 
-// key expands a key; it returns nil for one that cannot be a key.
+// key expands a key. It returns nil if the node cannot be a key.
 func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 	if x.brackets && isBracketed(n) {
 		key := *n.Content[0]
@@ -483,7 +482,7 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 				x.refuse(n, why)
 				return nil
 			}
-			if x.outer == nil { // once, where it is written
+			if x.outer == nil { // reported once, at the anchor
 				x.refuse(n, why)
 			}
 		}
@@ -491,17 +490,16 @@ func (x *expander) key(n *yaml.Node, depth int) *yaml.Node {
 	return key
 }
 
-// isBracketed reports whether a key is a plain scalar in brackets, which YAML takes for
-// a list.
+// isBracketed reports whether a key is a plain scalar in brackets, which YAML reads as a list.
 func isBracketed(n *yaml.Node) bool {
 	return n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 && len(n.Content) == 1 &&
 		n.Content[0].Kind == yaml.ScalarNode && n.Content[0].Style == 0
 }
 
-// treeGroup is the API group of policies that hold mutation trees.
+// treeGroup is the API group of policies with mutation trees.
 const treeGroup = "json.preadmit.dev/"
 
-// isTreePolicy reports whether a document is of that group.
+// isTreePolicy reports whether a document is in treeGroup.
 func isTreePolicy(n *yaml.Node) bool {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "apiVersion" {
@@ -511,7 +509,7 @@ func isTreePolicy(n *yaml.Node) bool {
 	return false
 }
 
-// scalar drops the tag of a scalar, and makes its text read as the tag says.
+// scalar removes the tag of a scalar, and changes its text so that it reads as the tag says.
 func (x *expander) scalar(n *yaml.Node) {
 	tag := n.ShortTag()
 	tagged := n.Style&yaml.TaggedStyle != 0
@@ -557,7 +555,7 @@ func (w *rewritten) find(path change.Path) *yaml.Node {
 	return n
 }
 
-// offset is where a line and column of the nodes are in the stream.
+// offset returns the offset in the stream of a line and column of the nodes.
 func (w *rewritten) offset(line, column int) int {
 	at := w.lines[min(max(line, 1), len(w.lines))-1]
 	for column--; column > 0 && at < w.end; column-- {
@@ -567,15 +565,15 @@ func (w *rewritten) offset(line, column int) int {
 	return at
 }
 
-// at is the position of a node in the stream.
+// at returns the position of a node in the stream.
 func (w *rewritten) at(n *yaml.Node) source.Position {
 	return w.stream.position(w.offset(n.Line, n.Column))
 }
 
 func (w *rewritten) position(path change.Path) source.Position { return w.at(w.find(path)) }
 
-// positionIn is where the byte at an offset of the string at path is. It is
-// exact for literal block scalars and for strings on one line without escapes.
+// positionIn returns the position of the byte at an offset of the string at path. It is exact for
+// literal block scalars and for strings on one line without escapes.
 func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 	n := w.find(path)
 	if n.Kind != yaml.ScalarNode {
@@ -599,21 +597,21 @@ func (w *rewritten) positionIn(path change.Path, offset int) source.Position {
 
 func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// isNonSpecific reports whether the scalar n has the tag "!", which makes it a
-// string and which the library does not tell.
+// isNonSpecific reports whether the scalar n has the tag "!", which makes it a string. The library
+// does not report this tag.
 func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 	start := w.offset(n.Line, n.Column)
 	text := w.stream.text[start:w.end]
 	if strings.HasPrefix(text, "&") {
-		behind := strings.TrimLeftFunc(text[1:], func(c rune) bool {
+		rest := strings.TrimLeftFunc(text[1:], func(c rune) bool {
 			return c == '_' || c == '-' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c))
 		})
-		text = strings.TrimLeft(behind, libraryBlanks)
-		blanks := behind[:len(behind)-len(text)]
+		text = strings.TrimLeft(rest, libraryBlanks)
+		blanks := rest[:len(rest)-len(text)]
 		if i := strings.LastIndexAny(blanks, libraryBreaks); i >= 0 {
 			_, size := utf8.DecodeRuneInString(blanks[i:])
 			if len(blanks)-i-size <= entryColumn(w.stream.text[w.offset(n.Line, 1):start]) {
-				return false // what follows is the next entry
+				return false // the rest is the next entry
 			}
 		}
 	}
@@ -621,14 +619,14 @@ func (w *rewritten) isNonSpecific(n *yaml.Node) bool {
 	return ok && (text == "" || strings.IndexAny(text, libraryBlanks) == 0)
 }
 
-// libraryBreaks is what libraryLines takes for line breaks.
+// The line breaks of libraryLines.
 const (
 	libraryBreaks = "\r\n\u0085\u2028\u2029"
 	libraryBlanks = " \t" + libraryBreaks
 )
 
-// entryColumn is the column, from 0, of the entry of a block map or list that a line
-// begins with.
+// entryColumn returns the column, from 0, of the entry of a block map or list that begins on a
+// line.
 func entryColumn(line string) int {
 	rest := strings.TrimLeft(line, " ")
 	for strings.HasPrefix(rest, "- ") || strings.HasPrefix(rest, "? ") {

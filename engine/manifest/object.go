@@ -6,9 +6,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// FromObjects makes a stream of objects that are not in a file, each a document of its own.
-// They may hold whatever encoding/json can encode, and are not kept. Positions of the stream
-// name a line for each object.
+// FromObjects returns a stream of objects that are not in a file, each as a separate document. The
+// objects may contain everything that encoding/json can encode, and are not kept. Positions have a
+// line number for each object.
 func FromObjects(name string, objects ...map[string]any) (*Stream, []source.Diagnostic) {
 	var text []byte
 	var problems []source.Diagnostic

@@ -9,7 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// lineStarts lists where the lines of text start.
+// lineStarts returns the offsets of the lines of text.
 func lineStarts(text string) []int32 {
 	starts := make([]int32, 1, 2+strings.Count(text, "\n"))
 	for at := 0; ; {
@@ -22,7 +22,7 @@ func lineStarts(text string) []int32 {
 	}
 }
 
-// position is the place of the byte at offset at.
+// position returns the position of the byte at offset at.
 func (s *Stream) position(at int) source.Position {
 	lines := s.lines()
 	line, found := slices.BinarySearch(lines, int32(at))
@@ -33,7 +33,7 @@ func (s *Stream) position(at int) source.Position {
 	return source.Position{File: s.name, Line: line + 1, Column: utf8.RuneCountInString(before) + 1}
 }
 
-// line is the text of a line, counted from 1.
+// line returns the text of a line, counted from 1.
 func (s *Stream) line(number int) string {
 	lines := s.lines()
 	if number < 1 || number > len(lines) {
@@ -43,8 +43,8 @@ func (s *Stream) line(number int) string {
 	return strings.TrimSuffix(s.text[start:lineEnd(s.text, start)], "\r")
 }
 
-// find returns the index of the node at the path below the node at index i, and
-// the key that leads to it, or -1; or else those of its deepest ancestor.
+// find returns the index of the node at the path below the node at index i, and the index of its
+// key or -1. If the path does not exist, it returns the indexes of its deepest ancestor.
 func (t *tape) find(i int, path change.Path) (value, key int) {
 	key = -1
 	for _, e := range path {
@@ -62,8 +62,8 @@ func (t *tape) find(i int, path change.Path) (value, key int) {
 	return i, key
 }
 
-// offset is where the value at the path below the node at index i is: its key,
-// if it has no text.
+// offset returns the offset of the value at the path below the node at index i, or of its key if
+// the value has no text.
 func (t *tape) offset(i int, path change.Path) int {
 	value, key := t.find(i, path)
 	n := &t.nodes[value]
@@ -75,7 +75,7 @@ func (t *tape) offset(i int, path change.Path) int {
 	return int(n.start)
 }
 
-// offsetIn is where the byte at offset want of the string at path is.
+// offsetIn returns the offset of the byte want of the string at path.
 func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	value, _ := t.find(i, path)
 	n := &t.nodes[value]
@@ -91,8 +91,7 @@ func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	return min(d.at, int(n.end))
 }
 
-// pathTo is the path below the node at index i of what is at an offset: a key,
-// or a value.
+// pathTo returns the path, below the node at index i, of the key or value at an offset.
 func (t *tape) pathTo(i, at int) change.Path {
 	var path change.Path
 	for {

@@ -82,8 +82,8 @@ var positionCases = []positionCase{
 	{"/list/2/0", "", "32:5"},
 }
 
-// A position is exact, whether the document is alone, after others, or an
-// item in a list.
+// TestPositions checks that positions are exact in a single document, after other documents, and in
+// an item of a list.
 func TestPositions(t *testing.T) {
 	indented := "apiVersion: v1\nkind: List\nitems:\n-\n  " + strings.TrimSuffix(strings.ReplaceAll(positions, "\n", "\n  "), "  ")
 	for _, layout := range []struct {
@@ -93,7 +93,7 @@ func TestPositions(t *testing.T) {
 	}{
 		{"alone", positions, 0, 0, 0},
 		{"with a byte order mark", byteOrderMark + positions, 0, 0, 0},
-		{"behind another", "a: 1\n---\n" + positions, 1, 2, 0},
+		{"after another", "a: 1\n---\n" + positions, 1, 2, 0},
 		{"with CRLF", strings.ReplaceAll(positions, "\n", "\r\n"), 0, 0, 0},
 		{"as an item", indented, 0, 4, 2},
 	} {
@@ -113,8 +113,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// A value after an anchor or a tag has the position of its text. The value of an alias has
-// the positions where it is written.
+// TestPositionsOfAliases checks that a value after an anchor or a tag has the position of its text,
+// and that the value of an alias has the positions of the original.
 func TestPositionsOfAliases(t *testing.T) {
 	testPositions(t, `kind: A
 ---
@@ -144,7 +144,7 @@ merged:
 	})
 }
 
-// Documents that the scanner leaves to the library have positions too.
+// TestPositionsOfRewritten checks positions in documents that the scanner leaves to the library.
 func TestPositionsOfRewritten(t *testing.T) {
 	testPositions(t, `kind: A
 ---
@@ -177,7 +177,7 @@ set: {x, z}
 
 type positionCase struct{ pointer, inner, want string }
 
-// testPositions holds positions in the second document of a text.
+// testPositions checks positions in the second document of a text.
 func testPositions(t *testing.T, text string, rewritten bool, cases []positionCase) {
 	t.Helper()
 	d := readClean(t, text).Documents()[1]
@@ -197,7 +197,7 @@ func testPositions(t *testing.T, text string, rewritten bool, cases []positionCa
 	}
 }
 
-// An item of a list that the scanner sets aside has its positions in the stream.
+// TestPositionsOfItemsAside checks positions in items that the scanner sets aside.
 func TestPositionsOfItemsAside(t *testing.T) {
 	s := readClean(t, `apiVersion: v1
 kind: List
@@ -243,7 +243,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// The text of a document can be read by itself, before its edits and after them.
+// TestText reads the text of a single document, before and after its edits.
 func TestText(t *testing.T) {
 	stream, problems := Read("-", []byte("# first\na: 1\n---\napiVersion: v1\nkind: List\nitems:\n  - b: 2 # two\n    c: 3\n  - d: 4\n"))
 	if len(problems) > 0 {

@@ -8,28 +8,28 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// A property is what is written before a value or a key: an anchor, a tag, or both.
+// A property is an anchor, a tag, or both, before a value or a key.
 type property struct {
-	// node is the index of what it belongs to; start and end bound its text.
+	// node is the index of the node that has the property; start and end bound its text.
 	node, start, end int32
-	// nameStart and nameEnd bound the name of the anchor, tagStart and tagEnd the tag.
-	// What is missing is empty.
+	// nameStart and nameEnd bound the name of the anchor, tagStart and tagEnd the tag. A missing
+	// part is empty.
 	nameStart, nameEnd int32
 	tagStart, tagEnd   int32
 	tag                tag
-	// size is how many nodes an alias stands for, and height how deep collections nest
-	// in them.
+	// size is how many nodes an alias to the node expands to, and height how deeply collections
+	// nest in them.
 	size, height int32
 }
 
 func (p *property) hasAnchor() bool { return p.nameStart < p.nameEnd }
 
-// A tag is what the tag of a scalar makes of its text.
+// A tag says how to read the text of a tagged scalar.
 type tag uint8
 
 const (
 	untagged tag = iota
-	textTag      // !!str, and tags that nobody knows
+	textTag      // !!str, and unknown tags
 	binaryTag
 	timestampTag
 	nullTag
@@ -57,8 +57,8 @@ func tagOf(name string) tag {
 	return textTag
 }
 
-// read returns what a tagged text reads as, and whether it fits the tag. Times are
-// strings, as they are without a tag.
+// read returns the value of a tagged text, and whether the text fits the tag. Times are strings, as
+// they are without a tag.
 func (t tag) read(text string) (value any, fits bool) {
 	resolved, isString := resolve(text)
 	switch t {
@@ -90,8 +90,8 @@ func (t tag) read(text string) (value any, fits bool) {
 	return text, true
 }
 
-// scanProperty scans the anchor and the tag at the current position, and moves after
-// the blanks after them.
+// scanProperty scans the anchor and the tag at the current position, and moves past the blanks
+// after them.
 func (s *scanner) scanProperty() (p property, ok bool) {
 	p.start = int32(s.pos)
 	for {
@@ -120,7 +120,7 @@ func (s *scanner) scanProperty() (p property, ok bool) {
 	}
 }
 
-// nameEnd returns where the name of an anchor ends that starts at i.
+// nameEnd returns the end of the name of an anchor that starts at i.
 func (s *scanner) nameEnd(i int) int {
 	for isNameCharacter(s.peek(i)) {
 		i++
@@ -132,8 +132,8 @@ func isNameCharacter(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// tagEnd returns where the tag ends that starts at i, and what it means: untagged if
-// it is left to the library.
+// tagEnd returns the end of the tag that starts at i, and its meaning: untagged if the tag is left
+// to the library.
 func (s *scanner) tagEnd(i int) (end int, means tag) {
 	const verbatim = "!<tag:yaml.org,2002:"
 	switch text := s.text[i:s.end]; {
@@ -155,8 +155,8 @@ func (s *scanner) tagEnd(i int) (end int, means tag) {
 	return end, textTag
 }
 
-// attach says that p belongs to the node at index at, which may come next, and what
-// aliases may call it from now on. It returns the index of the property.
+// attach gives p to the node at index at, which may be the next node, and defines its anchor for
+// later aliases. It returns the index of the property.
 func (s *scanner) attach(p property, at int) int {
 	i := len(s.properties)
 	p.node, p.size = int32(at), 1
@@ -170,8 +170,7 @@ func (s *scanner) attach(p property, at int) int {
 	return i
 }
 
-// mark says that the node that the property at index i belongs to has one, and checks
-// a scalar against its tag.
+// mark marks the node that has the property at index i, and checks a scalar against its tag.
 func (s *scanner) mark(i int) bool {
 	p := &s.properties[i]
 	n := &s.nodes[p.node]
@@ -200,8 +199,8 @@ func (s *scanner) propertied(p property, scan func() bool) bool {
 	return s.mark(i)
 }
 
-// blockProperty scans a property and the value after it, which is inside a
-// collection at column parent. A map may start here.
+// blockProperty scans a property and the value after it, inside a collection at column parent. A
+// map may start here.
 func (s *scanner) blockProperty(parent int) bool {
 	start := s.pos
 	p, ok := s.scanProperty()
@@ -230,7 +229,7 @@ func (s *scanner) inlineProperty(parent int) bool {
 	})
 }
 
-// belowProperty is below for a value with a property, which has no second one.
+// belowProperty is below for a value with a property, which cannot have a second property.
 func (s *scanner) belowProperty(p property, parent int, list bool) bool {
 	if s.token() {
 		switch s.text[s.pos] {
@@ -254,13 +253,12 @@ func (s *scanner) flowProperty() bool {
 	return s.propertied(p, s.flowValue)
 }
 
-// firstKey notes that p belongs to the key just scanned, the first of a map. There is
-// no property if p is nil.
+// firstKey attaches p, which may be nil, to the key just scanned, the first key of a map.
 func (s *scanner) firstKey(p *property) bool {
 	return p == nil || s.keyProperty(*p)
 }
 
-// keyProperty notes that p belongs to the key just scanned.
+// keyProperty attaches p to the key just scanned.
 func (s *scanner) keyProperty(p property) bool {
 	key := len(s.nodes) - 1
 	if p.tag != untagged || s.nodes[key].marks&merge != 0 {
@@ -302,8 +300,8 @@ func (s *scanner) alias() bool {
 	return true
 }
 
-// checkMerge marks the map at index m as merging if the key is <<, whose value must be
-// a map or a list of maps.
+// checkMerge marks the map at index m as merging if the key is <<. The value of << must be a map or
+// a list of maps.
 func (s *scanner) checkMerge(m, key int) {
 	if s.failed != none || s.nodes[key].marks&merge == 0 {
 		return
@@ -334,8 +332,8 @@ func (t *tape) property(i int) *property {
 	return &t.properties[at]
 }
 
-// start is where the node at index i starts, with its property and the question mark
-// of an explicit key.
+// start returns the start of the node at index i, including its property and the question mark of
+// an explicit key.
 func (t *tape) start(i int) int {
 	if n := &t.nodes[i]; n.marks&explicit != 0 {
 		return int(n.lead)
@@ -346,8 +344,7 @@ func (t *tape) start(i int) int {
 	return int(t.nodes[i].start)
 }
 
-// real is the index of the node that an alias stands for, and that of any other node
-// itself.
+// real returns the index of the node that an alias refers to, and for any other node its index.
 func (t *tape) real(i int) int {
 	if t.nodes[i].kind == alias {
 		return int(t.nodes[i].column)
@@ -355,15 +352,14 @@ func (t *tape) real(i int) int {
 	return i
 }
 
-// hasAliases reports whether there are aliases in the node at index i.
+// hasAliases reports whether the node at index i contains aliases.
 func (t *tape) hasAliases(i int) bool {
 	at, _ := slices.BinarySearch(t.aliases, int32(i))
 	return at < len(t.aliases) && t.aliases[at] < t.nodes[i].next
 }
 
-// merged lists the entries of a merging map as it reads. As in go.yaml.in/yaml/v2, a
-// merge key overrides the entries before it, and those after it override what it
-// merged.
+// merged returns the entries of a merging map as they read. As in go.yaml.in/yaml/v2, a merge key
+// overrides the entries before it, and the entries after it override the merged entries.
 func (t *tape) merged(m int) []entry {
 	var list []entry
 	index := map[string]int{}
@@ -400,8 +396,8 @@ func (t *tape) merged(m int) []entry {
 	return list
 }
 
-// sources lists the maps that the value of a merge key at index i consists of. They
-// override those after them.
+// sources returns the maps in the value of a merge key at index i. Earlier maps override later
+// maps.
 func (t *tape) sources(i int) []int {
 	if !t.nodes[i].kind.isSequence() {
 		return []int{i}
@@ -413,7 +409,7 @@ func (t *tape) sources(i int) []int {
 	return list
 }
 
-// members lists the entries of the map at index m as it reads.
+// members returns the entries of the map at index m as they read.
 func (t *tape) members(m int) []entry {
 	if t.nodes[m].marks&merging != 0 {
 		return t.merged(m)

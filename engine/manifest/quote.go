@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// doubleQuote writes s with the escapes that YAML and JSON share.
+// doubleQuote quotes s with the escapes that YAML and JSON share.
 func doubleQuote(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -34,8 +34,8 @@ func doubleQuote(s string) string {
 	return b.String()
 }
 
-// isPrintable reports whether a character may be in a scalar as it is, without
-// being a line break to some reader.
+// isPrintable reports whether a scalar may contain a character without an escape, and no reader
+// takes the character for a line break.
 func isPrintable(c rune) bool {
 	switch {
 	case c < ' ', 0x7f <= c && c < 0xa0, c == 0x2028, c == 0x2029, c == 0xfeff, c == 0xfffe, c == 0xffff:
@@ -44,7 +44,7 @@ func isPrintable(c rune) bool {
 	return true
 }
 
-// singleQuote writes s in single quotes, if it can be.
+// singleQuote returns s in single quotes, if that is possible.
 func singleQuote(s string) (string, bool) {
 	for _, c := range s {
 		if !isPrintable(c) {
@@ -54,8 +54,8 @@ func singleQuote(s string) (string, bool) {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'", true
 }
 
-// isPlain reports whether s may be written without quotes so that every reader of
-// YAML 1.1 or 1.2 takes it for this string, in flow collections too if flow is set.
+// isPlain reports whether every reader of YAML 1.1 or 1.2 reads s without quotes as the string s.
+// With flow, this must hold in flow collections, too.
 func isPlain(s string, flow bool) bool {
 	if s == "" || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
@@ -80,7 +80,7 @@ func isPlain(s string, flow bool) bool {
 	return utf8.ValidString(s) && !isWord(s) && !isNumber(s) && !strings.HasPrefix(s, "...") && s != "<<"
 }
 
-// isWord reports whether some reader takes s for a boolean or null.
+// isWord reports whether some reader reads s as a boolean or null.
 func isWord(s string) bool {
 	if len(s) > 5 {
 		return false
@@ -92,9 +92,8 @@ func isWord(s string) bool {
 	return false
 }
 
-// isNumber reports whether some reader takes s for a number or a timestamp: YAML
-// 1.1 has octal, binary, hexadecimal and sexagesimal integers and underscores in
-// all of them, YAML 1.2 has 0o17.
+// isNumber reports whether some reader reads s as a number or a timestamp. YAML 1.1 has octal,
+// binary, hexadecimal and sexagesimal integers, all with underscores. YAML 1.2 has 0o17.
 func isNumber(s string) bool {
 	if _, isString := resolve(s); !isString {
 		return true
@@ -130,8 +129,8 @@ func isSexagesimal(s string) bool {
 	}
 }
 
-// isDate reports whether s starts like a timestamp: four digits, one or two, one or
-// two, and then a time or nothing.
+// isDate reports whether s starts like a timestamp: four digits, one or two digits, one or two
+// digits, and then a time or the end.
 func isDate(s string) bool {
 	year := skipDigits(s, 0)
 	if year != 4 || year == len(s) || s[year] != '-' {

@@ -8,9 +8,9 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// resolve says what a plain scalar reads as: nil, bool, int64, uint64 or float64,
-// or its own text (isString). It follows resolve of go.yaml.in/yaml/v2 v2.4.4.
-// Timestamps and numbers to the base 60 are strings there too.
+// resolve returns the value of a plain scalar: nil, bool, int64, uint64 or float64, or its text
+// (isString). It follows resolve of go.yaml.in/yaml/v2 v2.4.4, where timestamps and numbers in base
+// 60 are strings as well.
 func resolve(text string) (value any, isString bool) {
 	if text == "" {
 		return nil, false
@@ -101,8 +101,7 @@ func skipDigits(text string, i int) int {
 	return i
 }
 
-// isNotFinite reports whether a plain scalar is an infinity or not a number, which
-// JSON cannot say.
+// isNotFinite reports whether a plain scalar is an infinity or NaN, which JSON does not have.
 func isNotFinite(text string) bool {
 	_, ok := notFiniteValue(text)
 	return ok
@@ -123,9 +122,9 @@ func notFiniteValue(text string) (float64, bool) {
 	return 0, false
 }
 
-// plainValue is the value of a plain scalar as it reaches an API server: YAML is
-// made JSON (sigs.k8s.io/yaml v1.6.0), whose numbers are integers if they are
-// written so and fit 64 bits, and floating-point numbers otherwise (sigs.k8s.io/json).
+// plainValue returns the value of a plain scalar as an API server gets it. sigs.k8s.io/yaml v1.6.0
+// converts YAML to JSON. sigs.k8s.io/json then reads numbers as integers if they are written as
+// integers and fit into 64 bits, and as floating-point numbers otherwise.
 func plainValue(text string) any {
 	value, isString := resolve(text)
 	if isString {
@@ -140,8 +139,8 @@ func plainValue(text string) any {
 	return value
 }
 
-// keyText is the key that sigs.k8s.io/yaml v1.6.0 makes of a resolved plain scalar;
-// it knows none for null and for integers beyond int64.
+// keyText returns the key that sigs.k8s.io/yaml v1.6.0 makes from a resolved plain scalar. Null and
+// integers beyond int64 have no key.
 func keyText(value any) (string, bool) {
 	switch v := value.(type) {
 	case bool:
@@ -163,7 +162,7 @@ func keyText(value any) (string, bool) {
 	return "", false
 }
 
-// keyProblem says what is wrong with a plain key that reads as value.
+// keyProblem returns the problem of a plain key that reads as value.
 func keyProblem(text string, value any) reason {
 	name, ok := keyText(value)
 	_, isBool := value.(bool)
@@ -178,8 +177,8 @@ func keyProblem(text string, value any) reason {
 	return none
 }
 
-// blockHeader reads the header of a block scalar ("|", ">-", "|2+"): its size, 0 if
-// it is malformed, and its indicators, 0 where there are none.
+// blockHeader parses the header of a block scalar ("|", ">-", "|2+"). It returns the size of the
+// header, 0 if it is malformed, and its indicators, 0 if they are missing.
 func blockHeader(text string) (size int, chomp byte, indent int) {
 	for size = 1; size < len(text) && size < 3; size++ {
 		switch c := text[size]; {
@@ -196,8 +195,8 @@ func blockHeader(text string) (size int, chomp byte, indent int) {
 	return size, chomp, indent
 }
 
-// escapeSize is how many bytes the escape at the start of text takes in a
-// double-quoted scalar; 0 if it is none. Surrogates are left to JSON.
+// escapeSize returns the size in bytes of the escape of a double-quoted scalar at the start of
+// text, or 0 if text does not start with an escape. Surrogates are left to JSON.
 func escapeSize(text string) int {
 	if len(text) < 2 {
 		return 0

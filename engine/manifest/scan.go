@@ -2,15 +2,15 @@ package manifest
 
 import "strings"
 
-// maxDepth is how deep maps and lists may nest. The deepest schemas in
-// CustomResourceDefinitions need about half of it.
+// maxDepth is how deeply maps and lists may nest. The deepest schemas in CustomResourceDefinitions
+// need about half of it.
 const maxDepth = 200
 
-// A kind is what a node was written as.
+// A kind is the form in which a node is written.
 type kind uint8
 
 const (
-	absent kind = iota // no text at all, which reads as null
+	absent kind = iota // no text, which reads as null
 	plain
 	singleQuoted
 	doubleQuoted
@@ -34,59 +34,59 @@ func (k kind) isFlow() bool     { return k == flowMap || k == flowSequence }
 const (
 	multiline  uint16 = 1 << iota // a plain or quoted scalar of several lines
 	escaped                       // a quoted scalar with escapes
-	resolved                      // a plain key that does not read as its own text
+	resolved                      // a plain key that reads as different text
 	fromJSON                      // read as JSON
-	strict                        // a number keeps its type, as it does in JSON
-	propertied                    // there is a property before it
-	tagged                        // a scalar that reads as its tag says
+	strict                        // a number that keeps its type, as in JSON
+	propertied                    // a node with a property before it
+	tagged                        // a scalar whose tag decides how it reads
 	merge                         // the key <<, whose value is merged into the map
-	merging                       // a map with such a key
+	merging                       // a map with a key <<
 	explicit                      // a key after a question mark
 )
 
-// A node is a scalar, map or sequence on the tape. Its children follow it: the
-// items of a sequence, the keys and values of a map by turns.
+// A node is a scalar, map or sequence on the tape. Its children follow it: the items of a sequence,
+// or alternately the keys and values of a map.
 type node struct {
 	kind  kind
 	marks uint16
-	// column is where the entries of a block collection, the lines of a block scalar
-	// or the text of what is opaque start, counted in bytes from 0. Of an alias it is
-	// the index of the node that it stands for.
+	// column is the column, in bytes from 0, of the entries of a block collection, of the lines of
+	// a block scalar, or of the text of an opaque node. For an alias it is the index of the node
+	// that the alias refers to.
 	column int32
-	// lead is where the indicator before the node is: after the colon of its
-	// key, or on the dash of its item, or on the question mark of an explicit key. Other
-	// keys, the root and what is in flow collections have none.
+	// lead is the offset of the indicator before the node: past the colon of its key, at the dash
+	// of its item, or at the question mark of an explicit key. Other keys, the root and nodes in
+	// flow collections have no lead.
 	lead int32
-	// start and end bound the text of the node, without a property before it. A block
-	// scalar ends before the line break of its last line.
+	// start and end bound the text of the node, without the property before it. A block scalar ends
+	// before the line break of its last line.
 	start, end int32
-	// next is the index of the node after this one and its children.
+	// next is the index of the node after this node and its children.
 	next int32
 }
 
-// A scanner lays the text of documents out on a tape. It understands the YAML that
-// people write and fails on everything else; it accepts nothing that
-// go.yaml.in/yaml/v2, which kubectl and the API server read with, reads otherwise.
+// A scanner records the structure of documents on a tape. It reads the YAML that people usually
+// write, and fails on all other YAML. It never reads a text differently from go.yaml.in/yaml/v2,
+// the library of kubectl and the API server.
 type scanner struct {
 	text  string
 	pos   int
-	end   int // where the document ends
-	line  int // where the current line starts
+	end   int // the end of the document
+	line  int // the start of the current line
 	nodes []node
 	depth int
-	last  int    // where the last scalar or flow collection ended
+	last  int    // the end of the last scalar or flow collection
 	outer int    // the column of the block collection around the current value, or -1
-	marks uint16 // what collections and numbers are marked with
+	marks uint16 // the marks of new collections and numbers
 
-	// properties and the indexes of aliases rise with the nodes. anchors leads from a
-	// name to the last property with it.
+	// properties and aliases are sorted by node index. anchors has the index of the last property
+	// with each name.
 	properties []property
 	aliases    []int32
 	anchors    map[string]int
-	// inherits says that the next document has the anchors of the one before.
+	// inherits means that the next document can use the anchors of the previous one.
 	inherits bool
-	// expanded is how many nodes the aliases stand for, and deepest how deep
-	// collections have nested since a property.
+	// expanded is the number of nodes that the aliases expand to. deepest is the deepest level of
+	// collections since a property.
 	expanded, deepest int
 
 	failed   reason
@@ -94,14 +94,13 @@ type scanner struct {
 	problems []problem
 	seen     map[string]struct{}
 
-	// apart says that an item under the root's key "items" that cannot be scanned is
-	// passed over; aside tells why each was. inItems says that the value of that key
-	// comes next.
+	// apart means that items under the root's key "items" that cannot be scanned are set aside.
+	// aside has the reasons. inItems means that the value of that key is next.
 	apart, inItems bool
 	aside          []problem
 }
 
-// A problem is a reason to refuse a document that is well formed, or to warn.
+// A problem is a reason to refuse a well-formed document, or to warn.
 type problem struct {
 	at  int
 	why reason
@@ -114,7 +113,7 @@ func (s *scanner) fail(at int, why reason) bool {
 	return false
 }
 
-// reset makes a new scanner of one that is not needed any more, with room for as much.
+// reset makes a scanner for text, with the memory of a scanner that is no longer needed.
 func (s *scanner) reset(text string) {
 	*s = scanner{text: text, nodes: s.nodes[:0], properties: s.properties[:0], aliases: s.aliases[:0], anchors: s.anchors, seen: s.seen}
 }
@@ -145,7 +144,7 @@ func (s *scanner) document(start, end int) (root int, ok bool) {
 	return root, true
 }
 
-// truncate forgets the nodes from index i on.
+// truncate removes the nodes from index i on.
 func (s *scanner) truncate(i int) {
 	s.nodes = s.nodes[:i]
 	for n := len(s.properties); n > 0 && int(s.properties[n-1].node) >= i; n-- {
@@ -156,13 +155,13 @@ func (s *scanner) truncate(i int) {
 	}
 }
 
-// tape is the tape as far as it is written.
+// tape returns the tape so far.
 func (s *scanner) tape() *tape {
 	return &tape{text: s.text, nodes: s.nodes, properties: s.properties, aliases: s.aliases}
 }
 
-// token moves to the next token, over blanks, comments and line breaks, and reports
-// whether there is one.
+// token moves to the next token, past blanks, comments and line breaks. It reports whether the
+// document has another token.
 func (s *scanner) token() bool {
 	for s.pos < s.end {
 		switch s.text[s.pos] {
@@ -185,7 +184,7 @@ func (s *scanner) token() bool {
 	return false
 }
 
-// rest moves to the end of the line, where nothing but a comment may be.
+// rest moves to the end of the line, which may only have a comment.
 func (s *scanner) rest() bool {
 	i := s.pos
 	for isBlank(s.peek(i)) {
@@ -207,8 +206,8 @@ func (s *scanner) rest() bool {
 	return s.fail(i, trailingText)
 }
 
-// block scans the value at the current token, which is inside a collection at
-// column parent. A map may start here.
+// block scans the value at the current token, inside a collection at column parent. A map may start
+// here.
 func (s *scanner) block(parent int) bool {
 	if !s.descend() {
 		return false
@@ -218,7 +217,7 @@ func (s *scanner) block(parent int) bool {
 	return ok
 }
 
-// descend goes into a collection.
+// descend enters a collection.
 func (s *scanner) descend() bool {
 	if s.depth++; s.depth > maxDepth {
 		return s.fail(s.pos, tooDeep)
@@ -247,8 +246,8 @@ func (s *scanner) blockValue(parent int) bool {
 	return s.scalarOrMap(parent, s.pos, nil)
 }
 
-// scalarOrMap scans a scalar, or a block map from its first key on. The property of
-// either starts at start; p is nil where there is none.
+// scalarOrMap scans a scalar, or a block map from its first key on. start is the start of its
+// property, if it has one; p is nil if it has none.
 func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
 	m, column := s.openAt(blockMap, start), start-s.line
 	s.nodes[m].column = int32(column)
@@ -278,8 +277,7 @@ func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
 	return s.firstKey(p) && s.mapping(m, column)
 }
 
-// mapping scans the block map whose node is at index m, from the colon of its
-// first key.
+// mapping scans the block map with the node at index m, from the colon of its first key.
 func (s *scanner) mapping(m, column int) bool {
 	for {
 		key := len(s.nodes) - 1
@@ -343,8 +341,8 @@ func (s *scanner) key() bool {
 	return true
 }
 
-// explicitKey scans a key after a question mark, up to the colon on the next line.
-// Those who write YAML give long keys this form.
+// explicitKey scans a key after a question mark, up to the colon on the next line. Libraries that
+// write YAML use this form for long keys.
 func (s *scanner) explicitKey() bool {
 	lead, column, at := s.pos, s.pos-s.line, len(s.nodes)
 	for s.pos++; s.peek(s.pos) == ' '; {
@@ -371,7 +369,7 @@ func (s *scanner) explicitKey() bool {
 	return true
 }
 
-// atKeyEnd moves after the line of an explicit key, and to the next token.
+// atKeyEnd moves past the line of an explicit key, and to the next token.
 func (s *scanner) atKeyEnd() bool {
 	for s.peek(s.pos) == ' ' {
 		s.pos++
@@ -379,7 +377,7 @@ func (s *scanner) atKeyEnd() bool {
 	return s.atLineEnd() && s.token()
 }
 
-// maxKey is how long a key may be before its colon must follow.
+// maxKey is the largest length of a key in bytes before its colon.
 const maxKey = 1000
 
 // atColon moves to the colon that makes the quoted scalar just scanned a key.
@@ -433,7 +431,7 @@ func (s *scanner) mapValue(column int) bool {
 	return ok
 }
 
-// atLineEnd reports whether nothing but a comment follows on the line.
+// atLineEnd reports whether only a comment follows on the line.
 func (s *scanner) atLineEnd() bool {
 	switch s.peek(s.pos) {
 	case 0, '\n', '\r', '#':
@@ -442,9 +440,8 @@ func (s *scanner) atLineEnd() bool {
 	return false
 }
 
-// below scans a value that starts on one of the next lines, inside a collection at
-// column parent; list says that the dashes of a list may be in that column. at is
-// where a value without text is.
+// below scans a value that starts on a later line, inside a collection at column parent. list means
+// that the dashes of a list may be in that column. at is the position of a value without text.
 func (s *scanner) below(at, parent int, list bool) bool {
 	switch {
 	case !s.token() || s.pos-s.line < parent:
@@ -505,8 +502,8 @@ func (s *scanner) sequence(column int) bool {
 	return true
 }
 
-// setAside passes over the item whose dash is at lead, up to the next line that is
-// not indented deeper than the dash.
+// setAside skips the item whose dash is at lead, up to the next line that is not indented more than
+// the dash.
 func (s *scanner) setAside(lead, column int) {
 	s.aside = append(s.aside, problem{s.failedAt, s.failed})
 	s.failed = none
@@ -525,8 +522,8 @@ func (s *scanner) setAside(lead, column int) {
 	s.pos, s.line = i, i
 }
 
-// inline scans a value that is on the line of its key, where no block
-// collection may start, up to the end of its last line.
+// inline scans a value on the line of its key, up to the end of its last line. A block collection
+// may not start there.
 func (s *scanner) inline(parent int) bool {
 	switch c := s.text[s.pos]; c {
 	case '{', '[':
@@ -587,9 +584,9 @@ func (s *scanner) close(i int) {
 	s.nodes[i].next = int32(len(s.nodes))
 }
 
-// checkKeys looks for keys that occur twice in the map at index m.
+// checkKeys reports keys that occur twice in the map at index m.
 func (s *scanner) checkKeys(m int) {
-	const few = 12 // up to here comparing all pairs is faster than hashing
+	const few = 12 // up to this many keys, comparing all pairs is faster than hashing
 	t := tape{text: s.text, nodes: s.nodes}
 	var keys [few]string
 	count := 0
@@ -627,7 +624,7 @@ func (s *scanner) manyKeys(t tape, m int) {
 	}
 }
 
-// peek returns the character at i, 0 at the end of the document.
+// peek returns the character at i, or 0 at the end of the document.
 func (s *scanner) peek(i int) byte {
 	if i < s.end {
 		return s.text[i]
@@ -643,7 +640,7 @@ func (s *scanner) blankAt(i int) bool {
 	return false
 }
 
-// lineEnd returns where the line of i ends, before its line break.
+// lineEnd returns the end of the line of i, before its line break.
 func (s *scanner) lineEnd(i int) int {
 	n := strings.IndexByte(s.text[i:s.end], '\n')
 	switch {
@@ -655,7 +652,7 @@ func (s *scanner) lineEnd(i int) int {
 	return i + n
 }
 
-// nextLine returns where the line after that of i starts.
+// nextLine returns the start of the line after the line of i.
 func (s *scanner) nextLine(i int) int {
 	if n := strings.IndexByte(s.text[i:s.end], '\n'); n >= 0 {
 		return i + n + 1

@@ -11,7 +11,7 @@ func (s *scanner) startsPlain() bool {
 	return true
 }
 
-// failIndicator fails at a character that starts no plain scalar.
+// failIndicator fails at a character that cannot start a plain scalar.
 func (s *scanner) failIndicator() bool {
 	switch s.text[s.pos] {
 	case '-':
@@ -22,8 +22,8 @@ func (s *scanner) failIndicator() bool {
 	return s.fail(s.pos, reservedCharacter)
 }
 
-// plainLine returns where the plain scalar that starts at i ends on its line, and
-// what character after it stops it: a colon, a comment or the end of the line.
+// plainLine returns the end, on its line, of the plain scalar that starts at i, and the character
+// that stops it: a colon, a comment or the end of the line.
 func (s *scanner) plainLine(i int) (end, stop int) {
 	text := s.text[:s.end]
 	for end = i; i < len(text); i++ {
@@ -46,8 +46,8 @@ func (s *scanner) plainLine(i int) (end, stop int) {
 	return end, i
 }
 
-// plainValue scans the further lines of the plain scalar that starts at the current
-// position, and adds it.
+// plainValue scans the other lines of the plain scalar that starts at the current position, and
+// adds the scalar.
 func (s *scanner) plainValue(parent, end, stop int) bool {
 	n := node{kind: plain, start: int32(s.pos)}
 	for s.peek(stop) != '#' {
@@ -85,7 +85,7 @@ func (s *scanner) addPlain(n node) {
 	s.add(n)
 }
 
-// quoted scans the quoted scalar at the current position and moves after it.
+// quoted scans the quoted scalar at the current position and moves past it.
 func (s *scanner) quoted(quote byte) bool {
 	n := node{kind: singleQuoted, start: int32(s.pos)}
 	if quote == '"' {
@@ -120,8 +120,8 @@ func (s *scanner) quoted(quote byte) bool {
 	return s.fail(s.pos, openQuote)
 }
 
-// blockScalar scans the literal or folded scalar at the current position and moves
-// to the line after it.
+// blockScalar scans the literal or folded scalar at the current position and moves to the line
+// after it.
 func (s *scanner) blockScalar(parent int) bool {
 	n := node{kind: literal, start: int32(s.pos)}
 	if s.text[s.pos] == '>' {

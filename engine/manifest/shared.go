@@ -9,35 +9,35 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// A sharing ties the documents of a list together that have aliases for values of each
-// other: an edit of one may change the text of the others.
+// A sharing links the documents of a list that have aliases for each other's values: an edit of one
+// document may change the text of others.
 type sharing struct {
 	mu sync.Mutex
-	// members are the documents that take part.
+	// members are the linked documents.
 	members map[*Document]*member
 }
 
-// A member is what a sharing knows of a document.
+// A member is a document of a sharing.
 type member struct {
-	// aliases are those in the document for what is outside of it, and users are the
-	// documents with aliases for what is in it.
+	// aliases are the aliases in the document for values outside of it, and users are the documents
+	// with aliases for its values.
 	aliases []outsider
 	users   []*Document
-	// object and shape are what the document was set to, if it was.
+	// object and shape are the arguments of the last Set, if any.
 	object map[string]any
 	shape  change.Shape
-	// defined is what its anchors stand for since, by node; nil if nothing changed.
+	// defined are the values that its anchors have now, by node. It is nil if nothing has changed.
 	defined map[int]definition
 }
 
-// An outsider is an alias for what is outside of its document: in the owner, if that is a
-// document.
+// An outsider is an alias for a value outside of its document. owner is the document with the
+// value, or nil if the value is in no document.
 type outsider struct {
 	alias int
 	owner *Document
 }
 
-// share finds out whether the documents of u share values.
+// share links the documents of u that share values.
 func (u *unit) share() {
 	t := u.tape()
 	if len(u.roots) == 0 || len(t.aliases) == 0 {
@@ -73,7 +73,7 @@ func (u *unit) share() {
 	}
 }
 
-// member returns the member for a document, which may be new.
+// member returns the member for a document, and creates it if it is missing.
 func (u *unit) member(d *Document) *member {
 	if u.shared == nil {
 		u.shared = &sharing{members: map[*Document]*member{}}
@@ -103,7 +103,7 @@ func (s *sharing) set(d *Document, object map[string]any, shape change.Shape) er
 
 // reset is Document.Reset for a member.
 func (s *sharing) reset(d *Document) {
-	if err := s.set(d, nil, nil); err != nil { // nothing less than no edits will do
+	if err := s.set(d, nil, nil); err != nil { // only removing all edits is left
 		for other, m := range s.members {
 			*m = member{aliases: m.aliases, users: m.users}
 			other.splices, other.anew = nil, nil
@@ -111,7 +111,7 @@ func (s *sharing) reset(d *Document) {
 	}
 }
 
-// edit edits a member so that it reads as what it was set to, or as it did.
+// edit edits a member so that it reads as its object, or as before if it was not set.
 func (s *sharing) edit(d *Document) error {
 	m := s.members[d]
 	object := m.object
@@ -126,15 +126,14 @@ func (s *sharing) edit(d *Document) error {
 	return err
 }
 
-// An above is what a document has of what is written above it: the anchors that it has
-// aliases for.
+// An above has the anchors that a document uses and that are defined above it.
 type above struct {
 	anchors map[string]definition
-	// changed says that some are gone, or stand for other values.
+	// changed means that some anchors are gone or have other values.
 	changed bool
 }
 
-// above returns what a member has of other documents.
+// above returns the anchors of other documents that a member uses.
 func (s *sharing) above(m *member, t *tape) above {
 	a := above{anchors: make(map[string]definition, len(m.aliases))}
 	for _, f := range m.aliases {
@@ -150,7 +149,7 @@ func (s *sharing) above(m *member, t *tape) above {
 	return a
 }
 
-// prelude is a text that defines the anchors.
+// prelude returns a text that defines the anchors.
 func (a above) prelude(t *tape) string {
 	out := emitter{style: style{json: true, colon: ": ", comma: ", "}}
 	for _, name := range slices.Sorted(maps.Keys(a.anchors)) {

@@ -10,22 +10,21 @@ import (
 type splice struct {
 	start, end int
 	text       string
-	// line says that the text is of whole lines, which must not continue another.
+	// line means that the text consists of whole lines, which must not continue another line.
 	line bool
-	// tidy says that blank lines below are dropped. A block scalar above them might
-	// take them for its own.
+	// tidy means that blank lines below are dropped. A block scalar above would include them.
 	tidy bool
 }
 
-// applySplices returns text from start to end with splices carried out.
+// applySplices returns text from start to end with the splices applied.
 func applySplices(text string, start, end int, splices []splice, lineBreak string) string {
 	out := make([]byte, 0, end-start+64*len(splices))
 	out = appendSpliced(out, text, start, end, splices, lineBreak)
 	return unsafe.String(unsafe.SliceData(out), len(out))
 }
 
-// appendSpliced appends text from start to end with splices carried out. Of two at the same
-// place the one that was made first goes first.
+// appendSpliced appends text from start to end with the splices applied. Of two splices at the same
+// position, the earlier one in the list comes first.
 func appendSpliced(out []byte, text string, start, end int, splices []splice, lineBreak string) []byte {
 	sorted := slices.Clone(splices)
 	slices.SortStableFunc(sorted, func(a, b splice) int { return a.start - b.start })
@@ -51,7 +50,7 @@ func appendSpliced(out []byte, text string, start, end int, splices []splice, li
 	return out
 }
 
-// skipBlankLines returns where the blank lines end that start at i.
+// skipBlankLines returns the end of the blank lines that start at i.
 func skipBlankLines(text string, i int) int {
 	for i < len(text) {
 		end := lineEnd(text, i)

@@ -1,53 +1,51 @@
-// Package manifest reads streams of Kubernetes manifests, in YAML and JSON, and writes back
-// what changed in them and nothing else.
+// Package manifest reads streams of Kubernetes manifests, in YAML and JSON, and edits them without
+// touching any other text.
 //
-// A Stream keeps its bytes. A scanner writes the text of every document down on a tape of
-// offsets. Values are built from the tape when they are asked for, and an edit is a splice in
-// the text.
+// A Stream keeps its bytes. A scanner records the structure of every document on a tape of offsets
+// into the text. Values are built from the tape on demand. An edit is a splice in the text.
 //
-// The scanner does not understand YAML that people hardly write: lists as keys, keys without
-// values in braces, carriage returns alone. Such a document goes through the nodes of the YAML
-// library. If it is edited, it is written anew, with a warning. In a list this is true of the
-// item alone; the other items keep their text.
+// The scanner does not read rare YAML: lists as keys, keys without values in braces, carriage
+// returns without line feeds. Such a document is read with the nodes of the YAML library, and an
+// edit writes it anew, with a warning. In a list, only the items with rare YAML are written anew;
+// the other items keep their text.
 //
-// Anchors, aliases, merge keys and tags stay. If an edit changes an alias alone, the alias
-// becomes a copy. If it changes an anchor alone, its aliases become copies.
+// Anchors, aliases, merge keys and tags are kept. If an edit changes only the value of an alias,
+// the alias becomes a copy. If it changes only the value of an anchor, the aliases become copies.
 //
-// Scalars mean what kubectl and the API server read: YAML 1.1 as in sigs.k8s.io/yaml v1.6.0,
-// then integers where JSON has integers.
+// Scalars have the values that kubectl and the API server read: YAML 1.1 as in sigs.k8s.io/yaml
+// v1.6.0, with integers where JSON has integers.
 //
 // Laws:
 //
-//	Bytes is the input if no document was set, or if all were set to what they were
-//	after d.Set(o), reading Bytes again gives an object equal to o in place of d,
-//	and every other object as before
-//	an edit keeps the comments and anchors of what stays, and the bytes of what does
-//	not change
-//	a document that the scanner takes reads as sigs.k8s.io/yaml reads it
+//	Bytes returns the input if no document was set, or if all were set to their own values
+//	after d.Set(o), Bytes reads as the same objects as before, but with o as the object of d
+//	an edit keeps the comments and anchors of all values that stay, and the bytes of values
+//	that do not change
+//	a document that the scanner accepts reads as in sigs.k8s.io/yaml
 //
-// No diagnostic holds a scalar of a manifest, which may be secret. It names a position and,
-// where the document has a kind, the path of the field.
+// No diagnostic contains a scalar of a manifest, because it may be secret. A diagnostic has a
+// position and, if the document has a kind, the path of the field.
 //
 // The files in order:
 //
 //	stream.go                        Stream, Read, Join
 //	scan.go, scanscalar.go,          from text to the tape
 //	property.go, flow.go             (anchors, tags and aliases; braces and brackets)
-//	scalar.go, decode.go             what scalars mean
+//	scalar.go, decode.go             the values of scalars
 //	tape.go                          from the tape to values
-//	node.go                          what the scanner does not understand
+//	node.go                          documents that the scanner does not read
 //	list.go                          lists, ResourceList
 //	document.go                      Document
-//	shared.go                        documents with anchors for each other
-//	position.go                      where values are
-//	edit.go, names.go                Set, and what aliases stand for
+//	shared.go                        documents that share anchors
+//	position.go                      positions of values
+//	edit.go, names.go                edits, and the anchors in edited text
 //	editmap.go, editmerge.go,        from values to splices
 //	editlist.go, editflow.go,
 //	arrange.go
 //	emit.go, quote.go                from values to text
 //	splice.go                        from splices to text
-//	diagnose.go, mistake.go          why a text is refused, and what led to that
-//	text.go                          the text of one document
+//	diagnose.go, mistake.go          reasons to refuse a text, and the mistakes that cause them
+//	text.go                          the text of a single document
 //	value.go                         a single value
 //	made.go, object.go               streams of objects that are not in a file
 //	json.go, yaml.go                 new documents
@@ -73,7 +71,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Stream is a sequence of documents in one text.
+// Stream is the sequence of documents in one text.
 type Stream struct {
 	name  string
 	text  string
@@ -81,70 +79,68 @@ type Stream struct {
 	docs  []*Document
 	list  *ResourceList
 	lines func() []int32
-	// origin is where values of a stream come from that was not read; see Made.
+	// origin returns the positions of values in a stream that was not read; see Made.
 	origin func(change.Path) source.Position
 	// sensitive: see MarkSensitive.
 	sensitive bool
 }
 
-// MarkSensitive says that the documents of the stream must stay secret, as if
-// they were Secrets.
+// MarkSensitive marks the documents of the stream as secret, as if they were Secrets.
 func (s *Stream) MarkSensitive() { s.sensitive = true }
 
-// Sensitive reports whether the stream is marked so.
+// Sensitive reports whether MarkSensitive was called.
 func (s *Stream) Sensitive() bool { return s.sensitive }
 
-// A unit is what is between two document separators of a stream: a document
-// with its comments, or several JSON objects.
+// A unit is the text between two document separators of a stream: a document with its comments, or
+// several JSON objects.
 type unit struct {
 	stream *Stream
-	// start and end bound the unit in the stream's text; a "..." is after it.
+	// start and end bound the unit in the stream's text. A "..." is after end.
 	start, end int
 	lineBreak  string
-	// roots are where its documents are on its tape, which has size nodes. The tape is known
-	// while somebody needs it; see tape. It may be that of a rewritten text.
+	// roots are the nodes of the unit's documents on its tape, which has size nodes. The tape is
+	// kept in known while it is needed; see tape. It may be the tape of a rewritten text.
 	roots     []int
 	known     atomic.Pointer[tape]
 	size      int
 	rewritten *rewritten
-	// json says that it was read as JSON, and exact that its numbers keep their types.
+	// json means that the unit was read as JSON, and exact that its numbers keep their types.
 	json, exact bool
 	docs        []*Document
 	results     []splice
-	// items are the items of a list that the scanner has set aside, and aside is why.
+	// items are the units of the items that the scanner has set aside, and aside has the reasons.
 	items []*unit
 	aside []problem
-	// shared ties documents together that share values; it is nil where none do.
+	// shared links documents that share values through aliases. It is nil if no documents do.
 	shared *sharing
-	// column is how many columns are before the text of an item on its first line.
+	// column is the number of columns before the text of an item on its first line.
 	column int
 }
 
-// Read splits data into documents; it keeps data, which must not be modified from then on.
-// name is how positions name the file, "-" for standard input. Documents that cannot be read are left out, and a diagnostic
-// says why; there is one at least for each of them.
+// Read splits data into documents. It keeps data, which must not be modified. name is the file name
+// in positions, "-" for standard input. Documents that cannot be read are left out; each of them
+// has at least one diagnostic.
 func Read(name string, data []byte) (*Stream, []source.Diagnostic) {
 	return Bounds{}.Read(name, data)
 }
 
-// Reread is Read for what was written by this package, without bounds.
+// Reread is Read without bounds, for text that this package has written.
 func Reread(name string, data []byte) (*Stream, []source.Diagnostic) {
 	return Bounds{Documents: math.MaxInt}.Read(name, data)
 }
 
-// ReadPlain is Read for objects of any kind: lists are documents like others.
+// ReadPlain is Read for objects of any kind: a list is one document.
 func ReadPlain(name string, data []byte) (*Stream, []source.Diagnostic) {
 	return Bounds{}.ReadPlain(name, data)
 }
 
-// ReadTrees is ReadPlain for mutation trees: a key in brackets, like [labels], is text
-// also where it is not quoted. In policies of json.preadmit.dev it is for Read, too.
+// ReadTrees is ReadPlain for mutation trees: a key in brackets, like [labels], is text even without
+// quotes. Read does the same in policies of json.preadmit.dev.
 func ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
 	return Bounds{}.ReadTrees(name, data)
 }
 
-// Bounds are how much a stream may hold: so many Documents; zero stands for
-// limit.Documents.
+// Bounds limit the size of a stream to Documents documents. Zero means limit.Documents.
 type Bounds struct{ Documents int }
 
 // Read is Read within bounds.
@@ -181,23 +177,22 @@ func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
 	return s, r.found
 }
 
-// Name is the name that the stream was read under.
+// Name returns the name that was given to Read.
 func (s *Stream) Name() string { return s.name }
 
-// Documents returns every object of the stream in order. The items of a List, of a
-// typed list (ConfigMapList) and of a ResourceList are in place of the list.
+// Documents returns every object of the stream in order. A List, a typed list (ConfigMapList) or a
+// ResourceList is replaced by its items.
 func (s *Stream) Documents() []*Document { return s.docs }
 
 // Text returns the stream as it was read.
 func (s *Stream) Text() string { return s.text }
 
-// Bytes returns the stream with all edits; the very bytes that were read if there
-// are none.
+// Bytes returns the stream with all edits. Without edits, these are the bytes that were read.
 func (s *Stream) Bytes() []byte {
-	const growth = 16 // of a text is what policies usually add at most
+	const growth = 16 // policies usually add at most 1/16 of a text
 	var out bytes.Buffer
 	out.Grow(len(s.text) + len(s.text)/growth)
-	s.write(&out) // which does not fail
+	s.write(&out) // never fails
 	return out.Bytes()
 }
 
@@ -223,7 +218,7 @@ func (s *Stream) write(w io.Writer) error {
 	return err
 }
 
-// splices are all edits of the unit.
+// splices returns all edits of the unit.
 func (u *unit) splices() []splice {
 	if len(u.docs) == 1 && len(u.items)+len(u.results) == 0 {
 		return u.docs[0].splices
@@ -248,8 +243,8 @@ func (u *unit) append(out []byte, edits []splice) []byte {
 	return appendSpliced(out, u.text(), u.start, u.end, edits, u.lineBreak)
 }
 
-// lineBreakOf is the line break of the text from start to end: that of its first line,
-// or else of the line before.
+// lineBreakOf returns the line break of the first line from start to end, or else of the line
+// before.
 func lineBreakOf(text string, start, end int) string {
 	i := strings.IndexByte(text[start:end], '\n')
 	if i < 0 {
@@ -261,18 +256,18 @@ func lineBreakOf(text string, start, end int) string {
 	return "\n"
 }
 
-// Join makes one stream of several: a missing line break is added between them, and
-// a document separator where one is needed.
+// Join returns several streams as one. It adds missing line breaks and document separators between
+// them.
 func Join(streams []*Stream) []byte {
 	if len(streams) == 1 {
 		return streams[0].Bytes()
 	}
 	var out bytes.Buffer
-	WriteJoined(&out, streams) // which does not fail
+	WriteJoined(&out, streams) // never fails
 	return out.Bytes()
 }
 
-// WriteJoined writes what Join makes of streams. It does not hold all of it at once.
+// WriteJoined writes the result of Join, without holding all of it in memory.
 func WriteJoined(to io.Writer, streams []*Stream) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	if len(streams) == 1 {
@@ -317,7 +312,7 @@ func isUTF16(text string) bool {
 	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
 }
 
-// nodeSize is how many bytes of a manifest there are to a node, at the least in most.
+// nodeSize is the smallest usual number of bytes of a manifest per node.
 const nodeSize = 11
 
 // A reader fills a stream.
@@ -325,13 +320,13 @@ type reader struct {
 	stream *Stream
 	bounds Bounds
 	scan   scanner
-	// plain says that lists are documents, trees that every document is a mutation tree.
+	// plain means that a list is one document, trees that every document is a mutation tree.
 	plain, trees bool
-	// odd are the places of characters that the scanner does not know to be line
-	// breaks, or that only JSON may hold; bad are those that nothing may hold.
+	// odd are the positions of characters that the scanner does not treat as line breaks, or that
+	// only JSON may contain. bad are the positions of characters that are never allowed.
 	odd, bad []oddity
 	found    []source.Diagnostic
-	// documents and warnings count; stopped says that the rest is not read.
+	// documents and warnings are counts. stopped means that the rest is not read.
 	documents, warnings int
 	stopped             bool
 }
@@ -345,8 +340,7 @@ func (r *reader) refuse(at int, why reason) *source.Diagnostic {
 	return r.refuseAt(r.stream.position(at), why)
 }
 
-// refuseAt reports a problem. It returns the diagnostic, which may be none of those that
-// are shown.
+// refuseAt reports a problem. It returns the diagnostic, which is not shown if there are too many.
 func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	e := explanations[why]
 	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
@@ -360,7 +354,7 @@ func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	return &r.found[len(r.found)-1]
 }
 
-// another counts a document that begins, unless there are too many.
+// another counts a new document, and reports whether it is within the bound.
 func (r *reader) another(at int) bool {
 	if most := cmp.Or(r.bounds.Documents, limit.Documents); r.documents == most && !r.stopped {
 		r.refuse(at, tooMany).Message = fmt.Sprintf("there are more than %d documents", most)
@@ -370,7 +364,7 @@ func (r *reader) another(at int) bool {
 	return !r.stopped
 }
 
-// full reports whether reading ends before the end of the stream, and says why, once.
+// full reports whether reading must stop before the end of the stream, and reports the reason once.
 func (r *reader) full(at int) bool {
 	switch {
 	case r.stopped:
@@ -381,12 +375,12 @@ func (r *reader) full(at int) bool {
 	return r.stopped
 }
 
-// refuses reports whether some of the problems are more than a warning.
+// refuses reports whether any of the problems is an error.
 func refuses(problems []problem) bool {
 	return slices.ContainsFunc(problems, func(p problem) bool { return p.why < booleanKey })
 }
 
-// findOddities looks at every character once.
+// findOddities finds the positions odd and bad in one pass over the text.
 func (r *reader) findOddities() {
 	text, line := r.stream.text, 0
 	for i := 0; i < len(text); i++ {
@@ -417,7 +411,7 @@ func (r *reader) findOddities() {
 	}
 }
 
-// note adds a place, if it is the first of its kind on the line that starts at line.
+// note adds a position if it is the first on the line that starts at line.
 func note(places []oddity, line, at int, why reason) []oddity {
 	if n := len(places); n > 0 && places[n-1].why == why && places[n-1].at >= line {
 		return places
@@ -425,7 +419,7 @@ func note(places []oddity, line, at int, why reason) []oddity {
 	return append(places, oddity{at, why})
 }
 
-// within returns the first of places from start to end.
+// within returns the first of places between start and end.
 func within(places []oddity, start, end int) (oddity, bool) {
 	i, _ := slices.BinarySearchFunc(places, start, func(o oddity, at int) int { return o.at - at })
 	if i < len(places) && places[i].at < end {
@@ -434,7 +428,7 @@ func within(places []oddity, start, end int) (oddity, bool) {
 	return oddity{}, false
 }
 
-// split cuts the stream at its document separators and reads what is between.
+// split cuts the stream at its document separators and reads the parts.
 func (r *reader) split() {
 	text := r.stream.text
 	exact := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
@@ -452,7 +446,7 @@ func (r *reader) split() {
 	}
 }
 
-// separator finds the first line from at on that starts with ---.
+// separator returns the start of the first line at or after at that starts with ---.
 func separator(text string, at int) int {
 	if strings.HasPrefix(text[at:], "---") {
 		return at
@@ -463,7 +457,7 @@ func separator(text string, at int) int {
 	return len(text)
 }
 
-// lineEnd returns where the line of i ends; a carriage return is part of the line.
+// lineEnd returns the end of the line of i. A carriage return is part of the line.
 func lineEnd(text string, i int) int {
 	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
 		return i + n
@@ -471,8 +465,7 @@ func lineEnd(text string, i int) int {
 	return len(text)
 }
 
-// unit reads the text from start to end, which holds one document, none, or several
-// JSON objects.
+// unit reads the text from start to end. It has zero or one YAML document, or several JSON objects.
 func (r *reader) unit(start, end int, exact bool) {
 	text := r.stream.text
 	if strings.HasPrefix(text[start:end], byteOrderMark) {
@@ -503,8 +496,8 @@ func (r *reader) unit(start, end int, exact bool) {
 	r.addUnit(u)
 }
 
-// unroll gives the scanner an empty tape with room for so many nodes. That of the first unit
-// is still needed.
+// unroll gives the scanner an empty tape with room for size nodes. It keeps the tape of the first
+// unit, which is still needed.
 func (r *reader) unroll(size int) {
 	s := &r.scan
 	if len(r.stream.units) == 1 {
@@ -513,8 +506,8 @@ func (r *reader) unroll(size int) {
 	s.nodes, s.properties, s.aliases, s.problems = slices.Grow(s.nodes[:0], size), s.properties[:0], s.aliases[:0], nil
 }
 
-// documentEnd returns where the document from start to end ends: before its "..."
-// if it has one, after which there may be only comments.
+// documentEnd returns the end of the document from start to end: before its "...", if it has one.
+// Only comments may follow the "...".
 func (r *reader) documentEnd(start, end int) int {
 	text := r.stream.text[:end]
 	for at := start; ; {
@@ -532,7 +525,7 @@ func (r *reader) documentEnd(start, end int) int {
 	}
 }
 
-// firstToken returns where the first text from start to end is that is no comment.
+// firstToken returns the start of the first text from start to end that is not a comment.
 func firstToken(text string, start, end int) int {
 	for i := start; i < end; i++ {
 		switch text[i] {
@@ -546,8 +539,8 @@ func firstToken(text string, start, end int) int {
 	return end
 }
 
-// jsonUnit reads JSON objects, one after the other. It reports false, having read
-// nothing, if the first is no JSON.
+// jsonUnit reads consecutive JSON objects. If the first is not JSON, it reads nothing and returns
+// false.
 func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 	for at := first; at < u.end && !r.full(at); {
 		root, stop, ok := r.scan.json(at, u.end, exact)
@@ -603,11 +596,11 @@ func (r *reader) yamlUnit(u *unit) {
 	r.rewrite(u, isOdd)
 }
 
-// maxProblems is how many problems of a document are reported.
+// maxProblems is the largest number of problems that are reported for a document.
 const maxProblems = 100
 
-// accept takes the root that the scanner has found, or refuses it for what is
-// wrong with it. A document that is null is none, as for kubectl.
+// accept adds the root that the scanner has found, or refuses it because of its problems. Like
+// kubectl, it ignores a document that is null.
 func (r *reader) accept(u *unit, root int) {
 	t := r.scan.tape()
 	if t.equals(root, nil) {
@@ -634,8 +627,8 @@ func (r *reader) accept(u *unit, root int) {
 	r.scan.problems = nil
 }
 
-// refuseAside reports what is malformed in the items that the scanner has set aside,
-// where the list around them is refused.
+// refuseAside reports the malformed items that the scanner has set aside, if the list around them
+// is refused.
 func (r *reader) refuseAside(u *unit) {
 	for _, p := range u.aside {
 		if p.why > notJSON {

@@ -5,17 +5,18 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
-// A tape is the text of documents and what a scanner found in it.
+// A tape is the text of documents, with the structure that a scanner has found in it.
 type tape struct {
 	text  string
 	nodes []node
-	// properties and the indexes of aliases are in the order of the nodes.
+	// properties and aliases are sorted by node index.
 	properties []property
 	aliases    []int32
 }
 
-// tape is where the documents of the unit are. If it is not known, the text is scanned
-// again, which is cheap beside what a tape takes in memory: more than twice the text.
+// tape returns the tape of the unit's documents. If the tape was released, the text is scanned
+// again. That is cheap compared with the memory of a tape, which is more than twice that of the
+// text.
 func (u *unit) tape() *tape {
 	t := u.known.Load()
 	if t == nil {
@@ -31,16 +32,16 @@ func (u *unit) know(t *tape) {
 	u.known.Store(t)
 }
 
-// release forgets the tape of a unit that can be scanned again.
+// release drops the tape of a unit that can be scanned again.
 func (u *unit) release() { u.known.Store(nil) }
 
-// isPlain reports whether the unit is one document, and scanning it again gives its tape.
+// isPlain reports whether the unit is one document, and scanning it again returns the same tape.
 func (u *unit) isPlain() bool {
 	return len(u.docs) == 1 && len(u.roots) == 1 && u.docs[0].root == u.roots[0] && u.roots[0] == 0 &&
 		u.rewritten == nil && u.shared == nil && len(u.aside) == 0
 }
 
-// scan is the tape of a unit that is plain.
+// scan returns the tape of a plain unit.
 func (u *unit) scan() *tape {
 	s := scanner{text: u.stream.text, nodes: make([]node, 0, u.size)}
 	if u.json {
@@ -51,7 +52,7 @@ func (u *unit) scan() *tape {
 	return s.tape()
 }
 
-// text is the text of the tape.
+// text returns the text of the tape.
 func (u *unit) text() string {
 	if u.rewritten != nil {
 		return u.tape().text
@@ -59,7 +60,7 @@ func (u *unit) text() string {
 	return u.stream.text
 }
 
-// key is the text of the key at index k, as it reads.
+// key returns the key at index k as it reads.
 func (t *tape) key(k int) string {
 	n := &t.nodes[k]
 	if n.marks&resolved != 0 {
@@ -70,7 +71,7 @@ func (t *tape) key(k int) string {
 	return t.string(n)
 }
 
-// string is the text of the scalar n, as it reads if it is a string.
+// string returns the text of the scalar n as it reads if it is a string.
 func (t *tape) string(n *node) string {
 	switch {
 	case n.kind == plain && n.marks&multiline == 0, n.kind == absent:
@@ -110,7 +111,7 @@ func (t *tape) value(i int) any {
 	}
 }
 
-// strictValue is the value of true, false, null or a number in JSON.
+// strictValue returns the value of true, false, null or a number in JSON.
 func strictValue(text string) any {
 	switch text[0] {
 	case 't':
@@ -120,7 +121,7 @@ func strictValue(text string) any {
 	case 'n':
 		return nil
 	}
-	v, _ := number.Parse(text) // the scanner has refused what is out of range
+	v, _ := number.Parse(text) // the scanner has refused numbers out of range
 	return v
 }
 
@@ -188,7 +189,7 @@ func (t *tape) within(i int, object map[string]any) bool {
 	return true
 }
 
-// count is the number of children of the collection at index i.
+// count returns the number of children of the collection at index i.
 func (t *tape) count(i int) int {
 	count := 0
 	for child := i + 1; child < int(t.nodes[i].next); child = int(t.nodes[child].next) {
@@ -197,7 +198,7 @@ func (t *tape) count(i int) int {
 	return count
 }
 
-// size is how many entries the map at index i has as it reads.
+// size returns the number of entries of the map at index i as it reads.
 func (t *tape) size(i int) int {
 	if t.nodes[i].marks&merging != 0 {
 		return len(t.merged(i))
@@ -240,8 +241,7 @@ func (t *tape) item(i, index int) int {
 	return -1
 }
 
-// lookupString returns the string at a path of keys below the node at index i, ""
-// if there is none.
+// lookupString returns the string at a path of keys below the node at index i, or "".
 func (t *tape) lookupString(i int, path ...string) string {
 	for _, name := range path {
 		if i = t.lookup(i, name); i < 0 {
@@ -256,8 +256,7 @@ func (t *tape) lookupString(i int, path ...string) string {
 	return ""
 }
 
-// isExact reports whether the numbers in the node at index i read the same in JSON, if
-// they can be there.
+// isExact reports whether all numbers in the node at index i read the same in JSON.
 func (t *tape) isExact(i int) bool {
 	for j := i; j < int(t.nodes[i].next); j++ {
 		n := &t.nodes[j]
@@ -270,7 +269,7 @@ func (t *tape) isExact(i int) bool {
 	return true
 }
 
-// height is how many collections nest in the node at index i.
+// height returns how many levels of collections nest in the node at index i.
 func (t *tape) height(i int) int {
 	height := 0
 	for child := i + 1; child < int(t.nodes[i].next); child = int(t.nodes[child].next) {

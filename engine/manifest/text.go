@@ -2,8 +2,8 @@ package manifest
 
 import "strings"
 
-// Text returns the text of the document by itself, before and after its edits. They
-// are the same if it is not Changed.
+// Text returns the text of the document alone, before and after its edits. The texts are equal if
+// the document is not Changed.
 func (d *Document) Text() (before, after string) {
 	w := d.window
 	margin := strings.Repeat(" ", w.column)

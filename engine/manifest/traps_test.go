@@ -1,8 +1,8 @@
 package manifest
 
-// traps are texts that readers of YAML are known to disagree on, or to lose
-// something of. Up to "dash alone" they are those of a survey of kustomize, kubectl
-// and the YAML libraries; testdata/traps.txt says what becomes of each.
+// traps are texts that YAML readers are known to disagree on or to damage. The traps up to "dash
+// alone" are from a survey of kustomize, kubectl and the YAML libraries. testdata/traps.txt has the
+// result of each.
 var traps = []struct{ name, text string }{
 	{"anchor and alias", "a: &x {k: v}\nb: *x\n"},
 	{"anchor across documents", "a: &x 1\n---\nb: *x\n"},
@@ -77,12 +77,12 @@ var traps = []struct{ name, text string }{
 	{"alias to a value that contains it", "a: &x [*x]\n"},
 	{"alias bomb", "a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: [*e, *e]\n"},
 	{"merge key overridden", "base: &b {x: 1, y: 2}\nd:\n  x: 0\n  <<: *b\n  y: 3\n"},
-	{"merge of no map", "a: 1\n<<: [1]\n"},
+	{"merge of a value that is not a map", "a: 1\n<<: [1]\n"},
 	{"anchor under a key that is edited", "labels: &l\n  app: web # the app\nselector: *l\n"},
 	{"tag that does not fit", "a: !!int x\n"},
 	{"the tag !", "a: ! 12\n"},
 	{"the tag ! before a next line character", "a: !\u0085 ~\nb: 1\n"},
-	{"the tag ! of the entry behind an anchor", "a:\n- b: &x\n  ! c: 1\n- d: &y\n    ! 1\n"},
+	{"the tag ! of the entry after an anchor", "a:\n- b: &x\n  ! c: 1\n- d: &y\n    ! 1\n"},
 	{"duplicate key in a Secret", "apiVersion: v1\nkind: Secret\ndata:\n  password: aHVudGVyMg==\n  password: c2VjcmV0\n"},
 	{"duplicate keys in JSON", "{\"kind\": \"A\", \"b\": {\"c\": 1, \"c\": 2}}"},
 	{"duplicate keys that read alike", "kind: A\n\"true\": 1\non: 2\n"},
@@ -103,12 +103,12 @@ var traps = []struct{ name, text string }{
 	{"JSON escapes that YAML lacks", "{\"a\": \"\\/\\ud83d\\ude00\\ud83d\"}"},
 	{"JSON but for a number", "{\"a\": [00, 0.0]}"},
 	{"numbers in JSON", "{\"a\": [1.0, 1e3, -0, 10000000000000000000, 0.10]}"},
-	{"numbers in JSON behind ---", "---\n{\"a\": [1.0, 1e3, -0, 10000000000000000000, 0.10]}"},
+	{"numbers in JSON after ---", "---\n{\"a\": [1.0, 1e3, -0, 10000000000000000000, 0.10]}"},
 	{"number that JSON cannot hold", "{\"a\": 1e400}"},
-	{"text behind a JSON object", "{\"a\": 1} x\n"},
+	{"text after a JSON object", "{\"a\": 1} x\n"},
 	{"second JSON object malformed", "{\"a\": 1}\n{\"b\": }\n"},
 	{"text on the line of ...", "a: 1\n... b\n"},
-	{"comment behind ...", "a: 1\n... # c\n# d\n"},
+	{"comment after ...", "a: 1\n... # c\n# d\n"},
 	{"several errors", "a: [1\n---\nb: 1\nb: 2\n---\nc: d: e\n---\nf: 1\n"},
 	{"quote never closed", "a: \"b\nc: d\n"},
 	{"unknown escape", "a: \"\\.\"\n"},
@@ -116,11 +116,11 @@ var traps = []struct{ name, text string }{
 	{"item among keys", "a: 1\n- b\n"},
 	{"list on the line of its key", "a: - b\n"},
 	{"reserved character", "a: @b\n"},
-	{"tab behind a dash", "a:\n-\tb\n"},
+	{"tab after a dash", "a:\n-\tb\n"},
 	{"blank line with a tab", "a: 'b'\n\t\nc: 1\n"},
 	{"key over two lines", "a\nb: 1\n"},
-	{"items that are no list", "apiVersion: v1\nkind: List\nitems: {}\n"},
-	{"item that is no object", "apiVersion: v1\nkind: List\nitems:\n- a: 1\n- 2\n"},
+	{"items that are not a list", "apiVersion: v1\nkind: List\nitems: {}\n"},
+	{"item that is not an object", "apiVersion: v1\nkind: List\nitems:\n- a: 1\n- 2\n"},
 	{"document that is null", "null\n---\n&a ~\n---\na: 1\n"},
 	{"list without items", "apiVersion: v1\nkind: List\n"},
 	{"items with errors", "apiVersion: v1\nkind: List\nitems:\n- a: b: c\n- a: &x 1\n  b: *x\n- c: 1\n  c: 2\n- d: *x\n"},

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Value reads a single YAML or JSON value, of whatever type, as Read reads those in
-// documents. The error holds nothing of the text.
+// Value reads a single YAML or JSON value of any type, as Read reads values in documents. The error
+// contains no part of the text.
 func Value(text string) (any, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	for strings.HasPrefix(text, "---\n") {
@@ -18,7 +18,7 @@ func Value(text string) (any, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	// Indented, the value is that of a key.
+	// Indent the text, so that it is the value of the key.
 	wrapped := "value:\n " + strings.ReplaceAll(text, "\n", "\n ")
 	stream, diagnostics := Read("", []byte(wrapped))
 	for _, d := range diagnostics {

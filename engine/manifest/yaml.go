@@ -1,8 +1,8 @@
 package manifest
 
-// YAML is a new YAML document, without a separator, for a value that was read or made
-// of such values: in block style, apiVersion, kind, metadata and name first, the other
-// keys sorted. Reading it gives the value back, but that a whole number is an integer.
+// YAML returns a new YAML document, without a separator, for a value that was read or built from
+// such values. It is in block style: apiVersion, kind, metadata and name first, the other keys
+// sorted. Reading it returns an equal value, except that whole numbers become integers.
 func YAML(object map[string]any) []byte {
 	if len(object) == 0 {
 		return []byte("{}\n")
@@ -12,8 +12,8 @@ func YAML(object map[string]any) []byte {
 	return []byte(e.String())
 }
 
-// YAML is the document as it was read, without edits, as a new YAML document like that
-// of the function YAML. Keys keep their order, numbers and strings their text.
+// YAML returns the document as it was read, without edits, as a new YAML document in the form of
+// the function YAML. Keys keep their order, and numbers and strings their text.
 func (d *Document) YAML() []byte {
 	object := d.Object()
 	if len(object) == 0 {
@@ -22,7 +22,7 @@ func (d *Document) YAML() []byte {
 	e := emitter{style: style{lineBreak: "\n", step: 2, compact: true, colon: ": ", comma: ", "}, t: d.unit.tape()}
 	root := e.t.real(d.root)
 	e.fromJSON = e.t.nodes[root].marks&fromJSON != 0
-	var implied []string // by the list around it; these come first
+	var implied []string // implied by the list; these come first
 	for _, pair := range d.implied {
 		if e.t.lookup(root, pair[0]) < 0 {
 			implied = append(implied, pair[0])

@@ -65,7 +65,7 @@ func readOne(t testing.TB, text string) map[string]any {
 	return stream.Documents()[0].Object()
 }
 
-// FuzzYAML: what YAML writes reads as the value that was written.
+// FuzzYAML checks that the output of YAML reads as the value that was written.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{
 		"a: |\n  x\n\n  y\nb: [yes, 'no', 0o7, 1_000, 0x1F, ~]\n", "? 1\n: 2", `{"a":{"b":[[],{},""," ","#","\u0085"]}}`, "a: >-\n  x\n  y\n\"\\n\": 1e400",

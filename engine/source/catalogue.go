@@ -712,13 +712,13 @@ var limits = []Entry{
 	{
 		Code: "limit-input-size", Severities: errors, Title: "The input is too large",
 		Cause:  "The files of a run are together larger than 64 MiB, or than the option input-limit.",
-		Advice: "Run preadmit on one part after the other, or raise the limit with the option input-limit.",
+		Advice: "Run preadmit on parts of the input, or raise the limit with the option input-limit.",
 		Unseen: tooMuch,
 	},
 	{
 		Code: "limit-documents", Severities: errors, Title: "Too many documents",
 		Cause:  "A file has more than 100,000 documents. The limit grows in proportion to the option input-limit.",
-		Advice: "Run preadmit on one part after the other, or raise the limit with the option input-limit.",
+		Advice: "Run preadmit on parts of the input, or raise the limit with the option input-limit.",
 		Unseen: tooMuch,
 	},
 	{
