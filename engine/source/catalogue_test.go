@@ -64,7 +64,7 @@ func TestCatalogueStyle(t *testing.T) {
 
 // serverText matches the beginnings of messages that are an API server's, or that begin with a
 // name.
-var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |Gatekeeper |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML |Argo CD |[A-Z_]+: )`)
+var serverText = regexp.MustCompile(`^(Invalid|Required|Unsupported|Duplicate|Too many|Forbidden|Kubernetes |Kyverno |Gatekeeper |JMESPath|CEL|KEP|Object |JSONPatch |MutatingAdmissionPolicy|YAML |Argo CD |[A-Z_]+: |[A-Z]+_[A-Z_]+ )`)
 
 // TestMessageStyle checks that the messages and advice in the source have the same form: no capital
 // at the start, no full stop at the end.
