@@ -13,17 +13,16 @@ import (
 type binding struct {
 	name, policy string
 	document     *manifest.Document
-	resources    *match.Resources // nil: everything the policy matches
-	params       *paramRef        // nil: none
+	resources    *match.Resources // nil: all that the policy matches
+	params       *paramRef        // nil: no params
 }
 
-// paramRef says which objects are the params: one by name, or all that the selector
-// selects.
+// paramRef selects the params: one by name, or all that the selector selects.
 type paramRef struct {
 	name, namespace string
 	selector        match.Selector
-	// allowNone says that the binding does nothing if there are none, rather than
-	// failing (parameterNotFoundAction Allow).
+	// allowNone says that the binding does nothing, rather than failing, if there are no params
+	// (parameterNotFoundAction Allow).
 	allowNone bool
 }
 
@@ -75,7 +74,7 @@ func (r *reader) paramRef(n policy.Node) *paramRef {
 		ref.allowNone = true
 	case "Deny":
 	case "":
-		if r.Document.Kind().Version != "v1alpha1" { // where Deny is the default
+		if r.Document.Kind().Version != "v1alpha1" { // v1alpha1 defaults to Deny
 			r.Required(action, "")
 		}
 	default:

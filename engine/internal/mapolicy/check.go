@@ -15,7 +15,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, d := range p.definitions {
 		if slices.ContainsFunc(d.mutations, func(m mutation) bool { return m.draft != nil }) {
-			continue // a draft says in other words what it does
+			continue // drafts have another form
 		}
 		checked := policydoc.Checked{Document: d.document, Env: p.cel, Scope: d.scope, HasParams: d.paramKind != (gvk.Kind{})}
 		checked.AddPolicy(policy.Node{Value: d.document.Object()}.At("spec"))

@@ -13,9 +13,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Convert edits a document so that it says in the form of v1 what it says in that of a
-// proposal, or of an older version. A draft that cannot be said in v1 is an error.
-// Documents that the language does not claim are left alone.
+// Convert edits a document to the form of v1. The document is a draft, or a policy or binding of
+// an older version. A draft without an equivalent in v1 is an error. Documents that the language
+// does not claim are not changed.
 func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	if kind := d.Kind(); !slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 		return nil
@@ -25,12 +25,12 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	isDraft := l.isDraft(r)
 	if isDraft {
 		definition := l.draft(r)
-		r.Problems = r.Problems[1:] // what a draft is need not be said of one that is converted
+		r.Problems = r.Problems[1:] // the warning about drafts is not needed here
 		if !source.HasErrors(r.Problems) {
 			r.convert(definition, object["spec"].(map[string]any))
 		}
 	} else if d.Kind().Kind == "MutatingAdmissionPolicyBinding" && d.Kind().Version == "v1alpha1" {
-		// What is the default in v1alpha1 must be written in v1.
+		// The default of v1alpha1 must be explicit in v1.
 		if ref, ok := change.Keys("spec", "paramRef").Get(object); ok {
 			if ref, ok := ref.(map[string]any); ok && ref["parameterNotFoundAction"] == nil {
 				ref["parameterNotFoundAction"] = "Deny"
@@ -50,7 +50,7 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	return r.Problems
 }
 
-// checkConverted reports what a server would refuse in the result.
+// checkConverted reports errors of a server about the result.
 func (l *Language) checkConverted(r *reader, object map[string]any) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -70,12 +70,12 @@ func (l *Language) checkConverted(r *reader, object map[string]any) {
 	}
 }
 
-// noForm reports that something has no form in v1.
+// noForm reports that a part of a draft has no equivalent in v1.
 func (r *reader) noForm(n policy.Node, why, advice string) {
 	r.Advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
 }
 
-// lost warns about a field that has no place in v1 and that is left out.
+// lost warns about a field without an equivalent in v1, which is left out.
 func (r *reader) lost(n policy.Node, advice string) {
 	if !n.Given() {
 		return
@@ -85,7 +85,7 @@ func (r *reader) lost(n policy.Node, advice string) {
 	r.Problems = append(r.Problems, d)
 }
 
-// convert makes the spec of a draft one of v1.
+// convert converts the spec of a draft to v1.
 func (r *reader) convert(d *definition, spec map[string]any) {
 	root := r.Root.At("spec")
 	if kind := root.At("paramKind"); kind.At("version").Given() {
@@ -118,7 +118,7 @@ func (r *reader) convert(d *definition, spec map[string]any) {
 	}
 }
 
-// converted is the expression of v1 for a mutation of a draft.
+// converted returns the v1 expression for a mutation of a draft.
 func (r *reader) converted(m mutation) string {
 	d := m.draft
 	text := strings.TrimSpace(d.rewritten.text)
@@ -155,8 +155,8 @@ func (r *reader) converted(m mutation) string {
 	return text + strings.Repeat("\n", min(strings.Count(text, "\n"), 1))
 }
 
-// wrap puts a text between others; on lines of its own if it has several, as the last
-// may be a comment.
+// wrap puts a text between two others. A text of several lines, or with a comment, gets its own
+// lines, because a comment may be at its end.
 func wrap(before, text, after string) string {
 	if strings.Contains(text, "\n") || strings.Contains(text, "//") {
 		return before + "\n" + text + "\n" + after

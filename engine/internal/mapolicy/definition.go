@@ -33,7 +33,7 @@ type definition struct {
 	conditions  []condition
 	mutations   []mutation
 	bindings    []*binding
-	// conditioned is the fact that it is known which condition is false of an object.
+	// conditioned is the fact that the first false condition for an object is known.
 	conditioned change.Fact
 }
 
@@ -53,8 +53,8 @@ type mutation struct {
 	at        source.Position
 	// once says that the mutation of a draft does not run again with its policy.
 	once  bool
-	draft *draftMutation // nil if the mutation is in the form of servers
-	// leaves is the fact that the mutation leaves an object as it is.
+	draft *draftMutation // nil for a mutation in the form of servers
+	// leaves is the fact that the mutation does not change an object.
 	leaves change.Fact
 }
 
@@ -89,8 +89,8 @@ func (r *reader) name(minor int) string {
 	return r.Name()
 }
 
-// ownerReferences checks what every object's metadata must have. The server's field
-// paths leave out the index before 1.37.
+// ownerReferences checks the ownerReferences of an object. The server's field paths have no
+// index before 1.37.
 func (r *reader) ownerReferences(n policy.Node, minor int) {
 	for _, item := range n.Items() {
 		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
@@ -157,7 +157,7 @@ func (r *reader) paramKind(n policy.Node) gvk.Kind {
 	return parsed
 }
 
-// check reports the problems that a validation found with a value, as one error.
+// check reports the problems of a validation with a value, as one error.
 func (r *reader) check(n policy.Node, value, prefix string, problems []string) {
 	if len(problems) > 0 {
 		r.Invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
@@ -257,7 +257,7 @@ func nameRules(mutations []mutation) {
 	}
 }
 
-// serverMutation reads a mutation in the form that servers know.
+// serverMutation reads a mutation in the form of servers.
 func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation {
 	patchType := item.At("patchType")
 	m := mutation{patchType: patchType.Text(), at: r.Document.At(item.Path)}
@@ -274,8 +274,7 @@ func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation 
 	return m
 }
 
-// mutation reads the member of a mutation that goes with its patchType; the other
-// member must not be there.
+// mutation reads the member of a mutation for its patchType; the other member must be absent.
 func (r *reader) mutation(item policy.Node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
 	var program *celenv.Program
 	switch expression := item.At(member).At("expression"); {

@@ -11,27 +11,27 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A draft is a policy in a form that was proposed but that no server accepts:
+// A draft is a policy in a proposed form that no server accepts:
 //
 //	KEP-3775        mutations[].expression with condition, message, reason and
 //	                reinvocationPolicy, which gives JSONPatch, null, true or false
 //	early KEP-3962  mutations[].patchType with expression beside it, paramKind with group
 //	                and version, mutationValidationPolicy
 //
-// A document is a draft if its apiVersion is v1alpha1, as in the proposals, if it has at
-// least one of these fields, and if a server would accept its fields without them. Every
-// other document is judged as servers do: one with a field that is not known is refused
-// in their words, whatever else is in it.
+// A document is a draft if its apiVersion is v1alpha1, as in the proposals, if it has at least
+// one of these fields, and if a server would accept its other fields. Every other document is
+// checked as servers check it: an unknown field is refused in the server's words, whatever else
+// the document has.
 
-// draftMutation is what only mutations of drafts have.
+// draftMutation has the parts of a mutation that only drafts have.
 type draftMutation struct {
-	// source is the expression as it is written, rewritten what was compiled.
+	// source is the expression as written; rewritten is the compiled expression.
 	source    policy.Node
 	rewritten rewriting
-	// condition says whether the mutation applies; nil if it always does.
+	// condition decides whether the mutation applies; nil if it always applies.
 	condition     *celenv.Program
 	conditionText string
-	// message and reason are for a request that the mutation denies.
+	// message and reason describe the denial of a request by the mutation.
 	message, reason string
 }
 
@@ -66,7 +66,7 @@ func (l *Language) isDraft(r *reader) bool {
 	return found && len(l.schemas.Lookup(kind).Type().Check(object)) == 0
 }
 
-// draftAdvice says what a field may be that a server does not know.
+// draftAdvice returns advice about a field that servers do not know, but that a draft may have.
 func draftAdvice(path change.Path) string {
 	if last := len(path) - 1; last == 3 && path[1].Key == "mutations" && path[last].Key == "expression" {
 		return "servers want it in applyConfiguration or jsonPatch; it is the form of a proposal, which preadmit takes in v1alpha1, where all else is as servers want it"
@@ -74,7 +74,7 @@ func draftAdvice(path change.Path) string {
 	return ""
 }
 
-// proposal names the proposal that a draft is in the form of.
+// proposal names the proposal whose form a draft has.
 func (r *reader) proposal() string {
 	for _, item := range r.Root.At("spec").At("mutations").Items() {
 		if item.At("expression").Given() && !item.At("patchType").Given() {
@@ -120,7 +120,7 @@ func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
 	return kind
 }
 
-// draftReinvocation reads a reinvocationPolicy, which is inherited where it is missing.
+// draftReinvocation reads a reinvocationPolicy; inherited is its default.
 func (r *reader) draftReinvocation(n policy.Node, inherited bool) bool {
 	if n.Text() == "" {
 		return inherited
@@ -128,7 +128,7 @@ func (r *reader) draftReinvocation(n policy.Node, inherited bool) bool {
 	return r.reinvocationPolicy(n)
 }
 
-// validationPolicy reads what a draft wants done if it changes its own output again.
+// validationPolicy reads what should happen if a draft changes its own output again.
 func (r *reader) validationPolicy(n policy.Node) string {
 	switch n.Text() {
 	case "", "Fail", "Warn", "Skip":
@@ -160,7 +160,7 @@ func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 	return mutations
 }
 
-// draftMutation reads a mutation with the expression beside its patchType.
+// draftMutation reads a mutation whose expression is next to its patchType.
 func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
 	draft := &draftMutation{source: item.At("expression"), message: item.At("message").Text(), reason: item.At("reason").Text()}
 	m := mutation{patchType: jsonPatch, at: r.Document.At(item.Path), draft: draft}
@@ -189,8 +189,8 @@ func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
 	return m
 }
 
-// draftExpression compiles an expression in the form of servers. The positions of
-// errors are those in the expression as it is written.
+// draftExpression compiles an expression in the form of servers. Positions of errors refer to
+// the expression as written.
 func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
 	rewritten := rewrite(n.Text())
 	program, err := compile(rewritten.text)

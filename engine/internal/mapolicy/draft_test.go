@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// compileOne compiles a policy with a spec and returns what there is to say about it.
+// compileOne compiles a policy with a spec and returns its diagnostics.
 func compileOne(t *testing.T, version, spec string) string {
 	t.Helper()
 	text := "apiVersion: admissionregistration.k8s.io/" + version + `
@@ -33,8 +33,8 @@ spec:
 	return strings.Join(lines, "\n")
 }
 
-// TestDrafts shows what is taken for a draft, and that everything else is refused as a
-// server refuses it.
+// TestDrafts checks which documents are drafts, and that all others are refused as a server
+// refuses them.
 func TestDrafts(t *testing.T) {
 	const (
 		warn3775 = "warning: : MutatingAdmissionPolicy p is in the form of KEP-3775, which no API server accepts"
@@ -123,8 +123,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// FuzzRewrite shows that positions lead back into the expression, in order, and that
-// what is between the edits is where it was.
+// FuzzRewrite checks that positions map back into the expression, in order, and that the text
+// between edits does not change.
 func FuzzRewrite(f *testing.F) {
 	for _, text := range []string{`JSONPatch[{op: "add"}]`, `Object.spec.containers.item{a: JSONPatch[{"op": 1}]}`, `r'\' // x`, `"""`, `JSONPatch[{`} {
 		f.Add(text)

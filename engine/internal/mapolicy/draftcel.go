@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// rewriting is an expression of a draft, rewritten to the form that servers know.
+// rewriting is an expression of a draft, rewritten to the form of servers.
 type rewriting struct {
 	text  string
 	edits []edit
-	// names are the identifiers that occur in it.
+	// names are the identifiers in the expression.
 	names []string
 }
 
@@ -19,12 +19,12 @@ type edit struct {
 	text       string
 }
 
-// rewrite turns the literals of the proposals into those of servers:
+// rewrite converts the literals of the proposals to those of servers:
 //
 //	JSONPatch[{op: …}]              [JSONPatch{op: …}]
 //	Object.spec.containers.item{…}  Object.spec.containers{…}
 //
-// A field that is called item cannot be written in such a type name.
+// Such a type name cannot contain a field named item.
 func rewrite(expression string) rewriting {
 	tokens := tokenize(expression)
 	r := rewriting{}
@@ -53,7 +53,7 @@ func rewrite(expression string) rewriting {
 	return r
 }
 
-// original is where the byte at an offset of the new text was before.
+// original converts an offset in the new text to the offset in the original.
 func (r rewriting) original(offset int) int {
 	for _, e := range r.edits {
 		if offset < e.start {
@@ -67,10 +67,10 @@ func (r rewriting) original(offset int) int {
 	return offset
 }
 
-// uses reports whether a name occurs in the expression, outside strings.
+// uses reports whether a name is in the expression, outside of strings.
 func (r rewriting) uses(name string) bool { return slices.Contains(r.names, name) }
 
-// follows reports whether tokens with these texts come after the one at i.
+// follows reports whether tokens with these texts follow the token at i.
 func follows(tokens []token, i int, texts ...string) bool {
 	for _, text := range texts {
 		if i++; i >= len(tokens) || tokens[i].text != text {
@@ -80,8 +80,8 @@ func follows(tokens []token, i int, texts ...string) bool {
 	return true
 }
 
-// patchEdits turn JSONPatch[{…}, {…}], which starts at i, into [JSONPatch{…}, JSONPatch{…}];
-// names in quotes lose them. There are none if a bracket is missing.
+// patchEdits convert JSONPatch[{…}, {…}], which starts at i, to [JSONPatch{…}, JSONPatch{…}],
+// and remove quotes from names. They return no edits if a bracket is missing.
 func patchEdits(tokens []token, i int) []edit {
 	edits := []edit{{start: tokens[i].start, end: tokens[i+1].start}}
 	depth := 0
@@ -106,8 +106,8 @@ func patchEdits(tokens []token, i int) []edit {
 	return nil
 }
 
-// itemEdits take the parts called item out of the type name of a literal that starts at
-// i; there are none if it is no literal.
+// itemEdits remove the parts named item from the type name of a literal that starts at i; they
+// return no edits if there is no literal.
 func itemEdits(tokens []token, i int) []edit {
 	var edits []edit
 	for ; i+2 < len(tokens) && tokens[i+1].text == "." && tokens[i+2].isName; i += 2 {
@@ -121,7 +121,7 @@ func itemEdits(tokens []token, i int) []edit {
 	return edits
 }
 
-// token is a word of CEL; space and comments are none.
+// token is a token of CEL. Space and comments are not tokens.
 type token struct {
 	text             string
 	start            int
@@ -169,7 +169,7 @@ func nameSize(text string) int {
 	return len(text)
 }
 
-// stringSize is the size of the string literal that a text starts with, or 0.
+// stringSize returns the size of the string literal at the start of a text, or 0.
 func stringSize(text string) int {
 	start := 0
 	raw := false

@@ -8,11 +8,11 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// rejection is the error of a draft's mutation that is false. It denies the request,
-// whatever the failurePolicy: nothing failed.
+// rejection is the denial of a request by a draft's mutation that evaluates to false. The
+// failurePolicy does not apply, because nothing failed.
 type rejection struct{ error }
 
-// errNotNow is what the error of a mutation wraps that does not want to change anything.
+// errNotNow is wrapped by the error of a mutation that does not apply.
 var errNotNow = errors.New("does not apply")
 
 // draft runs a mutation in the form of a proposal.
@@ -46,7 +46,7 @@ func (i *invocation) draft(a *celenv.Activation, m *mutation, r *policy.Request)
 	}
 }
 
-// denial is the error of a request that a mutation denies.
+// denial returns the error of a request that a mutation denies.
 func (d *draftMutation) denial() error {
 	text := d.message
 	if text == "" {

@@ -1,19 +1,19 @@
-// Package mapolicy is the language of Kubernetes MutatingAdmissionPolicies and their bindings:
-// versions v1, v1beta1 and v1alpha1 of admissionregistration.k8s.io. It refuses documents for
-// the reasons of kube-apiserver 1.36.3, and denies requests in its words.
+// Package mapolicy implements Kubernetes MutatingAdmissionPolicies and their bindings: versions
+// v1, v1beta1 and v1alpha1 of admissionregistration.k8s.io. Invalid documents and denied
+// requests have the error texts of kube-apiserver 1.36.3.
 //
-// A server runs policies in random order. Here they run in the order of the names of policy,
-// binding and param.
+// A server runs policies in random order. Here they are sorted by the names of policy, binding
+// and param.
 //
-// It also reads policies in the forms of two proposals, KEP-3775 and the early KEP-3962, with
-// a warning. draft.go says what counts as one.
+// The package also reads policies in the forms of two proposals, KEP-3775 and the early
+// KEP-3962, with a warning. draft.go describes these drafts.
 //
 // The files in order: language.go (from documents to a program), document.go (reading and
-// checking), definition.go and binding.go (the two kinds), draft.go and draftcel.go (drafts
-// and their expressions), plan.go (what applies to a request), params.go, mutate.go
-// (conditions and mutations), draftmutate.go and unset.go (those of drafts), request.go (the
-// variable request), convert.go (from drafts to what servers accept), check.go (mistakes that
-// a server accepts).
+// checking), definition.go and binding.go (the two kinds), draft.go and draftcel.go (drafts and
+// their expressions), plan.go (what applies to a request), params.go, mutate.go (conditions and
+// mutations), draftmutate.go and unset.go (mutations of drafts), request.go (the input of
+// expressions), convert.go (from drafts to what servers accept), check.go (mistakes that a
+// server accepts).
 package mapolicy
 
 import (
@@ -37,8 +37,8 @@ import (
 
 const group = "admissionregistration.k8s.io"
 
-// served says in which minor versions of Kubernetes 1.x a version of the API is
-// served; until is the first one without it, zero if all later ones serve it.
+// served has the minor versions of Kubernetes that serve a version of the API; until is the
+// first one without it, zero if all later versions serve it.
 var served = map[string]struct{ since, until int }{
 	"v1alpha1": {since: 32, until: 38},
 	"v1beta1":  {since: 34, until: 40},
@@ -53,8 +53,8 @@ type Language struct {
 	schemas    *schema.Registry
 }
 
-// New returns the language as Kubernetes 1.minor has it. The authorizer answers what
-// expressions ask about the rights of the user.
+// New returns the language of Kubernetes 1.minor. The authorizer answers expressions about the
+// rights of the user.
 func New(minor int, authorizer celenv.Authorizer) *Language {
 	return &Language{minor: minor, authorizer: authorizer, cel: celenv.New(minor), schemas: schema.BuiltinOf(minor)}
 }
@@ -64,7 +64,7 @@ func (*Language) Kinds() []gvk.Kind {
 	return []gvk.Kind{{Group: group, Kind: "MutatingAdmissionPolicy"}, {Group: group, Kind: "MutatingAdmissionPolicyBinding"}}
 }
 
-// program is the compiled policies with their bindings, sorted by name.
+// program has the compiled policies with their bindings, sorted by name.
 type program struct {
 	cel         *celenv.Env
 	minor       int
@@ -77,8 +77,8 @@ var (
 	_ policy.Program  = (*program)(nil)
 )
 
-// Compile implements policy.Language. Policies are compiled in parallel: that is most
-// of the work of a run on few manifests.
+// Compile implements policy.Language. Policies are compiled in parallel, because compiling is
+// most of the work of a run on few manifests.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	readers := make([]*reader, len(documents))
 	definitions := make([]*definition, len(documents))
@@ -104,8 +104,8 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	return []policy.Program{p}, diagnostics
 }
 
-// inParallel does something for every index below n, on all processors. Its goroutines
-// are few, so that each grows its stack once.
+// inParallel calls do for every index below n, on all processors. It uses few goroutines, so
+// that few stacks have to grow.
 func inParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
@@ -159,8 +159,8 @@ func (l *Language) servedVersions() string {
 	return text
 }
 
-// link gives every policy its bindings and sorts both. A server ignores bindings
-// without a policy and policies without a binding, so they are worth a warning.
+// link adds the bindings to their policies and sorts both. A server ignores bindings without a
+// policy and policies without a binding, so they get a warning.
 func (p *program) link(definitions []*definition, bindings []*binding) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	byName := map[string]*definition{}
@@ -206,7 +206,7 @@ func (p *program) link(definitions []*definition, bindings []*binding) []source.
 	return diagnostics
 }
 
-// duplicate reports a second document of the same name, unless it says the same.
+// duplicate reports a second document of the same name, unless the specs are equal.
 func duplicate(kind, name string, second, first *manifest.Document) []source.Diagnostic {
 	if change.Equal(second.Object()["spec"], first.Object()["spec"]) {
 		return nil
@@ -258,7 +258,7 @@ func (p *program) Parts() []policy.Part {
 	return parts
 }
 
-// Reads implements policy.Program: policies look up params.
+// Reads implements policy.Program: policies read params.
 func (p *program) Reads() []gvk.Kind {
 	var kinds []gvk.Kind
 	for _, d := range p.definitions {

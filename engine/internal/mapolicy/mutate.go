@@ -18,8 +18,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Conditions implements policy.Invocation. All conditions are evaluated; the first
-// that is false decides, whatever errors the others had.
+// Conditions implements policy.Invocation. All conditions are evaluated. The first false
+// condition decides, even if others had errors.
 func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
 	if len(i.conditions) == 0 {
 		return nil, nil
@@ -34,10 +34,11 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	return notApplied, failure
 }
 
-// allHold is the index of the false one among conditions that all hold.
+// allHold is the index if all conditions hold.
 const allHold = -1
 
-// unless is why an invocation does not apply whose condition at an index is false.
+// unless returns the reason why an invocation does not apply if the condition at an index is
+// false.
 func (i *invocation) unless(index int) *policy.NotApplied {
 	if index == allHold {
 		return nil
@@ -46,7 +47,7 @@ func (i *invocation) unless(index int) *policy.NotApplied {
 	return &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: index, Name: c.name, AsksOperation: c.asksOperation}}
 }
 
-// falseIndex is the index of the condition that was false.
+// falseIndex returns the index of the false condition.
 func falseIndex(notApplied *policy.NotApplied) int {
 	if notApplied == nil {
 		return allHold
@@ -56,13 +57,13 @@ func falseIndex(notApplied *policy.NotApplied) int {
 
 func (i *invocation) evaluateConditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
 	input := i.input(r, nil)
-	// What a server tells conditions about the resource is the request's own.
+	// In conditions, the server sets the resource of the request to the original resource.
 	input.Request = func() map[string]any { return r.Attributes(i.kind, r.Kind) }
 	activation := i.scope.Activate(r.Context, input)
 	budget := celenv.ConditionsBudget
 	var notApplied *policy.NotApplied
 	var errs []string
-	var failed source.Position // the first that fails
+	var failed source.Position // the first condition that fails
 	for n, c := range i.conditions {
 		ok, err := activation.Bool(c.program, &budget)
 		switch {
@@ -122,10 +123,10 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	}
 }
 
-// leaves reports whether it is known that a mutation leaves the object as it is, and fills
-// in the step's result if so: it gave that before, as in the pass before this one, and an
-// invocation sees the same each time but for the object. Params would be something else to
-// see, and a draft's mutations depend on the pass.
+// leaves reports whether it is known that a mutation does not change the object. It then fills
+// in the step's result, which was the same before: in an earlier pass the invocation saw the
+// same object, and everything else is the same in each pass. This excludes invocations with a
+// param, and mutations of drafts, which depend on the pass.
 func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request) bool {
 	if i.param != nil || m.draft != nil {
 		return false
@@ -137,9 +138,8 @@ func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request) b
 	return known
 }
 
-// mutate runs one mutation and fills in the step's result. Where matchPolicy led to
-// another version of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the
-// result of whatever mutation.
+// mutate runs one mutation and fills in the step's result. If matchPolicy led to another version
+// of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the result of any mutation.
 func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 	deny := func(err error) {
 		failure := i.Deny(err)
@@ -152,7 +152,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 	known := true
 	var err error
 	activation := i.scope.Activate(r.Context, i.input(r, func() (namespace map[string]any) {
-		// Without the object, whatever comes of it is worth nothing: see snapshot.Reader.
+		// Without the object, the result must not be used: see snapshot.Reader.
 		namespace, known, _ = r.NamespaceObject()
 		return namespace
 	}))
@@ -187,7 +187,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
 	case errors.As(err, &exceeded):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
-	case errors.As(err, &unknown): // not the policy's fault, nor for it to ignore
+	case errors.As(err, &unknown): // failurePolicy Ignore does not apply
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
 		deny(m.draft.explain(err))
@@ -232,12 +232,12 @@ func (i *invocation) patchWith(operations []jsonpatch.Operation, r *policy.Reque
 	return patched, i.decodes(patched, r)
 }
 
-// undecodable is the error of a patch whose result a server cannot read. It ends the
-// request whatever the policy's failurePolicy.
+// undecodable reports a patch whose result a server cannot read. It ends the request whatever
+// the policy's failurePolicy.
 type undecodable struct{ error }
 
-// decodes reports what keeps a server from reading a patched object. It reads it as
-// what the object now says it is, even if the patch changed that.
+// decodes returns the error of a server that decodes a patched object. The server uses the
+// apiVersion and kind of the patched object, even if the patch changed them.
 func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	apiVersion, _ := patched["apiVersion"].(string)
 	name, _ := patched["kind"].(string)
@@ -258,7 +258,7 @@ func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	return nil
 }
 
-// object is the object in the version in which the policy matched it.
+// object returns the object in the version in which the policy matched it.
 func (i *invocation) object(object map[string]any) map[string]any {
 	return policy.InVersion(object, i.kind)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// resolveParamKind finds the policy's paramKind; nil if it has none.
+// resolveParamKind returns the policy's paramKind; nil if it has no paramKind.
 func (d *definition) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
 	if d.paramKind == (gvk.Kind{}) {
 		return nil, nil
@@ -22,8 +22,8 @@ func (d *definition) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
 	return kind, nil
 }
 
-// params finds the params of a binding: one nil if there is nothing to find, none if
-// the binding is content with that.
+// params returns the params of a binding: one nil param if the policy or the binding has no
+// params, and an empty list if params are missing and the binding allows that.
 func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([]map[string]any, error) {
 	if kind == nil || b.params == nil {
 		return []map[string]any{nil}, nil
@@ -47,7 +47,7 @@ func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([
 	return params, nil
 }
 
-// describe names what the reference is to.
+// describe names the target of the reference.
 func (p *paramRef) describe(kind *schema.Kind) string {
 	what := kind.Kind.Kind
 	if p.name != "" {
@@ -79,8 +79,8 @@ func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) 
 	return selected.([]map[string]any), nil
 }
 
-// selection is what the selector of a paramRef selects in a namespace. It is the same for
-// all requests.
+// selection is a key for the objects that the selector of a paramRef selects in a namespace.
+// They are the same for all requests.
 type selection struct {
 	ref       *paramRef
 	kind      *schema.Kind
@@ -101,8 +101,8 @@ func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Reque
 	return params, nil
 }
 
-// shape gives a param the form in which expressions see it: a server reads built-in
-// kinds with its own types, which have no apiVersion and kind.
+// shape returns a param as expressions see it: a server reads built-in kinds with its own types,
+// which have no apiVersion and kind.
 func shape(kind *schema.Kind, object map[string]any) map[string]any {
 	if kind.Custom {
 		return object

@@ -12,16 +12,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// invocation is a policy applied through a binding with a param (nil if there is
-// none) to a request. It implements policy.Invocation.
+// invocation is a policy applied through a binding with a param, which may be nil, to a request.
+// It implements policy.Invocation.
 type invocation struct {
 	*definition
 	program *program
 	binding *binding
 	id      policy.ID
 	param   map[string]any
-	// kind is the kind under which the policy matched, which is another version of
-	// the request's kind where matchPolicy is Equivalent.
+	// kind is the kind under which the policy matched. With matchPolicy Equivalent it may be
+	// another version of the request's kind.
 	kind *schema.Kind
 }
 
@@ -127,13 +127,13 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	}
 }
 
-// match asks a match block of the policy, or of a binding to it, about the request.
+// match matches the request with a match block of the policy, or of a binding to it.
 func (d *definition) match(resources *match.Resources, r *policy.Request) match.Decision {
 	return r.Matches(resources, d.at, "policy "+d.name)
 }
 
-// failure makes the error that denies a request, in the server's words; binding is
-// nil for an error of the policy itself.
+// failure returns the error that denies a request, in the server's words; binding is nil for an
+// error of the policy itself.
 func (d *definition) failure(b *binding, err error) policy.Failure {
 	id := policy.ID{Policy: d.name}
 	if b == nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A situation is policies and one request. The object is used as it is: nothing
-// defaults it, not even between the mutations.
+// A situation is a set of policies and one request. The object is not defaulted, not even
+// between mutations.
 type situation struct {
-	// policies are those that there are; if empty, the policy p with a binding b, whose
-	// specs have the fields given, from line 5, and the mutations given.
+	// policies are the policies. If empty, there is one policy p with a binding b. Their specs
+	// have the given fields, from line 5, and the given mutations.
 	policies                   string
 	fields, mutations, binding string
 	object                     string           // a ConfigMap if empty
@@ -31,8 +31,7 @@ type situation struct {
 	minor        int // 36 if zero
 }
 
-// happens runs the policies once and tells what they do, a line for each event with its
-// place:
+// happens runs the policies once and returns the events, one per line, with their positions:
 //
 //	PLACE ID: not applied: REASON
 //	PLACE ID: failed[, ignored][, at once]: ERROR
@@ -138,7 +137,7 @@ const (
 	label      = `  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"a": "b"}}}'}}` + "\n"
 )
 
-// complete fills in what the situation does not say.
+// complete sets the missing fields of the situation.
 func (s situation) complete() situation {
 	s.minor = cmp.Or(s.minor, 36)
 	s.operation = cmp.Or(s.operation, policy.Create)
@@ -151,8 +150,8 @@ func (s situation) complete() situation {
 	return s
 }
 
-// TestNotApplied: for every part of a policy that may keep it from an object, where it
-// stands and what it says.
+// TestNotApplied checks, for every part of a policy that can prevent it for an object, the
+// position and the text of the reason.
 func TestNotApplied(t *testing.T) {
 	constraints := func(rule, more string) string {
 		return `  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]` + rule + "}]" + more + "}\n"
@@ -275,8 +274,8 @@ func TestNotApplied(t *testing.T) {
 	}
 }
 
-// TestFailures: what fails, where, whether failurePolicy counts, and that the rest of
-// the policy goes on.
+// TestFailures checks what fails, at which position, whether the failurePolicy applies, and that
+// the rest of the policy continues.
 func TestFailures(t *testing.T) {
 	const (
 		denied = "policy 'p' with binding 'b' denied request: "
@@ -383,7 +382,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestOrder: policies, bindings and params go by their names, not by where they stand.
+// TestOrder checks that policies, bindings and params are ordered by name, not by position.
 func TestOrder(t *testing.T) {
 	const one = `
 apiVersion: admissionregistration.k8s.io/v1
@@ -433,7 +432,8 @@ spec: {policyName: %s, paramRef: {%s, parameterNotFoundAction: Deny}}
 	}
 }
 
-// TestLinks: what policies and bindings without each other, and twice, are told.
+// TestLinks checks the messages about policies and bindings without each other, and about
+// duplicates.
 func TestLinks(t *testing.T) {
 	policyNamed := func(name, action string) string {
 		return "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata:\n  name: " + name + "\nspec:\n  failurePolicy: " + action + "\n" + everything +
@@ -468,8 +468,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestEquivalentVersions: a policy on one version of a custom resource sees objects of
-// the others in that version, unless it wants its own exactly.
+// TestEquivalentVersions checks that a policy on one version of a custom resource sees objects
+// of other versions in its version, unless its matchPolicy is Exact.
 func TestEquivalentVersions(t *testing.T) {
 	const definition = `
 apiVersion: apiextensions.k8s.io/v1

@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the policies that are refused are told")
 
-// TestRefused shows every message about a policy or binding that is refused, with its
-// place: one document for each rule. That kube-apiserver refuses them in these words is
-// recorded with the documents, and tested by package engine.
+// TestRefused shows every error about a policy or binding, with its position: one document for
+// each rule. The texts were recorded from kube-apiserver 1.36.3 with the documents, and package
+// engine compares them.
 func TestRefused(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/recorded/refused-*/policies/p.yaml")
 	if err != nil || len(files) == 0 {

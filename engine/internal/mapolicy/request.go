@@ -5,7 +5,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// input is what the invocation's expressions see.
+// input returns the input of the invocation's expressions.
 func (i *invocation) input(r *policy.Request, namespace func() map[string]any) celenv.Input {
 	input := celenv.Input{
 		Object:     i.object(r.Object),

@@ -9,15 +9,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// The mark of KEP-3962 for what an ApplyConfiguration takes away: a map with only this
-// entry stands for a field or an entry of a map, a list item that has it besides its keys
-// for the item.
+// The mark of KEP-3962 for what an ApplyConfiguration removes. A map with only this entry marks
+// a field or an entry of a map; a list item that has it besides its keys marks the item.
 const (
 	unsetKey   = "k8s_io__value"
 	unsetValue = "unset"
 )
 
-// unset takes the marks out of a patch, and what they mark out of an object. Neither is
+// unset removes the marks from a patch, and the marked values from an object. Neither is
 // modified.
 func unset(object, patch map[string]any, t *schema.Type) (left, rest map[string]any, err error) {
 	return unsetIn(object, patch, t, nil)
@@ -66,8 +65,8 @@ func unsetIn(object, patch map[string]any, t *schema.Type, at change.Path) (left
 	return left, rest, nil
 }
 
-// unsetItems takes the marked items out of a list of the patch, and the items with their
-// keys out of the object's.
+// unsetItems removes the marked items from a list of the patch, and the items with their keys
+// from the object's list.
 func unsetItems(list, patch []any, t *schema.Type, at change.Path) (left, rest []any, err error) {
 	left = slices.Clone(list)
 	for i, item := range patch {
@@ -106,8 +105,8 @@ func unsetItems(list, patch []any, t *schema.Type, at change.Path) (left, rest [
 	return left, rest, nil
 }
 
-// isMarked reports whether a map of the patch is a mark: it may have the keys of its
-// list besides, and nothing else.
+// isMarked reports whether a map of the patch is a mark. A mark may also have the keys of its
+// list, but nothing else.
 func isMarked(fields map[string]any, keys []string, at change.Path) (bool, error) {
 	value, ok := fields[unsetKey]
 	if !ok {
@@ -124,7 +123,7 @@ func isMarked(fields map[string]any, keys []string, at change.Path) (bool, error
 	return true, nil
 }
 
-// hasKeys reports whether an item has the keys that are given in fields.
+// hasKeys reports whether an item has the same keys as fields.
 func hasKeys(item any, fields map[string]any, keys []string) bool {
 	object, _ := item.(map[string]any)
 	for _, key := range keys {
