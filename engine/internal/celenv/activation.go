@@ -16,33 +16,33 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 )
 
-// The budgets of the API server, in CEL cost units. Every expression is limited to
-// 1,000,000 units besides.
+// The budgets of the API server, in CEL cost units. Besides, every expression is limited to
+// 1,000,000 units.
 const (
-	// MutationBudget is what one mutation and the variables it uses may cost.
+	// MutationBudget is the budget of one mutation with the variables that it uses.
 	MutationBudget int64 = celconfig.RuntimeCELCostBudget
-	// ConditionsBudget is what all matchConditions of a policy may cost together.
+	// ConditionsBudget is the budget of all matchConditions of a policy together.
 	ConditionsBudget int64 = celconfig.RuntimeCELCostBudgetMatchConditions
 )
 
-// ErrBudget is the error of an evaluation that exceeds its budget. Nothing more may
-// be evaluated on that budget.
+// ErrBudget is the error of an evaluation that exceeds its budget. Afterwards, nothing may be
+// evaluated on that budget.
 var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 
 var errOldUnknown = errors.New("oldObject was read, but the object before the update is not known; give it with the option old")
 
-// Input is what expressions see. The values are read, never modified.
+// Input has the values that expressions can read. They are not modified.
 type Input struct {
 	// Object, OldObject and Params are nil where the variable is null.
 	Object, OldObject, Params map[string]any
-	// Namespace makes the variable namespaceObject, when an expression reads it; nil, or
-	// the result nil, is null.
+	// Namespace returns the variable namespaceObject when an expression first reads it. The
+	// variable is null if Namespace or its result is nil.
 	Namespace func() map[string]any
-	// OldUnknown says that there is an old object but that nobody said what it is;
-	// an expression that reads it fails.
+	// OldUnknown says that the old object exists but is not known: an expression that reads it
+	// fails.
 	OldUnknown bool
-	// Request makes the AdmissionRequest in its JSON form. It is called when an
-	// expression first reads it.
+	// Request returns the AdmissionRequest in its JSON form. It is called when an expression
+	// first reads the request.
 	Request    func() map[string]any
 	Authorizer Authorizer
 	// World and Exceptions are for the expressions of Kyverno's policies.
@@ -57,39 +57,39 @@ type Program struct {
 	output         *cel.Type
 	expr           ast.Expr
 	readsNamespace bool
-	// branches and held are what has been evaluated.
+	// branches and held record what has been evaluated.
 	branches []*Branch
 	held     atomic.Bool
-	// constant says that the program always gives the same; given is what, once it is
-	// known.
+	// constant says that the program always has the same result; given is that result, once it
+	// is known.
 	constant bool
 	given    atomic.Pointer[given]
 }
 
-// given is what a program gives, and what it costs.
+// given is the result and the cost of a program.
 type given struct {
 	value ref.Val
 	cost  int64
-	// object is the value as ApplyConfiguration returns it; nil if it has not.
+	// object is the value as ApplyConfiguration returns it; nil before the first call.
 	object map[string]any
 }
 
-// Activation evaluates expressions of one scope on one input. Variables are
-// evaluated when an expression first reads them, once per Activation.
+// Activation evaluates expressions of one scope on one input. A variable is evaluated when an
+// expression first reads it, once per Activation.
 type Activation struct {
 	ctx       context.Context
 	input     Input
 	host      *host
 	request   map[string]any // nil until it is read
 	variables ref.Val
-	// spent is the cost of the variables evaluated since it was last charged.
+	// spent is the cost of the variables that were evaluated since the last charge.
 	spent int64
-	// evaluated is how many variables were evaluated.
+	// evaluated counts the evaluated variables.
 	evaluated int
 	sizes     sizes
 	// crashes says that the host crashes on an Object literal in a list or map of a JSONPatch.
 	crashes bool
-	// refusal is set when an expression asks for what only the cluster knows.
+	// refusal is set when an expression needs something that only the cluster knows.
 	refusal error
 	// readNamespace: see ReadNamespace.
 	readNamespace bool
@@ -159,7 +159,7 @@ func nullable(object map[string]any) any {
 	return object
 }
 
-// Bool evaluates a condition. What it costs is taken from budget, nil for none; an error that is
+// Bool evaluates a condition. Its cost is taken from budget; nil is no limit. The error
 // ErrBudget ends the evaluation of all conditions.
 func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	value, err := a.eval(p, budget)
@@ -172,7 +172,7 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	return value == types.True, nil
 }
 
-// eval evaluates a program; its errors are in the API server's words.
+// eval evaluates a program. Errors have the texts of the API server.
 func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
 	value, cost, err := a.run(p)
 	if err := a.charge(cost, budget); err != nil {
@@ -187,8 +187,7 @@ func (a *Activation) eval(p *Program, budget *int64) (ref.Val, error) {
 	return value, nil
 }
 
-// run evaluates a program, be it a mutation, a condition or a variable, and says what that
-// costs.
+// run evaluates a program (a mutation, a condition or a variable) and returns its cost.
 func (a *Activation) run(p *Program) (ref.Val, int64, error) {
 	a.readNamespace = a.readNamespace || p.readsNamespace
 	if known := p.given.Load(); known != nil {
@@ -202,15 +201,15 @@ func (a *Activation) run(p *Program) (ref.Val, int64, error) {
 	return value, cost, err
 }
 
-// Evaluated is how many variables have been evaluated so far.
+// Evaluated returns the number of variables evaluated so far.
 func (a *Activation) Evaluated() int { return a.evaluated }
 
 // ReadNamespace reports whether an expression evaluated so far may have read more of
 // namespaceObject than its name.
 func (a *Activation) ReadNamespace() bool { return a.readNamespace }
 
-// charge takes the cost of an expression and of the variables that it made evaluate
-// from the budget; nil is one without end.
+// charge takes the cost of an expression, with the variables that it evaluated, from the budget;
+// nil is no limit.
 func (a *Activation) charge(cost int64, budget *int64) error {
 	cost += a.spent
 	a.spent = 0
@@ -232,8 +231,7 @@ func actualCost(details *cel.EvalDetails) int64 {
 	return int64(min(*details.ActualCost(), math.MaxInt64/4))
 }
 
-// variableMap is the value of `variables`: its fields are evaluated when they are
-// read.
+// variableMap is the value of `variables`. Its fields are evaluated when they are read.
 type variableMap struct {
 	opaque
 	activation *Activation
@@ -259,8 +257,8 @@ func (m *variableMap) Get(key ref.Val) ref.Val {
 	return types.ValOrErr(key, "no such key: %v", key)
 }
 
-// IsSet implements traits.FieldTester. As on the API server, asking whether a
-// variable is set evaluates it.
+// IsSet implements traits.FieldTester. As on the API server, testing whether a variable is set
+// evaluates the variable.
 func (m *variableMap) IsSet(key ref.Val) ref.Val {
 	if value := m.Get(key); types.IsError(value) {
 		return value
@@ -273,7 +271,7 @@ func (m *variableMap) evaluate(v *variable) ref.Val {
 		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
 	}
 	if limit := m.activation.host.budget; limit > 0 && m.activation.spent > limit {
-		return types.WrapErr(ErrBudget) // which charge will say
+		return types.WrapErr(ErrBudget) // charge reports it
 	}
 	m.activation.evaluated++
 	value, cost, err := m.activation.run(v.program)

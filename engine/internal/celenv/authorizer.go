@@ -2,11 +2,11 @@ package celenv
 
 import "errors"
 
-// Authorizer is the answer to every question that an expression asks the variable
-// authorizer: who may do what is known to a cluster only.
+// Authorizer is the answer to all questions that expressions ask the variable authorizer,
+// because only a cluster knows the rights of users.
 type Authorizer int
 
-// The answers. Asking a NoAuthorizer makes the expression fail.
+// The answers. With NoAuthorizer, an expression that asks fails.
 const (
 	NoAuthorizer Authorizer = iota
 	AllowAll
@@ -15,7 +15,7 @@ const (
 
 var errNoAuthorizer = errors.New("the authorizer was asked, but what a user may do is known to the cluster only; say what it answers with the option authorizer (allow or deny)")
 
-// authorize is the authorizer of an activation.
+// authorize returns the answer of the authorizer of an activation.
 func (a *Activation) authorize() (allowed bool, err error) {
 	if a.input.Authorizer == NoAuthorizer {
 		a.refusal = errNoAuthorizer

@@ -15,23 +15,22 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// The costs of CEL bound what an expression does, but they are known when a function has
-// done it, and a value that is in another costs nothing however large it is. So
-// functions whose result is much larger than their arguments check first, and every list
-// and map that is made is sized.
+// CEL's costs limit the work of an expression, but the cost of a function is known only after it
+// ran, and a value inside another value costs nothing, however large it is. So functions whose
+// result may be much larger than their arguments check their arguments first, and the size of
+// every new list and map is computed.
 
-// sizesName is the variable that evaluations find their sizes under; no expression can
-// write it.
+// sizesName is the variable that holds the sizes of an evaluation. Expressions cannot name it.
 const sizesName = "@sizes"
 
-// sizes knows how large the values of one evaluation are.
+// sizes computes and remembers the sizes of the values of one evaluation.
 type sizes struct {
 	known map[any]int
 	// kept is the size of the variables.
 	kept int
 }
 
-// check returns a value that has been made, or an error if it is too large.
+// check returns a new value, or an error if it is too large.
 func (s *sizes) check(value ref.Val) ref.Val {
 	if s.of(value) <= limit.ObjectBytes {
 		return value
@@ -48,8 +47,8 @@ func (s *sizes) keep(value ref.Val) ref.Val {
 	return types.WrapErr(limit.Exceeded(limit.Expression, "compute less in variables", "the variables of the policy take more than %d MiB", limit.Texts>>20))
 }
 
-// of is the size of a value as limit.Size counts it, or something above
-// limit.ObjectBytes if that is exceeded. What is shared is looked at once.
+// of returns the size of a value as limit.Size counts it, or more than limit.ObjectBytes if the
+// value is larger than that. Shared values are visited once.
 func (s *sizes) of(value ref.Val) int {
 	switch value := value.(type) {
 	case types.String:
@@ -76,7 +75,7 @@ func (s *sizes) of(value ref.Val) int {
 	return limit.Unit
 }
 
-// once computes the size of what is known by a key once.
+// once computes the size for a key once.
 func (s *sizes) once(key any, size func() int) int {
 	if n, ok := s.known[key]; ok {
 		return n
@@ -153,8 +152,8 @@ func sizesIn(vars interpreter.Activation) *sizes {
 	return s
 }
 
-// sized is the decorator of programs: it has lists and maps sized when they are made.
-// Those of constants are made once, and are as small as the expression.
+// sized is a decorator of programs. It computes the sizes of new lists and maps. Constant lists
+// and maps are not sized: they are as small as the expression.
 func sized(node interpreter.Interpretable) (interpreter.Interpretable, error) {
 	switch node := node.(type) {
 	case interpreter.InterpretableConstructor:
@@ -186,8 +185,8 @@ func (c sizedConstructor) Eval(vars interpreter.Activation) ref.Val {
 
 type sizedAdd struct{ interpreter.InterpretableCall }
 
-// Eval implements interpreter.Interpretable. The sum of two lists, which is not the one
-// that a comprehension makes, has the size of both; cel-go would have to walk it.
+// Eval implements interpreter.Interpretable. The sum of two lists has the size of both, except
+// for the list of a comprehension; cel-go would have to walk the sum.
 func (c sizedAdd) Eval(vars interpreter.Activation) ref.Val {
 	left := c.Args()[0].Eval(vars)
 	right := c.Args()[1].Eval(vars)
@@ -207,7 +206,7 @@ func (c sizedAdd) Eval(vars interpreter.Activation) ref.Val {
 		if sum := adder.Add(right); !types.IsError(sum) {
 			return sum
 		}
-		return c.InterpretableCall.Eval(vars) // for the words of its error
+		return c.InterpretableCall.Eval(vars) // for its error text
 	}
 	if _, ok := right.(traits.Lister); !ok {
 		return c.InterpretableCall.Eval(vars)
@@ -220,7 +219,7 @@ func (c sizedAdd) Eval(vars interpreter.Activation) ref.Val {
 	return s.check(sum)
 }
 
-// boundedStrings are functions of texts in which the arguments multiply.
+// boundedStrings are text functions whose result grows with the product of the arguments.
 func boundedStrings() []cel.EnvOption {
 	text, integer, texts := cel.StringType, cel.IntType, cel.ListType(cel.StringType)
 	return []cel.EnvOption{
@@ -243,7 +242,7 @@ func boundedStrings() []cel.EnvOption {
 	}
 }
 
-// textTooLong is the error of a function of texts.
+// textTooLong returns the error of a text function.
 func textTooLong(function string) ref.Val {
 	return types.WrapErr(limit.Exceeded(limit.Expression, "no object in a cluster can hold a text as long",
 		"%s: the text becomes longer than %d MiB", function, limit.TextBytes>>20))
@@ -278,8 +277,7 @@ func joinTexts(list traits.Lister, separator types.String) ref.Val {
 	return types.String(out.String())
 }
 
-// boundedLists are functions of lists that do what they cost before cel-go finds out
-// that it is too much.
+// boundedLists are list functions that do their work before cel-go computes the cost.
 func boundedLists() []cel.EnvOption {
 	anyList := cel.ListType(cel.TypeParamType("T"))
 	return []cel.EnvOption{
@@ -328,7 +326,7 @@ func containsAll(list, items traits.Lister) ref.Val {
 	return types.True
 }
 
-// overCost is the error of an expression that exceeds its cost.
+// overCost returns the error of an expression that exceeds its cost.
 func overCost() ref.Val { return types.NewErr("operation cancelled: actual cost limit exceeded") }
 
 func rangeOf(n ref.Val) ref.Val {

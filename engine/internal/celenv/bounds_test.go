@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// TestBoundedFunctions compares the functions that check before they act with those of
-// cel-go, whose place they take.
+// TestBoundedFunctions compares the functions that check their arguments with the functions of
+// cel-go that they replace.
 func TestBoundedFunctions(t *testing.T) {
 	libraries := []cel.EnvOption{ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3))}
 	theirs, err := cel.NewEnv(libraries...)
@@ -54,7 +54,7 @@ func evaluated(t *testing.T, env *cel.Env, expression string) string {
 	return types.Format(value)
 }
 
-// TestSizes evaluates expressions whose values are as large as may be, and larger.
+// TestSizes evaluates expressions whose values have the maximum size, or more.
 func TestSizes(t *testing.T) {
 	env := New(36)
 	for expression, fits := range map[string]bool{

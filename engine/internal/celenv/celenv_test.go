@@ -166,7 +166,7 @@ func TestJSONPatch(t *testing.T) {
 	}
 }
 
-// TestCompileErrors holds the texts that kube-apiserver 1.36.3 answered.
+// TestCompileErrors checks the texts of kube-apiserver 1.36.3.
 func TestCompileErrors(t *testing.T) {
 	type compile func(*Scope, string) (*Program, error)
 	for _, tc := range []struct {
@@ -299,7 +299,7 @@ func BenchmarkApplyConfiguration(b *testing.B) {
 	}
 }
 
-// everyFunction are expressions that compile.
+// everyFunction has expressions that compile and use every function.
 var everyFunction = []string{
 	`1 + 2 * 3 - 4 / 2 % 3`, `-1 < 2 && 3u >= 2u || 1.5 <= 2.5 && !false`, `"a" + "b" == "ab"`, `[1] + [2] != [1, 2, 3]`,
 	`1 / 0`, `9223372036854775807 + 1`, `dyn(1) == 1.0`, `1 in [1, 2]`, `"a" in {"a": 1}`, `object.spec.replicas in [1, 2]`,
@@ -317,8 +317,8 @@ var everyFunction = []string{
 	`string(ip("10.0.0.1"))`, `quantity("1Ki").asInteger()`, `object.?spec.?nope.orValue(1)`, `optional.of(1).or(optional.of(1 / 0))`, `[1, 2].all(i, v, i < v)`, `jsonpatch.escapeKey("a/b")`,
 }
 
-// TestPlanning: programs that are planned without the libraries give what they give
-// with them, at the same cost.
+// TestPlanning checks that programs planned without the libraries have the same results and
+// costs.
 func TestPlanning(t *testing.T) {
 	env := New(36)
 	full, err := env.full()
@@ -341,7 +341,7 @@ func TestPlanning(t *testing.T) {
 				return err.Error()
 			}
 			value, details, err := program.ContextEval(t.Context(), activation)
-			var native any // whose maps are printed in order
+			var native any // fmt prints maps in order
 			if value != nil {
 				native = value.Value()
 			}

@@ -13,30 +13,30 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// Expression is an expression of a policy, to be looked at without evaluating it.
+// Expression is an expression of a policy that is checked without being evaluated.
 type Expression struct {
 	Text string
-	// Variable is the name that it defines, if it is a variable.
+	// Variable is the name of the variable that the expression defines, if any.
 	Variable string
-	// Patch says that it is a mutation, which knows Object and JSONPatch; Apply that it
-	// is an ApplyConfiguration.
+	// Patch says that the expression is a mutation, which may use Object and JSONPatch; Apply
+	// says that it is an ApplyConfiguration.
 	Patch, Apply bool
 }
 
-// Problem is what a server accepts although it cannot work.
+// Problem is a mistake that a server accepts.
 type Problem struct {
-	// Expression is the index of the expression, Offset the place in it in bytes.
+	// Expression is the index of the expression; Offset is the byte offset in it.
 	Expression, Offset int
 	Code, Text         string
-	// Guarded says that the policy asks before, so that it may never come to this for
-	// objects of the kind.
+	// Guarded says that the policy checks first, so that the problem may never occur for objects
+	// of the kind.
 	Guarded bool
 }
 
 // Absence is a condition that a field is not set: !has(object.spec.replicas).
 type Absence struct {
 	Expression, Offset int
-	// Path has the fields from object on; "[]" is any item of a list.
+	// Path has the fields from object; "[]" is any item of a list.
 	Path []string
 }
 
@@ -47,9 +47,8 @@ const (
 	AtomicList     = "atomic-list"
 )
 
-// Check compiles the expressions of a policy with object typed as a kind has it, and
-// returns what is wrong with them, as far as it can be decided. Expressions that do not
-// compile at all are left out.
+// Check compiles the expressions of a policy with object typed as a kind, and returns the
+// problems that are certain. It skips expressions that do not compile.
 func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
 	t := &typed{
 		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
@@ -91,7 +90,7 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 	return problems, nil
 }
 
-// typedEnv is an environment in which object has a type.
+// typedEnv returns an environment in which object has a type.
 func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 	libraries, err := e.functions()
 	if err != nil {
@@ -114,8 +113,7 @@ type typed struct {
 	types map[string]*schema.Type
 }
 
-// celType is the type of the values that a schema type describes. What may hold
-// different things is dynamic.
+// celType returns the CEL type of a schema type. It is dyn if different types are possible.
 func (t *typed) celType(s *schema.Type) *types.Type {
 	switch {
 	case s == nil || s.Preserve || s.Embedded:
@@ -175,7 +173,7 @@ func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool)
 	return t.provider.FindStructFieldType(name, field)
 }
 
-// objectType is the type that "Object.spec" names; nil if it is not known.
+// objectType returns the type that "Object.spec" names; nil if it is not known.
 func (t *typed) objectType(name string) *schema.Type {
 	if !isObject(name) {
 		return nil
@@ -195,8 +193,8 @@ func (t *typed) objectType(name string) *schema.Type {
 
 var comparison = lazyregexp.New(`no matching overload for '(_(==|!=|<|<=|>|>=)_|@in)'`)
 
-// problemCode is the code of a message of the type checker; none if dynamic values
-// might do after all.
+// problemCode returns the code for a message of the type checker; "" if the expression may still
+// work with dynamic values.
 func problemCode(message string) string {
 	switch {
 	case strings.HasPrefix(message, "undefined field"):
@@ -213,8 +211,7 @@ func (t *typed) readable(message string) string {
 	return typeName().ReplaceAllString(message, "$1")
 }
 
-// atomicLists finds lists in an ApplyConfiguration that can only be replaced as a whole,
-// which a server refuses.
+// atomicLists finds atomic lists in an ApplyConfiguration, which a server refuses.
 func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem {
 	var problems []Problem
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -235,7 +232,7 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 	return problems
 }
 
-// place is where an expression is in the text, in bytes.
+// place returns the byte offset of an expression in the text.
 func place(text string, checked *ast.AST, e ast.Expr) int { return placeOf(text, checked, e.ID()) }
 
 func placeOf(text string, checked *ast.AST, id int64) int {
@@ -243,7 +240,7 @@ func placeOf(text string, checked *ast.AST, id int64) int {
 	return offset(text, location.Line(), location.Column())
 }
 
-// Absences finds the conditions of expressions that a field of object is not set.
+// Absences finds the conditions that a field of object is not set.
 func (s *Scope) Absences(expressions []Expression) []Absence {
 	var absences []Absence
 	for i, x := range expressions {
@@ -278,7 +275,7 @@ func (s *Scope) Absences(expressions []Expression) []Absence {
 	return absences
 }
 
-// fieldPath is the path of a selection from object, or from an item of one of its lists.
+// fieldPath returns the path of a selection from object, or from an item of a list in object.
 func fieldPath(e ast.Expr, items map[string][]string) []string {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -12,16 +12,17 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 )
 
-// dialect says what expressions may use besides what all may.
+// dialect says what an expression may use besides what all expressions may use.
 type dialect struct{ params, variables, patches bool }
 
-// A compiler checks the expressions of a dialect, one at a time: the provider knows the
-// variables of one policy.
+// A compiler checks the expressions of a dialect, one at a time: its provider has the variables
+// of one policy.
 //
-// An environment of cel-go would do. But its parser takes longer than all the rest, and
-// making one longer than checking most expressions. So expressions are parsed by package
-// syntax, and checked with declarations of which all compilers have a copy. What does not
-// compile that way is for an environment, which has the words of errors.
+// An environment of cel-go could do this, too. But its parser takes longer than everything else,
+// and creating an environment takes longer than checking most expressions. So package syntax
+// parses expressions, and they are checked with declarations that all compilers copy. An
+// expression that does not compile this way is compiled again in an environment, for its error
+// text.
 type compiler struct {
 	env      *Env
 	dialect  dialect
@@ -32,7 +33,7 @@ type compiler struct {
 	complete *cel.Env
 }
 
-// borrow returns a compiler that nobody else uses until it is given back.
+// borrow returns a compiler for exclusive use until it is given back.
 func (e *Env) borrow(d dialect) (*compiler, error) {
 	e.mu.Lock()
 	if idle := e.idle[d]; len(idle) > 0 {
@@ -75,7 +76,7 @@ func (e *Env) newCompiler(d dialect) (*compiler, error) {
 	return c, err
 }
 
-// buildDeclarations makes the declarations of base, for checkers to copy.
+// buildDeclarations makes the declarations of base, which checkers copy.
 func (e *Env) buildDeclarations() (*checker.Env, error) {
 	base, err := e.base()
 	if err != nil {
@@ -129,15 +130,15 @@ func (c *compiler) compile(text string) (*ast.AST, *cel.Issues, error) {
 	return checked.NativeRep(), issues, nil
 }
 
-// validated are the validators that there are, and the functions whose calls they look
-// at; none for the items of lists and maps.
+// validated has the known validators with the functions whose calls they check; "" for the
+// validators of the items of lists and maps.
 var validated = map[string]string{
 	"cel.validator.duration": "duration", "cel.validator.timestamp": "timestamp", "cel.validator.matches": "matches",
 	"cel.validator.string_format": "format", "cel.validator.homogeneous_literals": "", "cel.validator.cel_block": "",
 }
 
-// interestsValidators reports whether validators look at anything in an expression. They
-// copy it for that.
+// interestsValidators reports whether validators have anything to check in an expression.
+// Calling them is slow, because they copy the expression.
 func interestsValidators(checked *ast.AST) (interests bool) {
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -154,7 +155,7 @@ func interestsValidators(checked *ast.AST) (interests bool) {
 	return interests
 }
 
-// isValid reports whether the validators of the environment find nothing wrong.
+// isValid reports whether the validators of the environment accept the expression.
 func (c *compiler) isValid(checked *ast.AST, source common.Source) bool {
 	if !interestsValidators(checked) {
 		return true
@@ -176,7 +177,7 @@ func (c *compiler) isValid(checked *ast.AST, source common.Source) bool {
 	return issues.Err() == nil
 }
 
-// validatorConfig is what validators tell each other.
+// validatorConfig holds the configuration that validators share.
 type validatorConfig map[string]any
 
 // GetOrDefault implements cel.ValidatorConfig.
@@ -193,7 +194,7 @@ func (c validatorConfig) Set(name string, value any) error {
 	return nil
 }
 
-// complete makes an environment of a dialect.
+// complete returns an environment for a dialect.
 func (e *Env) complete(d dialect, p *provider) (*cel.Env, error) {
 	shared := e.base
 	if d.patches {

@@ -8,8 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestCompiler compares what compilers make of expressions with what an environment of
-// cel-go makes of them.
+// TestCompiler compares the results of compilers with those of an environment of cel-go.
 func TestCompiler(t *testing.T) {
 	wrong := []string{
 		`1 + "a"`, `nope`, `object.`, `params.a`, `variables.a`, `variables.nope`, `Object{}`, `JSONPatch{nope: 1}`, `request.nope`, `[1, "a"]`, `{"a": 1, "b": "c"}`, `duration("x")`, `timestamp("x")`,
@@ -43,7 +42,7 @@ func TestCompiler(t *testing.T) {
 	}
 }
 
-// TestValidators finds that all validators are known, so that none is left out.
+// TestValidators checks that all validators are known.
 func TestValidators(t *testing.T) {
 	for _, env := range []*Env{New(30), New(36), New(37), Kyverno(false)} {
 		base, err := env.base()
@@ -58,7 +57,7 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// checkedProto writes a checked expression down, with its types and functions.
+// checkedProto returns the text of a checked expression, with its types and functions.
 func checkedProto(t *testing.T, checked *ast.AST) string {
 	message, err := ast.ToProto(checked)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// Branch is a ? : of an expression, and which of its sides have been evaluated.
+// Branch is a conditional (? :) in an expression. It records which of its sides were evaluated.
 type Branch struct {
-	// Offset is the place of its condition in the expression, in bytes.
+	// Offset is the byte offset of its condition in the expression.
 	Offset int
 	// condition is the id of the condition.
 	condition   int64
@@ -28,20 +28,20 @@ func (b *Branch) Failed() bool { return b.fails.Load() }
 
 func (b *Branch) note(value ref.Val) {
 	switch {
-	case value == types.True && !b.held.Load(): // most have been seen
+	case value == types.True && !b.held.Load(): // usually it is recorded already
 		b.held.Store(true)
 	case value == types.False && !b.fails.Load():
 		b.fails.Store(true)
 	}
 }
 
-// Branches are the ? : of the expression, in the order of the text.
+// Branches returns the conditionals of the expression, in the order of the text.
 func (p *Program) Branches() []*Branch { return p.branches }
 
 // Held reports whether the program has been true.
 func (p *Program) Held() bool { return p.held.Load() }
 
-// VariableProgram is the program of a variable; nil if it is missing.
+// VariableProgram returns the program of a variable; nil if it is missing.
 func (s *Scope) VariableProgram(name string) *Program {
 	for _, v := range s.variables {
 		if v.name == name {
@@ -51,7 +51,7 @@ func (s *Scope) VariableProgram(name string) *Program {
 	return nil
 }
 
-// branchesOf finds the ? : of an expression whose text begins at an offset.
+// branchesOf finds the conditionals in an expression whose text begins at an offset.
 func branchesOf(text string, checked *ast.AST, start int) []*Branch {
 	var branches []*Branch
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -63,7 +63,7 @@ func branchesOf(text string, checked *ast.AST, start int) []*Branch {
 	return branches
 }
 
-// watching has a program note which sides of its branches it evaluates.
+// watching makes a program record which sides of its branches it evaluates.
 func watching(branches []*Branch) cel.ProgramOption {
 	byID := map[int64]*Branch{}
 	for _, b := range branches {
@@ -85,7 +85,7 @@ func watching(branches []*Branch) cel.ProgramOption {
 	})
 }
 
-// watched is a condition that notes its values.
+// watched is a condition that records its values.
 type watched struct {
 	interpreter.Interpretable
 	branch *Branch
@@ -98,7 +98,8 @@ func (w watched) Eval(vars interpreter.Activation) ref.Val {
 	return value
 }
 
-// watchedAttribute is the same for what the costs take for an attribute.
+// watchedAttribute is watched for a condition that must stay an attribute, because costs depend
+// on it.
 type watchedAttribute struct {
 	interpreter.InterpretableAttribute
 	branch *Branch

@@ -13,13 +13,13 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 )
 
-// Shape is what an expression of a draft policy evaluates to, as far as its type tells.
+// Shape is the shape of the result of a draft's expression, as far as its type shows.
 type Shape int
 
-// The shapes. An expression of any other type does not compile. Null is possible
-// wherever a JSONPatch or an Object is.
+// The shapes. An expression of another type does not compile. The result may be null in place of
+// a JSONPatch or an Object.
 const (
-	// Undecided is a bool, null, or a value whose type shows only when it is evaluated.
+	// Undecided is a bool, null, or a value whose type is known only after evaluation.
 	Undecided Shape = iota
 	OnePatch
 	PatchList
@@ -28,7 +28,7 @@ const (
 	AnObject
 )
 
-// Shape is the shape of a draft's expression.
+// Shape returns the shape of a draft's expression.
 func (p *Program) Shape() Shape {
 	switch depth, base := unlist(p.output); {
 	case base.IsExactType(objectType) && depth == 0:
@@ -40,12 +40,12 @@ func (p *Program) Shape() Shape {
 	}
 }
 
-// NestsLiterals reports whether an expression seems to give an Object with a map literal
-// in a list, or with a map or list literal in a map: servers leave those as they are, and
-// then refuse them.
+// NestsLiterals reports whether an expression seems to return an Object with a map literal in a
+// list, or with a map or list literal in a map. Servers do not convert such literals, and then
+// refuse them.
 func (p *Program) NestsLiterals() bool { return nestsLiterals(p.expr, true) }
 
-// nestsLiterals looks at what becomes part of the value of e. field says that e is the
+// nestsLiterals visits the parts of e that become part of its value. field says that e is the
 // value of an Object's field, or the whole value.
 func nestsLiterals(e ast.Expr, field bool) bool {
 	within := func(e ast.Expr) bool { return nestsLiterals(e, false) }
@@ -68,7 +68,7 @@ func nestsLiterals(e ast.Expr, field bool) bool {
 	}
 }
 
-// unwrapped is what is in dyn(…).
+// unwrapped returns the expression inside dyn(…).
 func unwrapped(e ast.Expr) ast.Expr {
 	for e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 {
 		e = e.AsCall().Args()[0]
@@ -76,7 +76,7 @@ func unwrapped(e ast.Expr) ast.Expr {
 	return e
 }
 
-// unlist is the type of the items of nested lists.
+// unlist returns the type of the items of nested lists.
 func unlist(t *types.Type) (depth int, base *types.Type) {
 	for ; t.Kind() == types.ListKind; depth++ {
 		t = t.Parameters()[0]
@@ -84,13 +84,13 @@ func unlist(t *types.Type) (depth int, base *types.Type) {
 	return depth, t
 }
 
-// DraftPatch compiles a mutation of the proposals KEP-3775 and KEP-3962 that is about
-// JSONPatch: one, lists of them, null, or a bool.
+// DraftPatch compiles a mutation of the proposals KEP-3775 and KEP-3962 that returns JSONPatch:
+// one, lists of them, null, or a bool.
 func (s *Scope) DraftPatch(expression string) (*Program, error) {
 	return s.draft(expression, patchType, "JSONPatch, a list of JSONPatch, null or a bool")
 }
 
-// DraftObject compiles a mutation of the proposals that is an Object, null, or a bool.
+// DraftObject compiles a mutation of the proposals that returns an Object, null, or a bool.
 func (s *Scope) DraftObject(expression string) (*Program, error) {
 	return s.draft(expression, objectType, "Object, null or a bool")
 }
@@ -115,8 +115,7 @@ func (s *Scope) Guard(expression string) (*Program, error) {
 	return program, errorOf(err)
 }
 
-// DraftResult is what a draft's expression evaluates to: a patch, an Object, or neither
-// of them.
+// DraftResult is the result of a draft's expression: a patch, an Object, or neither.
 type DraftResult struct {
 	Operations []jsonpatch.Operation
 	Object     map[string]any
@@ -124,8 +123,8 @@ type DraftResult struct {
 	Refused bool
 }
 
-// Draft evaluates a mutation of a draft. No server has ever run one, so the faults of
-// servers with literals within literals are left out.
+// Draft evaluates a mutation of a draft. Faults of servers with nested literals are not
+// reproduced, because no server runs drafts.
 func (a *Activation) Draft(p *Program) (DraftResult, error) {
 	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {
@@ -148,7 +147,7 @@ func (a *Activation) Draft(p *Program) (DraftResult, error) {
 	return DraftResult{Operations: operations}, err
 }
 
-// flatten adds the operations in a value: a JSONPatch, null for none, or a list.
+// flatten adds the operations in a value: a JSONPatch, null for no operation, or a list.
 func (a *Activation) flatten(value ref.Val, operations []jsonpatch.Operation) ([]jsonpatch.Operation, error) {
 	switch value := value.(type) {
 	case types.Null:

@@ -1,14 +1,13 @@
-// Package celenv is the CEL environment of policies. For each Kubernetes version it has the
-// language options, function libraries, declared types and costs of admission policies, and
-// values for the types that only these expressions know: Object and JSONPatch. It also has
-// the environments of Kyverno's CEL policies and of mutation trees. Only this package, library
-// and syntax import cel-go.
+// Package celenv provides the CEL environments of policies. For each Kubernetes version it has
+// the language options, function libraries, declared types and costs of admission policies, and
+// values for the types Object and JSONPatch. It also has the environments of Kyverno's CEL
+// policies and of mutation trees. Only this package, library and syntax import cel-go.
 //
-// One table has the environment of every version (env.go), another what hosts differ in
-// (host.go). An Env is made once for each version and shared. A Scope is what the expressions
-// of one policy share: its variables. A Program is a compiled expression, and an Activation
-// gives it values. Expressions are checked in the API server's words. Results are plain Go
-// values: map[string]any, []any, string, int64, float64, bool, nil.
+// One table has the environment of every version (env.go), another the differences between hosts
+// (host.go). An Env is made once for each version and shared. A Scope has what the expressions
+// of one policy share: their variables. A Program is a compiled expression, and an Activation
+// evaluates it. Errors in expressions have the API server's texts. Results are plain Go values:
+// map[string]any, []any, string, int64, float64, bool, nil.
 //
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
 // compiler.go, activation.go (evaluation, lazy variables, costs), order.go (maps in the order
@@ -40,13 +39,12 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 )
 
-// crossTypeSince is the minor version since which numbers of different types can be
-// compared.
+// crossTypeSince is the first minor version in which numbers of different types can be compared.
 const crossTypeSince = 28
 
-// libraries says which options came with which minor version of Kubernetes 1.x;
-// until is the first minor version without them, zero if all later ones have them. The table
-// follows k8s.io/apiserver v0.36.3, pkg/cel/environment.
+// libraries has the options of each minor version of Kubernetes 1.x; until is the first minor
+// version without the options, zero if all later versions have them. The table follows
+// k8s.io/apiserver v0.36.3, pkg/cel/environment.
 var libraries = []struct {
 	since, until int
 	options      func() []cel.EnvOption
@@ -65,8 +63,8 @@ var libraries = []struct {
 	{since: crossTypeSince, options: func() []cel.EnvOption {
 		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), library.Quantity()}
 	}},
-	// Kubernetes does not say which version of optional types it wants and gets the
-	// newest that its cel-go has: since 1.33 that has first, last and unwrap.
+	// Kubernetes does not set a version of optional types, and gets the newest that its cel-go
+	// has: since 1.33 that has first, last and unwrap.
 	{since: 28, until: 32, options: func() []cel.EnvOption {
 		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(1))}
 	}},
@@ -96,7 +94,7 @@ var libraries = []struct {
 	}},
 	{since: 34, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Lists(ext.ListsVersion(3))} }},
 
-	// Functions that do the same within bounds.
+	// Functions with the same results, within bounds.
 	{since: 29, options: boundedStrings},
 	{since: 29, options: boundedSets},
 	{since: 34, options: boundedLists},
@@ -106,15 +104,15 @@ var libraries = []struct {
 // use.
 type Env struct {
 	host host
-	// functions is what the others have in common. base is the environment of variables
-	// and matchConditions, patch that of mutations; what a policy declares comes on top
-	// of them. tree is the environment of mutation trees.
+	// functions is the common part of the others. base is the environment of variables and
+	// matchConditions, patch is the environment of mutations; both are extended by the
+	// declarations of a policy. tree is the environment of mutation trees.
 	functions, base, patch, tree func() (*cel.Env, error)
-	// planner plans most programs, and full is the environment of the others.
+	// planner plans most programs; full is the environment of the others.
 	planner func() (*planner, error)
 	full    func() (*cel.Env, error)
 
-	// syntax and declarations are what expressions are compiled with; see compiler.
+	// syntax and declarations are used to compile expressions; see compiler.
 	syntax       func() *syntax.Parser
 	declarations func() (*checker.Env, error)
 
@@ -122,9 +120,9 @@ type Env struct {
 	idle map[dialect][]*compiler
 }
 
-// New returns the environment that Kubernetes 1.minor compiles new admission
-// policies in: a server accepts only what the version before it understood as well,
-// so that it can be rolled back. Nothing is built before the first expression.
+// New returns the environment in which Kubernetes 1.minor compiles new admission policies. A
+// server accepts only what the version before it accepts, too, so that it can be rolled back.
+// Nothing is built before the first expression.
 func New(minor int) *Env {
 	return newEnv(kubernetes(minor))
 }
@@ -142,7 +140,7 @@ func newEnv(h host) *Env {
 	return e
 }
 
-// buildFunctions makes the environment with the libraries of the version and the host.
+// buildFunctions returns the environment with the libraries of the version and the host.
 func (e *Env) buildFunctions() (*cel.Env, error) {
 	compatible := e.host.minor - 1
 	var options []cel.EnvOption
@@ -154,7 +152,7 @@ func (e *Env) buildFunctions() (*cel.Env, error) {
 	return cel.NewEnv(append(options, e.host.libraries()...)...)
 }
 
-// buildBase makes the environment of variables and matchConditions.
+// buildBase returns the environment of variables and matchConditions.
 func (e *Env) buildBase() (*cel.Env, error) {
 	env, err := e.functions()
 	if err != nil {
@@ -183,8 +181,8 @@ func (e *Env) buildPatch() (*cel.Env, error) {
 	return base.Extend(library.JSONPatch())
 }
 
-// buildFull makes the environment in which every expression can be planned: planning
-// looks at functions and types, but not at what is declared.
+// buildFull returns an environment that can plan every expression. Planning depends on functions
+// and types, but not on variables.
 func (e *Env) buildFull() (*cel.Env, error) {
 	env, err := e.patch()
 	if err != nil {
@@ -196,8 +194,8 @@ func (e *Env) buildFull() (*cel.Env, error) {
 	)
 }
 
-// planner plans expressions that call CEL's own functions only, without the libraries.
-// What these add to a function as overloads, they have no further part in.
+// planner plans, without the libraries, expressions that call only CEL's own functions.
+// Overloads that libraries add to these functions make no difference to the plan.
 type planner struct {
 	*cel.Env  // without functions
 	functions map[string]*decls.FunctionDecl
@@ -220,9 +218,9 @@ func (e *Env) buildPlanner() (*planner, error) {
 	return p, err
 }
 
-// program plans a checked expression. cel-go gathers all functions of an environment
-// for every program, and the costs of those of its libraries for every evaluation, so
-// the environment has only what is called if that is possible.
+// program plans a checked expression. cel-go collects all functions of an environment for every
+// program, and the costs of library functions for every evaluation. So, if possible, the
+// environment has only the functions that the expression calls.
 func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error) {
 	plain, err := e.planner()
 	if err != nil {
@@ -252,7 +250,7 @@ func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error)
 	return env.PlanProgram(checked, e.programOptions(branches)...)
 }
 
-// patchFunction is a function that there is for patches only; nil if the name is another one's.
+// patchFunction returns a function that only patches have; nil for other names.
 func (e *Env) patchFunction(name string) (*decls.FunctionDecl, error) {
 	if !strings.HasPrefix(name, "jsonpatch.") {
 		return nil, nil
@@ -275,8 +273,7 @@ func calls(checked *ast.AST) []string {
 	return names
 }
 
-// programOptions are the API server's: constant folding, and cost limits at run
-// time.
+// programOptions are the API server's options: constant folding, and cost limits at run time.
 var programOptions = []cel.ProgramOption{
 	cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
 	cel.CostLimit(celconfig.PerCallLimit),
@@ -286,7 +283,8 @@ var programOptions = []cel.ProgramOption{
 	cel.CustomDecorator(sized),
 }
 
-// programOptions are those of all programs of the host, and of one with branches.
+// programOptions returns the options of a program: of all programs, of the host, and for
+// branches.
 func (e *Env) programOptions(branches []*Branch) []cel.ProgramOption {
 	options := append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
 	if len(branches) > 0 {
@@ -295,8 +293,7 @@ func (e *Env) programOptions(branches []*Branch) []cel.ProgramOption {
 	return options
 }
 
-// internalError is a fault of this package that no expression should be able to
-// cause.
+// internalError returns the error for a bug in this package, which no expression should cause.
 func internalError(err error) *CompileError {
 	return &CompileError{Internal: true, Text: fmt.Sprintf("unexpected error loading CEL environment: %v", err)}
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// guards knows where the expressions of a policy look at what they have asked for before:
-// whether a field is there, or of which kind the object is.
+// guards finds the parts of a policy's expressions that are evaluated only after a check: for a
+// field, or for the kind of the object.
 type guards struct {
 	texts []string
-	trees []*ast.AST // nil for what cannot be parsed
-	// asking are the variables that ask for something, live those that are evaluated
-	// whatever the object is.
+	trees []*ast.AST // nil for texts that do not parse
+	// asking are the variables that check something; live are the variables that are evaluated
+	// for every object.
 	asking, live map[string]bool
-	// open has the offsets of what is evaluated whatever the object is, asked those of what
-	// has() and ? ask for, by expression.
+	// open has the offsets of the parts that are evaluated for every object, asked the offsets
+	// of the operands of has() and ?, by expression.
 	open, asked []map[int]bool
 }
 
-// guardsOf looks for what the expressions of a policy ask.
+// guardsOf finds the checks in the expressions of a policy.
 func guardsOf(env *cel.Env, expressions []Expression) *guards {
 	g := &guards{asking: map[string]bool{}, live: map[string]bool{}}
 	for _, x := range expressions {
@@ -42,8 +42,7 @@ func guardsOf(env *cel.Env, expressions []Expression) *guards {
 	return g
 }
 
-// asks reports whether an expression asks whether something is there, or for the kind of
-// the object.
+// asks reports whether an expression checks for a field, or for the kind of the object.
 func (g *guards) asks(e ast.Expr) bool {
 	found := false
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
@@ -65,7 +64,7 @@ func (g *guards) isQuestion(e ast.Expr) bool {
 	return false
 }
 
-// isKindOf reports whether an expression is the kind, or the apiVersion, of the object.
+// isKindOf reports whether an expression is the kind or the apiVersion of the object.
 func isKindOf(e ast.Expr) bool {
 	s := e.AsSelect()
 	return s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "object" && (s.FieldName() == "kind" || s.FieldName() == "apiVersion")
@@ -77,7 +76,7 @@ func isOptional(e ast.Expr) bool {
 	return e.Kind() == ast.CallKind && (e.AsCall().FunctionName() == operators.OptSelect || e.AsCall().FunctionName() == operators.OptIndex)
 }
 
-// visit notes what an expression looks at; guarded says that it has been asked for.
+// visit records the parts of an expression; guarded says that a check comes before them.
 func (g *guards) visit(i int, e ast.Expr, guarded bool) {
 	at := place(g.texts[i], g.trees[i], e)
 	switch e.Kind() {
@@ -114,8 +113,8 @@ func (g *guards) visit(i int, e ast.Expr, guarded bool) {
 	}
 }
 
-// visitCall visits the arguments of a call. Those of && and || need not be evaluated if
-// another one decides, nor the branches of ? :.
+// visitCall visits the arguments of a call. An argument of && or || is not evaluated if another
+// one decides, and only one branch of ? : is evaluated.
 func (g *guards) visitCall(i int, e ast.Expr, guarded bool) {
 	call := e.AsCall()
 	if call.IsMemberFunction() {
@@ -142,8 +141,8 @@ func (g *guards) note(i, at int, guarded, asked bool) {
 	}
 }
 
-// covers reports whether a problem of an expression may never come up, because it was
-// asked for before.
+// covers reports whether a problem of an expression may never occur, because of a check before
+// it.
 func (g *guards) covers(x Problem) bool {
 	if g.trees[x.Expression] == nil {
 		return true
@@ -151,8 +150,8 @@ func (g *guards) covers(x Problem) bool {
 	return !g.open[x.Expression][x.Offset]
 }
 
-// conditioned reports whether the conditions of a policy ask for the kind of the object, or
-// for a field that it does not have.
+// conditioned reports whether the conditions of a policy check for the kind of the object, or
+// for a field that the kind lacks.
 func (g *guards) conditioned(expressions []Expression, problems []Problem) bool {
 	for i, x := range expressions {
 		if x.Variable != "" || x.Patch || g.trees[i] == nil {
@@ -166,8 +165,8 @@ func (g *guards) conditioned(expressions []Expression, problems []Problem) bool 
 	return false
 }
 
-// asksKind reports whether an expression looks at the kind of the object, or at the
-// resource of the request.
+// asksKind reports whether an expression reads the kind of the object, or the resource of the
+// request.
 func (g *guards) asksKind(e ast.Expr) bool {
 	found := false
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
@@ -181,5 +180,5 @@ func (g *guards) asksKind(e ast.Expr) bool {
 	return found
 }
 
-// kindFields are the fields of a request that say what it is about.
+// kindFields are the fields of a request that name the kind or the resource.
 var kindFields = []string{"kind", "resource", "requestKind", "requestResource", "subResource", "requestSubResource"}

@@ -7,39 +7,39 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// host is a system whose policies have an environment of their own: what an Env of
-// Kubernetes and one of Kyverno differ in.
+// host is a system that evaluates policies in its own environment. It has the differences
+// between the Envs of Kubernetes and of Kyverno.
 type host struct {
-	// minor is the minor version of Kubernetes whose code the host has.
+	// minor is the minor version of Kubernetes whose code the host uses.
 	minor int
-	// libraries are the options that come with no version of Kubernetes.
+	// libraries returns the options that belong to no version of Kubernetes.
 	libraries func() []cel.EnvOption
-	// variables declares the variables of all expressions; object is the type of the
-	// objects of the request.
+	// variables declares the variables of all expressions; object is the type of the objects in
+	// the request.
 	variables func(object *cel.Type) []cel.EnvOption
-	// types are the declared types; variable is that of the variable variables.
+	// types are the declared types; variable is the type of the variable variables.
 	types    map[string]map[string]*types.Type
 	variable *types.Type
-	// dialect is what the host makes of the dialect of an expression.
+	// dialect adjusts the dialect of an expression for the host.
 	dialect func(dialect) dialect
-	// keepTypes says that variables have the type of their expression, whatever it is.
+	// keepTypes says that variables keep the type of their expression.
 	keepTypes bool
-	// budget is what a mutation and its variables may cost together; zero is no bound.
+	// budget is the budget of a mutation with its variables; zero is no limit.
 	budget int64
-	// programs are the options of its programs, besides those of all.
+	// programs are additional options of the host's programs.
 	programs []cel.ProgramOption
 	words    words
 }
 
-// words are a host's texts of errors.
+// words are the error texts of a host.
 type words struct {
-	// compilation makes an error of what the compiler says.
+	// compilation returns the error text for the issues of the compiler.
 	compilation func(issues string) string
-	// mismatch is for an expression of another type than wanted.
+	// mismatch is for an expression of a wrong type.
 	mismatch func(want, got *types.Type) string
-	// evaluation is for an expression that fails, variable for a variable.
+	// evaluation is for an expression that fails; variable is for a variable that fails.
 	evaluation, variable func(name string, err error) error
-	// nested says what the host does with an Object within a list or map of a JSONPatch.
+	// nested describes the effect of an Object in a list or map of a JSONPatch.
 	nested string
 }
 
@@ -67,7 +67,7 @@ func kubernetes(minor int) host {
 	}
 }
 
-// mutationBudget is a budget for one mutation; nil is one without end.
+// mutationBudget returns a budget for one mutation; nil is no limit.
 func (h *host) mutationBudget() *int64 {
 	if h.budget == 0 {
 		return nil

@@ -15,16 +15,15 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 )
 
-// Kyverno returns the environment of the CEL policies of Kyverno v1.19.0: what Kubernetes
-// has in its newest version, and the libraries of github.com/kyverno/sdk with their
-// signatures, types and texts of errors. In policies of a namespace, resource has other
-// signatures.
+// Kyverno returns the environment of the CEL policies of Kyverno v1.19.0: the environment of the
+// newest Kubernetes version, and the libraries of github.com/kyverno/sdk with their signatures,
+// types and error texts. In namespaced policies, resource has other signatures.
 //
-// Where v1.19.0 does not do what its documentation says:
+// Differences where v1.19.0 deviates from its documentation:
 //
-//   - the argument of orValue counts only if it is needed (Kyverno: its errors always do)
-//   - what http.Client returns can be called (Kyverno: no such overload)
-//   - json.marshal takes literals within literals (Kyverno: unsupported type)
+//   - the argument of orValue is evaluated only if it is needed (Kyverno: its errors always count)
+//   - the result of http.Client can be called (Kyverno: no such overload)
+//   - json.marshal accepts nested literals (Kyverno: unsupported type)
 func Kyverno(namespaced bool) *Env {
 	if namespaced {
 		return namespacedKyverno()
@@ -32,7 +31,7 @@ func Kyverno(namespaced bool) *Env {
 	return clusterKyverno()
 }
 
-// Environments are made once.
+// Environments are created once.
 var (
 	clusterKyverno    = sync.OnceValue(func() *Env { return newKyverno(false) })
 	namespacedKyverno = sync.OnceValue(func() *Env { return newKyverno(true) })
@@ -52,10 +51,11 @@ func newKyverno(namespaced bool) *Env {
 	})
 }
 
-// kyvernoMinor is the minor version of Kubernetes whose code Kyverno v1.19.0 has.
+// kyvernoMinor is the minor version of Kubernetes whose code Kyverno v1.19.0 uses.
 const kyvernoMinor = 36
 
-// kyvernoLibrary makes the values that functions of Kyverno's libraries return.
+// kyvernoLibrary declares Kyverno's libraries. It converts the results of their functions to CEL
+// values.
 type kyvernoLibrary struct{ types.Adapter }
 
 func kyvernoLibraries(namespaced bool) []cel.EnvOption {
@@ -75,7 +75,8 @@ func kyvernoLibraries(namespaced bool) []cel.EnvOption {
 // kyvernoVariablesType is the type of the variable variables.
 var kyvernoVariablesType = types.NewObjectType("kyverno.variables")
 
-// kyvernoVariables declares the variables of all expressions but those of the libraries.
+// kyvernoVariables declares the variables of all expressions, except for the variables of the
+// libraries.
 func kyvernoVariables(object *cel.Type) []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Variable("object", object),
@@ -92,8 +93,8 @@ var kyvernoRecords = map[string]map[string]*types.Type{
 	"libs.Exception":      {"allowedImages": stringList, "allowedValues": stringList},
 }
 
-// kyvernoTypes are the declared types: those of Kubernetes, of which the request has two
-// fields more.
+// kyvernoTypes returns the declared types: those of Kubernetes, with two more fields in the
+// request.
 func kyvernoTypes() map[string]map[string]*types.Type {
 	all := maps.Clone(structs)
 	maps.Copy(all, kyvernoRecords)
@@ -103,7 +104,7 @@ func kyvernoTypes() map[string]map[string]*types.Type {
 	return all
 }
 
-// kyvernoWords are the texts of Kyverno v1.19.0.
+// kyvernoWords are the error texts of Kyverno v1.19.0.
 var kyvernoWords = words{
 	compilation: func(issues string) string { return issues },
 	mismatch: func(want, _ *types.Type) string {
@@ -124,8 +125,7 @@ func nativeOf[T any](value ref.Val) (T, error) {
 	return native.(T), nil
 }
 
-// Exceptions are what the variable exceptions says: what the exceptions that apply in part
-// allow.
+// Exceptions is the value of the variable exceptions: what partial exceptions allow.
 type Exceptions struct{ Images, Values []string }
 
 func (e Exceptions) value() ref.Val {
@@ -144,8 +144,8 @@ func (s *Scope) Annotation(expression string) (*Program, error) {
 	return program, errorOf(err)
 }
 
-// Targets compiles an expression that finds the targets of a policy, which must be what
-// resource.Get and resource.List return.
+// Targets compiles an expression that returns the targets of a policy, which must have the type
+// that resource.Get and resource.List return.
 func (s *Scope) Targets(expression string) (*Program, error) {
 	program, err := s.compile(dialect{}, expression, nil)
 	if err == nil && !program.output.IsExactType(objectMap) {
@@ -154,7 +154,7 @@ func (s *Scope) Targets(expression string) (*Program, error) {
 	return program, errorOf(err)
 }
 
-// SetObject gives expressions another object. Variables keep the values that they have.
+// SetObject sets the object that expressions see. Evaluated variables keep their values.
 func (a *Activation) SetObject(object map[string]any) { a.input.Object = object }
 
 // Annotation evaluates an audit annotation; isNull says that it has no value.
@@ -170,8 +170,8 @@ func (a *Activation) Annotation(p *Program) (text string, isNull bool, err error
 	return text, false, err
 }
 
-// Targets evaluates the expression of targets: an object, or a list of them below items;
-// nil if it is missing.
+// Targets evaluates the expression of targets. The result is an object, or a map with a list of
+// objects under items; nil if there are no targets.
 func (a *Activation) Targets(p *Program) (map[string]any, error) {
 	value, err := a.eval(p, nil)
 	if err != nil || value == types.NullValue {
@@ -184,7 +184,7 @@ func (a *Activation) Targets(p *Program) (map[string]any, error) {
 	return found, nil
 }
 
-// Variables are the programs of the variables that compile.
+// Variables returns the programs of the variables that compile.
 func (s *Scope) Variables() []*Program {
 	var programs []*Program
 	for _, v := range s.variables {
@@ -195,7 +195,7 @@ func (s *Scope) Variables() []*Program {
 	return programs
 }
 
-// Mentions reports whether an expression has a variable of that name.
+// Mentions reports whether an expression uses a variable with that name.
 func (p *Program) Mentions(name string) bool {
 	found := false
 	ast.PreOrderVisit(p.expr, ast.NewExprVisitor(func(e ast.Expr) {
@@ -204,8 +204,8 @@ func (p *Program) Mentions(name string) bool {
 	return found
 }
 
-// HideNamespace has namespaceObject be null.
+// HideNamespace makes namespaceObject null.
 func (a *Activation) HideNamespace() { a.input.Namespace = nil }
 
-// HideVariables has expressions find no variable variables.
+// HideVariables removes the variable variables.
 func (a *Activation) HideVariables() { a.variables = nil }

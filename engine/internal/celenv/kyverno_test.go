@@ -26,7 +26,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// village is a World that knows little.
+// village is a World with few answers.
 type village struct {
 	needless []string
 }
@@ -83,7 +83,7 @@ func (*village) Random(pattern string) (string, error) { return "<" + pattern + 
 
 func (v *village) Needless(err error) { v.needless = append(v.needless, err.Error()) }
 
-// evaluation is what an expression of Kyverno's evaluates to, or its error.
+// evaluation returns the result of a Kyverno expression, or its error.
 func evaluation(t *testing.T, env *Env, w World, expression string) string {
 	t.Helper()
 	program, err := env.Scope(false).compile(dialect{}, expression, nil)
@@ -103,7 +103,7 @@ func evaluation(t *testing.T, env *Env, w World, expression string) string {
 	return types.Format(value)
 }
 
-// kyvernoFunctions has every function of Kyverno's libraries, and what it gives: that of
+// kyvernoFunctions has every function of Kyverno's libraries with its result, which comes from
 // Kyverno v1.19.0's command where it does not depend on a World.
 var kyvernoFunctions = map[string]string{
 	// resource
@@ -180,7 +180,7 @@ var kyvernoFunctions = map[string]string{
 	`has(parseServiceAccount("jane").Name)`:                        `false`,
 	`parseServiceAccount("jane").name`:                             `compile: ERROR: <input>:1:28: undefined field 'name'`,
 	`parseServiceAccount("a") == user.ServiceAccount{}`:            `true`,
-	// chance
+	// random values
 	`random()`: `"<[0-9a-z]{8}>"`,
 	`random("[a-z]{2}") + random.random("x")`:        `"<[a-z]{2}><x>"`,
 	`random.random()`:                                `"<[0-9a-z]{8}>"`,
@@ -216,7 +216,7 @@ var kyvernoFunctions = map[string]string{
 	`transform.listObjToMap([{"k": "a"}], [{"w": 1}], "k", "v")`:             `{"a": null}`,
 	`listObjToMap([{"k": "a"}], [], "k", "v")`:                               `error: listObjToMap must take lists of equal length. list1: 1, list2: 0`,
 	`listObjToMap([{"k": 1}], [{"v": 1}], "k", "v")`:                         `error: the passed key name cannot be handled as a string in the key object list`,
-	// of CEL
+	// CEL
 	`cel.bind(x, 1, x + x)`:                                         `2`,
 	`base64.encode(base64.decode("aGk="))`:                          `"aGk="`,
 	`regex.replace("docker.io/a", "^docker\\.io/(.*)", r'r.io/\1')`: `"r.io/a"`,
@@ -262,7 +262,7 @@ func TestKyvernoFunctions(t *testing.T) {
 
 const hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-// namespacedFunctions have the signatures of resource in policies of a namespace.
+// namespacedFunctions have the signatures of resource in namespaced policies.
 var namespacedFunctions = map[string]string{
 	`resource.Get("v1", "configmaps", "a").asked`:                  `"v1 configmaps /a"`,
 	`resource.get(resource.toGVR("v1", "Pod"), "a").asked`:         `"v1 pods /a"`,
@@ -290,9 +290,9 @@ func TestKyvernoNamespaced(t *testing.T) {
 	}
 }
 
-// TestKyvernoFunctionsAreTested compares the functions that Kyverno has and Kubernetes has
-// not, each with every signature, with those that the tables above call; of cel-go's own
-// functions, each by its name.
+// TestKyvernoFunctionsAreTested checks that the tables above call every function that Kyverno
+// has and Kubernetes lacks, with every signature; for cel-go's own functions, only the names are
+// checked.
 func TestKyvernoFunctionsAreTested(t *testing.T) {
 	native, err := New(kyvernoMinor + 1).functions()
 	if err != nil {
@@ -318,7 +318,7 @@ func TestKyvernoFunctionsAreTested(t *testing.T) {
 		for _, expression := range append(slices.Sorted(maps.Keys(c.expressions)), "x509.decode('x')") {
 			checked, issues, err := compiler.compile(expression)
 			if err != nil || issues.Err() != nil {
-				continue // on purpose, as the tables show
+				continue // on purpose: the tables show its error
 			}
 			for _, reference := range checked.ReferenceMap() {
 				for _, id := range reference.OverloadIDs {
@@ -333,7 +333,7 @@ func TestKyvernoFunctionsAreTested(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, function := range env.Functions() {
-			if name == "cel.@block" { // which nobody can write
+			if name == "cel.@block" { // expressions cannot call it
 				continue
 			}
 			overloads := slices.DeleteFunc(slices.Clone(function.OverloadDecls()), func(o *decls.OverloadDecl) bool { return known(native, name, o.ID()) })
@@ -347,7 +347,7 @@ func TestKyvernoFunctionsAreTested(t *testing.T) {
 	}
 }
 
-// TestNeedless tells the World of errors that v1.19.0 would have failed for.
+// TestNeedless checks that the World receives errors with which v1.19.0 would have failed.
 func TestNeedless(t *testing.T) {
 	for expression, want := range map[string]int{
 		`object.?metadata.?name.orValue(string(1/0))`:                    1,
@@ -362,8 +362,8 @@ func TestNeedless(t *testing.T) {
 	}
 }
 
-// TestKyvernoScope shows what the expressions of one policy share: variables keep their
-// type and, once they are read, their value.
+// TestKyvernoScope checks what the expressions of one policy share: variables keep their types
+// and, once read, their values.
 func TestKyvernoScope(t *testing.T) {
 	scope := Kyverno(false).Scope(false)
 	for _, v := range [][2]string{
@@ -445,7 +445,7 @@ func TestAnnotation(t *testing.T) {
 	}
 }
 
-// TestTargets evaluates expressions that find targets.
+// TestTargets evaluates expressions for targets.
 func TestTargets(t *testing.T) {
 	scope := Kyverno(false).Scope(false)
 	for expression, want := range map[string]string{
@@ -470,7 +470,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestBoundedRegex compares replace with that of cel-go, whose place it takes.
+// TestBoundedRegex compares replace with the function of cel-go that it replaces.
 func TestBoundedRegex(t *testing.T) {
 	theirs, err := cel.NewEnv(cel.OptionalTypes(), ext.Regex(ext.RegexVersion(1)))
 	if err != nil {

@@ -35,8 +35,7 @@ func (l kyvernoLibrary) globalContext() []cel.EnvOption {
 	return options
 }
 
-// http declares the variable http and its members. Headers and bodies play no part in
-// what answers.
+// http declares the variable http and its members. Headers and bodies do not affect the answer.
 func (l kyvernoLibrary) http() []cel.EnvOption {
 	self, headers := contextTypes["http"], cel.MapType(cel.StringType, cel.StringType)
 	request := func(method string) cel.OverloadOpt {
@@ -50,7 +49,7 @@ func (l kyvernoLibrary) http() []cel.EnvOption {
 			if failed != nil {
 				return failed
 			}
-			// An object is answered with the status in it.
+			// The status is added to an answer that is an object.
 			answer, ok := doubles(body).(map[string]any)
 			if !ok {
 				answer = map[string]any{"body": doubles(body)}
@@ -76,7 +75,7 @@ func (l kyvernoLibrary) http() []cel.EnvOption {
 	return options
 }
 
-// imageData declares the variable image, which is not the function of that name.
+// imageData declares the variable image, which differs from the function image.
 func (l kyvernoLibrary) imageData() []cel.EnvOption {
 	self := contextTypes["image"]
 	options := []cel.EnvOption{cel.Variable("image", self)}
@@ -95,11 +94,11 @@ func (l kyvernoLibrary) imageData() []cel.EnvOption {
 	return options
 }
 
-// defaultPattern is what random() matches.
+// defaultPattern is the pattern of random() without an argument.
 const defaultPattern = "[0-9a-z]{8}"
 
-// chance declares the functions that give something else every time. They have no
-// argument that leads to a World: see answered.
+// chance declares functions whose result differs in every run. They have no argument with a
+// World: see answered.
 func (l kyvernoLibrary) chance() []cel.EnvOption {
 	unanswered := cel.FunctionBinding(func(...ref.Val) ref.Val { return types.WrapErr(errNoWorld) })
 	options := []cel.EnvOption{cel.Function("time.now", cel.Overload("time_now", nil, cel.TimestampType, unanswered))}
@@ -112,8 +111,8 @@ func (l kyvernoLibrary) chance() []cel.EnvOption {
 	return options
 }
 
-// answered is the decorator of Kyverno's programs: it has the functions of chance and
-// orValue look at the World of the evaluation.
+// answered is a decorator of Kyverno's programs. It gives functions of chance and orValue the
+// World of the evaluation.
 func answered(node interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := node.(interpreter.InterpretableCall)
 	if !ok {
@@ -136,7 +135,7 @@ func answered(node interpreter.Interpretable) (interpreter.Interpretable, error)
 	return node, nil
 }
 
-// chanceCall is a call that a World answers.
+// chanceCall is a call that the World answers.
 type chanceCall struct {
 	interpreter.InterpretableCall
 	answer func(w World, pattern string) (ref.Val, error)
@@ -164,11 +163,11 @@ func (c chanceCall) Eval(vars interpreter.Activation) ref.Val {
 	return value
 }
 
-// orValueFunction is what the macro orValue calls.
+// orValueFunction is the function that the macro orValue calls.
 const orValueFunction = "__orValueCompat__"
 
-// orValue makes x.orValue(y) a call of a function of its own, as Kyverno does: x may be
-// a value that is not optional, and the type of the result is not known.
+// orValue replaces x.orValue(y) by a call of its own function, as Kyverno does: x need not be
+// optional, and the type of the result is dynamic.
 func (kyvernoLibrary) orValue() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Macros(cel.ReceiverMacro("orValue", 1, expandOrValue)),
@@ -181,7 +180,7 @@ func expandOrValue(factory cel.MacroExprFactory, target ast.Expr, args []ast.Exp
 	return factory.NewCall(orValueFunction, target, args[0]), nil
 }
 
-// orValue is the value, or the other one if the value is an optional that has none.
+// orValue returns the value, or the other value if the first is an empty optional.
 func orValue(value, other ref.Val) ref.Val {
 	optional, ok := value.(*types.Optional)
 	switch {
@@ -193,8 +192,8 @@ func orValue(value, other ref.Val) ref.Val {
 	return other
 }
 
-// orValueCall lets an error of the argument count only if it is needed, as with the
-// function of CEL. Kyverno's fails: the World is told.
+// orValueCall ignores an error of the argument that is not needed, as CEL's function does.
+// Kyverno's function fails, so the World is told about the error.
 type orValueCall struct{ interpreter.InterpretableCall }
 
 // Eval implements interpreter.Interpretable.
@@ -213,7 +212,7 @@ func (c orValueCall) Eval(vars interpreter.Activation) ref.Val {
 	return result
 }
 
-// times declares what computes with times.
+// times declares functions on times.
 func (l kyvernoLibrary) times() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("time.toCron", cel.Overload("time_to_cron", []*cel.Type{cel.TimestampType}, cel.StringType, cel.UnaryBinding(func(value ref.Val) ref.Val {

@@ -11,18 +11,18 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// imageType is the type of references to images.
+// imageType is the type of image references.
 var imageType = types.NewOpaqueType("kyverno.image")
 
-// imageReference is a reference to an image as github.com/google/go-containerregistry
-// (pkg/name, weak validation) understands it.
+// imageReference is an image reference as github.com/google/go-containerregistry (pkg/name, weak
+// validation) parses it.
 type imageReference struct {
 	// text is the reference as written.
 	text                              string
 	registry, repository, tag, digest string
 }
 
-// imageValue is the value of a reference.
+// imageValue is the CEL value of an image reference.
 type imageValue struct {
 	opaque
 	imageReference
@@ -40,7 +40,7 @@ func (v imageValue) Equal(other ref.Val) ref.Val {
 // Value implements ref.Val.
 func (v imageValue) Value() any { return v.imageReference }
 
-// images declares what takes references to images apart.
+// images declares functions that parse image references.
 func (kyvernoLibrary) images() []cel.EnvOption {
 	parse := cel.UnaryBinding(func(text ref.Val) ref.Val {
 		reference, err := parseImage(string(text.(types.String)))
@@ -63,7 +63,7 @@ func (kyvernoLibrary) images() []cel.EnvOption {
 	for name, part := range map[string]func(imageReference) string{
 		"registry":   func(r imageReference) string { return r.registry },
 		"repository": func(r imageReference) string { return r.repository },
-		"identifier": func(r imageReference) string { return r.tag + r.digest }, // there is one of them
+		"identifier": func(r imageReference) string { return r.tag + r.digest }, // one of them is empty
 		"tag":        func(r imageReference) string { return r.tag },
 		"digest":     func(r imageReference) string { return r.digest },
 	} {
@@ -81,7 +81,7 @@ const (
 	digestPrefix    = "sha256:"
 )
 
-// parseImage reads a reference, with a tag or else with a digest.
+// parseImage parses a reference with a tag, or else with a digest.
 func parseImage(text string) (imageReference, error) {
 	r, ok := parseTagged(text)
 	if !ok {
@@ -94,10 +94,10 @@ func parseImage(text string) (imageReference, error) {
 	return r, nil
 }
 
-// parseTagged reads a reference with a tag, or without one, which means latest.
+// parseTagged parses a reference with an optional tag, whose default is latest.
 func parseTagged(text string) (imageReference, bool) {
 	base, tag := text, "latest"
-	// What follows the last colon is a port if a slash follows it.
+	// The text after the last colon belongs to a port if it contains a slash.
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {
 		if base, tag = text[:i], text[i+1:]; !consistsOf(tag, tagCharacters, 1, 128) {
 			return imageReference{}, false
@@ -114,7 +114,7 @@ func parseDigest(text string) (imageReference, bool) {
 	if !found || !isSHA || !consistsOf(hash, "abcdef0123456789", 64, 64) {
 		return imageReference{}, false
 	}
-	r, ok := parseTagged(base) // the tag does not count
+	r, ok := parseTagged(base) // the tag is ignored
 	if !ok {
 		r, ok = parseRepository(base)
 	}
@@ -122,8 +122,7 @@ func parseDigest(text string) (imageReference, bool) {
 	return r, ok
 }
 
-// parseRepository reads a repository. The first part is a registry if it looks like a
-// host.
+// parseRepository parses a repository. The first part is a registry if it looks like a host.
 func parseRepository(text string) (imageReference, bool) {
 	registry, repository, found := strings.Cut(text, "/")
 	if !found || !strings.ContainsAny(registry, ".:") && registry != "localhost" {
@@ -144,7 +143,7 @@ func parseRepository(text string) (imageReference, bool) {
 	return imageReference{registry: registry, repository: repository}, true
 }
 
-// consistsOf reports whether a text is as long as it may be, of such characters only.
+// consistsOf reports whether a text has only the given characters, and an allowed length.
 func consistsOf(text, characters string, shortest, longest int) bool {
 	n := utf8.RuneCountInString(text)
 	return n >= shortest && n <= longest && strings.Trim(text, characters) == ""

@@ -13,7 +13,8 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// boundedRegex are the functions of CEL's library regex in which the arguments multiply.
+// boundedRegex are functions of CEL's regex library whose result grows with the product of the
+// arguments.
 func boundedRegex() []cel.EnvOption {
 	text := cel.StringType
 	replace := cel.FunctionBinding(func(args ...ref.Val) ref.Val {
@@ -57,7 +58,7 @@ func replacePattern(text, pattern, replacement string, count types.Int) ref.Val 
 	return types.String(out.String())
 }
 
-// expandGroups writes a replacement, in which \1 is what the first group of a match has.
+// expandGroups writes a replacement, in which \1 is the first group of a match.
 func expandGroups(out *strings.Builder, text, replacement string, match []int) error {
 	for i := 0; i < len(replacement); i++ {
 		if replacement[i] != '\\' {
@@ -82,7 +83,7 @@ func expandGroups(out *strings.Builder, text, replacement string, match []int) e
 			out.WriteString(text[match[2*group]:match[2*group+1]])
 		}
 		if out.Len() > limit.TextBytes {
-			return nil // the caller says so
+			return nil // the caller reports it
 		}
 	}
 	return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// gvrType is the type of what resource.ToGVR returns.
+// gvrType is the type of the result of resource.ToGVR.
 var gvrType = types.NewOpaqueType("schema.GroupVersionResource")
 
-// gvrValue is a group, version and resource.
+// gvrValue is the CEL value of a group, version and resource.
 type gvrValue struct {
 	opaque
 	resource gvk.Resource
@@ -50,8 +50,8 @@ type resourceMember struct {
 	call      func(resourceCall) ref.Val
 }
 
-// resourceMembers are the members of resource. In policies of a namespace they have no
-// argument for it: their World knows which it is.
+// resourceMembers returns the members of resource. In namespaced policies they have no namespace
+// argument: the World knows the namespace.
 func (l kyvernoLibrary) resourceMembers(namespaced bool) []resourceMember {
 	get, list, post, to := []string{"Get", "get"}, []string{"List", "list"}, []string{"Post", "post"}, []string{"ToGVR", "toGVR"}
 	const text, gvr, labels, object = textArgument, gvrArgument, labelsArgument, objectArgument
@@ -101,15 +101,15 @@ func (l kyvernoLibrary) resource(namespaced bool) []cel.EnvOption {
 	return options
 }
 
-// resourceCall is what a member of resource is called with.
+// resourceCall has the arguments of a member of resource.
 type resourceCall struct {
 	target                                ref.Val
 	apiVersion, resource, namespace, name string
 	labels                                map[string]string
 }
 
-// read takes the arguments by their order: apiVersion and plural, the namespace if there
-// is to be one, the name.
+// read reads the arguments in their order: apiVersion and plural, the namespace unless
+// namespaced, the name.
 func (m resourceMember) read(values []ref.Val, namespaced bool) (c resourceCall, failed ref.Val) {
 	c.target = values[0]
 	places := []*string{&c.apiVersion, &c.resource, &c.namespace, &c.name}
@@ -172,7 +172,7 @@ func (l kyvernoLibrary) post(c resourceCall) ref.Val {
 	return l.NativeToValue(object)
 }
 
-// toGVR has a kind in place of a plural resource.
+// toGVR calls ToGVR, whose second argument is a kind in place of a plural resource.
 func (l kyvernoLibrary) toGVR(c resourceCall) ref.Val {
 	resource, failed := ask(c.target, "failed to map kind to resource", func(w World) (gvk.Resource, error) {
 		return w.Resource(c.apiVersion, c.resource)

@@ -20,7 +20,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// texts declares what reads and writes JSON and YAML, compresses and hashes.
+// texts declares functions that read and write JSON and YAML, compress and hash.
 func (l kyvernoLibrary) texts() []cel.EnvOption {
 	jsonType, yamlType := contextTypes["json"], contextTypes["yaml"]
 	options := []cel.EnvOption{
@@ -47,7 +47,7 @@ func (l kyvernoLibrary) texts() []cel.EnvOption {
 	return options
 }
 
-// parsed is the value in a text.
+// parsed returns the value that a text contains.
 func (l kyvernoLibrary) parsed(value ref.Val, parse func(text string) (any, error)) ref.Val {
 	text, err := nativeOf[string](value)
 	if err != nil {
@@ -68,13 +68,13 @@ func parseJSON(text string) (parsed any, err error) {
 	return parsed, err
 }
 
-// parseYAML reads YAML as Kyverno does, which makes JSON of it first.
+// parseYAML parses YAML as Kyverno does, which converts it to JSON first.
 func parseYAML(text string) (any, error) {
 	parsed, err := manifest.Value(text)
 	return doubles(parsed), err
 }
 
-// doubles makes doubles of all numbers, as reading JSON without a type does.
+// doubles converts all numbers to doubles, as reading JSON without a type does.
 func doubles(value any) any {
 	switch value := value.(type) {
 	case int64:
@@ -110,8 +110,8 @@ func marshal(value ref.Val) ref.Val {
 	return types.String(text)
 }
 
-// jsonOf converts a value to what Go's JSON encoder prints: of bytes, timestamps and
-// durations it knows the form.
+// jsonOf converts a value to a value that Go's JSON encoder prints. It supports bytes,
+// timestamps and durations.
 func jsonOf(value ref.Val) (any, error) {
 	switch value := value.(type) {
 	case types.Null:

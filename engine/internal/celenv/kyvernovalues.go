@@ -14,7 +14,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// values declares what computes with maps, numbers and names.
+// values declares functions on maps, numbers and names.
 func (l kyvernoLibrary) values() []cel.EnvOption {
 	anyMap, anyList := cel.MapType(cel.DynType, cel.DynType), cel.ListType(cel.DynType)
 	toMap := func(id string) cel.FunctionOpt {
@@ -36,8 +36,8 @@ func (l kyvernoLibrary) values() []cel.EnvOption {
 	}
 }
 
-// listObjToMap makes a map of two lists of maps: of each pair, the entry of the first
-// under a key is the key, that of the second under another the value.
+// listObjToMap makes a map of two lists of maps. For each pair of maps, the value under keyName
+// in the first is the key, and the value under valueName in the second is the value.
 func (l kyvernoLibrary) listObjToMap(args ...ref.Val) ref.Val {
 	keys, values := args[0].(traits.Lister), args[1].(traits.Lister)
 	if keys.Size() != values.Size() {
@@ -81,13 +81,13 @@ func parseServiceAccount(value ref.Val) ref.Val {
 	return newRecord("user.ServiceAccount", map[string]ref.Val{"Name": types.String(name), "Namespace": types.String(namespace)})
 }
 
-// record is a value of a declared type: fields that are not given are empty.
+// record is a value of a declared type. Missing fields are empty.
 type record struct {
 	opaque
 	fields map[string]ref.Val
 }
 
-// newRecord makes a value of one of the types of kyvernoRecords.
+// newRecord returns a value of one of the types of kyvernoRecords.
 func newRecord(name string, fields map[string]ref.Val) ref.Val {
 	all := map[string]ref.Val{}
 	for field, t := range kyvernoRecords[name] {

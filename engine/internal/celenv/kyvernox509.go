@@ -28,13 +28,13 @@ func (l kyvernoLibrary) certificates() []cel.EnvOption {
 		})))}
 }
 
-// publicKey is an RSA key as Kyverno spells it out.
+// publicKey is an RSA key in Kyverno's form.
 type publicKey struct {
 	N string
 	E int
 }
 
-// certificate has the fields of a certificate that Kyverno knows, in Go's JSON form.
+// certificate has the fields of a certificate that Kyverno supports, in Go's JSON form.
 type certificate struct {
 	Raw, RawTBSCertificate, RawSubjectPublicKeyInfo, RawSubject, RawIssuer, Signature []byte
 
@@ -64,13 +64,13 @@ type certificate struct {
 	PolicyIdentifiers                       []asn1.ObjectIdentifier
 }
 
-// ipRange is a network as Go's JSON form has it.
+// ipRange is a network in Go's JSON form.
 type ipRange struct {
 	IP   netip.Addr
 	Mask []byte
 }
 
-// decodePEM reads a certificate or a request for one.
+// decodePEM decodes a certificate or a certificate request.
 func decodePEM(text []byte) (map[string]any, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -111,7 +111,7 @@ func keyOf(key any) (publicKey, error) {
 	return publicKey{k.N.String(), k.E}, nil
 }
 
-// untyped is the JSON form of a value.
+// untyped returns the JSON form of a value.
 func untyped(value any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

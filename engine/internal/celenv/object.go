@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// opaque is what the values of our own types have in common: CEL can pass them
-// around, but not convert them.
+// opaque is the common part of our CEL types: CEL can pass their values around, but cannot
+// convert them.
 type opaque struct{ typ *types.Type }
 
 // Type implements ref.Val.
@@ -35,13 +35,13 @@ func (o opaque) ConvertToType(want ref.Type) ref.Val {
 	return types.NewErr("unsupported conversion into %v", want)
 }
 
-// objectValue is the value of an Object literal. The API server's own value converts
-// every level of nesting three times; this one converts each once.
+// objectValue is the value of an Object literal. The API server's value converts every level of
+// nesting three times; this one converts each level once.
 type objectValue struct {
 	opaque
 	fields  map[string]ref.Val
 	convert conversion
-	// size is how large the value is; 0 until it is known.
+	// size is the size of the value; 0 until it is computed.
 	size int
 }
 
@@ -49,8 +49,7 @@ func newObjectValue(name string, fields map[string]ref.Val, convert conversion) 
 	return &objectValue{opaque: opaque{objectTypeOf(name)}, fields: fields, convert: convert}
 }
 
-// objectTypes are the types of Object literals by their names, of which there are as many
-// as expressions have.
+// objectTypes are the types of Object literals by name. Expressions may use any number of names.
 var objectTypes sync.Map
 
 func objectTypeOf(name string) *types.Type {
@@ -78,7 +77,7 @@ func (o *objectValue) Equal(other ref.Val) ref.Val {
 // IsZeroValue implements traits.Zeroer.
 func (o *objectValue) IsZeroValue() bool { return len(o.fields) == 0 }
 
-// Value implements ref.Val: the fields as a map.
+// Value implements ref.Val: it returns the fields as a map.
 func (o *objectValue) Value() any {
 	native, err := o.native(o.convert)
 	if err != nil {
@@ -111,8 +110,8 @@ func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
 	}
 }
 
-// native converts the fields of the object. What is left, like null, uint or timestamp
-// values, is for the schema to refuse.
+// native converts the fields of the object. The schema refuses values that cannot be converted,
+// like null, uint or timestamp values.
 func (o *objectValue) native(convert conversion) (map[string]any, error) {
 	result := make(map[string]any, len(o.fields))
 	for name, value := range o.fields {
@@ -125,10 +124,10 @@ func (o *objectValue) native(convert conversion) (map[string]any, error) {
 	return result, nil
 }
 
-// conversion makes a Go value of the value of an Object's field.
+// conversion converts the value of an Object's field to a Go value.
 type conversion func(ref.Val) (any, error)
 
-// conversionOf is how kube-apiserver 1.minor converts.
+// conversionOf returns the conversion of kube-apiserver 1.minor.
 func conversionOf(minor int) conversion {
 	if minor >= 37 {
 		return since37
@@ -136,8 +135,8 @@ func conversionOf(minor int) conversion {
 	return before37
 }
 
-// before37 converts the first level of a list or map literal. Object literals become maps
-// at any depth, but lists and maps within others stay CEL values.
+// before37 converts the first level of a list or map literal. Object literals become maps at any
+// depth, but nested lists and maps stay CEL values.
 func before37(value ref.Val) (any, error) {
 	if isLiteral(value) {
 		return parts(value, itself)
@@ -145,8 +144,8 @@ func before37(value ref.Val) (any, error) {
 	return itself(value)
 }
 
-// since37 converts literals as before37 does. The items of other lists and maps, for instance
-// of a sum of two lists, are each converted as fields are (kube-apiserver 1.37.0 and 1.37.1).
+// since37 converts literals as before37 does. In other lists and maps, for instance the sum of
+// two lists, each item is converted like a field (kube-apiserver 1.37.0 and 1.37.1).
 func since37(value ref.Val) (any, error) {
 	if isLiteral(value) {
 		return before37(value)
@@ -154,7 +153,7 @@ func since37(value ref.Val) (any, error) {
 	return parts(value, since37)
 }
 
-// everyLevel converts lists and maps at any depth, which no server does.
+// everyLevel converts lists and maps at any depth. No server does this.
 func everyLevel(value ref.Val) (any, error) {
 	if object, ok := value.(*objectValue); ok {
 		return object.native(everyLevel)
@@ -162,7 +161,7 @@ func everyLevel(value ref.Val) (any, error) {
 	return parts(value, everyLevel)
 }
 
-// isLiteral reports whether a value is a list or map literal, or what a macro makes.
+// isLiteral reports whether a value is a list or map literal, or the result of a macro.
 func isLiteral(value ref.Val) bool {
 	if _, ok := value.(*objectValue); ok {
 		return false
@@ -213,8 +212,8 @@ func parts(value ref.Val, convert conversion) (any, error) {
 	return itself(value)
 }
 
-// checkTypeNames reports every Object literal whose type name is not the field path
-// at which it is.
+// checkTypeNames reports every Object literal whose type name differs from the field path at
+// which it is.
 func (o *objectValue) checkTypeNames() error {
 	if namesAreRight(o, o.typ.TypeName()) {
 		return nil
@@ -222,8 +221,8 @@ func (o *objectValue) checkTypeNames() error {
 	return errors.Join(typeNameErrors(o, o.typ.TypeName())...)
 }
 
-// namesAreRight reports that there is no typeNameError, which is usual. name is that of the
-// type that a literal must have.
+// namesAreRight reports whether there is no typeNameError, which is the usual case. name is the
+// type name that a literal must have.
 func namesAreRight(value ref.Val, name string) bool {
 	if object, ok := value.(*objectValue); ok {
 		if object.typ.TypeName() != name {
@@ -277,10 +276,9 @@ func typeNameErrors(value ref.Val, path string) []error {
 	return errs
 }
 
-// ApplyConfiguration evaluates a mutation that is an Object. In the result, values
-// that no object can have (null, uint, timestamps, literals within literals)
-// are left as Go values that package schema refuses in the API server's words. The
-// result is shared, and must not be modified.
+// ApplyConfiguration evaluates a mutation that is an Object. Values that no object can have
+// (null, uint, timestamps, nested literals) stay Go values, which package schema refuses with
+// the API server's texts. The result is shared, and must not be modified.
 func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 	value, err := a.eval(p, a.host.mutationBudget())
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// ordered is an adapter whose maps are gone through in the order of their keys. Those of
-// cel-go, and so of an API server, have Go's random order: a policy that writes down the
-// keys of a map would give another result every time. Maps that transformMap makes do not
-// come through an adapter, and stay in that order.
+// ordered is an adapter whose maps are iterated in the order of their keys. The maps of cel-go,
+// and so of an API server, have Go's random order, so that a policy that lists the keys of a map
+// would have a different result every time. Maps that transformMap creates do not use an
+// adapter, and keep the random order.
 type ordered struct{ types.Adapter }
 
 // NativeToValue implements types.Adapter.
@@ -37,7 +37,7 @@ func (a ordered) NativeToValue(value any) ref.Val {
 // orderedMap is a map of cel-go with another order.
 type orderedMap struct{ traits.Mapper }
 
-// Iterator implements traits.Iterable: text in its order, other keys after it in theirs.
+// Iterator implements traits.Iterable. Strings come first, in order, and other keys after them.
 func (m *orderedMap) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
@@ -69,7 +69,7 @@ func compareKeys(a, b ref.Val) int {
 // IsZeroValue implements traits.Zeroer.
 func (m *orderedMap) IsZeroValue() bool { return m.Size() == types.IntZero }
 
-// String is the map as cel-go v0.26 prints it, in order.
+// String returns the map as cel-go v0.26 prints it, but in order.
 func (m *orderedMap) String() string {
 	var entries []string
 	for it := m.Iterator(); it.HasNext() == types.True; {

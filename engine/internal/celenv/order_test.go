@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOrder goes through maps of all kinds, whose order is that of their keys every time.
+// TestOrder checks that maps of all kinds are iterated in the order of their keys, every time.
 func TestOrder(t *testing.T) {
 	labels := map[string]any{}
 	want := []any{}

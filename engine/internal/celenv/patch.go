@@ -111,8 +111,8 @@ func (a *Activation) JSONPatch(p *Program) ([]jsonpatch.Operation, error) {
 	return operations, nil
 }
 
-// operation converts a literal; its value goes through the JSON form of CEL values,
-// in which all numbers are doubles and integers beyond 2^53 strings.
+// operation converts a literal. Its value is converted to the JSON form of CEL values, in which
+// all numbers are doubles, and integers beyond 2^53 are strings.
 func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 	operation := jsonpatch.Operation{Op: p.op, Path: p.path, From: p.from, NoValue: p.value == nil}
 	if p.value == nil {
@@ -136,8 +136,8 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 	return operation, nil
 }
 
-// holdsObject reports whether an Object literal is in a list or map literal. The sum of two
-// lists is no literal, and converts its items itself.
+// holdsObject reports whether a list or map literal contains an Object literal. The sum of two
+// lists is not a literal, and converts its items itself.
 func holdsObject(raw any) bool {
 	within := func(item ref.Val) bool {
 		_, ok := item.(*objectValue)
@@ -156,8 +156,8 @@ func holdsObject(raw any) bool {
 	return false
 }
 
-// plain converts a JSON value to Go. A number without a fraction is an integer, as it
-// is for a server that reads its JSON text.
+// plain converts a JSON value to Go. A number without a fraction is an integer, as in a server
+// that reads the JSON text.
 func plain(value *structpb.Value) any {
 	switch kind := value.GetKind().(type) {
 	case *structpb.Value_StringValue:
@@ -185,7 +185,7 @@ func plain(value *structpb.Value) any {
 
 func plainNumber(f float64) any {
 	switch {
-	case math.IsNaN(f): // the JSON form of these is a string
+	case math.IsNaN(f): // in JSON these are strings
 		return "NaN"
 	case math.IsInf(f, 1):
 		return "Infinity"

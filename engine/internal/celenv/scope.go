@@ -10,24 +10,22 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// CompileError says why an expression is refused, in the API server's words.
+// CompileError is the error of an expression that does not compile, with the API server's text.
 type CompileError struct {
-	// Text is the server's message, with the excerpt of the expression where CEL
-	// gives one.
+	// Text is the server's message, with CEL's excerpt of the expression if there is one.
 	Text string
-	// Offset is the place in the expression, in bytes; zero if the whole expression
-	// is meant.
+	// Offset is the byte offset in the expression; zero if the error is about the whole
+	// expression.
 	Offset int
-	// Internal says that the server calls this an internal error rather than an
-	// invalid value.
+	// Internal says that the server reports an internal error rather than an invalid value.
 	Internal bool
 }
 
 // Error returns the server's message.
 func (e *CompileError) Error() string { return e.Text }
 
-// Scope is what the expressions of one policy share: whether there are params, and
-// the variables. It is not safe for concurrent use while variables are declared.
+// Scope has what the expressions of one policy share: whether there are params, and the
+// variables. It is not safe for concurrent use while variables are declared.
 type Scope struct {
 	env       *Env
 	hasParams bool
@@ -41,13 +39,13 @@ type variable struct {
 	err     *CompileError
 }
 
-// Scope makes the scope of one policy. params is declared only if hasParams.
+// Scope returns the scope of one policy. params is declared only if hasParams.
 func (e *Env) Scope(hasParams bool) *Scope {
 	return &Scope{env: e, hasParams: hasParams, types: map[string]*types.Type{}}
 }
 
-// Variable compiles and declares a variable for the expressions that follow. A
-// variable that does not compile is declared nevertheless, with an unknown type.
+// Variable compiles and declares a variable for the following expressions. A variable that does
+// not compile is still declared, with an unknown type.
 func (s *Scope) Variable(name, expression string) error {
 	program, err := s.compile(dialect{variables: true}, expression, nil)
 	v := variable{name: name, program: program, err: err}
@@ -84,7 +82,7 @@ func (s *Scope) JSONPatch(expression string) (*Program, error) {
 	return program, errorOf(err)
 }
 
-// errorOf avoids an error that is not nil but holds a nil pointer.
+// errorOf converts a nil pointer to a nil error.
 func errorOf(err *CompileError) error {
 	if err == nil {
 		return nil
@@ -100,8 +98,8 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		return nil, internalError(err)
 	}
 	compiler.provider.variables = s.types
-	// The server checks the expression without the space around it, and evaluates
-	// and quotes it as it is.
+	// The server trims the expression before it checks it, but evaluates and quotes it
+	// untrimmed.
 	trimmed := strings.TrimSpace(expression)
 	checked, issues, err := compiler.compile(trimmed)
 	s.env.giveBack(compiler)
@@ -131,8 +129,8 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	}, nil
 }
 
-// offset converts a place in a text, line (from 1) and column (from 0, in
-// characters), to bytes.
+// offset converts a position in a text, with a line (from 1) and a column (from 0, in
+// characters), to a byte offset.
 func offset(text string, line, column int) int {
 	start := 0
 	for ; line > 1; line-- {
@@ -147,8 +145,9 @@ func offset(text string, line, column int) int {
 	return len(text)
 }
 
-// isConstant reports whether an expression certainly gives the same whatever there is: it
-// reads nothing, and calls only functions of CEL itself, which know neither time nor chance.
+// isConstant reports whether an expression certainly has the same result for every input: it
+// reads no variables, and calls only functions of CEL itself, which do not depend on time or
+// chance.
 func (e *Env) isConstant(checked *ast.AST) bool {
 	plain, err := e.planner()
 	if err != nil || slices.ContainsFunc(calls(checked), func(name string) bool { return plain.functions[name] == nil }) {

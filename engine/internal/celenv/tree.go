@@ -21,10 +21,9 @@ import (
 // bindingsType is the type of the variable bindings: its fields are dynamic.
 var bindingsType = types.NewObjectType("preadmit.bindings")
 
-// buildTree makes the environment of expressions in mutation trees: the functions of
-// admission policies, the variable object for the value in the expression's place, and
-// bindings, whose entries are read as bindings.name, or bindings.resolve("name") as
-// kyverno-json has it.
+// buildTree returns the environment of expressions in mutation trees: the functions of admission
+// policies, the variable object with the value at the expression's place, and bindings, whose
+// entries are read as bindings.name, or as bindings.resolve("name") as in kyverno-json.
 func (e *Env) buildTree() (*cel.Env, error) {
 	shared, err := e.functions()
 	if err != nil {
@@ -55,7 +54,7 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 		return nil, internalError(err)
 	}
 	trimmed := strings.TrimSpace(expression)
-	e.mu.Lock() // cel-go's checker notes in the environment what it has looked up
+	e.mu.Lock() // cel-go's checker writes to the environment
 	checked, issues := env.Compile(trimmed)
 	e.mu.Unlock()
 	if issues != nil && issues.Err() != nil {
@@ -110,8 +109,8 @@ func (b *bindingValue) Equal(other ref.Val) ref.Val { return types.Bool(ref.Val(
 // Value implements ref.Val.
 func (b *bindingValue) Value() any { return b }
 
-// manifestValue converts a result to what manifests hold. Bytes become base64,
-// timestamps and durations the strings that Kubernetes writes.
+// manifestValue converts a result to a value of a manifest. Bytes become base64; timestamps and
+// durations become the strings that Kubernetes writes.
 func manifestValue(value ref.Val) (any, error) {
 	switch value := value.(type) {
 	case types.Null:
@@ -157,7 +156,7 @@ func manifestValue(value ref.Val) (any, error) {
 	}
 }
 
-// manifestNumber makes an integer of a float without fraction, as YAML does.
+// manifestNumber converts a float without a fraction to an integer, as YAML does.
 func manifestNumber(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, fmt.Errorf("the result is %v, which no manifest can hold", f)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// The declared types. A field that is not declared is a compile error, as on the API
-// server; what is under object, oldObject and params is not declared at all.
+// The declared types. As on the API server, a field that is not declared is a compile error. The
+// fields of object, oldObject and params are not declared at all.
 var (
 	requestType   = types.NewObjectType("kubernetes.AdmissionRequest")
 	namespaceType = types.NewObjectType("kubernetes.Namespace")
@@ -94,9 +94,9 @@ type provider struct {
 	scope    string
 	// variables are the types of the variables declared so far.
 	variables map[string]*types.Type
-	// patches says that Object and JSONPatch are known.
+	// patches says that Object and JSONPatch are declared.
 	patches bool
-	// convert is what Object literals convert their fields with.
+	// convert converts the fields of Object literals.
 	convert conversion
 }
 
@@ -104,8 +104,8 @@ func (e *Env) newProvider(env *cel.Env, patches bool) *provider {
 	return &provider{Provider: env.CELTypeProvider(), declared: e.host.types, scope: e.host.variable.TypeName(), patches: patches, convert: conversionOf(e.host.minor)}
 }
 
-// isObject reports whether name is Object or the type of a field below it. Every
-// name is one: object types are checked against field paths when a mutation has run.
+// isObject reports whether name is Object or the type of a field below it. Every such name is
+// accepted: type names are compared with field paths after a mutation was evaluated.
 func isObject(name string) bool {
 	return name == "Object" || strings.HasPrefix(name, "Object.")
 }
@@ -144,8 +144,8 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 		t, ok := p.variables[field]
 		return &types.FieldType{Type: t}, ok
 	case name == "JSONPatch":
-		// The API server declares every field and leaves the unknown ones without
-		// a type, which shows in its messages.
+		// The API server declares every field and leaves unknown fields without a type, which
+		// shows in its messages.
 		return &types.FieldType{Type: p.declared[name][field]}, true
 	default:
 		t, ok := p.declared[name][field]
@@ -153,7 +153,7 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 	}
 }
 
-// objectField is the type of a field of Object: any name, any value.
+// objectField returns the type of a field of Object: any name, any value.
 func objectField(name string) *types.FieldType {
 	return &types.FieldType{
 		Type: types.DynType,
@@ -194,8 +194,8 @@ func (h *host) variableType(t *cel.Type) *types.Type {
 	return variableType(t)
 }
 
-// variableType is the type that expressions of Kubernetes see for a variable of type t:
-// scalars, lists and maps keep theirs, everything else is dynamic.
+// variableType returns the type of a variable in expressions of Kubernetes: scalars, lists and
+// maps keep their types, and everything else is dynamic.
 func variableType(t *cel.Type) *types.Type {
 	switch t {
 	case cel.AnyType, cel.BoolType, cel.BytesType, cel.DoubleType, cel.DurationType, cel.IntType,

@@ -12,33 +12,32 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// World answers what the functions of Kyverno's libraries ask a cluster, a registry, the
-// network, a clock or chance. Objects that it returns are not modified.
+// World answers the functions of Kyverno's libraries that ask a cluster, a registry, the
+// network, a clock or a random generator. Returned objects are not modified.
 type World interface {
 	// Get returns an object by its plural resource, nil if it is missing.
 	Get(apiVersion, resource, namespace, name string) (map[string]any, error)
-	// List returns the objects of a resource that have the labels; in all namespaces if
-	// namespace is empty.
+	// List returns the objects of a resource that have the labels; an empty namespace means all
+	// namespaces.
 	List(apiVersion, resource, namespace string, labels map[string]string) ([]any, error)
 	// Resource returns the resource of a kind.
 	Resource(apiVersion, kind string) (gvk.Resource, error)
-	// Post returns what a server makes of an object that is sent to it.
+	// Post returns the answer of a server to an object that is sent to it.
 	Post(apiVersion, resource, namespace string) (map[string]any, error)
 	// Entry returns an entry of the global context, or a projection of it.
 	Entry(name, projection string) (any, error)
 	// Request answers a request to a URL; method is GET or POST.
 	Request(method, url string) (body any, status int64, err error)
-	// Image returns what a registry says of an image.
+	// Image returns the answer of a registry about an image.
 	Image(reference string) (map[string]any, error)
 	Now() (time.Time, error)
 	// Random returns a text that matches a regular expression.
 	Random(pattern string) (string, error)
-	// Needless is told of the error of an argument of orValue that nobody needs.
+	// Needless receives the error of an argument of orValue that is not needed.
 	Needless(err error)
 }
 
-// worldName is the variable under which evaluations find their World; no expression can
-// write it.
+// worldName is the variable that holds the World of an evaluation. Expressions cannot name it.
 const worldName = "@world"
 
 func worldIn(vars interpreter.Activation) World {
@@ -47,7 +46,7 @@ func worldIn(vars interpreter.Activation) World {
 	return w
 }
 
-// contextTypes are the types of the variables whose members ask, or compute.
+// contextTypes are the types of the variables whose members ask a World, or compute.
 var contextTypes = map[string]*types.Type{
 	"resource":      types.NewOpaqueType("resource.Context"),
 	"globalContext": types.NewOpaqueType("globalcontext.Context"),
@@ -57,10 +56,10 @@ var contextTypes = map[string]*types.Type{
 	"yaml":          types.NewOpaqueType("yaml.Yaml"),
 }
 
-// contextValue is the value of such a variable.
+// contextValue is the value of a variable of contextTypes.
 type contextValue struct {
 	opaque
-	World // nil: nothing answers
+	World // nil: all questions fail
 }
 
 // Equal implements ref.Val.
@@ -74,8 +73,8 @@ func (c contextValue) Value() any { return c }
 
 var errNoWorld = errors.New("nothing answers here")
 
-// ask calls a method of the World that a value stands for. The error, as that of a
-// function, says what failed.
+// ask calls a method of the World in a value. The error is the error of a function, and begins
+// with failed.
 func ask[T any](value ref.Val, failed string, method func(World) (T, error)) (T, ref.Val) {
 	var answer T
 	c, ok := value.(contextValue)

@@ -33,7 +33,7 @@ type definition struct {
 	conditions  []condition
 	mutations   []mutation
 	bindings    []*binding
-	// conditioned is the fact that the first false condition for an object is known.
+	// conditioned is the fact that it is known which condition is false of an object.
 	conditioned change.Fact
 }
 
@@ -54,7 +54,7 @@ type mutation struct {
 	// once says that the mutation of a draft does not run again with its policy.
 	once  bool
 	draft *draftMutation // nil for a mutation in the form of servers
-	// leaves is the fact that the mutation does not change an object.
+	// leaves is the fact that the mutation leaves an object as it is.
 	leaves change.Fact
 }
 

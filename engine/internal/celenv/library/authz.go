@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/dns"
 )
 
-// The types of the values that expressions ask an authorizer with.
+// The types of the values on the way to a decision of an authorizer.
 var (
 	AuthorizerType    = cel.ObjectType("kubernetes.authorization.Authorizer")
 	PathCheckType     = cel.ObjectType("kubernetes.authorization.PathCheck")
@@ -21,21 +21,21 @@ var (
 	DecisionType      = cel.ObjectType("kubernetes.authorization.Decision")
 )
 
-// Check decides whether something is allowed, whatever it is and whoever asks: what
-// users may do is known to a cluster only.
+// Check decides whether something is allowed. The answer does not depend on the question,
+// because only a cluster knows the rights of users.
 type Check func() (allowed bool, err error)
 
-// Authorizer is the value of the variable authorizer.
+// Authorizer returns the value of the variable authorizer.
 func Authorizer(check Check) ref.Val { return newAuthorization(AuthorizerType, check) }
 
-// ResourceCheck is the value of the variable authorizer.requestResource.
+// ResourceCheck returns the value of the variable authorizer.requestResource.
 func ResourceCheck(check Check) ref.Val { return newAuthorization(ResourceCheckType, check) }
 
 // authorization is a value of one of the types.
 type authorization struct {
 	typ   *types.Type
 	check Check
-	// allowed and err are what a decision says.
+	// allowed and err are the result of a decision.
 	allowed bool
 	err     error
 }
@@ -45,7 +45,7 @@ func newAuthorization(typ *cel.Type, check Check) *authorization {
 	return &authorization{typ: types.NewTypeValue(typ.TypeName()), check: check}
 }
 
-// Authz is the library that asks an authorizer.
+// Authz returns the library for asking an authorizer.
 func Authz() cel.EnvOption {
 	str := cel.StringType
 	decision := signature{DecisionType}
@@ -72,7 +72,7 @@ func Authz() cel.EnvOption {
 	)
 }
 
-// AuthzSelectors is the library that narrows what an authorizer is asked by selectors.
+// AuthzSelectors returns the library for narrowing a question to an authorizer by selectors.
 func AuthzSelectors() cel.EnvOption {
 	return newLibrary(
 		narrowing("fieldSelector", "authorizer_fieldselector"),
@@ -80,8 +80,8 @@ func AuthzSelectors() cel.EnvOption {
 	)
 }
 
-// step is a function that makes the next value on the way to a decision; refuse returns
-// what is wrong with its argument.
+// step returns a function that makes the next value on the way to a decision; refuse returns the
+// error of its argument.
 func step(to *cel.Type, refuse func(argument string) error) cel.OverloadOpt {
 	return cel.BinaryBinding(func(from, argument ref.Val) ref.Val {
 		if refuse != nil {
@@ -93,8 +93,8 @@ func step(to *cel.Type, refuse func(argument string) error) cel.OverloadOpt {
 	})
 }
 
-// narrowing is a function that asks for less of a resource. That does not change the
-// answer here.
+// narrowing declares a function that narrows a question about a resource. The answer here stays
+// the same.
 func narrowing(name, overload string) cel.EnvOption {
 	return on(signature{ResourceCheckType, cel.StringType}, name, overload, ResourceCheckType, step(ResourceCheckType, nil))
 }

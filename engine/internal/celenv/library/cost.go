@@ -14,18 +14,17 @@ const (
 	nominalCost = 1
 	// checkCost lets an expression ask an authorizer twice.
 	checkCost = 350_000
-	// A requirement of a selector takes two characters at least, and makes a struct and
-	// a list.
+	// A requirement of a selector takes at least two characters, and makes a struct and a list.
 	requirementsOfCharacter = 0.5
 	requirementCost         = common.ListCreateBaseCost + common.StructCreateBaseCost
 )
 
-// Costs is the price of calls as they are made.
+// Costs computes the cost of function calls.
 type Costs struct{}
 
-// CallCost implements interpreter.ActualCostEstimator; nil leaves the price to CEL. The
-// server prices a function by its name, so that functions of CEL with the name of one of
-// its own have that price, too.
+// CallCost implements interpreter.ActualCostEstimator; nil leaves the cost to CEL. The server
+// prices functions by name, so that CEL functions with the name of a server function have the
+// cost of the server function.
 func (Costs) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	cost, ok := uint64(0), false
 	switch len(args) {
@@ -48,7 +47,7 @@ func (Costs) CallCost(function, overload string, args []ref.Val, result ref.Val)
 	return &cost
 }
 
-// fixedCost is the price of functions that cost the same whatever they are called with.
+// fixedCost returns the cost of functions with a fixed cost.
 func fixedCost(function string) (uint64, bool) {
 	switch function {
 	case "check":
@@ -65,8 +64,8 @@ func fixedCost(function string) (uint64, bool) {
 	return 0, false
 }
 
-// unaryCost is the price of functions that go through their first argument, or make what
-// they return.
+// unaryCost returns the cost of functions that visit their first argument, or create their
+// result.
 func unaryCost(function, overload string, arg, result ref.Val) (uint64, bool) {
 	switch function {
 	case "isSorted", "sum", "max", "min", "indexOf", "lastIndexOf":
@@ -87,7 +86,7 @@ func unaryCost(function, overload string, arg, result ref.Val) (uint64, bool) {
 	return 0, false
 }
 
-// binaryCost is the price of functions that depends on two arguments.
+// binaryCost returns the cost of functions that depends on two arguments.
 func binaryCost(function, overload string, a, b ref.Val) (uint64, bool) {
 	switch function {
 	case "_==_":
@@ -108,7 +107,7 @@ func binaryCost(function, overload string, a, b ref.Val) (uint64, bool) {
 	return 0, false
 }
 
-// isAtomic reports whether comparing with a value costs the same however large it is.
+// isAtomic reports whether the cost of comparing with a value does not depend on its size.
 func isAtomic(value ref.Val) bool {
 	switch value.(type) {
 	case values.Quantity, *values.Quantity, values.IP, values.CIDR, values.Format, values.URL, values.Semver, *authorization:
@@ -117,19 +116,19 @@ func isAtomic(value ref.Val) bool {
 	return false
 }
 
-// matchCost is the price of matching a text with a regular expression of a length. One
-// is added so that an empty text costs something.
+// matchCost returns the cost of matching a text with a regular expression of a length. One is
+// added so that an empty text has a cost.
 func matchCost(text ref.Val, length uint64) uint64 {
 	return uint64(math.Ceil((1+float64(sizeOf(text)))*common.StringTraversalCostFactor)) *
 		uint64(math.Ceil(float64(length)*common.RegexStringLengthCostFactor))
 }
 
-// scan is the price of going through a text so many times.
+// scan returns the cost of visiting a text a number of times.
 func scan(value ref.Val, times float64) uint64 {
 	return uint64(math.Ceil(float64(sizeOf(value)) * times * common.StringTraversalCostFactor))
 }
 
-// parsing is what a text costs more than a value.
+// parsing returns the additional cost of an argument that is a text.
 func parsing(value ref.Val, isText bool) uint64 {
 	if isText {
 		return scan(value, 1)
@@ -144,7 +143,7 @@ func sizeOf(value ref.Val) uint64 {
 	return 1
 }
 
-// traversalCost is the price of going through a value and all in it.
+// traversalCost returns the cost of visiting a value and everything in it.
 func traversalCost(value ref.Val) uint64 {
 	cost := uint64(0)
 	switch value := value.(type) {

@@ -16,8 +16,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 )
 
-// formats are the named formats of texts. The sizes, which checking a text is priced by,
-// are those of the regular expressions that the API server has for them.
+// formats are the named formats of texts. The cost of a check depends on the size of the API
+// server's regular expression, which is given here.
 var formats = map[string]values.Format{
 	"dns1123Label":           {Name: "DNS1123Label", ValidateFunc: dns.Label, MaxRegexSize: 30},
 	"dns1123Subdomain":       {Name: "DNS1123Subdomain", ValidateFunc: dns.Subdomain, MaxRegexSize: 60},
@@ -34,7 +34,7 @@ var formats = map[string]values.Format{
 	"datetime":               {Name: "datetime", ValidateFunc: must(isDateTime, "invalid datetime"), MaxRegexSize: 71},
 }
 
-// Format is the library of named formats.
+// Format returns the library of named formats.
 func Format() cel.EnvOption {
 	functions := []cel.EnvOption{
 		on(signature{values.FormatType, cel.StringType}, "validate", "format-validate",
@@ -61,8 +61,8 @@ func validate(format values.Format, s string) ref.Val {
 	return types.OptionalOf(types.NewStringList(types.DefaultTypeAdapter, problems))
 }
 
-// prefix checks a name to which something will be added, so that it may end with a dash.
-// Like the server, it takes the character before the dash away with it.
+// prefix checks a name to which a suffix will be added, so that it may end with a dash. Like the
+// server, it also drops the character before the dash.
 func prefix(problems func(string) []string) func(string) []string {
 	return func(s string) []string {
 		if len(s) > 1 && strings.HasSuffix(s, "-") {
@@ -72,7 +72,7 @@ func prefix(problems func(string) []string) func(string) []string {
 	}
 }
 
-// must makes a property of texts a format.
+// must returns the validation of a format from a test of texts.
 func must(have func(string) bool, problem string) func(string) []string {
 	return func(s string) []string {
 		if have(s) {
@@ -106,8 +106,8 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// isDateTime reports whether a text is a date, "t" and a time of day with its zone, in
-// upper or lower case. The server does not look at what another "t" separates.
+// isDateTime reports whether a text is a date, "t" and a time of day with its zone, in upper or
+// lower case. Like the server, it ignores text after another "t".
 func isDateTime(s string) bool {
 	parts := strings.Split(strings.ToLower(s), "t")
 	return len(parts) > 1 && isDate(parts[0]) && timeOfDay().MatchString(parts[1])

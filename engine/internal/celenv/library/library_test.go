@@ -30,7 +30,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 )
 
-// side is one of the two implementations that these tests compare.
+// side is one of the two compared implementations.
 type side struct {
 	libraries map[string]cel.EnvOption
 	costs     interpreter.ActualCostEstimator
@@ -38,7 +38,7 @@ type side struct {
 	authorizer, requested func(answer) ref.Val
 }
 
-// answer is what an authorizer says.
+// answer is the answer of an authorizer.
 type answer struct {
 	allowed bool
 	err     error
@@ -84,7 +84,7 @@ func (anything) GetNamespace() string                     { return "default" }
 func (anything) GetSubresource() string                   { return "" }
 func (anything) GetResource() schema.GroupVersionResource { return schema.GroupVersionResource{} }
 
-// env has all libraries, and those of CEL that the same names are in.
+// env has all libraries, and CEL's libraries that use the same names.
 func (s side) env(t testing.TB, options ...cel.EnvOption) *cel.Env {
 	t.Helper()
 	all := []cel.EnvOption{cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3))}
@@ -124,7 +124,7 @@ func run(program cel.Program, vars map[string]any) string {
 	return fmt.Sprintf("%s, cost %d", describe(value), *details.ActualCost())
 }
 
-// describe writes a value down with everything that expressions can find out about it.
+// describe returns the text of a value with everything that expressions can find out about it.
 func describe(value ref.Val) string {
 	switch value := value.(type) {
 	case *types.Optional:
@@ -156,7 +156,7 @@ func describe(value ref.Val) string {
 	return fmt.Sprintf("%s %v", value.Type().TypeName(), native)
 }
 
-// TestDeclarations compares what the libraries declare.
+// TestDeclarations compares the declarations of the libraries.
 func TestDeclarations(t *testing.T) {
 	for name := range theirs.libraries {
 		want, got := functions(t, theirs.libraries[name]), functions(t, ours.libraries[name])
@@ -191,7 +191,7 @@ func functions(t *testing.T, option cel.EnvOption) []string {
 	return all
 }
 
-// samples are values of the types of arguments.
+// samples are values for the types of arguments.
 var samples = map[string][]any{
 	"string": {
 		"", " ", "a", "web", "Web", "a-b", "-a", "a-", "a.b", "a..b", "a/b", "a~b~1/", "x/y/z", "1abc", "é", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 127), "a\nb",
@@ -261,7 +261,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// stdlib has the functions that libraries add nothing to.
+// stdlib has the functions that no library extends.
 var stdlib = func() *cel.Env {
 	env, err := cel.NewEnv(cel.OptionalTypes())
 	if err != nil {
@@ -310,8 +310,8 @@ func compareOverload(t *testing.T, function string, overload *decls.OverloadDecl
 	}
 }
 
-// bind gives variables their values. Adding to a large quantity changes it, on the server
-// too, so quantities are copied.
+// bind sets the values of variables. Adding to a large quantity changes the quantity, on the
+// server too, so quantities are copied.
 func bind(names []string, tuple []any) map[string]any {
 	vars := map[string]any{}
 	for i, value := range tuple {
@@ -328,8 +328,7 @@ func bind(names []string, tuple []any) map[string]any {
 	return vars
 }
 
-// TestExpressions compares expressions in which several functions, constants or types
-// play together.
+// TestExpressions compares expressions that combine several functions, constants or types.
 func TestExpressions(t *testing.T) {
 	their, our := theirs.env(t), ours.env(t)
 	for _, expression := range []string{
@@ -344,12 +343,12 @@ func TestExpressions(t *testing.T) {
 		// Conversions.
 		"string(ip('::1'))", "string(cidr('10.0.0.0/8'))", "string(quantity('1'))", "type(quantity('1'))", "type(url('/a'))", "type(ip('::1'))", "type(semver('1.0.0'))", "type(format.uuid())",
 		"type(cidr('10.0.0.0/8')) == type(ip('::1'))", "sign(quantity('-1'))", "quantity('x').asInteger()",
-		// Costs that have a name in common with functions of CEL.
+		// Functions that share a name with functions of CEL.
 		"'abab'.replace('a', 'xy')", "'a,b'.split(',')", "'a,b'.split(',', 1)", "['a', 'b'].join()", "['a', 'b'].join('-')", "'ABC'.lowerAscii()", "'abc'.upperAscii()", "'abc'.substring(1)", "' a '.trim()",
 		"'abc'.indexOf('c')", "'abc'.lastIndexOf('c', 1)", "[1, 2].indexOf(2)", "dyn('abc').indexOf('c')", "[[1, 'a'], {'a': 'b'}].indexOf({})", "[b'abc'].max()", "['a', 'bc'].min()",
 		"[1, 2, 3].distinct()", "['b', 'a'].sort()", "[[1], [2]].flatten()", "sets.contains([1, 2], [1])", "'abc'.charAt(1)", "'abc'.reverse()",
 		"'abc'.contains('b')", "'abc'.matches('a.*')", "'abc' == 'abd'", "[1, 2] == [1, 2]", "1 + 2 == 3", "'a' + 'b' == 'ab'", "size('abc')",
-		// Names that only exist in one place.
+		// Functions whose names are unique.
 		"format.named('uuid').value().validate('x').value()[0]", "format.dns1123Label().validate('-').value().join()", "cidr('10.0.0.0/8').containsIP('x')", "cidr('10.0.0.0/8').containsCIDR('x')",
 		"cidr('10.0.0.0/8').containsIP(ip('10.1.1.1'))", "cidr('10.0.0.0/8').ip().family()", "url('https://example.com/?a=1&a=2').getQuery()['a'][1]",
 		"[1, 'a'].sum()", "[dyn(1), dyn('a')].sum()", "[dyn(1), dyn(null)].max()", "[dyn(null)].min()", "[dyn(1), dyn(null)].isSorted()", "[dyn(true), dyn(1)].isSorted()", "[].sum()", "[].max()", "[duration('1s')].sum()",
@@ -383,8 +382,8 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
-// TestCallCost compares the costs of calls of every function there is, also of those
-// that the libraries do not declare.
+// TestCallCost compares the cost of calls of every function, including functions that the
+// libraries do not declare.
 func TestCallCost(t *testing.T) {
 	var arguments []ref.Val
 	for _, name := range []string{"string", "net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.NamedFormat", "list(string)", "<A>"} {
@@ -413,7 +412,7 @@ func show(cost *uint64) string {
 	return fmt.Sprint(*cost)
 }
 
-// FuzzTexts compares the functions of texts.
+// FuzzTexts compares the text functions.
 func FuzzTexts(f *testing.F) {
 	for _, sample := range samples["string"] {
 		f.Add(sample.(string), "a")

@@ -7,8 +7,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// comparable are the types of items that have an order. Those of zeros can be added up,
-// from these values on.
+// comparable are the types of ordered items. Items with a zero can be added up, starting with
+// the zero.
 var comparable = []struct {
 	name string
 	typ  *cel.Type
@@ -27,7 +27,7 @@ var zeros = map[string]ref.Val{
 	"int": types.IntZero, "uint": types.Uint(0), "double": types.Double(0), "duration": types.Duration{},
 }
 
-// Lists is the library of lists.
+// Lists returns the library of lists.
 func Lists() cel.EnvOption {
 	var isSorted, sum, largest, smallest []cel.FunctionOpt
 	for _, item := range comparable {
@@ -51,7 +51,7 @@ func Lists() cel.EnvOption {
 	)
 }
 
-// items goes through a list.
+// items iterates over a list.
 func items(list ref.Val) func(yield func(ref.Val) bool) {
 	return func(yield func(ref.Val) bool) {
 		for it := list.(traits.Iterable).Iterator(); it.HasNext() == types.True; {
@@ -93,7 +93,7 @@ func summing(zero ref.Val) cel.OverloadOpt {
 	})
 }
 
-// extreme finds the item to which no other compares as worse says.
+// extreme finds the first item such that comparing another item with it never gives worse.
 func extreme(name string, worse ref.Val) cel.OverloadOpt {
 	return cel.UnaryBinding(func(list ref.Val) ref.Val {
 		var best traits.Comparer

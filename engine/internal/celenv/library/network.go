@@ -10,7 +10,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 )
 
-// IP is the library of IP addresses.
+// IP returns the library of IP addresses.
 func IP() cel.EnvOption {
 	address, aText := signature{values.IPType}, signature{cel.StringType}
 	is := func(name, overload string, property func(netip.Addr) bool) cel.EnvOption {
@@ -39,7 +39,7 @@ func IP() cel.EnvOption {
 	)
 }
 
-// CIDR is the library of ranges of IP addresses.
+// CIDR returns the library of ranges of IP addresses.
 func CIDR() cel.EnvOption {
 	network, aText := signature{values.CIDRType}, signature{cel.StringType}
 	return newLibrary(
@@ -62,8 +62,8 @@ func CIDR() cel.EnvOption {
 	)
 }
 
-// addressOf parses an address that the API server takes: without a zone, and not one of
-// version 4 in the form of version 6.
+// addressOf parses an address that the API server accepts: without a zone, and not an
+// IPv4-mapped IPv6 address.
 func addressOf(s string) (netip.Addr, error) {
 	address, err := netip.ParseAddr(s)
 	switch {
@@ -114,7 +114,7 @@ func parseCIDR(s string) ref.Val {
 
 func containsIP(p netip.Prefix, address netip.Addr) ref.Val { return types.Bool(p.Contains(address)) }
 
-// containsIPText does not say what is wrong with the address, as the server does not.
+// containsIPText returns no error text about an invalid address, as the server does.
 func containsIPText(p netip.Prefix, s string) ref.Val {
 	address, err := addressOf(s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 )
 
-// Quantity is the library of quantities of resources.
+// Quantity returns the library of quantities.
 func Quantity() cel.EnvOption {
 	quantity, aText := signature{values.QuantityType}, signature{cel.StringType}
 	compare := func(a, b *resource.Quantity) int { return a.Cmp(*b) }
@@ -50,9 +50,9 @@ func asInteger(q *resource.Quantity) ref.Val {
 	return types.Int(n)
 }
 
-// arithmetic is a function of a quantity and another one or an integer. Its result is a
-// pointer, which the server does not find equal to any quantity that is none, when it
-// is the right side of a comparison.
+// arithmetic declares a function of a quantity and another quantity or an integer. Its result is
+// a pointer. On the right side of a comparison, the server finds the pointer unequal to every
+// quantity that is not a pointer.
 func arithmetic(name string, change func(q *resource.Quantity, by resource.Quantity)) cel.EnvOption {
 	changed := func(q *resource.Quantity, by resource.Quantity) ref.Val {
 		result := *q

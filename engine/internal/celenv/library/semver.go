@@ -11,7 +11,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 )
 
-// Semver is the library of semantic versions, in its version 1.
+// Semver returns the library of semantic versions, in version 1.
 func Semver() cel.EnvOption {
 	version, aText, tolerant := signature{values.SemverType}, signature{cel.StringType}, signature{cel.StringType, cel.BoolType}
 	return newLibrary(append(comparisons(values.SemverType, "semver", semver.Version.Compare),
@@ -40,8 +40,8 @@ func isVersion(s string, normalize bool) ref.Val {
 	return types.Bool(err == nil)
 }
 
-// versionOf parses a version. Normalizing takes "v" and zeros from the front of its
-// numbers and adds the numbers that are left out.
+// versionOf parses a version. Normalizing removes "v" and leading zeros, and adds missing
+// numbers.
 func versionOf(s string, normalize bool) (semver.Version, error) {
 	if !normalize {
 		return semver.Parse(s)

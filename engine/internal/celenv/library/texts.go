@@ -12,10 +12,10 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// JSONPatch is the library for the paths of JSON patches.
+// JSONPatch returns the library for the paths of JSON patches.
 func JSONPatch() cel.EnvOption { return newLibrary(cel.FunctionDecls(EscapeKey())) }
 
-// EscapeKey is the function of JSONPatch, which makes a key a step of a path.
+// EscapeKey returns the function of JSONPatch that escapes a key for a path.
 var EscapeKey = sync.OnceValue(func() *decls.FunctionDecl {
 	escaper := strings.NewReplacer("~", "~0", "/", "~1")
 	function, err := decls.NewFunction("jsonpatch.escapeKey",
@@ -26,8 +26,8 @@ var EscapeKey = sync.OnceValue(func() *decls.FunctionDecl {
 	return function
 })
 
-// Regex is the library that finds what matches a regular expression. One that is a
-// constant is compiled with the program that has it.
+// Regex returns the library that finds matches of a regular expression. A constant regular
+// expression is compiled with the program.
 func Regex() cel.EnvOption {
 	str, texts := cel.StringType, cel.ListType(cel.StringType)
 	return cel.Lib(library{
@@ -45,7 +45,7 @@ func Regex() cel.EnvOption {
 	})
 }
 
-// finder is what a function does with its first argument; args are all of them.
+// finder implements a function for a compiled regular expression; args are all arguments.
 type finder func(r *regexp.Regexp, args []ref.Val) ref.Val
 
 var find finder = func(r *regexp.Regexp, args []ref.Val) ref.Val {
@@ -60,7 +60,7 @@ var findAll finder = func(r *regexp.Regexp, args []ref.Val) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, r.FindAllString(string(args[0].(types.String)), limit))
 }
 
-// in finds the pattern that is the second argument.
+// in calls the finder with the pattern in the second argument.
 func (f finder) in(args ...ref.Val) ref.Val {
 	r, err := regexp.Compile(string(args[1].(types.String)))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 )
 
-// URLs is the library of absolute URLs and paths.
+// URLs returns the library of absolute URLs and paths.
 func URLs() cel.EnvOption {
 	anURL, aText := signature{values.URLType}, signature{cel.StringType}
 	return newLibrary(
@@ -27,8 +27,8 @@ func URLs() cel.EnvOption {
 	)
 }
 
-// parseURL takes what is a URI as OpenAPI has it. The parser of those takes a fragment
-// for a part of the path, so it only decides.
+// parseURL parses a URI as defined by OpenAPI. url.ParseRequestURI only decides whether it is
+// valid, because it treats a fragment as a part of the path.
 func parseURL(s string) ref.Val {
 	_, err := url.ParseRequestURI(s)
 	if err != nil {

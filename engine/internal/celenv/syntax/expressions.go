@@ -6,19 +6,19 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// grammar is the parsing of one expression. A node gets its number when cel-go gives it
-// one: an operator after its left side, a call before its arguments.
+// grammar parses one expression. Nodes are numbered in the same order as in cel-go: an operator
+// after its left operand, a call before its arguments.
 type grammar struct {
 	*Parser
 	text   string
-	tokens []token // those ahead
+	tokens []token // the remaining tokens
 	make   ast.ExprFactory
 	info   *ast.SourceInfo
 	nextID int64
 	depth  int
 }
 
-// giveUp ends the parsing of an expression that is left to cel-go.
+// giveUp ends the parsing of an expression that cel-go must parse.
 type giveUp struct{}
 
 func (g *grammar) require(ok bool) {
@@ -41,7 +41,7 @@ func (g *grammar) expect(k kind) token {
 	return g.advance()
 }
 
-// accept takes a token if it is next.
+// accept consumes the next token if it has the kind.
 func (g *grammar) accept(k kind) bool {
 	if g.peek() != k {
 		return false
@@ -52,7 +52,7 @@ func (g *grammar) accept(k kind) bool {
 
 func (g *grammar) textOf(t token) string { return g.text[t.start:t.end] }
 
-// newID numbers a node that is written at a place, in characters, in so many bytes.
+// newID numbers a node at an offset in characters, with a size in bytes.
 func (g *grammar) newID(offset, size int) int64 {
 	id := g.nextID
 	g.nextID++
@@ -66,13 +66,13 @@ func (g *grammar) place(id int64, offset, size int) {
 
 func (g *grammar) idOf(t token) int64 { return g.newID(t.offset, t.end-t.start) }
 
-// deepen counts how deeply nodes are nested. Who calls it sets depth back.
+// deepen counts the nesting of nodes. The caller restores depth.
 func (g *grammar) deepen() {
 	g.depth++
 	g.require(g.depth <= maxDepth)
 }
 
-// expression is the whole grammar: a condition with or without two branches.
+// expression parses an expression: a condition, optionally with two branches.
 func (g *grammar) expression() ast.Expr {
 	depth := g.depth
 	g.deepen()
@@ -93,8 +93,8 @@ func (g *grammar) disjunction() ast.Expr {
 	})
 }
 
-// terms parses what && or || are between. The order in which they are evaluated shows
-// nowhere, so cel-go makes a balanced tree of them.
+// terms parses the operands of && or ||. Their order of evaluation does not matter, so cel-go
+// makes a balanced tree.
 func (g *grammar) terms(operator kind, function string, term func() ast.Expr) ast.Expr {
 	terms := []ast.Expr{term()}
 	var ids []int64
@@ -106,7 +106,7 @@ func (g *grammar) terms(operator kind, function string, term func() ast.Expr) as
 	return g.balance(function, terms, ids)
 }
 
-// balance makes a tree of terms; ids are the operators between them.
+// balance returns a tree of terms; ids are the operators between them.
 func (g *grammar) balance(function string, terms []ast.Expr, ids []int64) ast.Expr {
 	if len(ids) == 0 {
 		return terms[0]
@@ -125,7 +125,7 @@ func (g *grammar) sum() ast.Expr { return g.binary(g.product, "+", "-") }
 
 func (g *grammar) product() ast.Expr { return g.binary(g.unary, "*", "/", "%") }
 
-// binary parses operators of one precedence, which bind to the left.
+// binary parses left-associative operators of one precedence.
 func (g *grammar) binary(operand func() ast.Expr, operators ...kind) ast.Expr {
 	depth := g.depth
 	left := operand()
@@ -149,8 +149,8 @@ func isOneOf(k kind, kinds []kind) bool {
 	return false
 }
 
-// unary parses any number of the same sign; two of them cancel each other. A single minus
-// belongs to the number after it.
+// unary parses any number of the same sign; two cancel each other. A single minus belongs to the
+// number after it.
 func (g *grammar) unary() ast.Expr {
 	sign := g.peek()
 	if sign != "!" && sign != "-" || sign == "-" && isNumber(g.tokens[1].kind) {
@@ -173,7 +173,7 @@ func (g *grammar) unary() ast.Expr {
 
 func isNumber(k kind) bool { return k == integer || k == decimal }
 
-// member parses fields, indices and calls of something.
+// member parses an operand with its fields, indices and calls.
 func (g *grammar) member() ast.Expr {
 	depth := g.depth
 	target := g.primary()
@@ -255,7 +255,7 @@ func (g *grammar) primary() ast.Expr {
 	}
 }
 
-// reserved are identifiers that name no variable and no function.
+// reserved are identifiers that cannot name a variable or a function.
 var reserved = map[string]bool{
 	"as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true, "if": true, "import": true,
 	"let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
@@ -280,7 +280,7 @@ func (g *grammar) named() ast.Expr {
 	return g.make.NewIdent(g.idOf(at), prefix+name)
 }
 
-// isMessage reports whether the name ahead is that of a message.
+// isMessage reports whether the name ahead is the name of a message.
 func (g *grammar) isMessage() bool {
 	for i := 0; g.tokens[i].kind == identifier; i += 2 {
 		if g.tokens[i+1].kind != "." {
@@ -311,7 +311,7 @@ func (g *grammar) mapping() ast.Expr {
 	var entries []ast.EntryExpr
 	g.items("}", func() {
 		optional := g.optional()
-		id := g.newID(0, 0) // that of the colon, which has its number before the key
+		id := g.newID(0, 0) // of the colon, which is numbered before the key
 		key := g.expression()
 		colon := g.expect(":")
 		g.place(id, colon.offset, 1)
@@ -333,8 +333,7 @@ func (g *grammar) list() ast.Expr {
 	return g.make.NewList(id, elements, optionals)
 }
 
-// items parses what is between commas. One may be the last; there may also be
-// nothing else.
+// items parses items separated by commas. A trailing comma is allowed, also without items.
 func (g *grammar) items(closing kind, item func()) {
 	if !g.accept(",") {
 		for g.peek() != closing {

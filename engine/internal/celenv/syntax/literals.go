@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// literal parses a literal. Numbers may have a sign, which is a part of them.
+// literal parses a literal. A number includes its sign.
 func (g *grammar) literal() ast.Expr {
 	first := g.advance()
 	last, text := first, g.textOf(first)
@@ -67,7 +67,7 @@ func unquote(text string) (string, bool) {
 	}
 	text = text[quotes : len(text)-quotes]
 	switch {
-	case strings.Contains(text, "\r"): // which is read as another line break
+	case strings.Contains(text, "\r"): // cel-go reads it as another line break
 		return "", false
 	case raw || !strings.Contains(text, `\`):
 		return text, true
@@ -75,8 +75,8 @@ func unquote(text string) (string, bool) {
 	return unescape(text)
 }
 
-// escapes are the characters that a backslash makes of others. Escapes with digits are
-// rare, and left to cel-go.
+// escapes are the characters after a backslash and what they mean. Escapes with digits are rare,
+// and left to cel-go.
 var escapes = map[byte]byte{
 	'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v', '\\': '\\', '\'': '\'', '"': '"', '`': '`', '?': '?',
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// call makes a call, or what a macro makes of it.
+// call returns a call, or the expansion of a macro.
 func (g *grammar) call(id int64, function string, target ast.Expr, args []ast.Expr) ast.Expr {
 	if expanded := g.expand(id, function, target, args); expanded != nil {
 		return expanded
@@ -17,7 +17,7 @@ func (g *grammar) call(id int64, function string, target ast.Expr, args []ast.Ex
 	return g.make.NewMemberCall(id, function, target, args...)
 }
 
-// expand applies a macro; nil if it is missing, or it wants the call as it is.
+// expand applies a macro. It returns nil if there is no macro, or if the macro keeps the call.
 func (g *grammar) expand(id int64, function string, target ast.Expr, args []ast.Expr) ast.Expr {
 	macro := g.macros[macroKey{function, len(args), target != nil}]
 	if macro == nil {
@@ -31,7 +31,7 @@ func (g *grammar) expand(id int64, function string, target ast.Expr, args []ast.
 	if expanded == nil {
 		return nil
 	}
-	// The call is no node any more, and its number free if it is the last.
+	// The call is not a node any more. Its number is free if it is the last one.
 	g.info.ClearOffsetRange(id)
 	if id == g.nextID-1 {
 		g.nextID--
@@ -39,7 +39,7 @@ func (g *grammar) expand(id int64, function string, target ast.Expr, args []ast.
 	return expanded
 }
 
-// expansion makes the nodes of a macro, at the place of its call.
+// expansion creates the nodes of a macro, at the position of its call.
 type expansion struct {
 	*grammar
 	id int64 // of the call
@@ -77,7 +77,7 @@ func (x *expansion) Copy(e ast.Expr) ast.Expr {
 	case ast.ListKind:
 		return x.make.NewList(id, x.copyAll(e.AsList().Elements()), e.AsList().OptionalIndices())
 	}
-	panic(giveUp{}) // no macro that there is copies more
+	panic(giveUp{}) // no existing macro copies more
 }
 
 func (x *expansion) copyAll(all []ast.Expr) []ast.Expr {

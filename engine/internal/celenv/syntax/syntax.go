@@ -1,11 +1,11 @@
-// Package syntax parses CEL expressions the way cel-go does, thirty times as fast: the
-// parser of cel-go is generated, and takes longer to begin than everything else that a
-// short run does with its policies.
+// Package syntax parses CEL expressions as cel-go does, thirty times as fast. The parser of
+// cel-go is generated, and takes longer to initialize than everything else that a short run does
+// with its policies.
 //
-// It reads what people write. Whatever is wrong, rare or nested deeply it leaves to
-// cel-go, whose words an error is told in: Parse returns nil then. What it returns is what
-// cel-go would have returned, down to the numbers of the nodes and their places, macros
-// expanded; a fuzz test compares the two.
+// The parser supports what people usually write. Parse returns nil for expressions that are
+// wrong, unusual or deeply nested; cel-go parses these, with its own error texts. A result
+// equals the result of cel-go, including the numbers and positions of the nodes, with macros
+// expanded. A fuzz test compares the two.
 //
 // The files in order: syntax.go, tokens.go, expressions.go (the grammar), literals.go,
 // macros.go.
@@ -19,7 +19,7 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
-// maxLength and maxDepth are well within cel-go's limits.
+// maxLength and maxDepth are well below cel-go's limits.
 const (
 	maxLength = 50_000
 	maxDepth  = 100
@@ -28,11 +28,11 @@ const (
 // Parser parses expressions of one environment. It is safe for concurrent use.
 type Parser struct {
 	macros map[macroKey]parser.Macro
-	// optionals says that there are optional fields, indices and entries.
+	// optionals says that optional fields, indices and entries are enabled.
 	optionals bool
 }
 
-// macroKey is what a macro is called as; anyNumber stands for any number of arguments.
+// macroKey identifies a macro by its call; anyNumber means any number of arguments.
 type macroKey struct {
 	function string
 	args     int
@@ -41,7 +41,7 @@ type macroKey struct {
 
 const anyNumber = -1
 
-// New returns a parser with macros, of which the last of a key counts.
+// New returns a parser with macros. The last macro of a key wins.
 func New(macros []parser.Macro, optionals bool) *Parser {
 	p := &Parser{macros: make(map[macroKey]parser.Macro, len(macros)), optionals: optionals}
 	for _, m := range macros {
@@ -54,7 +54,7 @@ func New(macros []parser.Macro, optionals bool) *Parser {
 	return p
 }
 
-// variadicKey is the key that cel-go gives a macro that takes any number of arguments.
+// variadicKey returns the key that cel-go uses for a macro with any number of arguments.
 func variadicKey(m parser.Macro) string {
 	if m.IsReceiverStyle() {
 		return m.Function() + ":*:true"
@@ -62,7 +62,7 @@ func variadicKey(m parser.Macro) string {
 	return m.Function() + ":*:false"
 }
 
-// Parse parses an expression; nil leaves it to cel-go.
+// Parse parses an expression; nil means that cel-go must parse it.
 func (p *Parser) Parse(source common.Source) (parsed *ast.AST) {
 	text := source.Content()
 	if len(text) > maxLength || !utf8.ValidString(text) {

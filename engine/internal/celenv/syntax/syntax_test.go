@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// environment has all macros that an environment of ours has.
+// environment returns an environment with all macros of our environments.
 func environment(t testing.TB, optionals bool) (*cel.Env, *Parser) {
 	t.Helper()
 	options := []cel.EnvOption{ext.TwoVarComprehensions(), ext.Bindings(), ext.Math(), ext.Protos(), ext.Lists()}
@@ -49,7 +49,7 @@ var plain = []string{
 	" a ", "a\n+\nb", "a // comment\n + b", "// only\na", "a //", "\ta\r\n.b\f", "'é' // é\n+ a.b('é', c)",
 }
 
-// TestPlain finds that plain expressions are parsed here, as cel-go parses them.
+// TestPlain checks that plain expressions are parsed here, as cel-go parses them.
 func TestPlain(t *testing.T) {
 	env, p := environment(t, true)
 	for _, text := range plain {
@@ -59,7 +59,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// left are expressions that cel-go refuses, or has to parse.
+// left are expressions that cel-go refuses, or must parse.
 var left = []string{
 	"", " ", "a b", "1 2", "a +", "+ a", "(a", "a)", "[1", "{a}", "{a: }", "a.", "a..b", "a.1", "a.'b'", "a.in", "a.b{}.c{}", "f(a,)", "f(,)", "a ? b", "a ? : c", "a = b", "a & b", "a | b", "-", "!", "-!a", "!-a", "!-'a'", "!-1u", "- 'a", "'a", `"a`, "'a\nb'", `'\q'`, `'\`, `'\x41'`, "'''a",
 	"'a\rb'", "'''a\rb'''", "b'a'", "br'a'", "rb'a'", "a.`b`", "`a`", "0x", "0xg", "1e", "1.e1", "1ua", "9223372036854775808", "-9223372036854775809", "1e999", "18446744073709551616u", "é", "a.é", "a\u00a0", "a\xff", "'\xff'",
@@ -100,7 +100,7 @@ func compare(t *testing.T, env *cel.Env, p *Parser, text string) bool {
 	return true
 }
 
-// protoOf writes an expression down with its numbers and places.
+// protoOf returns the text of an expression with its numbers and positions.
 func protoOf(t *testing.T, a *ast.AST) string {
 	e, err := ast.ExprToProto(a.Expr())
 	if err != nil {
@@ -139,8 +139,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestRandom compares the parsers on expressions and on sequences of tokens that were put
-// together at random.
+// TestRandom compares the parsers for random expressions and random sequences of tokens.
 func TestRandom(t *testing.T) {
 	env, p := environment(t, true)
 	r := random{rand.New(rand.NewPCG(1, 2))}
@@ -164,7 +163,7 @@ func (r random) tokens() string {
 	return strings.Join(words, r.oneOf("", " "))
 }
 
-// expression is mostly a valid expression.
+// expression returns a random expression, which is mostly valid.
 func (r random) expression(depth int) string {
 	if depth == 0 {
 		return r.oneOf("a", "b", ".c", "1", "-2", "0x3", "1.5", "2u", "'x'", `"y\n"`, "true", "null", "[]", "{}", "D{}")

@@ -2,13 +2,13 @@ package syntax
 
 import "strings"
 
-// token is a token at text[start:end]; offset is its place in characters.
+// token is a token at text[start:end]; offset is its position in characters.
 type token struct {
 	kind               kind
 	start, end, offset int
 }
 
-// kind is the kind of a token: of an operator its text, or one of these.
+// kind is the kind of a token: the text of an operator, or one of these.
 type kind string
 
 const (
@@ -20,17 +20,17 @@ const (
 	quoted     kind = "quoted"
 )
 
-// keywords are identifiers that are tokens of their own.
+// keywords are identifiers with their own kind of token.
 var keywords = map[string]kind{"in": "in", "true": "true", "false": "false", "null": "null"}
 
-// operators are all others, the longer ones first.
+// operators are all other operators, the longer ones first.
 var operators = []kind{
 	"==", "!=", "<=", ">=", "&&", "||",
 	"<", ">", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "+", "*", "/", "%",
 }
 
-// scan takes a text apart. It is not ok if the text has something else than the tokens
-// above, such as bytes or escaped identifiers.
+// scan splits a text into tokens. ok is false if the text has other tokens, such as bytes or
+// escaped identifiers.
 func scan(text string) (tokens []token, ok bool) {
 	tokens = make([]token, 0, len(text)/3+2)
 	offset, last := 0, 0
@@ -57,7 +57,7 @@ func characters(text string) int {
 	return n
 }
 
-// skipSpace returns where the space and the comments at i end.
+// skipSpace returns the end of the space and comments at i.
 func skipSpace(text string, i int) int {
 	for ; i < len(text); i++ {
 		switch {
@@ -75,7 +75,8 @@ func skipSpace(text string, i int) int {
 	return i
 }
 
-// next returns the first token of a text and its size; none if that is zero.
+// next returns the kind and size of the first token in a text; the size is zero if the text
+// starts with no token.
 func next(text string) (kind, int) {
 	c := text[0]
 	switch {
@@ -100,7 +101,7 @@ func next(text string) (kind, int) {
 	return "", 0
 }
 
-// word is an identifier or a keyword. What begins bytes is none.
+// word returns an identifier or a keyword. A prefix of bytes is neither.
 func word(text string) (kind, int) {
 	size := span(text, func(c byte) bool { return isLetter(c) || isDigit(c) })
 	if size < len(text) && (text[size] == '"' || text[size] == '\'') {
@@ -156,8 +157,8 @@ func exponentSize(text string) int {
 	return 0
 }
 
-// quotedSize is the size of the quoted text at the beginning of text, zero if it does not
-// end.
+// quotedSize returns the size of the quoted text at the start of text, zero if its end is
+// missing.
 func quotedSize(text string, raw bool) int {
 	quote, multiline := text[:1], false
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text, triple) {
@@ -176,7 +177,7 @@ func quotedSize(text string, raw bool) int {
 	return 0
 }
 
-// span counts the bytes at the beginning of a text for which is is true.
+// span returns the number of leading bytes of a text for which is returns true.
 func span(text string, is func(byte) bool) int {
 	for i := range len(text) {
 		if !is(text[i]) {
