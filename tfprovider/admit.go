@@ -14,15 +14,15 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// document is one object and what became of it.
+// document is one object with its result.
 type document struct {
 	*manifest.Document
 	text *text
-	// manifest is nil if policies are not run on the document: it is one, or it is for
-	// the tools only.
+	// manifest is nil if policies do not run on the document, because it is a policy or only
+	// for local use.
 	manifest  *engine.Manifest
-	namespace string // as keys have it
-	// secret says that it is a Secret, sensitive that its content must stay secret.
+	namespace string // for the key
+	// secret reports that it is a Secret, sensitive that its content must stay secret.
 	secret, sensitive bool
 	// json is the object with the changes.
 	json string
@@ -32,13 +32,13 @@ type document struct {
 type admission struct {
 	config   *config
 	streams  []*manifest.Stream
-	outcome  *engine.Outcome // nil if the run never began
+	outcome  *engine.Outcome // nil if the run did not start
 	set      *engine.Set
 	problems []message
-	// reported are the texts of the problems; origins says where texts were given, by name.
+	// reported are the texts of the problems. origins says where each text was given, by name.
 	reported map[string]bool
 	origins  map[string]origin
-	// documents are those of the manifests in their order; none if there are errors.
+	// documents are the documents of the manifests in their order; nil if there are errors.
 	documents []document
 }
 
@@ -52,7 +52,7 @@ func (a *admission) failed() bool {
 	return false
 }
 
-// admit runs the policies of a config on its manifests, those that are sensitive last.
+// admit runs the policies of a config on its manifests. Sensitive manifests come last.
 func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Observer) *admission {
 	a := &admission{config: c, reported: map[string]bool{}}
 	texts := a.texts()
@@ -76,13 +76,13 @@ func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Obse
 	return a
 }
 
-// texts are the manifests of the config.
+// texts returns the manifests of the config.
 func (a *admission) texts() []text {
 	return append(a.config.manifests[:len(a.config.manifests):len(a.config.manifests)], a.config.sensitive...)
 }
 
-// collect takes the documents with their results out of the streams, which were read
-// from texts.
+// collect collects the documents with their results from the streams, which were read from
+// texts.
 func (a *admission) collect(texts []text) {
 	manifests := map[*manifest.Document]*engine.Manifest{}
 	for _, m := range a.outcome.Manifests {
@@ -104,8 +104,8 @@ func (a *admission) collect(texts []text) {
 	}
 }
 
-// isSecret reports whether a document is a Secret, or may be meant as one. Its kind is known
-// without reading its text again.
+// isSecret reports whether a document is a Secret, or may be meant as a Secret. It does not parse
+// the text again.
 func isSecret(d *manifest.Document) bool {
 	if kind := d.Kind().Kind; kind != "" {
 		return secret.IsKind(kind)
@@ -113,12 +113,12 @@ func isSecret(d *manifest.Document) bool {
 	return secret.Is(d.Object())
 }
 
-// edited are the documents of a stream with their edits.
+// edited returns the documents of a stream after edits.
 func edited(stream *manifest.Stream) []*manifest.Document {
 	documents := stream.Documents()
 	for _, d := range documents {
 		if d.Changed() {
-			// The text was just written by what reads it here.
+			// preadmit wrote the text, so it is valid.
 			stream, _ := manifest.Reread(stream.Name(), stream.Bytes())
 			return stream.Documents()
 		}
@@ -126,8 +126,7 @@ func edited(stream *manifest.Stream) []*manifest.Document {
 	return documents
 }
 
-// secrets are the IDs, as the engine has them, of the manifests whose content must not
-// be in messages.
+// secrets returns the engine's IDs of the manifests whose content must not be in messages.
 func (a *admission) secrets() map[string]bool {
 	ids := map[string]bool{}
 	for _, d := range a.documents {
@@ -138,9 +137,8 @@ func (a *admission) secrets() map[string]bool {
 	return ids
 }
 
-// key names the object of a document in results: "group/Kind/namespace/name" with "_"
-// for a part that is empty. A name that the server generates ends in "*". A document has the
-// same key whatever it is given with.
+// key returns the key of a document in results: "group/Kind/namespace/name", with "_" for an empty
+// part. A generated name ends in "*". The key does not depend on other documents.
 func (d *document) key() string {
 	name := d.Name()
 	if name == "" {
@@ -158,8 +156,8 @@ func (d *document) key() string {
 	return strings.Join(parts, "/")
 }
 
-// identity is what no two objects of a cluster share, other than a key; empty if that is
-// not known.
+// identity returns text that is unique for every object of a cluster, which a key is not; "" if it
+// is not known.
 func (d *document) identity() string {
 	if d.manifest == nil || d.Name() == "" {
 		return ""
@@ -167,7 +165,7 @@ func (d *document) identity() string {
 	return "id " + d.manifest.ID
 }
 
-// keys gives every document its key. Each must have one of its own.
+// keys sets the keys of all documents. Two documents with the same key are an error.
 func (a *admission) keys() []string {
 	var keys []string
 	first := map[string]*document{}
@@ -189,8 +187,8 @@ func (a *admission) keys() []string {
 	return keys
 }
 
-// diff is the unified diff from the text of the document to that of the result. JSON on
-// one line is indented first.
+// diff returns the unified diff between the text of the document and of its result. It indents
+// JSON on one line first.
 func (d *document) diff(key string) string {
 	before, after := d.Text()
 	if !strings.Contains(strings.TrimSpace(before), "\n") {
@@ -201,18 +199,18 @@ func (d *document) diff(key string) string {
 
 func indented(text []byte) string {
 	var b bytes.Buffer
-	// The text was just made of a value.
+	// The text was encoded from a value, so it is valid.
 	_ = json.Indent(&b, text, "", "  ")
 	return b.String() + "\n"
 }
 
-// result is the value of the document with the changes.
+// result returns the value of the document after the changes.
 func (d *document) result() map[string]any {
 	stream, _ := manifest.Read("", []byte(d.json))
 	return stream.Documents()[0].Object()
 }
 
-// patch is the JSON Patch (RFC 6902) that leads from the document to its result.
+// patch returns the JSON Patch (RFC 6902) from the document to its result.
 func (d *document) patch() string {
 	operations := []any{}
 	for _, c := range change.Diff(d.Object(), d.result(), nil) {

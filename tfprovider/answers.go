@@ -11,18 +11,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// answersSize bounds the answers to functions that are kept, in bytes; twice as much may
-// be in memory.
+// answersSize is how many bytes of function results one generation keeps. There are two
+// generations.
 const answersSize = 64 << 20
 
-// NewServer returns a provider of a version as Terraform talks to it. Terraform evaluates
-// the functions in for_each once for every instance, so answers are kept by all that was
-// asked: the same call again costs no more than its transport.
+// NewServer returns the protocol server of a provider with the given version. Terraform evaluates
+// the functions in for_each once for every instance, so the server caches results: the same call
+// again costs only its transport.
 func NewServer(version string) tfprotov6.ProviderServer {
 	return &remembering{ProviderServer: providerserver.NewProtocol6(New(version)())(), answers: newAnswers(answersSize)}
 }
 
-// remembering is the provider with the answers that it gave.
+// remembering is a provider server that caches the answers of functions.
 type remembering struct {
 	tfprotov6.ProviderServer
 	answers *answers
@@ -52,12 +52,12 @@ func (s *remembering) CallFunction(ctx context.Context, request *tfprotov6.CallF
 	return s.ProviderServer.CallFunction(ctx, request)
 }
 
-// interrupted reports whether an answer says that there was no time for one.
+// interrupted reports whether an answer is the error of an interrupted call.
 func interrupted(response *tfprotov6.CallFunctionResponse) bool {
 	return response.Error != nil && isInterruption(response.Error.Text)
 }
 
-// question is the hash of all that a call asks.
+// question returns a hash of a call: the function and its arguments.
 type question [sha256.Size]byte
 
 func questionOf(request *tfprotov6.CallFunctionRequest) (q question) {
@@ -71,7 +71,8 @@ func questionOf(request *tfprotov6.CallFunctionRequest) (q question) {
 	return q
 }
 
-// part adds a text to a hash so that no other division into texts has the same one.
+// part adds a text with its length to a hash, so that other divisions into texts have other
+// hashes.
 func part(h hash.Hash, text []byte) {
 	var length [8]byte
 	binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
@@ -79,7 +80,8 @@ func part(h hash.Hash, text []byte) {
 	h.Write(text)
 }
 
-// answer is what a question was answered, once given is closed; nil if it is not kept.
+// answer is a cached answer. It is valid after given is closed; nil means that the answer is not
+// cached.
 type answer struct {
 	given    chan struct{}
 	response *tfprotov6.CallFunctionResponse
@@ -96,8 +98,8 @@ func (a *answer) size() int {
 	return size
 }
 
-// answers are kept in two generations. When the recent ones are too large they become the
-// former ones, and those before are let go. They are safe for concurrent use.
+// answers is a cache with two generations. When the recent generation is too large, it replaces
+// the former one. It is safe for concurrent use.
 type answers struct {
 	bound int
 
@@ -110,8 +112,8 @@ func newAnswers(bound int) *answers {
 	return &answers{bound: bound, recent: map[question]*answer{}}
 }
 
-// find returns the answer to a question, and whether somebody has asked it before. The
-// first one to ask must keep it or drop it.
+// find returns the answer to a question, and whether another call has asked it before. The first
+// caller must then call keep or drop.
 func (a *answers) find(key question) (found *answer, asked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +130,7 @@ func (a *answers) find(key question) (found *answer, asked bool) {
 	return found, false
 }
 
-// keep gives an answer.
+// keep stores an answer for all callers that wait for it.
 func (a *answers) keep(key question, to *answer, response *tfprotov6.CallFunctionResponse) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,7 +148,7 @@ func (a *answers) add(key question, given *answer) {
 	}
 }
 
-// drop forgets a question, to be answered again.
+// drop removes a question, so that the next call computes the answer again.
 func (a *answers) drop(key question) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,23 +18,23 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// cacheSize bounds how many sets of policies are kept. A configuration has few, and
-// calls thousands of functions with each.
+// cacheSize is how many sets of policies are cached. A configuration has only a few sets, and
+// calls functions thousands of times with each.
 const cacheSize = 16
 
-// cache keeps compiled policies by their content. It is safe for concurrent use.
+// cache holds compiled policies by their content. It is safe for concurrent use.
 type cache struct {
 	size int
 
 	mu      sync.Mutex
 	entries map[fingerprint]*compiled
-	// order are the fingerprints of the entries, the one used last at the end.
+	// order are the fingerprints of the entries, the most recently used last.
 	order []fingerprint
 }
 
 type fingerprint [sha256.Size]byte
 
-// compiled is what became of policies.
+// compiled is the result of compiling policies.
 type compiled struct {
 	once        sync.Once
 	set         *engine.Set // nil if there are errors
@@ -45,15 +45,16 @@ func newCache(size int) *cache {
 	return &cache{size: size, entries: map[fingerprint]*compiled{}}
 }
 
-// compile compiles the policies of a config with their context, once for each content.
+// compile returns the compiled policies of a config with their context. It compiles the same
+// content only once.
 func (c *cache) compile(given *config) *compiled {
 	entry := c.entry(given.fingerprint())
 	entry.once.Do(func() { entry.compile(given) })
 	return entry
 }
 
-// entry returns the entry with a fingerprint, a new one in place of the one that was
-// not used for longest.
+// entry returns the entry with a fingerprint. If the entry is new and the cache is full, it replaces
+// the least recently used one.
 func (c *cache) entry(key fingerprint) *compiled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +73,8 @@ func (c *cache) entry(key fingerprint) *compiled {
 	return c.entries[key]
 }
 
-// fingerprint covers everything in a config but the manifests, names included because
-// messages have them.
+// fingerprint returns a hash of a config without its manifests. It includes names, because messages
+// contain them.
 func (c *config) fingerprint() fingerprint {
 	rest := *c
 	rest.manifests, rest.sensitive = nil, nil
@@ -82,8 +83,8 @@ func (c *config) fingerprint() fingerprint {
 	return fingerprint(hash.Sum(nil))
 }
 
-// digest adds a value to a hash, with all fields that it has, so that no option can be
-// left out. What cannot be told from another value by its content panics.
+// digest adds a value with all its fields to a hash, so that no option is missing. It panics for
+// types whose content cannot be hashed.
 func digest(h hash.Hash, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -105,7 +106,7 @@ func digest(h hash.Hash, v reflect.Value) {
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[path.Path]() {
-			return // texts have its name, too
+			return // the name of the text covers it
 		}
 		for i := range v.NumField() {
 			digest(h, v.Field(i))

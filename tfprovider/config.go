@@ -14,15 +14,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// unknown stands for a value that is not known yet.
+// unknown represents a value that is not known yet.
 type unknown struct{ shape shape }
 
-// shape says what an unknown value will be.
+// shape is the type that an unknown value will have.
 type shape int
 
 const (
-	// someText is a string, anything a value of whatever type, and several a list or a
-	// map.
+	// someText is a string, anything a value of any type, and several a list or a map.
 	someText shape = iota
 	anything
 	someNumber
@@ -99,10 +98,10 @@ func decode(value tftypes.Value) (any, error) {
 	return nil, fmt.Errorf("there are no values of type %s", value.Type())
 }
 
-// number is a number, written out. No option is one.
+// number is a number in decimal notation. No option has this type.
 type number string
 
-// holdsUnknown reports whether anything in a value is not known yet.
+// holdsUnknown reports whether any part of a value is not known yet.
 func holdsUnknown(value any) bool {
 	switch v := value.(type) {
 	case unknown:
@@ -119,15 +118,15 @@ func holdsUnknown(value any) bool {
 	return false
 }
 
-// reader gives a config the values of options.
+// reader sets the values of options in a config.
 type reader struct {
 	scope    scope
 	config   *config
 	problems []message
 }
 
-// object reads the options below a prefix, which is empty or ends in ".". Values that
-// are not known yet are left out.
+// object reads the options below a prefix, which is empty or ends in ".". It skips values that are
+// not known yet.
 func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		at, value, name := at.AtName(key), object[key], prefix+key
@@ -152,8 +151,7 @@ func (r *reader) object(object map[string]any, prefix string, at path.Path) {
 	}
 }
 
-// find returns the option with a name, or says that the name is that of an object
-// which holds options.
+// find returns the option with a name, or reports that the name is a group of options.
 func (r *reader) find(name string) (o *option, isGroup bool) {
 	for i := range options {
 		if o := &options[i]; o.scope&r.scope != 0 && o.name == name {
@@ -163,8 +161,8 @@ func (r *reader) find(name string) (o *option, isGroup bool) {
 	return nil, groups[name] != ""
 }
 
-// unknownName reports a name that no option has. A typing error must not silently
-// leave a policy without effect.
+// unknownName reports an unknown option as an error, because a typo must not silently disable a
+// policy.
 func (r *reader) unknownName(name, prefix string, at path.Path) {
 	var siblings, known []string
 	for i := range options {
@@ -186,7 +184,7 @@ func (r *reader) unknownName(name, prefix string, at path.Path) {
 	r.problems = append(r.problems, errorf(at, "option-unknown", "%s: unknown option; %s", at, advice))
 }
 
-// value gives an option its value.
+// value sets an option.
 func (r *reader) value(o *option, value any, at path.Path) {
 	switch target := o.target(r.config).(type) {
 	case *string:
@@ -229,7 +227,7 @@ func (r *reader) allowed(o *option, text string, at path.Path) bool {
 	if len(o.values) == 0 || slices.Contains(o.values, text) {
 		return true
 	}
-	r.fail(at, fmt.Sprintf("%q is not a value; expected %s", text, source.Alternatives(o.values)))
+	r.fail(at, fmt.Sprintf("%q is not a valid value; expected %s", text, source.Alternatives(o.values)))
 	return false
 }
 
@@ -251,13 +249,12 @@ func (r *reader) list(value any, at path.Path, each func(text string, at path.Pa
 	}
 }
 
-// texts reads texts: a list, or a map whose keys are the names that people know them by,
-// as those of files.
+// texts reads texts: a list, or a map whose keys are names for messages, such as file names.
 func (r *reader) texts(target *[]text, value any, at path.Path) {
 	named, ok := value.(map[string]any)
 	if !ok {
 		if _, ok := value.([]any); !ok {
-			r.fail(at, "expected a list of strings, or a map of them, not "+describe(value))
+			r.fail(at, "expected a list or a map of strings, not "+describe(value))
 			return
 		}
 		r.list(value, at, func(data string, at path.Path) {
@@ -277,16 +274,16 @@ func (r *reader) texts(target *[]text, value any, at path.Path) {
 	}
 }
 
-// expectedText reports a value that is no string.
+// expectedText reports a value that is not a string.
 func (r *reader) expectedText(at path.Path, value any) {
 	problem := "expected a string, not " + describe(value)
 	if _, ok := value.(number); ok {
-		problem += "; write it in quotes: without them, 1.30 is the number 1.3"
+		problem += "; put it in quotes, because without them 1.30 is the number 1.3"
 	}
 	r.fail(at, problem)
 }
 
-// describe says what a value is.
+// describe returns the type of a value for messages, and the value if it is short.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

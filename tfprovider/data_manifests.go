@@ -29,10 +29,10 @@ func (s *manifestsDataSource) Metadata(_ context.Context, request datasource.Met
 func (s *manifestsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse) {
 	response.Schema = schema.Schema{
 		MarkdownDescription: "Manifests as the mutating policies of a cluster change them, with a report of what changed.\n\n" +
-			"If anything in the configuration is not known until apply, Terraform reads the data source during apply, and no result is known before, " +
-			"the keys included: `for_each` then fails. The functions `mutate` and `mutate_all` keep keys known and values unknown one by one.\n\n" +
-			"Use a map of results as a whole, `for_each = data.preadmit_manifests.x.results` with `each.value`. Looking up `results[each.key]` makes " +
-			"Terraform evaluate the whole map for every instance.",
+			"If any part of the configuration is not known until apply, Terraform reads the data source during apply. Then no result and no key is known in the plan, " +
+			"and `for_each` fails. Use the functions `mutate` and `mutate_all` instead: keys stay known, and only values that depend on unknown ones are unknown.\n\n" +
+			"Use a map of results completely, `for_each = data.preadmit_manifests.x.results` with `each.value`. With `results[each.key]`, " +
+			"Terraform evaluates the whole map for every instance.",
 		Attributes: inputs(""),
 	}
 	maps.Copy(response.Schema.Attributes, outputs)
@@ -42,15 +42,15 @@ func (s *manifestsDataSource) Schema(_ context.Context, _ datasource.SchemaReque
 var outputs = map[string]schema.Attribute{
 	"ids": schema.ListAttribute{
 		Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The keys of all manifests in the order of the input, `group/Kind/namespace/name` with `_` for a part that is empty. A name that the server generates ends in `*`.",
+		MarkdownDescription: "The keys of all manifests in the order of the input, `group/Kind/namespace/name` with `_` for an empty part. A generated name ends in `*`.",
 	},
 	"results": schema.MapAttribute{
 		Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The manifests as JSON, without Secrets and what was given as sensitive.",
+		MarkdownDescription: "The manifests as JSON, without Secrets and sensitive manifests.",
 	},
 	"sensitive_results": schema.MapAttribute{
 		Computed: true, Sensitive: true, ElementType: types.StringType,
-		MarkdownDescription: "The Secrets and what was given as sensitive, as JSON.",
+		MarkdownDescription: "The Secrets and sensitive manifests, as JSON.",
 	},
 	"changed": schema.ListAttribute{
 		Computed: true, ElementType: types.StringType,
@@ -58,19 +58,19 @@ var outputs = map[string]schema.Attribute{
 	},
 	"diffs": schema.MapAttribute{
 		Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "Unified diffs of the manifests that policies changed, without those that are sensitive.",
+		MarkdownDescription: "Unified diffs of the manifests that policies changed, without sensitive ones.",
 	},
 	"warnings": schema.ListAttribute{
 		Computed: true, ElementType: types.StringType,
-		MarkdownDescription: "The warnings, which are also shown.",
+		MarkdownDescription: "The warnings, which Terraform also shows.",
 	},
 	"yaml": schema.StringAttribute{
 		Computed: true, Sensitive: true,
-		MarkdownDescription: "The whole stream as it was written, but for the changes; Secrets included. Only with `outputs = [\"yaml\"]`.",
+		MarkdownDescription: "All manifests in their original text with the changes of policies, including Secrets. Only with `outputs = [\"yaml\"]`.",
 	},
 }
 
-// read makes a config of the configuration.
+// read converts the configuration to a config.
 func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnostics) *config {
 	r := reader{scope: inDataSource, config: &config{}}
 	value, err := decode(raw)
@@ -81,7 +81,7 @@ func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnost
 	object, _ := value.(map[string]any)
 	r.object(object, "", path.Empty())
 	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
-		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "expected one of manifests, manifest_files and sensitive_manifests"))
+		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "expected manifests, manifest_files or sensitive_manifests"))
 	}
 	for _, problem := range r.problems {
 		problem.report(diagnostics)
@@ -105,7 +105,7 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 	a := admit(ctx, s.sets, c)
 	keys := a.keys()
 	if len(a.documents) == 0 && !a.failed() {
-		a.problems = append(a.problems, errorf(path.Empty(), "empty-stream", "there are no manifests in the input\n\ncheck what was to make them; where there may be none, use count or for_each"))
+		a.problems = append(a.problems, errorf(path.Empty(), "empty-stream", "there are no manifests in the input\n\ncheck where the manifests come from; if there may be none, use count or for_each"))
 	}
 	a.warnOfSecrets(inState)
 	a.report(&response.Diagnostics)
@@ -118,7 +118,7 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 	}
 }
 
-// readFiles reads the files that the options name.
+// readFiles reads the files of the options.
 func (c *config) readFiles() []message {
 	var problems []message
 	input := &limit.Input{Bytes: int(c.inputLimit)}
@@ -135,8 +135,8 @@ func (c *config) readFiles() []message {
 	return problems
 }
 
-// warnOfSecrets warns of Secrets that Terraform keeps in clear text: those in the first
-// of the manifests, which are in the configuration.
+// warnOfSecrets warns of Secrets among the first manifests, which come from the configuration:
+// Terraform stores them in clear text.
 func (a *admission) warnOfSecrets(inState int) {
 	warned := map[string]bool{}
 	for i := range a.documents {
@@ -145,13 +145,13 @@ func (a *admission) warnOfSecrets(inState int) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{
 				source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
-				a.where(d.At(nil)) + ": Terraform keeps manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files",
+				a.where(d.At(nil)) + ": Terraform stores manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files",
 			})
 		}
 	}
 }
 
-// outputs are the values of the computed attributes.
+// outputs returns the values of the computed attributes.
 func (a *admission) outputs(keys []string) map[string]any {
 	results, sensitive, diffs := map[string]string{}, map[string]string{}, map[string]string{}
 	changed := []string{}

@@ -12,10 +12,10 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// extensions are those that files in a directory must have.
+// extensions are the extensions of the files that are read in a directory.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// readFiles reads the files that patterns name, each once.
+// readFiles reads the files of patterns, each file once.
 func readFiles(patterns []pattern, input *limit.Input) (texts []text, problems []message) {
 	seen := map[string]bool{}
 	for _, p := range patterns {
@@ -62,7 +62,7 @@ var (
 	errNoMatch     = errors.New("no file matches the pattern")
 )
 
-// find returns the names of the files that a pattern names, sorted.
+// find returns the files of a pattern, sorted.
 func find(pattern string) ([]string, error) {
 	if pattern == "" {
 		return nil, errEmpty
@@ -84,7 +84,7 @@ func find(pattern string) ([]string, error) {
 	return glob(pattern)
 }
 
-// glob finds the files that match a pattern. "**" stands for any number of directories.
+// glob returns the files that match a pattern. "**" matches any number of directories.
 func glob(pattern string) ([]string, error) {
 	parts := strings.Split(filepath.ToSlash(pattern), "/")
 	fixed := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, "*?[") })
@@ -116,10 +116,10 @@ func matches(pattern, name []string) bool {
 	return ok && matches(pattern[1:], name[1:])
 }
 
-// walker finds files in a directory and those below it, in the order of their names.
-// What is hidden is left out, symbolic links are followed.
+// walker finds files in a directory and its subdirectories, in the order of their names. It skips
+// hidden files and follows symbolic links.
 type walker struct {
-	// wanted decides about a path relative to the root.
+	// wanted reports whether to read a file, by its path relative to the root.
 	wanted func(name string) bool
 	found  []string
 	above  []string

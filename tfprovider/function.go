@@ -16,8 +16,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// argumentIndex are the arguments of functions by name; the options come last and are
-// all other names.
+// argumentIndex are the positions of arguments by name. All other names are options, which come
+// last.
 var argumentIndex = map[string]int64{"manifest": 0, "manifests": 0, "object": 0, "yaml": 0, "policies": 1}
 
 const optionsIndex = 2
@@ -27,19 +27,19 @@ var manifestParameter = function.StringParameter{
 	MarkdownDescription: "One manifest, YAML or JSON.",
 }
 
-// policiesParameter takes a list or a map. With allowUnknown, the function is called
-// although some of it is not known.
+// policiesParameter is a list or a map. With allowUnknown, Terraform calls the function even if
+// parts of it are not known.
 func policiesParameter(allowUnknown bool) function.Parameter {
 	return function.DynamicParameter{
 		Name: "policies", AllowUnknownValues: allowUnknown,
-		MarkdownDescription: "Policies and their bindings: a list of strings with YAML or JSON, of any number of documents each. " +
-			"In place of the list there may be a map, whose keys messages name, " +
-			"as in `{ for f in fileset(path.module, \"policies/*.yaml\") : f => file(\"${path.module}/${f}\") }`. Functions read no files: use `file`.",
+		MarkdownDescription: "Policies and their bindings: a list of strings with YAML or JSON, each with any number of documents. " +
+			"It may also be a map whose keys are names for messages, " +
+			"such as `{ for f in fileset(path.module, \"policies/*.yaml\") : f => file(\"${path.module}/${f}\") }`. Functions read no files: use `file`.",
 	}
 }
 
-// optionsParameter takes no or one object with options.
-// With allowUnknown, the function is called although some of it is not known.
+// optionsParameter is at most one object with options. With allowUnknown, Terraform calls the
+// function even if parts of it are not known.
 func optionsParameter(allowUnknown bool) function.Parameter {
 	var help strings.Builder
 	help.WriteString("An object with any of these options:\n")
@@ -64,8 +64,8 @@ func optionsParameter(allowUnknown bool) function.Parameter {
 	return function.DynamicParameter{Name: "options", AllowUnknownValues: allowUnknown, MarkdownDescription: help.String()}
 }
 
-// take adds the policies and options of a call to a config. It is not known if anything
-// in them is not.
+// take adds the policies and options of a call to a config. known is false if any part of them is
+// unknown.
 func (c *config) take(ctx context.Context, policies types.Dynamic, given []types.Dynamic) (known bool, failure *function.FuncError) {
 	if len(given) > 1 {
 		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
@@ -95,7 +95,7 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 	return known, funcError(r.problems)
 }
 
-// underlying is the value in a dynamic one, decoded.
+// underlying returns the decoded value of a dynamic value.
 func underlying(ctx context.Context, value types.Dynamic) (any, error) {
 	var inner attr.Value = value
 	if !value.IsNull() && !value.IsUnknown() && !value.IsUnderlyingValueNull() {
@@ -108,8 +108,8 @@ func underlying(ctx context.Context, value types.Dynamic) (any, error) {
 	return decode(raw)
 }
 
-// requirePolicies makes errors of warnings that mean that nothing will happen: functions
-// cannot warn, and a list of policies is often empty for a typing error.
+// requirePolicies turns warnings about missing policies and bindings into errors: functions cannot
+// warn, and a typo often makes the list of policies empty.
 func (a *admission) requirePolicies() {
 	if a.config.allowNoPolicies {
 		return
@@ -121,29 +121,29 @@ func (a *admission) requirePolicies() {
 		}
 		m.severity = source.Error
 		if m.code == "no-policies" {
-			m.at, m.detail = path.Root("policies"), "policies: there is no policy, so nothing would change"+noPoliciesAdvice
+			m.at, m.detail = path.Root("policies"), "policies: there are no policies, so nothing would change"+noPoliciesAdvice
 		} else {
 			m.title = "Unbound Policy"
-			m.detail += "\n\nif that is meant, set the option allow_no_policies"
+			m.detail += "\n\nif this is intended, set the option allow_no_policies"
 		}
 	}
 	for _, t := range a.config.policies {
 		if stream, problems := manifest.Read(t.name, []byte(t.data)); len(stream.Documents()) == 0 && len(problems) == 0 {
-			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: there is no policy in it%s", t.name, noPoliciesAdvice))
+			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: it contains no policy%s", t.name, noPoliciesAdvice))
 		}
 	}
 }
 
-const noPoliciesAdvice = "\n\ncheck what was to give them: fileset returns nothing where there is no such directory, " +
-	"and its paths are relative to its first argument; where there may be none, set the option allow_no_policies"
+const noPoliciesAdvice = "\n\ncheck where the policies come from: fileset returns nothing for a missing directory, " +
+	"and its paths are relative to its first argument; if there may be no policies, set the option allow_no_policies"
 
-// argumentError is an error about an argument.
+// argumentError returns an error about an argument.
 func argumentError(index int64, m message) *function.FuncError {
 	return function.NewArgumentFuncError(index, m.text())
 }
 
-// funcError makes one error of all errors among messages; nil if there is none.
-// Functions cannot warn.
+// funcError joins the errors among messages to one; nil if there are no errors. It drops warnings,
+// because functions cannot warn.
 func funcError(messages []message) *function.FuncError {
 	var texts []string
 	var index *int64
@@ -167,8 +167,8 @@ func funcError(messages []message) *function.FuncError {
 	return &function.FuncError{Text: strings.Join(texts, "\n\n"), FunctionArgument: index}
 }
 
-// admitOne runs policies on a manifest that must be one document. The arguments are the
-// manifest, the policies, and options.
+// admitOne runs policies on a manifest, which must be one document. The arguments of the call are
+// the manifest, the policies, and options.
 func admitOne(ctx context.Context, sets *cache, request function.RunRequest, observers ...engine.Observer) (*admission, *document, *function.FuncError) {
 	var manifest string
 	var policies types.Dynamic
@@ -190,17 +190,17 @@ func admitOne(ctx context.Context, sets *cache, request function.RunRequest, obs
 	return a, &a.documents[0], nil
 }
 
-// requireOne reports manifests that are not one document.
+// requireOne reports manifests that have no document or more than one.
 func (a *admission) requireOne() {
 	for i, stream := range a.streams {
 		if n := len(stream.Documents()); n != 1 && !a.unreadable(stream.Name()) {
 			count := cmp.Or(map[int]string{0: "no document"}[n], fmt.Sprintf("%d documents", n))
-			a.problems = append(a.problems, errorf(a.config.manifests[i].at, "document-count", "%s: expected one document, found %s; the function split makes one of each", stream.Name(), count))
+			a.problems = append(a.problems, errorf(a.config.manifests[i].at, "document-count", "%s: expected one document, found %s; the function split returns them separately", stream.Name(), count))
 		}
 	}
 }
 
-// unreadable reports whether there is an error about a text already.
+// unreadable reports whether there is already an error about a text.
 func (a *admission) unreadable(name string) bool {
 	for _, m := range a.problems {
 		if m.severity == source.Error && m.at.String() == name {
@@ -210,11 +210,11 @@ func (a *admission) unreadable(name string) bool {
 	return false
 }
 
-// What the pages of several functions say.
+// Paragraphs of the pages of several functions.
 const (
-	onceInLocal = "Terraform evaluates `for_each` once for every instance, so with the function in it the time is quadratic. " +
-		"Put results into a `local`, or have `for_each` hold the manifests and call `mutate` in the resource, on `each.value`. For use with `kubernetes_manifest`, set the option `normalize`.\n\n"
-	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the result if an argument is marked: " +
-		"give what must stay secret as `sensitive(file(…))`, be it a Secret, a policy or context. " +
-		"What a policy copies out of an argument that is not marked is in clear text.\n\n"
+	onceInLocal = "Terraform evaluates `for_each` once for every instance, so a function call in it takes quadratic time. " +
+		"Put results into a `local`, or use the manifests in `for_each` and call `mutate` in the resource with `each.value`. For `kubernetes_manifest`, set the option `normalize`.\n\n"
+	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the whole result if an argument is marked: " +
+		"give a Secret, a secret policy or secret context as `sensitive(file(…))`. " +
+		"Values that a policy copies from an argument without this mark are in clear text.\n\n"
 )

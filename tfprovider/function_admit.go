@@ -20,20 +20,20 @@ func (f *admitFunction) Metadata(_ context.Context, _ function.MetadataRequest, 
 func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
 	response.Definition = function.Definition{
 		Summary: "One object as policies change it",
-		MarkdownDescription: "Returns an object as the mutating policies of a cluster change it: `mutate` without `jsonencode` and `jsondecode`. Numbers keep their digits.\n\n" +
-			"A value in the object that is not known until apply stays in its place, and the rest of the result is known:\n\n" +
-			"- Where a policy copies the value, the copy is not known either.\n" +
-			"- Where a policy may decide by the value, nothing is known of the result. Policies are taken to do so if they name every key that leads to the value, " +
-			"for instance `labels` and `env` for `metadata.labels.env`, whatever they do with it.\n" +
-			"- Nothing is known, too, if `apiVersion`, `kind` or `metadata.namespace`, a list or a map as a whole, policies or options are not known, " +
+		MarkdownDescription: "Returns an object as the mutating policies of a cluster change it, like `mutate` without `jsonencode` and `jsondecode`. Numbers keep their digits.\n\n" +
+			"A value in the object that is not known until apply stays unknown, and the rest of the result is known, with these exceptions:\n\n" +
+			"- If a policy copies the value, the copy is unknown, too.\n" +
+			"- If a policy may use the value in a decision, the whole result is unknown. This is assumed if the policy contains all keys of the path of the value, " +
+			"for example `labels` and `env` for `metadata.labels.env`.\n" +
+			"- The whole result is also unknown if `apiVersion`, `kind`, `metadata.namespace`, a whole list or map, policies or options are unknown, " +
 			"or if the object is not valid without the value.\n\n" +
-			"A policy that goes through all values of a map, names none of their keys and compares them with a text is not seen to decide. " +
-			"Terraform then fails at apply, and says that the plan was inconsistent; `mutate` with `jsonencode` takes all of an object to be unknown if a part of it is.\n\n" +
+			"preadmit cannot detect a policy that iterates over all values of a map, without naming their keys, and compares them with a text. " +
+			"Terraform then fails at apply with an error about an inconsistent plan. In this case, use `mutate` with `jsonencode`: its result is completely unknown if any part of the object is.\n\n" +
 			onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
 		Parameters: []function.Parameter{
 			function.DynamicParameter{
 				Name: "object", AllowUnknownValues: true,
-				MarkdownDescription: "One object, for instance what `yamldecode` returns.",
+				MarkdownDescription: "One object, for example the result of `yamldecode`.",
 			},
 			policiesParameter(true),
 		},
@@ -76,7 +76,7 @@ func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, re
 	response.Error = argumentError(0, errorf(path.Root("object"), "internal", "%v", err))
 }
 
-// admit returns the result, as far as it is known, and all messages.
+// admit returns the result, with unknown parts, and all messages.
 func (f *admitFunction) admit(ctx context.Context, object any, c config) (any, []message, error) {
 	if holdsUnknown(object) {
 		return newPartly(object).admit(ctx, f.sets, c)
@@ -91,7 +91,7 @@ func (f *admitFunction) admit(ctx context.Context, object any, c config) (any, [
 	return result, a.problems, err
 }
 
-// with returns a config with an object to admit.
+// with returns a copy of the config with an object to admit.
 func (c config) with(object []byte) *config {
 	at := path.Root("object")
 	c.manifests = []text{{at, at.String(), string(object)}}

@@ -34,7 +34,7 @@ type explanation struct {
 	NotApplied []notApplied `tfsdk:"not_applied"`
 }
 
-// rule names what changes objects.
+// rule identifies the rule that changed an object.
 type rule struct {
 	Policy  string `tfsdk:"policy"`
 	Binding string `tfsdk:"binding"`
@@ -43,7 +43,7 @@ type rule struct {
 	At      string `tfsdk:"at"`
 }
 
-// changed is one change to the object as policies see it.
+// changed is one change of the object that policies see.
 type changed struct {
 	rule
 	Op          string  `tfsdk:"op"`
@@ -53,7 +53,7 @@ type changed struct {
 	Disposition string  `tfsdk:"disposition"`
 }
 
-// notApplied says why a policy, or a rule of it, left the object alone.
+// notApplied is the reason why a policy, or one of its rules, did not apply.
 type notApplied struct {
 	rule
 	Reason string `tfsdk:"reason"`

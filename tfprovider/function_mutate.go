@@ -17,9 +17,9 @@ func (f *mutateFunction) Definition(_ context.Context, _ function.DefinitionRequ
 	response.Definition = function.Definition{
 		Summary: "One manifest as policies change it",
 		MarkdownDescription: "Returns a manifest as the mutating policies of a cluster change it, as JSON: sorted and compact.\n\n" +
-			"In a `for` expression, keys stay known, and whether a value is known or sensitive is decided for each by itself. " +
-			"What policies look up, for instance Namespaces with their labels, is given with the option `context`.\n\n" +
-			onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings, and with the option `strict` those that mean that there was no telling are errors.",
+			"In a `for` expression, keys stay known, and each value is known or sensitive independently of the others. " +
+			"Give objects that policies look up, such as Namespaces with their labels, with the option `context`.\n\n" +
+			onceInLocal + cannotMark + "Functions cannot warn. `explain` returns the warnings, and the option `strict` turns warnings about uncertain results into errors.",
 		Parameters:        []function.Parameter{manifestParameter, policiesParameter(false)},
 		VariadicParameter: optionsParameter(false),
 		Return:            function.StringReturn{},

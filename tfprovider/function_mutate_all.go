@@ -23,15 +23,15 @@ func (f *mutateAllFunction) Definition(_ context.Context, _ function.DefinitionR
 	response.Definition = function.Definition{
 		Summary: "A map of manifests as policies change them",
 		MarkdownDescription: "Returns every manifest of a map as the mutating policies of a cluster change it, as JSON: sorted and compact. " +
-			"The manifests are context for each other: policies see the labels of a Namespace, or the params, that are among them.\n\n" +
-			"Keys stay known, and so do the results of known manifests. Where one depends on context and another manifest is not known yet, " +
-			"which might be that context, its result is not known either. Give policies and CustomResourceDefinitions that are made during apply as arguments of their own. " +
-			"If policies or options are not known yet, the keys are all the same.\n\n" +
-			onceInLocal + cannotMark + "If one manifest is sensitive, Terraform takes all results to be; use `mutate` in a `for` expression then.",
+			"The manifests are context for each other: policies see labels of Namespaces and params among them.\n\n" +
+			"Keys stay known, and so do the results of known manifests. If a result depends on context that may be an unknown manifest, the result is unknown, too. " +
+			"Give policies and CustomResourceDefinitions that are created during apply with the argument `policies` and the option `context`, not among the manifests. " +
+			"Keys are known even if policies or options are not known yet.\n\n" +
+			onceInLocal + cannotMark + "If one manifest is sensitive, Terraform marks all results as sensitive; then use `mutate` in a `for` expression.",
 		Parameters: []function.Parameter{
 			function.MapParameter{
 				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
-				MarkdownDescription: "Manifests under keys of your own, for instance those of `split`. Each is one document, YAML or JSON.",
+				MarkdownDescription: "Manifests with any keys, for example those of `split`. Each is one document, YAML or JSON.",
 			},
 			policiesParameter(true),
 		},
@@ -56,7 +56,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 	if response.Error = failure; failure != nil {
 		return
 	}
-	elements := manifests.Elements() // every call copies them
+	elements := manifests.Elements() // each call of Elements copies them
 	results := make(map[string]types.String, len(elements))
 	at := path.Root("manifests")
 	var keys []string
@@ -81,7 +81,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 	a := admit(ctx, f.sets, &c)
 	a.requireOne()
 	isPart := len(results) > 0
-	if !isPart { // what is not known may be a policy
+	if !isPart { // the unknown manifest may be a policy
 		a.requirePolicies()
 	}
 	if response.Error = funcError(a.problems); response.Error != nil && !(isPart && a.mayRecover()) {
@@ -97,11 +97,11 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 	response.Error = response.Result.Set(ctx, results)
 }
 
-// dependsOnOthers reports whether other documents could have changed what became of this one.
+// dependsOnOthers reports whether other documents could change the result of this one.
 func (d *document) dependsOnOthers() bool { return d.manifest != nil && d.manifest.DependsOnOthers }
 
-// mayRecover reports whether the errors may go away when there are more manifests: some
-// may be the context that was missing.
+// mayRecover reports whether more manifests could resolve the errors, because they may be missing
+// context.
 func (a *admission) mayRecover() bool {
 	if a.outcome == nil || slices.ContainsFunc(a.streams, func(s *manifest.Stream) bool { return len(s.Documents()) != 1 }) {
 		return false

@@ -22,17 +22,17 @@ func (f *podsFunction) Metadata(_ context.Context, _ function.MetadataRequest, r
 
 func (f *podsFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
 	response.Definition = function.Definition{
-		Summary: "What the cluster will run: the Pods of manifests, as policies change them",
-		MarkdownDescription: "Returns what Kubernetes' controllers make of the Deployments, StatefulSets, DaemonSets, Jobs, CronJobs, ReplicaSets and ReplicationControllers " +
-			"of a map of manifests, down to the Pods, each object as the mutating policies of a cluster change it, as JSON. The keys are those of `preadmit_manifests`. " +
-			"Pods that are among the manifests are in the result, too.\n\n" +
-			"Of every template there is one Pod, the first one. What a cluster makes up has a form that no cluster has: random suffixes of names are `00000`, uids are zeros. " +
-			"The admission plug-ins of a stock server act unless the option `admission_plugins` says otherwise.\n\n" +
-			"The result is not known before all manifests and policies are.",
+		Summary: "The Pods that the cluster will run, as policies change them",
+		MarkdownDescription: "Returns the objects that Kubernetes' controllers create from the Deployments, StatefulSets, DaemonSets, Jobs, CronJobs, ReplicaSets and ReplicationControllers " +
+			"in a map of manifests, down to the Pods. Each object is JSON, as the mutating policies of a cluster change it. The keys have the form of `preadmit_manifests`. " +
+			"Pods among the manifests are in the result, too.\n\n" +
+			"Each template gives one Pod, the first one. Generated values are fixed: random suffixes of names are `00000`, uids are zeros. " +
+			"The admission plug-ins of a stock server run, unless the option `admission_plugins` says otherwise.\n\n" +
+			"The result is unknown until all manifests and policies are known.",
 		Parameters: []function.Parameter{
 			function.MapParameter{
 				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
-				MarkdownDescription: "Manifests under keys of your own, for instance those of `split`. Each is one document, YAML or JSON.",
+				MarkdownDescription: "Manifests with any keys, for example those of `split`. Each is one document, YAML or JSON.",
 			},
 			policiesParameter(true),
 		},
@@ -54,7 +54,7 @@ func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, res
 		return
 	}
 	known = known && !manifests.IsUnknown()
-	elements := manifests.Elements() // every call copies them
+	elements := manifests.Elements() // each call of Elements copies them
 	at := path.Root("manifests")
 	for _, key := range slices.Sorted(maps.Keys(elements)) {
 		value, _ := elements[key].(types.String)
@@ -80,7 +80,7 @@ func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, res
 	}
 }
 
-// pods are the objects that controllers made, and the Pods that were given, by their keys.
+// pods returns the objects that controllers created, and the given Pods, by key.
 func (a *admission) pods() map[string]string {
 	pods := map[string]string{}
 	for i := range a.documents {

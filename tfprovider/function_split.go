@@ -18,13 +18,13 @@ func (f *splitFunction) Metadata(_ context.Context, _ function.MetadataRequest, 
 func (f *splitFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
 	response.Definition = function.Definition{
 		Summary: "The objects of a stream of manifests by key",
-		MarkdownDescription: "Returns the objects of a YAML or JSON stream as JSON, under the keys that `preadmit_manifests` gives them: " +
-			"`group/Kind/namespace/name` with `_` for a part that is empty. An object has the same key whatever it is read with. " +
-			"The namespace is `default` where a manifest of a built-in kind names none, and `_` where a custom resource does. " +
-			"Lists are taken apart, empty documents are left out, and two objects with the same key are an error.",
+		MarkdownDescription: "Returns the objects of a YAML or JSON stream as JSON. The keys are the same as in `preadmit_manifests`: " +
+			"`group/Kind/namespace/name` with `_` for an empty part. The key of an object does not depend on other objects. " +
+			"Without a namespace, the key has `default` for a built-in kind and `_` for a custom resource. " +
+			"Lists are split into their items, and empty documents are skipped. Two objects with the same key are an error.",
 		Parameters: []function.Parameter{function.StringParameter{
 			Name:                "yaml",
-			MarkdownDescription: "A stream, for instance what `helm_template` returns as `manifest`.",
+			MarkdownDescription: "A stream, for example the attribute `manifest` of `helm_template`.",
 		}},
 		Return: function.MapReturn{ElementType: types.StringType},
 	}

@@ -10,20 +10,20 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// message is a diagnostic for people.
+// message is a diagnostic for users.
 type message struct {
 	severity source.Severity
-	// at is the attribute or argument that it is about; empty if it is none.
+	// at is the attribute or argument that it is about; empty if there is no such attribute.
 	at path.Path
-	// code is that of a source.Diagnostic; title says what kind of message it is.
+	// code is the code of a source.Diagnostic, title the kind of message.
 	code, title, detail string
 }
 
-// summary is the first line of the message.
+// summary returns the first line of the message.
 func (m message) summary() string { return m.title + " [" + m.code + "]" }
 
-// text is the message where there is one text only. Terraform puts a full stop after it,
-// which must not be taken for a part of a key in quotes.
+// text returns the whole message as one text. Terraform adds a full stop, which must not look like
+// a part of a key in quotes.
 func (m message) text() string {
 	text := m.summary() + ": " + m.detail
 	if last := text[len(text)-1]; last == '"' || last == '?' || last == '^' {
@@ -32,11 +32,11 @@ func (m message) text() string {
 	return text
 }
 
-// isInterruption reports whether a text is that of messages about an interruption.
+// isInterruption reports whether a text is a message about an interruption.
 func isInterruption(text string) bool { return strings.Contains(text, "[interrupted]") }
 
-// titles are the titles of messages by their code. Those of others say what they are
-// about.
+// titles are the titles of messages by code. Other codes get a title from the subject of the
+// message.
 var titles = map[string]string{
 	"argument-invalid":       "Unexpected Argument",
 	"context-cycle":          "Context Cycle",
@@ -56,16 +56,15 @@ var titles = map[string]string{
 	"secret-exposed":         "Secret in Clear Text",
 }
 
-// add adds diagnostics, each once: what is wrong with the policies is found again when
-// there are policies among the manifests. secrets are the IDs of manifests whose content
-// is left out.
+// add adds diagnostics, each only once: errors in policies are found twice if there are policies
+// among the manifests. secrets are the IDs of manifests whose content must not be in messages.
 func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
 		if d.Severity == source.Info {
 			continue
 		}
 		at, kind := a.origin(d.At.File)
-		if d.Code == "option-value" { // all others are checked by their table
+		if d.Code == "option-value" { // the table of options checks all others
 			at = path.Root("kubernetes_version")
 			d.Message = strings.ReplaceAll(d.Message, "kubernetes-version", at.String())
 		}
@@ -84,7 +83,7 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 	}
 }
 
-// origin finds the attribute or argument that gave a text, and says what it gives.
+// origin returns the attribute or argument of a text, and what it contains.
 func (a *admission) origin(name string) (path.Path, string) {
 	if a.origins == nil {
 		a.indexOrigins()
@@ -95,13 +94,13 @@ func (a *admission) origin(name string) (path.Path, string) {
 	return path.Empty(), "Policy"
 }
 
-// origin is where a text was given, and what it gives.
+// origin is where a text was given, and what it contains.
 type origin struct {
 	at   path.Path
 	kind string
 }
 
-// indexOrigins notes where each text was given, by its name.
+// indexOrigins notes by name where each text was given.
 func (a *admission) indexOrigins() {
 	a.origins = map[string]origin{}
 	c := a.config
@@ -128,8 +127,8 @@ func (a *admission) indexOrigins() {
 	}
 }
 
-// detail is the text of a diagnostic. What an error says about a sensitive manifest may
-// quote it, so that is left out.
+// detail returns the text of a diagnostic. It omits the message about a sensitive manifest, which
+// may quote the manifest.
 func (a *admission) detail(d source.Diagnostic, secret bool) string {
 	var b strings.Builder
 	if where := a.where(d.At); where != "" {
@@ -153,7 +152,7 @@ func (a *admission) detail(d source.Diagnostic, secret bool) string {
 	return b.String()
 }
 
-// withheld says what a diagnostic is about and nothing else.
+// withheld returns a text with the kind of a diagnostic, but without its message.
 func withheld(code string) string {
 	what := "there is a problem (" + code + ")"
 	switch code {
@@ -164,10 +163,10 @@ func withheld(code string) string {
 	case "not-idempotent":
 		what = "the policies would change or deny their own output when the cluster runs them"
 	}
-	return what + "; the message is left out because the manifest is sensitive"
+	return what + "; the message is hidden because the manifest is sensitive"
 }
 
-// where is a position for people: "manifests[1], document 2, line 7, column 3".
+// where returns a position for users: "manifests[1], document 2, line 7, column 3".
 func (a *admission) where(p source.Position) string {
 	if p.Line == 0 {
 		return p.File
@@ -183,8 +182,8 @@ func (a *admission) where(p source.Position) string {
 	return where
 }
 
-// documentNumber counts the documents of a manifest up to a position; it is 0 where
-// positions are not in a manifest.
+// documentNumber counts the documents of a manifest up to a position. It returns 0 for positions
+// outside of manifests.
 func (a *admission) documentNumber(p source.Position) int {
 	for _, t := range a.texts() {
 		if t.name == p.File {
@@ -194,8 +193,7 @@ func (a *admission) documentNumber(p source.Position) int {
 	return 0
 }
 
-// documentAt counts the documents of a stream up to a line. Those without content do
-// not count.
+// documentAt counts the documents with content of a stream up to a line.
 func documentAt(stream string, number int) int {
 	count, content := 0, false
 	for line := range strings.Lines(stream) {
@@ -214,7 +212,7 @@ func documentAt(stream string, number int) int {
 	return max(count, 1)
 }
 
-// errorf makes an error that needs no engine.
+// errorf returns an error message of the provider.
 func errorf(at path.Path, code, format string, args ...any) message {
 	return message{source.Error, at, code, titles[code], fmt.Sprintf(format, args...)}
 }
@@ -239,7 +237,7 @@ func (m message) report(diagnostics *diag.Diagnostics) {
 	diagnostics.Append(d)
 }
 
-// warnings are the texts of the warnings.
+// warnings returns the texts of the warnings.
 func (a *admission) warnings() []string {
 	found := []string{}
 	for _, m := range a.problems {

@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 )
 
-// config is what the configuration of one call says.
+// config has the values of all options of one call.
 type config struct {
 	engine                                             engine.Options
 	manifests, sensitive, policies, context, old       []text
@@ -22,12 +22,12 @@ type config struct {
 	inputLimit                                         size
 }
 
-// size is a number of bytes; zero stands for the default.
+// size is a number of bytes; zero means the default.
 type size int
 
-// text is a string, or a file, that holds manifests.
+// text is a string or a file with YAML or JSON.
 type text struct {
-	// at is the attribute or argument that gives it, name how people know it.
+	// at is the attribute or argument that contains it, name its name for messages.
 	at   path.Path
 	name string
 	data string
@@ -39,7 +39,7 @@ type pattern struct {
 	text string
 }
 
-// scope says where an option exists.
+// scope is where an option exists.
 type scope int
 
 const (
@@ -52,26 +52,26 @@ type option struct {
 	// name is its path; "request.user.uid" is uid in user in request.
 	name  string
 	scope scope
-	// values are the values that the option may have; any if there are none.
+	// values are the allowed values; nil allows any value.
 	values    []string
 	sensitive bool
 	help      string
-	// target is where the value goes. Its type says how a value is written: *string,
-	// *bool, *[]string, *[]text, *[]pattern or *map[string][]string.
+	// target returns a pointer to the value in a config. Its type decides how values are parsed:
+	// *string, *bool, *size, *[]string, *[]text, *[]pattern or *map[string][]string.
 	target func(c *config) any
 }
 
 const (
-	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means its `*.yaml`, `*.yml` and `*.json` files and those in directories below it. Relative paths are relative to the root module: use `${path.module}/…`."
-	yamlStrings = "Strings with YAML or JSON, of any number of documents."
+	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means all `*.yaml`, `*.yml` and `*.json` files in it and its subdirectories. Relative paths are relative to the root module: use `${path.module}/…`."
+	yamlStrings = "Strings with YAML or JSON, each with any number of documents."
 )
 
-// options is the table of options. Schema, the options of functions, documentation and
-// the suggestions for unknown names are all made from it.
+// options is the table of options. The schema, the options of functions, the documentation and
+// suggestions for unknown names come from it.
 var options = []option{
 	{
 		name: "manifests", scope: inDataSource,
-		help:   "Manifests. " + yamlStrings + " They are kept in the state in clear text, so give Secrets with `sensitive_manifests` or `manifest_files`.",
+		help:   "Manifests. " + yamlStrings + " Terraform stores them in the state in clear text, so give Secrets with `sensitive_manifests` or `manifest_files`.",
 		target: func(c *config) any { return &c.manifests },
 	},
 	{
@@ -81,12 +81,12 @@ var options = []option{
 	},
 	{
 		name: "sensitive_manifests", scope: inDataSource, sensitive: true,
-		help:   "Manifests whose results are sensitive, whatever their kind. " + yamlStrings,
+		help:   "Manifests of any kind whose results are sensitive. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitive },
 	},
 	{
 		name: "policies", scope: inDataSource,
-		help:   "Policies and their bindings; those among the manifests always count. " + yamlStrings,
+		help:   "Policies and their bindings, in addition to those among the manifests. " + yamlStrings,
 		target: func(c *config) any { return &c.policies },
 	},
 	{
@@ -96,17 +96,17 @@ var options = []option{
 	},
 	{
 		name: "sensitive_policies", scope: inDataSource, sensitive: true,
-		help:   "Policies that must stay secret: what they write is sensitive, and messages about them leave it out. " + yamlStrings,
+		help:   "Policies that must stay secret: results that they change are sensitive, and messages do not quote them. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitivePolicies },
 	},
 	{
 		name: "context", scope: inDataSource | inFunctions,
-		help:   "What else the cluster holds: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
+		help:   "Other objects of the cluster: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
 		target: func(c *config) any { return &c.context },
 	},
 	{
 		name: "sensitive_context", scope: inDataSource, sensitive: true,
-		help:   "Context that must stay secret: what policies make of it is sensitive. " + yamlStrings,
+		help:   "Context that must stay secret: results that contain its values are sensitive. " + yamlStrings,
 		target: func(c *config) any { return &c.sensitiveContext },
 	},
 	{
@@ -121,37 +121,37 @@ var options = []option{
 	},
 	{
 		name: "openapi_files", scope: inDataSource,
-		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in. " + paths,
+		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones. " + paths,
 		target: func(c *config) any { return &c.apiFiles },
 	},
 	{
 		name: "openapi", scope: inFunctions,
-		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; default: those built in.",
+		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones.",
 		target: func(c *config) any { return &c.openAPI },
 	},
 	{
 		name: "namespace", scope: inDataSource | inFunctions,
-		help:   "Namespace of manifests that name none, default `default`. It is written into them only with `write_namespace`.",
+		help:   "Namespace of manifests without a namespace, default `default`. It is written into them only with `write_namespace`.",
 		target: func(c *config) any { return &c.engine.Namespace },
 	},
 	{
 		name: "write_namespace", scope: inDataSource | inFunctions,
-		help:   "Whether to write the namespace into manifests that belong in one and name none, default `false`.",
+		help:   "Whether to write the namespace into manifests of namespaced kinds that do not have one, default `false`.",
 		target: func(c *config) any { return &c.engine.WriteNamespace },
 	},
 	{
 		name: "normalize", scope: inDataSource | inFunctions,
-		help:   "Whether to bring the manifests' own values into the form in which a server stores them, too, default `false`: what is empty is left out, quantities are canonical, `stringData` is in `data`. With `kubernetes_manifest` it should be `true`.",
+		help:   "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. Use `true` with `kubernetes_manifest`.",
 		target: func(c *config) any { return &c.engine.Normalize },
 	},
 	{
 		name: "request.operation", scope: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
-		help:   "What the request does to the objects: `CREATE` (default) or `UPDATE`.",
+		help:   "Operation of the admission requests: `CREATE` (default) or `UPDATE`.",
 		target: func(c *config) any { return (*string)(&c.engine.Operation) },
 	},
 	{
 		name: "request.dry_run", scope: inDataSource | inFunctions,
-		help:   "What `request.dryRun` says in policies, default `false`.",
+		help:   "Value of `request.dryRun` in policies, default `false`.",
 		target: func(c *config) any { return &c.engine.DryRun },
 	},
 	{
@@ -171,73 +171,73 @@ var options = []option{
 	},
 	{
 		name: "request.user.extra", scope: inDataSource | inFunctions,
-		help:   "Further attributes of the user, lists of strings.",
+		help:   "Other attributes of the user, lists of strings.",
 		target: func(c *config) any { return &c.engine.User.Extra },
 	},
 	{
 		name: "request.authorizer", scope: inDataSource | inFunctions, values: []string{"allow", "deny"},
-		help:   "What expressions hear from the authorizer: `allow` or `deny`. By default asking is an error.",
+		help:   "Answer of the authorizer in expressions: `allow` or `deny`. By default, asking it is an error.",
 		target: func(c *config) any { return (*string)(&c.engine.Authorizer) },
 	},
 	{
 		name: "old", scope: inDataSource | inFunctions,
-		help:   "The objects as they are in the cluster, before an `UPDATE`: what `oldObject` is in policies. " + yamlStrings,
+		help:   "The old objects of an `UPDATE`, which policies see as `oldObject`. " + yamlStrings,
 		target: func(c *config) any { return &c.old },
 	},
 	{
 		name: "defaulting", scope: inDataSource | inFunctions, values: []string{"on", "off"},
-		help:   "Whether policies see the defaults of the API, as on a server: `on` (default) or `off`.",
+		help:   "Whether policies see API defaults, as on a server: `on` (default) or `off`.",
 		target: func(c *config) any { return (*string)(&c.engine.Defaulting) },
 	},
 	{
 		name: "admission_plugins", scope: inDataSource | inFunctions,
-		help:   "Admission plug-ins that are part of the server and act as well: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default none. What they look up, as LimitRanges, comes from the manifests and the context.",
+		help:   "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
 		target: func(c *config) any { return &c.engine.AdmissionPlugins },
 	},
 	{
 		name: "non_idempotent", scope: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
-		help:   "What to do about policies that would change their own output again: `fail`, `warn` (default), or `skip` the check.",
+		help:   "What to do if policies would change their own output again: `fail`, `warn` (default), or `skip` the check.",
 		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) },
 	},
 	{
 		name: "strict", scope: inDataSource | inFunctions,
-		help:   "Whether it is an error if there is no telling what a cluster would do, default `false`. Functions cannot warn, so without it they say nothing then; `explain` does.",
+		help:   "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
 		target: func(c *config) any { return &c.engine.Strict },
 	},
 	{
 		name: "allow_no_policies", scope: inFunctions,
-		help:   "Whether there may be no policy at all, or one without a binding, default `false`: then it is an error, as `fileset` of a wrong directory is empty.",
+		help:   "Whether to accept no policies, or a policy without a binding, default `false`. Otherwise this is an error, because `fileset` of a wrong directory is empty.",
 		target: func(c *config) any { return &c.allowNoPolicies },
 	},
 	{
 		name: "values", scope: inDataSource | inFunctions,
-		help:   "What Kyverno's rules cannot know without a cluster, as in the Values file of its own command. " + yamlStrings,
+		help:   "Values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command. " + yamlStrings,
 		target: func(c *config) any { return &c.values },
 	},
 	{
 		name: "user_info", scope: inDataSource | inFunctions,
-		help:   "User and roles, as in the UserInfo file of Kyverno's command; `request.user` wins over it. " + yamlStrings,
+		help:   "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
 		target: func(c *config) any { return &c.userInfo },
 	},
 	{
 		name: "input_limit", scope: inDataSource,
-		help:   "How large the files may be, all together, default `64Mi`, with 100,000 documents in each for every 64Mi.",
+		help:   "Maximum size of all files together, default `64Mi`; a file may hold 100,000 documents for every 64Mi.",
 		target: func(c *config) any { return &c.inputLimit },
 	},
 	{
 		name: "outputs", scope: inDataSource, values: []string{"yaml"},
-		help:   "Outputs to make besides those that are always there: `yaml`.",
+		help:   "Additional outputs: `yaml`.",
 		target: func(c *config) any { return &c.outputs },
 	},
 }
 
-// groups describe the objects that hold options.
+// groups describe the objects that contain options.
 var groups = map[string]string{
-	"request":      "The request that brings the objects to the cluster.",
-	"request.user": "The user who makes the request, as `request.userInfo` says in policies.",
+	"request":      "The admission request.",
+	"request.user": "The user who makes the request, `request.userInfo` in policies.",
 }
 
-// inputs is the schema of the options below a prefix, which is empty or ends in ".".
+// inputs returns the schema of the options below a prefix, which is empty or ends in ".".
 func inputs(prefix string) map[string]schema.Attribute {
 	attributes := map[string]schema.Attribute{}
 	for i := range options {

@@ -1,21 +1,21 @@
-// Package tfprovider is preadmit as a provider of Terraform and OpenTofu: the data
-// source preadmit_manifests and the functions admit, mutate, mutate_all, split and explain. It
-// turns configuration into engine.Options, and an engine.Outcome into state, results
-// and diagnostics. It needs no configuration, no cluster and no network.
+// Package tfprovider is preadmit as a provider of Terraform and OpenTofu: the data source
+// preadmit_manifests and the functions admit, mutate, mutate_all, pods, split and explain. It turns
+// configuration into engine.Options, and an engine.Outcome into state, results and diagnostics. It
+// needs no configuration, no cluster and no network.
 //
 // Laws:
 //
-//	the results are those of the command line, byte by byte
+//	results are the same as on the command line, byte by byte
 //	the same arguments give the same result, at plan and at apply; functions read no files
-//	what is known of a map at plan stays as it is when the rest becomes known
-//	what is in a Secret, or was given as sensitive, is in sensitive attributes only
+//	known values of a map at plan do not change when other values become known
+//	values of Secrets and sensitive inputs are only in sensitive attributes
 //
 // The files in order: provider.go, options.go (the table of options), config.go (from
 // configuration to options), files.go (paths to files), cache.go (compiled policies),
-// admit.go (the run), messages.go (diagnostics for people), data_manifests.go (the data
-// source), function.go (what functions share), function_mutate.go,
-// function_mutate_all.go, function_admit.go (objects in place of texts) with value.go and
-// unknown.go, function_pods.go, function_split.go, function_explain.go, answers.go (answers are kept).
+// admit.go (the run), messages.go (diagnostics for users), data_manifests.go (the data source),
+// function.go (common code of functions), function_mutate.go, function_mutate_all.go,
+// function_admit.go (objects instead of texts) with value.go and unknown.go, function_pods.go,
+// function_split.go, function_explain.go, answers.go (the cache of results).
 package tfprovider
 
 import (
@@ -30,13 +30,13 @@ import (
 
 var _ provider.ProviderWithFunctions = (*preadmit)(nil)
 
-// preadmit is the provider. Its one state is the cache.
+// preadmit is the provider. Its only state is the cache.
 type preadmit struct {
 	version string
 	sets    *cache
 }
 
-// New returns what makes providers of a version.
+// New returns a function that creates providers with the given version.
 func New(version string) func() provider.Provider {
 	return func() provider.Provider { return &preadmit{version: version, sets: newCache(cacheSize)} }
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// An object of which parts are not known yet is admitted with stand-ins for them, several
-// times: where the results differ, the result depends on what is not known. A policy may
-// also ask what it is, for instance whether it is "prod"; that cannot be seen so, but such a
-// policy names the keys that lead to it. If one does, nothing is known of the result, since
-// what the policy would do then may be anything.
+// An object with unknown parts is admitted several times with different placeholder values. Parts
+// of the results that differ depend on unknown values. This does not detect a policy that compares
+// an unknown value, for example with "prod". But such a policy contains the keys of the path to the
+// value. If a policy contains them, the whole result is unknown.
 
-// guess is one choice of stand-ins.
+// guess is one choice of placeholder values.
 type guess struct {
 	text   string
 	number json.Number
 	bool   bool
 }
 
-// guesses are the choices: texts that are good for names, labels and base64, those that are
-// quantities, too, and one that is an image with a tag.
+// guesses are the choices: texts that are valid as names, labels and base64, texts that are also
+// valid as quantities, and an image with a tag.
 var guesses = []guess{
 	{"preadmitunknown1", "1112", true},
 	{"preadmitunknown2", "1113", false},
@@ -44,13 +43,14 @@ func (s guess) value(u unknown) any {
 	return s.text
 }
 
-// partly is an object of which parts are not known.
+// partly is an object with unknown parts.
 type partly struct {
 	object any
-	// paths are the keys that lead to these parts, items those to parts in lists.
+	// paths are the keys on the paths to these parts, without indexes. items says by path whether
+	// the part is in a list.
 	paths [][]string
 	items map[string]bool
-	// whole says that one of them is a list or a map, typed that all have a type.
+	// whole reports that one part is a list or a map, typed that all parts have a known type.
 	whole, typed bool
 }
 
@@ -78,7 +78,7 @@ func (p *partly) find(value any, keys []string, inList bool) {
 	}
 }
 
-// isPlaced reports whether it is known which object it is.
+// isPlaced reports whether the kind and the namespace of the object are known.
 func (p *partly) isPlaced() bool {
 	return !slices.ContainsFunc(p.paths, func(keys []string) bool {
 		switch strings.Join(keys, ".") {
@@ -89,8 +89,8 @@ func (p *partly) isPlaced() bool {
 	})
 }
 
-// admit returns the result as far as it is known: unknown if that is nothing. The error
-// is one whatever the unknown parts will be.
+// admit returns the result with unknown parts, or unknown for the whole result. An error does not
+// depend on the unknown parts.
 func (p *partly) admit(ctx context.Context, sets *cache, c config) (any, []message, error) {
 	nothing := unknown{anything}
 	if p.whole || !p.isPlaced() {
@@ -102,7 +102,7 @@ func (p *partly) admit(ctx context.Context, sets *cache, c config) (any, []messa
 	for _, g := range guesses {
 		a := admit(ctx, sets, c.with(manifest.JSON(plain(p.object, g.value))))
 		if a.outcome == nil || ctx.Err() != nil {
-			return nothing, a.problems, nil // it has nothing to do with the object
+			return nothing, a.problems, nil // the problems are not about the object
 		}
 		if a.failed() {
 			continue
@@ -126,8 +126,8 @@ func (p *partly) admit(ctx context.Context, sets *cache, c config) (any, []messa
 	return result, problems, nil
 }
 
-// isLeftIn reports whether all that is not known is still where it was. Where a policy has
-// written something else, it matters whether that was there.
+// isLeftIn reports whether all unknown parts are still in their places. If a policy has replaced
+// one, the result depends on whether it was there.
 func (p *partly) isLeftIn(result any) bool {
 	left := map[string]int{}
 	for _, keys := range newPartly(result).paths {
@@ -142,7 +142,7 @@ func (p *partly) isLeftIn(result any) bool {
 	return true
 }
 
-// common is what two results have in common; the rest is unknown.
+// common returns the common parts of two results; other parts are unknown.
 func (p *partly) common(a, b any) any {
 	switch a := a.(type) {
 	case map[string]any:
@@ -181,10 +181,10 @@ func (p *partly) common(a, b any) any {
 	return unknown{p.typeOf(a, b)}
 }
 
-// zero are values of shapes.
+// zero has a value for every shape.
 var zero = map[shape]any{someText: "", someNumber: json.Number("0"), someBool: false}
 
-// typeOf is what will be in the place of two scalars.
+// typeOf returns the common shape of two scalars.
 func (p *partly) typeOf(a, b any) shape {
 	if !p.typed {
 		return anything
@@ -206,16 +206,16 @@ func (p *partly) typeOf(a, b any) shape {
 	return anything
 }
 
-// merging are keys by which items of lists are merged, so that a policy that writes one asks
-// for it.
+// merging are the keys by which list items are merged. A policy that writes such a key depends on
+// its value.
 var merging = []string{"name", "key", "containerPort", "port", "protocol", "mountPath", "devicePath", "ip", "topologyKey", "whenUnsatisfiable", "type", "uid", "conditionType"}
 
-// everywhere are keys that lead to most fields. A rule about Pods is one about templates
-// of them, too, so that it need not name them.
+// everywhere are keys in the paths of most fields. A rule for Pods also applies to pod templates,
+// without containing these keys.
 var everywhere = []string{"metadata", "spec", "template", "jobTemplate"}
 
-// isNamed reports whether a policy may ask for what is not known: it has all the keys that
-// lead there, or all but a last one that it may take from the context.
+// isNamed reports whether a policy may depend on an unknown part: it contains all keys of the path,
+// or all except the last, which may come from the context.
 func (p *partly) isNamed(c *config) bool {
 	var context string
 	for _, t := range c.context {
@@ -243,8 +243,8 @@ func (p *partly) isNamed(c *config) bool {
 	return false
 }
 
-// namer returns what says whether a policy has a key. In CEL a field that is read stands
-// after a dot or in quotes; one that is written need not.
+// namer returns a function that reports whether a policy reads a key. In CEL, a field that is read
+// follows a dot or is in quotes; a field that is only written does not have to.
 func namer(d *manifest.Document) func(key string) bool {
 	object := d.Object()
 	text := string(manifest.JSON(object["spec"]))
@@ -260,7 +260,7 @@ func namer(d *manifest.Document) func(key string) bool {
 	}
 }
 
-// hasKey reports whether a text has a key, also as JSON Pointers write it.
+// hasKey reports whether a text contains a key, also in the notation of JSON Pointers.
 func hasKey(text, key string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, strings.ToLower(key)) || strings.Contains(text, strings.ToLower(strings.NewReplacer("~", "~0", "/", "~1").Replace(key)))

@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// plain turns a decoded value into one that can be written as JSON. What is not known
-// becomes what stand makes of it.
+// plain converts a decoded value to a value that can be encoded as JSON. It replaces unknown values
+// by the results of stand.
 func plain(value any, stand func(unknown) any) any {
 	switch v := value.(type) {
 	case unknown:
@@ -38,8 +38,8 @@ func plain(value any, stand func(unknown) any) any {
 	return value
 }
 
-// fromJSON turns the value of a document into one of Terraform. Lists become tuples and
-// maps become objects, as those of jsondecode.
+// fromJSON converts a value of a document to a Terraform value. Like jsondecode, it converts lists
+// to tuples and maps to objects.
 func fromJSON(ctx context.Context, value any) (attr.Value, error) {
 	switch v := value.(type) {
 	case nil:
@@ -73,10 +73,10 @@ func fromJSON(ctx context.Context, value any) (attr.Value, error) {
 		}
 		return checked(types.ObjectValue(kinds, fields))
 	}
-	return nil, fmt.Errorf("a %T is no value of a document", value)
+	return nil, fmt.Errorf("a %T is not a value of a document", value)
 }
 
-// unknownValue is a value that is not known, of the type that it will have.
+// unknownValue returns an unknown Terraform value of the right type.
 func unknownValue(s shape) attr.Value {
 	switch s {
 	case someText:
@@ -89,19 +89,19 @@ func unknownValue(s shape) attr.Value {
 	return types.DynamicUnknown()
 }
 
-// precision is that of Terraform's own numbers, in bits.
+// precision is the precision of Terraform's numbers in bits.
 const precision = 512
 
-// numberValue is a number of a document, digit for digit.
+// numberValue returns a number of a document with all its digits.
 func numberValue(text json.Number) (attr.Value, error) {
 	f, _, err := big.ParseFloat(text.String(), 10, precision, big.ToNearestEven)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no number: %w", text, err)
+		return nil, fmt.Errorf("%s is not a number: %w", text, err)
 	}
 	return types.NumberValue(f), nil
 }
 
-// checked returns a value, or what is wrong with it.
+// checked returns a value, or its diagnostics as an error.
 func checked[V attr.Value](value V, problems diag.Diagnostics) (attr.Value, error) {
 	for _, problem := range problems.Errors() {
 		return nil, fmt.Errorf("%s: %s", problem.Summary(), problem.Detail())
@@ -109,7 +109,7 @@ func checked[V attr.Value](value V, problems diag.Diagnostics) (attr.Value, erro
 	return value, nil
 }
 
-// readJSON reads the JSON of a document; its numbers keep their digits.
+// readJSON decodes the JSON of a document. Numbers keep their digits.
 func readJSON(text string) (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

@@ -1,5 +1,4 @@
-// Command terraform-provider-preadmit is the provider of preadmit for Terraform and
-// OpenTofu, which start it themselves.
+// Command terraform-provider-preadmit is the preadmit provider. Terraform and OpenTofu start it.
 package main
 
 import (
@@ -19,13 +18,12 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// gcPercent lets the heap grow further than usual: the process lives for one command of
-// Terraform, and most of what policies make is garbage soon. It saves a fifth of the
-// processor time.
+// gcPercent is the value of GOGC. It lets the heap grow more than usual, because the process lives
+// only for one command of Terraform. This saves a fifth of the processor time.
 const gcPercent = 400
 
 func main() {
-	wait := flag.Bool("debug", false, "wait for a debugger: print how Terraform finds this process")
+	wait := flag.Bool("debug", false, "wait for a debugger, and print how Terraform connects to this process")
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -42,12 +40,12 @@ func main() {
 	}
 }
 
-// stop ends what the server is about whenever somebody presses Ctrl-C. Terraform asks
-// those providers to stop that it has configured, and calls functions of others.
+// stop stops the running calls of the server whenever the user presses Ctrl-C. Terraform only asks
+// configured providers to stop, but also calls functions of providers that are not configured.
 func stop(server tfprotov6.ProviderServer) {
 	pressed := make(chan os.Signal, 1)
 	signal.Notify(pressed, os.Interrupt)
 	for range pressed {
-		_, _ = server.StopProvider(context.Background(), &tfprotov6.StopProviderRequest{}) // it has no errors
+		_, _ = server.StopProvider(context.Background(), &tfprotov6.StopProviderRequest{}) // it returns no errors
 	}
 }
