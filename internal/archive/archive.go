@@ -1,11 +1,10 @@
-// Package archive unpacks test cases that are stored as text archives: many small files
-// in one, so that a folder of cases can be read from top to bottom. A file begins after a
-// line
+// Package archive unpacks test cases that are stored as text archives, so that all cases of a
+// folder can be read in one file. A file begins after a line
 //
 //	-- case/path --
 //
-// and ends before the next such line (the format of golang.org/x/tools/txtar). The first
-// element of a path is the name of the case.
+// and ends before the next such line (the format of golang.org/x/tools/txtar). The first element
+// of the path is the name of the case.
 package archive
 
 import (
@@ -15,8 +14,9 @@ import (
 	"testing"
 )
 
-// Unpack writes the files of all archives (*.txtar) in dir to a temporary directory, which
-// it returns. The test fails if there are fewer cases than want: then some were lost.
+// Unpack writes the files of all archives (*.txtar) in dir to a temporary directory, and returns
+// that directory. The test fails if there are fewer cases than want, because cases were lost
+// then.
 func Unpack(t testing.TB, dir string, want int) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -50,7 +50,7 @@ func Unpack(t testing.TB, dir string, want int) string {
 	return target
 }
 
-// files are the files of an archive by their paths.
+// files returns the files of an archive by their paths.
 func files(text string) map[string]string {
 	found, path := map[string]string{}, ""
 	for line := range strings.Lines(text) {
