@@ -11,36 +11,35 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// server is an API server with policies. It admits objects, and keeps nothing of them.
+// server is an API server with policies. It admits objects, and does not store them.
 type server struct {
-	// programs are in the order of their hooks.
+	// programs are sorted by their hooks.
 	programs   []policy.Program
 	defaulting defaulting
-	// files are what policies were read from.
+	// files says which files of policies and context are secret.
 	files files
-	// tries makes room for the tries of an admission; nil if they are not asked for.
+	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
 }
 
-// defaulting is how a server makes objects complete.
+// defaulting is how a server adds defaults to objects.
 type defaulting struct {
-	// view is the admission view of an object that belongs in a place. The memo, here and
-	// below, knows what of the object stays as it is; it may be nil.
+	// view returns the admission view of an object at a place. The memo, here and below, has facts
+	// about unchanged parts of the object; it may be nil.
 	view func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
-	// again is the view of an object that a policy has changed.
+	// again returns the view of an object that a policy has changed.
 	again func(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error)
-	// stored is what an event did, in the form in which the server stores it; see
+	// stored returns the change of an event in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
-	// normalize brings a manifest into the form in which the server stores it; see
+	// normalize returns a manifest in the form in which the server stores it; see
 	// admission.Normalize.
 	normalize func(memo *change.Memo, p place, raw, view map[string]any) (map[string]any, error)
-	// pin closes the gap between the view of an edited manifest and the one wanted; see
-	// admission.Pin.
+	// pin adds values to an edited manifest until its view is the wanted view; see admission.Pin.
 	pin func(memo *change.Memo, p place, raw, edited, view map[string]any) (map[string]any, error)
 }
 
-// completing is the defaulting of an API server; asWritten leaves objects as they are.
+// completing is the defaulting of an API server. asWritten leaves objects unchanged.
 var (
 	completing = defaulting{
 		view: func(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
@@ -73,25 +72,24 @@ type passes struct {
 	server
 	place   place
 	request *policy.Request
-	// written is the object as it was before everything, for limits.
+	// written is the original manifest, for limits.
 	written map[string]any
 	trace   *trace
-	// changes counts what changed the object; invoked has how many there had been when a
-	// reinvocable invocation last ran.
+	// changes counts the invocations and webhooks that changed the object. invoked has the count at
+	// the last run of each reinvocable invocation.
 	changes int
 	invoked map[policy.ID]int
-	// mutated says that a rule succeeded, whether or not it changed anything.
+	// mutated means that a rule has succeeded, even without changing anything.
 	mutated bool
-	// outputs are the objects as each webhook last left them.
+	// outputs are the objects after the last call of each webhook.
 	outputs map[policy.Program]map[string]any
-	// confidants have read something sensitive.
+	// confidants are the policies that have read something sensitive.
 	confidants *confidants
 }
 
-// admit carries out the first pass and, if anything was mutated at all, the second
-// one, in which only those that asked for it run again. The object of the request is a
-// view; written is the manifest that it is of.
-// plans are those of an admission of the same request before, nil for none.
+// admit runs the first pass and, if a rule has succeeded, the second pass, in which only policies
+// that ask for it run again. The object of the request is the view of written. plans are the plans
+// of an earlier admission of the same request, or nil.
 func (s server) admit(p place, request *policy.Request, written map[string]any, plans map[policy.Program]planned) *trace {
 	a := &passes{
 		server: s, place: p, request: request, written: written, trace: s.trace(plans),
@@ -111,7 +109,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	return a.trace
 }
 
-// trace makes an empty trace, with the plans of one before, nil for none.
+// trace returns an empty trace with the plans of an earlier trace, or nil.
 func (s server) trace(plans map[policy.Program]planned) *trace {
 	if plans == nil {
 		plans = map[policy.Program]planned{}
@@ -123,8 +121,7 @@ func (s server) trace(plans map[policy.Program]planned) *trace {
 	return t
 }
 
-// run carries out the programs of one point in one pass. It reports whether the request goes
-// on.
+// run runs the programs of one point in one pass. It reports whether the request continues.
 func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
 	for _, program := range a.programs {
 		if program.Hook().Point == point && !run(program) {
@@ -134,14 +131,14 @@ func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
 	return true
 }
 
-// placed is the object of the request with the namespace that one before it had. A policy
-// that replaces all metadata loses it; policies do without it then, but the server puts it
-// back before it stores the object.
+// placed returns the object of the request with the namespace of an earlier object. A policy that
+// replaces all metadata removes the namespace. Later policies do not see it then, but the server
+// restores it before it stores the object.
 func (a *passes) placed(before map[string]any) map[string]any {
 	return inNamespace(a.request.Object, textAt(before, "metadata", "namespace"))
 }
 
-// inNamespace returns an object with a namespace if it has none and there is one.
+// inNamespace adds a namespace, if it is not empty, to an object without one.
 func inNamespace(object map[string]any, namespace string) map[string]any {
 	if namespace == "" || textAt(object, "metadata", "namespace") != "" {
 		return object
@@ -157,8 +154,8 @@ func inNamespace(object map[string]any, namespace string) map[string]any {
 	return object
 }
 
-// builtIn carries out one pass of the plug-ins that are part of the server. It reports
-// whether the request goes on.
+// builtIn runs one pass of the plug-ins that are part of the server. It reports whether the request
+// continues.
 func (a *passes) builtIn(program policy.Program) bool {
 	before := a.request.Object
 	for _, invocation := range program.Plan(a.request).Invocations {
@@ -178,7 +175,8 @@ func (a *passes) builtIn(program policy.Program) bool {
 	return true
 }
 
-// validate has the plug-ins that are part of the server refuse the object, or not.
+// validate runs the plug-ins that only accept or refuse the object. It reports whether the request
+// continues.
 func (a *passes) validate(program policy.Program) bool {
 	for _, invocation := range program.Plan(a.request).Invocations {
 		for step := range invocation.Steps(a.request) {
@@ -190,8 +188,8 @@ func (a *passes) validate(program policy.Program) bool {
 	return true
 }
 
-// inServer carries out one pass of the policies inside the server. It reports whether the
-// request goes on.
+// inServer runs one pass of the policies inside the server. It reports whether the request
+// continues.
 func (a *passes) inServer(program policy.Program) bool {
 	plan := a.plan(program)
 	failures := plan.Failures
@@ -226,7 +224,7 @@ func (a *passes) inServer(program policy.Program) bool {
 	return (!mutated || a.convert()) && a.trace.decide(failures)
 }
 
-// webhook carries out one call of a webhook. It reports whether the request goes on.
+// webhook runs one call of a webhook. It reports whether the request continues.
 func (a *passes) webhook(program policy.Program) bool {
 	if a.trace.pass == 2 && (program.Hook().Reinvocation == policy.Never || change.Equal(a.outputs[program], a.request.Object)) {
 		return true
@@ -234,7 +232,7 @@ func (a *passes) webhook(program policy.Program) bool {
 	before := a.request.Object
 	plan := a.plan(program)
 	failures := plan.Failures
-	var mutating policy.Invocation // the last one that made another object
+	var mutating policy.Invocation // the last one that returned an object
 	for _, invocation := range plan.Invocations {
 		a.confidants.meet(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
@@ -263,13 +261,14 @@ func (a *passes) webhook(program policy.Program) bool {
 	if !change.Equal(before, a.request.Object) {
 		a.changes++
 	}
-	goesOn := (mutating == nil || a.convert()) && a.trace.decide(failures)
+	continues := (mutating == nil || a.convert()) && a.trace.decide(failures)
 	a.outputs[program] = a.request.Object
-	return goesOn
+	return continues
 }
 
-// plan plans a pass, and traces what does not apply in the first one. What was planned on
-// the same object is still right inside the server; webhooks hold on to their requests.
+// plan returns the plan of a pass. In the first pass, it traces the policies that do not apply.
+// Inside the server, a plan for the same object is reused. The plans of webhooks depend on their
+// requests.
 func (a *passes) plan(program policy.Program) policy.Plan {
 	last := a.trace.plans[program]
 	plan := last.Plan
@@ -284,8 +283,8 @@ func (a *passes) plan(program policy.Program) policy.Plan {
 	return plan
 }
 
-// take makes the result of a step inside the server the object of the request: it is
-// defaulted again, and what the step wrote is traced.
+// take makes the result of a step inside the server the object of the request. It defaults the
+// object again and traces the change.
 func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Failure {
 	if step.Failure != nil || step.NotApplied != nil {
 		return a.trace.without(step, true)
@@ -304,8 +303,8 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 	return nil
 }
 
-// accept makes the result of a step of a webhook the object of the request. The server
-// sees it when the webhook is done.
+// accept makes the result of a step of a webhook the object of the request. The server sees the
+// object only after the webhook.
 func (a *passes) accept(step policy.Step) *policy.Failure {
 	if step.Failure != nil || step.NotApplied != nil {
 		return a.trace.without(step, a.trace.pass == 1)
@@ -325,7 +324,7 @@ func (a *passes) tooLarge(step policy.Step) *policy.Failure {
 	return nil
 }
 
-// complete defaults the object that a webhook has made.
+// complete adds defaults to the object that a webhook returned.
 func (a *passes) complete() error {
 	next, err := a.defaulting.again(a.request.Memo, a.place.kind, a.request.Object)
 	if err != nil {
@@ -336,9 +335,9 @@ func (a *passes) complete() error {
 	return nil
 }
 
-// convert makes the object of the request anew at the end of a pass that mutated it, as a
-// server does by converting it to its internal form and back. What is lost by that, as
-// fields that a custom resource does not have, is not in the manifest either.
+// convert rebuilds the object of the request after a pass with mutations, as a server does when it
+// converts the object to its internal form and back. Fields that this drops, such as unknown fields
+// of a custom resource, are not in the manifest either.
 func (a *passes) convert() bool {
 	a.changes++
 	a.mutated = true
@@ -355,8 +354,8 @@ func (a *passes) convert() bool {
 	return true
 }
 
-// isOutdated reports whether an invocation asked to run again if the object changes after
-// it, and it did.
+// isOutdated reports whether an invocation wants to run again if the object changes after it, and
+// the object has changed.
 func (a *passes) isOutdated(id policy.ID) bool {
 	at, invoked := a.invoked[id]
 	return invoked && at < a.changes

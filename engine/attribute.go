@@ -8,22 +8,21 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Edit is a net change to a manifest, and the changes that led to it.
+// Edit is a net change to a manifest, with the changes that caused it.
 type Edit struct {
 	change.Change
-	// Source is the path of the value in the manifest as it was read, or of its
-	// deepest ancestor there; Result its path in the output, or for a removed value
-	// the one it would have.
+	// Source is the path of the value in the manifest as it was read, or of its deepest existing
+	// ancestor. Result is the path in the output; for a removed value, it is the path that the
+	// value would have.
 	Source, Result change.Path
-	// At is where Source is.
+	// At is the position of Source.
 	At source.Position
-	// Causes are indexes into All of the Manifest, in order. There is at
-	// least one.
+	// Causes are indexes into All of the Manifest, in order. An Edit has at least one.
 	Causes []int
 }
 
-// attribute finds the net changes to a manifest and what caused them. Carried out on
-// the manifest one after the other, they make the output.
+// attribute computes the edits: the net changes to a manifest, with their causes. Applied in order,
+// they turn the manifest into the output.
 func (j *job) attribute() {
 	net := change.Diff(j.written, j.edited, j.kind.Type())
 	all := j.result.All()
@@ -44,9 +43,8 @@ func (j *job) attribute() {
 	}
 }
 
-// causes finds the changes at, in or around a path. Where there are none, since the
-// manifest says in other words what policies see (stringData for data), the nearest
-// ones are the cause.
+// causes returns the changes at, inside or above a path. If there are none, because the manifest
+// uses another field than the view (stringData for data), the nearest changes are the cause.
 func causes(all []Change, path change.Path, final []change.Path) []int {
 	var found []int
 	best := -1
@@ -55,7 +53,7 @@ func causes(all []Change, path change.Path, final []change.Path) []int {
 			continue
 		}
 		near := sharedPrefix(p, path)
-		if near == len(p) || near == len(path) { // the one holds the other
+		if near == len(p) || near == len(path) { // one path contains the other
 			near = math.MaxInt
 		}
 		if near > best {
@@ -76,9 +74,8 @@ func sharedPrefix(p, q change.Path) int {
 	return n
 }
 
-// follow says where the value at a path is after later changes. A value that one of
-// them removes is followed as if it were still where it was. Where none of them matters
-// the result is the path itself.
+// follow returns the path of a value after later changes. The path of a removed value is followed
+// as if the value were still there.
 func follow(path change.Path, later []change.Change) change.Path {
 	cloned := false
 	for _, c := range later {
@@ -106,8 +103,8 @@ func follow(path change.Path, later []change.Change) change.Path {
 	return path
 }
 
-// rewind says where what a change changes was before the changes ahead of it; where
-// the value was made by them or by the change itself, what holds it.
+// rewind returns the path that a change has before the earlier changes in ahead. If ahead or the
+// change itself creates the value, it is the path of the value's parent.
 func rewind(of change.Change, ahead []change.Change) change.Path {
 	path := slices.Clone(of.Path)
 	if last := len(path) - 1; of.Op == change.Add && path[last].IsIndex() {

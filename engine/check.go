@@ -11,14 +11,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Check runs the policies as Run does, and looks for mistakes besides: in the policies
-// themselves, and where several of them meet at the same manifest. What it finds is
-// among the diagnostics of the Outcome, as warnings.
+// Check runs the policies as Run does, and also searches for mistakes: in the policies themselves,
+// and between policies that match the same manifest. The mistakes are warnings among the
+// diagnostics of the Outcome.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
 	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], mistakes, fights, orders, unstored, effects())...)
 }
 
-// mistakes looks for mistakes in the policies themselves.
+// mistakes finds mistakes in single policies.
 var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, program := range r.programs {
@@ -27,9 +27,9 @@ var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	return found
 }}
 
-// fights reports fields that one policy writes and another overwrites.
+// fights reports fields that one policy writes and another policy overwrites.
 var fights = Observer{admit: func(r *run, j *job) {
-	if j.trace == nil { // of a plain document: there is no server
+	if j.trace == nil { // plain documents do not go through a server
 		return
 	}
 	var all []Change
@@ -50,7 +50,7 @@ var fights = Observer{admit: func(r *run, j *job) {
 	}
 }}
 
-// overwrites reports whether a change takes back what another policy wrote before.
+// overwrites reports whether a change overwrites a change of another policy.
 func (c Change) overwrites(earlier Change) bool {
 	if earlier.By.Policy == c.By.Policy || !c.Path.HasPrefix(earlier.Path) {
 		return false
@@ -61,13 +61,13 @@ func (c Change) overwrites(earlier Change) bool {
 
 func (c Change) fight(earlier Change) source.Diagnostic {
 	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
-		With("the last to run wins, and a cluster may run policies of one kind in any order: leave the field to one of them")
+		With("the policy that runs last wins, and a cluster may run policies of one kind in any order: let only one of them write the field")
 	d.Field = c.Path.String()
 	return d
 }
 
-// orders runs the policies in other orders than ours, and reports which two of them give
-// another result when they change places.
+// orders runs the policies in other orders, and reports two policies whose exchange changes the
+// result.
 var orders = Observer{admit: func(r *run, j *job) {
 	if j.trace == nil || !j.trace.changed() || len(j.trace.shuffled) < 2 {
 		return
@@ -81,13 +81,13 @@ var orders = Observer{admit: func(r *run, j *job) {
 	}
 }}
 
-// The orders of up to maxAllOrders invocations are all tried, of more a sample.
+// All orders of up to maxAllOrders invocations are tried; of more invocations, only a sample.
 const (
 	maxAllOrders  = 5
 	sampledOrders = 100
 )
 
-// permutations returns the orders to try, as indexes: the same ones every time.
+// permutations returns the orders to try, as indexes. The result is always the same.
 func permutations(n int) [][]int {
 	identity := make([]int, n)
 	for i := range identity {
@@ -108,12 +108,12 @@ func permutations(n int) [][]int {
 	return found
 }
 
-// orderAdvice is what to do about policies whose order matters. Only those that run in the
-// server, which have bindings, can be run again.
+// orderAdvice returns the advice for policies whose order matters. Only policies in the server,
+// which have bindings, can be reinvoked.
 func orderAdvice(id policy.ID) string {
-	const advice = "a cluster runs policies in any order: have each check what it needs of the other's work"
+	const advice = "a cluster runs policies in any order: let each policy check for the changes of the other that it needs"
 	if id.Binding == "" {
-		return advice + ", or make one policy of them"
+		return advice + ", or merge the policies"
 	}
 	return advice + ", and set reinvocationPolicy: IfNeeded"
 }
@@ -145,8 +145,8 @@ type ordering struct {
 	planned []policy.ID
 }
 
-// same reports whether the policies do the same in another order, and where not in which
-// field; none if they deny the request.
+// same reports whether the policies have the same result in another order. If not, it returns a
+// field that differs, or "" if the request is denied.
 func (o ordering) same(order []int) (bool, string) {
 	view, err := o.run.defaulting.view(o.job.memo, o.job.place, o.job.raw)
 	if err != nil {
@@ -171,8 +171,8 @@ func (o ordering) same(order []int) (bool, string) {
 	return true, ""
 }
 
-// report goes from our order to the one that makes a difference, swapping two neighbours
-// at a time, and reports the first swap that does.
+// report finds the first swap of neighbours, on the way from the usual order to the given one, that
+// changes the result, and reports it.
 func (o ordering) report(order []int) {
 	current := make([]int, len(order))
 	for i := range current {
@@ -199,7 +199,7 @@ func (o ordering) report(order []int) {
 	}
 }
 
-// whereIs is where a rule of an invocation that changed the job is, or else the job.
+// whereIs returns the position of a rule of an invocation that changed the job, or else of the job.
 func (j *job) whereIs(id policy.ID) source.Position {
 	for _, e := range j.trace.events {
 		if by := e.by; !e.drops && by.Policy == id.Policy && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
@@ -209,7 +209,7 @@ func (j *job) whereIs(id policy.ID) source.Position {
 	return j.document.At(nil)
 }
 
-// orderedProgram runs the invocations of a program in another order than that of their
+// orderedProgram runs the invocations of a program in a given order, not in the order of their
 // names.
 type orderedProgram struct {
 	policy.Program

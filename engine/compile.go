@@ -30,32 +30,31 @@ func languages(s settings) []policy.Language {
 	}
 }
 
-// Set is a compiled set of policies with their context. It is safe for concurrent use. A
-// nil Set and the zero Set have no policies.
+// Set is a compiled set of policies with their context. It is safe for concurrent use. A nil Set
+// and the zero Set have no policies.
 type Set struct {
 	settings  settings
 	languages []policy.Language
-	// kinds are those of the languages, in their order.
+	// kinds are the kinds of each language.
 	kinds [][]gvk.Kind
-	// programs are those of policies, in the order in which a cluster runs them.
+	// programs are the compiled policies, in the order in which a cluster runs them.
 	programs []policy.Program
 	schemas  *schema.Registry
-	// policies and context are the documents given to Compile; old those of the
-	// objects before an update.
+	// policies and context are the documents given to Compile. old are the objects before an
+	// update.
 	policies, context, old []*manifest.Document
-	// others are documents among the policies that are none.
+	// others are documents that were given with the policies but are not policies.
 	others []*manifest.Document
-	// warnings are those of Compile.
+	// warnings are the warnings of Compile.
 	warnings []source.Diagnostic
-	// files are what nobody, and what everybody may see of policies and context.
+	// files says which files of policies and context are secret, and which are public.
 	files files
 }
 
-// Compile checks and compiles policies, and takes context from both: bindings, params,
-// namespaces and CustomResourceDefinitions may be given with either. The documents
-// given are not part of any output. The diagnostics are errors, and there is no Set if
-// there are any; what calls for a warning only is reported by every Run, as the
-// policies among the manifests may make up for it.
+// Compile checks and compiles policies. Bindings, params, namespaces and CustomResourceDefinitions
+// may be in policies or in context. The documents are not part of any output. If the returned
+// diagnostics contain errors, there is no Set. Warnings are reported by every Run instead, because
+// policies among the manifests may remove their cause.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	s, diagnostics := newSet(policies, context, options)
 	if s == nil {
@@ -81,7 +80,7 @@ var emptySet = sync.OnceValue(func() *Set {
 	return s
 })
 
-// orEmpty is the set, or one without policies in place of a set that Compile has not made.
+// orEmpty returns the set, or a set without policies if s was not made by Compile.
 func (s *Set) orEmpty() *Set {
 	if s == nil || s.schemas == nil {
 		return emptySet()
@@ -89,8 +88,7 @@ func (s *Set) orEmpty() *Set {
 	return s
 }
 
-// newSet makes a set whose policies are not compiled yet. There is none if the options
-// are wrong.
+// newSet returns a set whose policies are not compiled yet, or nil if the options are wrong.
 func newSet(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	settings, diagnostics := options.check()
 	if source.HasErrors(diagnostics) {
@@ -105,11 +103,11 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)
-	schemaProblems := s.loadSchemas() // first, as they say what is no policy
+	schemaProblems := s.loadSchemas() // first, because they decide which documents are policies
 	return s, slices.Concat(diagnostics, settings.problems, s.checkPolicies(policies), s.checkPlain(policies), schemaProblems)
 }
 
-// speaking makes a set that knows the languages.
+// speaking returns a set with the policy languages.
 func speaking(settings settings) *Set {
 	s := &Set{settings: settings, languages: languages(settings)}
 	for _, l := range s.languages {
@@ -118,7 +116,7 @@ func speaking(settings settings) *Set {
 	return s
 }
 
-// unpack takes apart documents of Kyverno's kind Context: the objects in them are context
+// unpack extracts the objects from documents of Kyverno's kind Context. The objects are context
 // like any other.
 func unpack(streams []*manifest.Stream) (*given.Context, []*manifest.Stream, []source.Diagnostic) {
 	var packed []*manifest.Document
@@ -156,13 +154,13 @@ func (s *Set) isPolicy(kind gvk.Kind) bool {
 	return s.language(kind) >= 0
 }
 
-// language is the index of the language that documents of a kind belong to, or -1.
+// language returns the index of the language of a kind, or -1.
 func (s *Set) language(kind gvk.Kind) int {
 	kind.Version = ""
 	return slices.IndexFunc(s.kinds, func(kinds []gvk.Kind) bool { return slices.Contains(kinds, kind) })
 }
 
-// owner is the index of the language that a document is a policy of, or that it configures,
+// owner returns the index of the language that has a document as a policy or as its configuration,
 // or -1.
 func (s *Set) owner(d *manifest.Document) int {
 	if i := s.language(d.Kind()); i >= 0 {
@@ -174,7 +172,7 @@ func (s *Set) owner(d *manifest.Document) int {
 	})
 }
 
-// configuration are those among documents that configure languages.
+// configuration returns the documents that configure languages.
 func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document {
 	if s.settings.Plain {
 		return nil
@@ -188,7 +186,7 @@ func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document
 	return found
 }
 
-// compile compiles policy documents, and those that configure them, each with its language.
+// compile compiles policy documents and the documents that configure them, each with its language.
 // The programs are in the order in which a cluster runs them.
 func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
@@ -211,14 +209,13 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 	return programs, diagnostics
 }
 
-// checkPlain reports policies that are given for plain documents, which they are not
-// about.
+// checkPlain reports policies that need Kubernetes objects, if the documents are plain.
 func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(policies) {
 		if s.settings.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
-			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s are about Kubernetes objects, not about plain documents", d.Kind().Kind).
-				With("leave it out, or leave out the option plain"))
+			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s work only on Kubernetes objects, not on plain documents", d.Kind().Kind).
+				With("remove the policy, or the option plain"))
 		}
 	}
 	return diagnostics
@@ -244,7 +241,7 @@ func (s *Set) loadSchemas() []source.Diagnostic {
 
 var definitionKind = gvk.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// define adds the kinds that a CustomResourceDefinition defines. object is what became of
+// define adds the kinds that a CustomResourceDefinition defines. object is the current content of
 // the document.
 func define(schemas *schema.Registry, d *manifest.Document, object map[string]any) []source.Diagnostic {
 	var diagnostics []source.Diagnostic

@@ -13,14 +13,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// confidants are the policies that have read something sensitive, in one admission.
-// All that they write from then on is taken to hold some of it, however it is changed.
+// confidants are the policies that have read sensitive objects in one admission. Everything that
+// they write after that may contain sensitive values, even in a changed form.
 type confidants struct {
 	reader   *snapshot.Reader
 	files    files
 	policies map[string]bool
-	// current is the policy that is running, and seen how many objects had been confided
-	// when it began.
+	// current is the running policy, and seen the number of sensitive objects that policies had
+	// read when it began.
 	current string
 	seen    int
 }
@@ -29,7 +29,7 @@ func newConfidants(reader *snapshot.Reader, f files) *confidants {
 	return &confidants{reader: reader, files: f, policies: map[string]bool{}}
 }
 
-// confided is how many objects have been confided to the policies of the admission.
+// confided returns the number of sensitive objects that the policies of the admission have read.
 func (c *confidants) confided() int {
 	if c.reader == nil {
 		return 0
@@ -37,7 +37,8 @@ func (c *confidants) confided() int {
 	return len(c.reader.Confided())
 }
 
-// planned notes what was confided to a plan: to those with a param, or to all if none has.
+// planned records who read sensitive objects during planning: the policies with a param, or else
+// all.
 func (c *confidants) planned(plan policy.Plan) {
 	if c.confided() == c.seen {
 		return
@@ -51,11 +52,11 @@ func (c *confidants) planned(plan policy.Plan) {
 	c.seen = c.confided()
 }
 
-// meet says that an invocation begins.
+// meet records that an invocation begins.
 func (c *confidants) meet(id policy.ID) { c.current, c.seen = id.Policy, c.confided() }
 
-// told returns what a step has put into an object that nobody may be meant to see, since
-// its policy has looked at such things.
+// told returns the texts that a step has put into an object and that may be sensitive, because its
+// policy has read sensitive objects.
 func (c *confidants) told(before map[string]any, step policy.Step, kind *schema.Kind) []string {
 	if c.confided() > c.seen {
 		c.policies[c.current] = true
@@ -66,8 +67,8 @@ func (c *confidants) told(before map[string]any, step policy.Step, kind *schema.
 	return c.files.reveals(before, step.Object, kind, c.reader.Confided())
 }
 
-// confide draws the conclusions from what policies have looked at for a job, when nothing
-// will change any more: what they wrote is hidden, wherever it occurs.
+// confide runs when nothing changes any more. If policies have read sensitive objects for a job, it
+// hides the texts that they wrote, wherever the texts occur.
 func (r *run) confide(j *job) {
 	j.result.Sensitive = isSensitive(j)
 	if j.trace == nil {
@@ -83,10 +84,9 @@ func (r *run) confide(j *job) {
 	}
 }
 
-// files are what policies and context were read from.
+// files are the files of policies and context.
 type files struct {
-	// sensitive are the names of those that must stay secret, open the texts of policies
-	// that everybody may.
+	// sensitive are the names of files that must stay secret, open the texts of public policies.
 	sensitive map[string]bool
 	open      []string
 }
@@ -106,9 +106,9 @@ func newFiles(policies, context []*manifest.Stream) files {
 	return f
 }
 
-// reveals returns the texts that policies added to an object and may have made of hidden
-// objects. It leaves out texts that a policy spells out, and what anyone may see of the
-// objects, such as the name of a Secret.
+// reveals returns the texts that policies added to an object and may have taken from hidden
+// objects. It leaves out texts that are literally in a policy, and public texts of the objects,
+// such as the name of a Secret.
 func (f *files) reveals(before, after map[string]any, kind *schema.Kind, objects []map[string]any) []string {
 	var open, found []string
 	for _, object := range objects {
@@ -124,11 +124,11 @@ func (f *files) reveals(before, after map[string]any, kind *schema.Kind, objects
 	return found
 }
 
-// withhold leaves out what diagnostics quote of sensitive files.
+// withhold removes the quotes of sensitive files from diagnostics.
 func (f *files) withhold(diagnostics []source.Diagnostic) {
 	for i := range diagnostics {
 		if d := &diagnostics[i]; f.sensitive[d.At.File] {
-			d.Message, d.Advice, d.Excerpt = "what there is to say is left out, as the file is sensitive", "", ""
+			d.Message, d.Advice, d.Excerpt = "the message is left out because the file is sensitive", "", ""
 		}
 	}
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// candidates are all that was given under one identity.
+// candidates are all documents that define the object of one identity.
 type candidates struct {
 	place
-	// given are documents that are no manifests: of the context, or for local use.
+	// given are the documents that are not manifests: context, or documents for local use.
 	given []*manifest.Document
 	jobs  []*job
 	// local is the index in given of the first document for local use.
 	local int
-	// object is what a server would hold, once somebody has asked.
+	// object returns the object that a server would hold. It is computed on first use.
 	object func() (map[string]any, error)
 }
 
-// index puts everything that policies may look up into the snapshot, by identity. What
-// the manifests define wins over what was given with them: it is what the cluster is
-// about to hold. What no policy reads is left out.
+// index adds everything that policies may look up to the snapshot, by identity. Manifests take
+// precedence over context, because the cluster will hold them. Kinds that no policy reads are left
+// out.
 func (r *run) index(local []*manifest.Document) {
 	all := map[identity]*candidates{}
 	at := func(p place) *candidates {
@@ -62,7 +62,7 @@ func (r *run) index(local []*manifest.Document) {
 	}
 }
 
-// lookUp is what a server would hold of candidates, when their jobs are done.
+// lookUp returns the object that a server would hold, after the jobs of the candidates are done.
 func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, error) {
 	asker := reader.Owner.(*job)
 	for _, j := range c.jobs {
@@ -77,18 +77,17 @@ func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, er
 	return object, err
 }
 
-// isSensitive reports whether an object must stay secret, when all jobs are
-// done.
+// isSensitive reports whether an object must stay secret, after all jobs are done.
 func (c *candidates) isSensitive() bool {
 	return secret.IsKind(c.kind.Kind.Kind) ||
 		slices.ContainsFunc(c.given, func(d *manifest.Document) bool { return d.Stream().Sensitive() }) ||
 		slices.ContainsFunc(c.jobs, func(j *job) bool { return j.result.Sensitive })
 }
 
-// candidate decides which of several candidates is the object, when all jobs are done.
+// candidate returns the object that a server would hold, after all jobs are done.
 func (r *run) candidate(c *candidates) (map[string]any, error) {
 	if len(c.jobs) == 0 {
-		// Documents for local use win over the context.
+		// Documents for local use take precedence over the context.
 		if c.local < len(c.given) {
 			return r.same(c, c.given[c.local:])
 		}
@@ -106,14 +105,14 @@ func (r *run) candidate(c *candidates) (map[string]any, error) {
 	}
 	for _, d := range c.given {
 		if !change.Equal(essence(d.Object()), essence(first.raw)) && !change.Equal(essence(d.Object()), essence(object)) {
-			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, differently, at %s; policies see that of the manifests", c.id(), d.At(nil)).
-				With("leave out the one that is not meant"))
+			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, with different content, at %s; policies see the manifest", c.id(), d.At(nil)).
+				With("remove the one that is wrong"))
 		}
 	}
 	return object, nil
 }
 
-// same is the object of documents that must say the same.
+// same returns the object of documents, which must all have the same content.
 func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]any, error) {
 	object := documents[0].Object()
 	for _, other := range documents[1:] {
@@ -131,8 +130,8 @@ func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]an
 func ambiguous(id string, first, second *manifest.Document) *blockade {
 	return &blockade{
 		code: "context-ambiguous", at: second.At(nil), object: id,
-		problem: fmt.Sprintf("is defined here and, differently, at %s", first.At(nil)),
-		advice:  "leave out the one that is not meant, or evaluate each directory by itself with the option per-directory",
+		problem: fmt.Sprintf("is defined here and, with different content, at %s", first.At(nil)),
+		advice:  "remove the wrong definition, or evaluate each directory separately with the option per-directory",
 	}
 }
 
@@ -143,8 +142,8 @@ func invalidContext(d *manifest.Document, id string, err error) *blockade {
 	}
 }
 
-// essence is an object without what a server adds when it stores it, so that an object
-// read from a cluster compares with the manifest that it came from.
+// essence returns an object without the fields that a server adds when it stores the object. So an
+// object read from a cluster can be compared with its manifest.
 func essence(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	rest := maps.Clone(object)
@@ -165,14 +164,13 @@ func essence(object map[string]any) map[string]any {
 	return rest
 }
 
-// findOld finds the objects before an update by identity, and says which of them, or of the
-// manifests, have no counterpart. Documents that define the same one differently are an
-// error.
+// findOld indexes the objects before an update by identity, and warns about old objects and
+// manifests without a counterpart. Two different documents for one object are an error.
 func (r *run) findOld() {
 	updating := r.set.settings.Operation == policy.Update
 	if len(r.set.old) > 0 && !updating {
 		r.tell(source.Warningf(r.set.old[0].At(nil), "old-unused", "the objects before an update are given, but the operation is CREATE").
-			With("give the option operation: UPDATE, or leave them out"))
+			With("set the option operation to UPDATE, or remove these objects"))
 		return
 	}
 	r.old = map[identity]*manifest.Document{}
@@ -183,8 +181,8 @@ func (r *run) findOld() {
 		case first == nil:
 			r.old[p.unversioned()] = d
 		case !change.Equal(first.Object(), d.Object()):
-			diagnostic := source.Errorf(d.At(nil), "context-ambiguous", "the object before the update is defined here and, differently, at %s", first.At(nil)).
-				With("leave out the one that is not meant")
+			diagnostic := source.Errorf(d.At(nil), "context-ambiguous", "the object before the update is defined here and, with different content, at %s", first.At(nil)).
+				With("remove the one that is wrong")
 			diagnostic.Subject = p.id()
 			r.tell(diagnostic)
 		}
@@ -194,7 +192,7 @@ func (r *run) findOld() {
 	}
 }
 
-// compareOld says which manifests have no object before the update, and the reverse.
+// compareOld warns about manifests without an object before the update, and the reverse.
 func (r *run) compareOld() {
 	updated := map[identity]bool{}
 	var without []*job
@@ -214,15 +212,15 @@ func (r *run) compareOld() {
 	}
 	for _, d := range r.set.old {
 		if p := r.set.placeOf(d, r.schemas); !updated[p.unversioned()] {
-			diagnostic := source.Warningf(d.At(nil), "old-unused", "it is given as an object before an update, but is not among the manifests")
+			diagnostic := source.Warningf(d.At(nil), "old-unused", "the object is given as one before an update, but is not among the manifests")
 			diagnostic.Subject = p.id()
 			r.tell(diagnostic)
 		}
 	}
 }
 
-// readKinds are the kinds of objects that programs look up. AnyKind is in it if that may
-// be any.
+// readKinds returns the kinds of objects that programs look up. It contains AnyKind if the kinds
+// are known only when the policies run.
 func readKinds(programs []policy.Program) map[gvk.Kind]bool {
 	kinds := map[gvk.Kind]bool{namespaceKind: true, definitionKind: true}
 	for _, program := range programs {
@@ -233,5 +231,5 @@ func readKinds(programs []policy.Program) map[gvk.Kind]bool {
 	return kinds
 }
 
-// isRead reports whether the result of a job may be looked up when it is done.
+// isRead reports whether policies may look up the result of a job.
 func (r *run) isRead(j *job) bool { return r.reads[j.document.Kind()] || r.reads[policy.AnyKind] }

@@ -7,9 +7,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Convert edits the policies among documents to the form of
-// admissionregistration.k8s.io/v1, as far as they are in that of an older version or of
-// a proposal. If any diagnostic is an error, the documents must not be used.
+// Convert edits policies among the documents: policies in the form of an older version or of a
+// proposal get the form of admissionregistration.k8s.io/v1. If any diagnostic is an error, the
+// documents must not be used.
 func Convert(streams []*manifest.Stream) []source.Diagnostic {
 	language := mapolicy.New(release.Newest, 0)
 	var diagnostics []source.Diagnostic

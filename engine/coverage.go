@@ -5,8 +5,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Cover says which parts of the policies have run, as the Parts of the Outcome. The replay
-// for idempotence counts, too: it evaluates the expressions on what came out.
+// Cover reports which parts of the policies have run, as the Parts of the Outcome. The replay for
+// idempotence counts as well, because it evaluates the expressions on the output.
 func Cover() Observer {
 	ran := map[policy.ID]bool{}
 	return Observer{
@@ -19,7 +19,7 @@ func Cover() Observer {
 			}
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
-			for _, m := range outcome.Manifests { // those that nobody sends to the cluster are not concluded
+			for _, m := range outcome.Manifests { // existing objects, which are not sent to the cluster, are not concluded
 				for _, c := range m.Changes {
 					ran[policy.ID{Policy: c.By.Policy, Rule: c.By.Rule}] = true
 				}
@@ -37,7 +37,7 @@ func Cover() Observer {
 	}
 }
 
-// ranBy are the rules that had a result for the object of a job, or failed on it.
+// ranBy returns the rules that had a result for the object of a job, or failed on it.
 func (j *job) ranBy() []policy.ID {
 	var ids []policy.ID
 	for _, e := range j.tree {
@@ -51,7 +51,7 @@ func (j *job) ranBy() []policy.ID {
 			ids = append(ids, t.id)
 		}
 	}
-	for _, e := range j.trace.events { // what other objects made of it is no try
+	for _, e := range j.trace.events { // changes that other objects caused are not tries
 		if !e.drops {
 			ids = append(ids, e.by)
 		}

@@ -7,8 +7,9 @@ import (
 	"github.com/preadmit/preadmit/engine/secret"
 )
 
-// byDirectory groups streams by the directories of their files, in the order of the first
-// stream of each. Without any stream there is one group, so that the policies are told of.
+// byDirectory groups streams by the directories of their files, in the order of the first stream of
+// each directory. Without streams it returns one empty group, so that the policies are still
+// checked.
 func byDirectory(streams []*manifest.Stream) [][]*manifest.Stream {
 	groups := [][]*manifest.Stream{}
 	index := map[string]int{}
@@ -28,8 +29,7 @@ func byDirectory(streams []*manifest.Stream) [][]*manifest.Stream {
 	return groups
 }
 
-// merge makes one outcome of several. If any has failed, no document is edited, unless part
-// of them is wanted.
+// merge joins several outcomes. If any has failed, all documents are reset, unless partial is true.
 func merge(outcomes []*Outcome, partial bool) *Outcome {
 	all := Merge(outcomes)
 	if all.Failed() && !partial {
@@ -40,7 +40,7 @@ func merge(outcomes []*Outcome, partial bool) *Outcome {
 	return all
 }
 
-// Merge makes one outcome of those of several runs.
+// Merge joins the outcomes of several runs.
 func Merge(outcomes []*Outcome) *Outcome {
 	all := &Outcome{Secrets: &secret.Mask{}}
 	var stats []Stat

@@ -1,43 +1,43 @@
-// Package engine runs mutating policies on manifests. Compile turns policies into a Set.
-// Set.Run runs them on the manifests of files and edits these in place: the result is what an
-// API server with the policies would have made, and every change names who made it. Set.Admit
-// does the same for one object in memory. Frontends use nothing else of the engine. Its only
-// state is what it is given: no cluster, no network, no clock.
+// Package engine runs mutating policies on manifests. Compile turns policies into a Set. Set.Run
+// runs them on the manifests of files and edits the manifests in place: the result is what an API
+// server with the policies would have made, and every change has its author. Set.Admit does the
+// same for one object in memory. Frontends use only these entry points. The engine has no state
+// besides its input: no cluster, no network, no clock.
 //
 // Laws, for a manifest M and policies P:
 //
-//	an API server without P, given Run(M, P), holds the object that one with P holds, given M
+//	an API server without P that gets Run(M, P) stores the same object as a server with P that gets M
 //	Run(Run(M, P), P) is Run(M, P), or there is a diagnostic
 //	the bytes of a manifest that no policy changes are its input bytes
-//	the changes applied to the admission view before give the one after
-//	the edits applied to the manifest give the output, and each has a cause
+//	the changes turn the admission view before into the admission view after
+//	the edits turn the manifest into the output, and each edit has a cause
 //	the bytes and the diagnostics do not depend on the number of processors
 //
-// A run has stages. A stage is complete before the next one that needs it begins, and no stage
-// takes back what an earlier one has found. The files are in the order of the stages:
+// A run has stages. A stage is complete before a later stage that needs it begins. No stage changes
+// the findings of an earlier stage. The files are in the order of the stages:
 //
-//	options.go, policies.go    what is asked for, and what looks like a policy
+//	options.go, policies.go    the options, and documents that look like policies
 //	compile.go                 policies become programs, each with its hook (Compile, Set)
 //	run.go, job.go             Set.Run: a job for every manifest, and the stages in order
-//	directories.go             a run for each directory, if that is asked for
-//	sort.go, place.go          what each document is, and where a cluster would keep it
-//	trees.go                   mutation trees change manifests as they are written
-//	context.go, names.go       what policies may look up, and names in them that are not known
-//	schedule.go                in which order jobs begin, and what one waits for
+//	directories.go             a run for each directory (option PerDirectory)
+//	sort.go, place.go          the role of each document, and its place in a cluster
+//	trees.go                   mutation trees, which run before the server
+//	context.go, names.go       objects that policies look up, and unknown names in policies
+//	schedule.go                the order in which jobs begin, and how they wait for others
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
-//	confide.go                 policies that have read something sensitive
-//	updates.go                 policies that would have changed an object in a cluster
-//	follow.go                  policies that change other objects after all are admitted
+//	confide.go                 policies that have read sensitive objects
+//	updates.go                 policies that act only on updates
+//	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest
-//	normalize.go               manifests as a server stores them, if that is asked for
-//	observe.go                 more than the result: explain.go and attribute.go (who changed
-//	                           what), replay.go (the policies on their own output), check.go
+//	normalize.go               manifests as a server stores them (option Normalize)
+//	observe.go                 observers: explain.go and attribute.go (the authors of
+//	                           changes), replay.go (the policies on their own output), check.go
 //	                           and effects.go (mistakes, conflicts, orders), coverage.go
-//	                           (what has run)
-//	pods.go                    what controllers make of the manifests, down to the Pods
+//	                           (the parts of policies that have run)
+//	pods.go                    objects that controllers make from the manifests, down to Pods
 //	say.go, outcome.go         the outcome, without the values of Secrets
 //
-// Some files are doors of their own: object.go (Set.Admit), view.go (View: what policies see),
-// fields.go (Fields, for editors), convert.go and migrate.go (policies in other forms) and
-// verify.go (whether two forms are the same).
+// Some files are separate entry points: object.go (Set.Admit), view.go (View: the objects that
+// policies see), fields.go (Fields, for editors), convert.go and migrate.go (policies in other
+// forms) and verify.go (whether two forms are equivalent).
 package engine

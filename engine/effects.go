@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// effects looks for policies without effect on the manifests: what fails on all of them, and
-// what is about Pods only.
+// effects finds policies without effect on the manifests: policies that fail on all of them, and
+// policies that match only Pods.
 func effects() Observer {
 	traces := map[*job]*trace{}
 	return Observer{
@@ -35,17 +35,17 @@ func effects() Observer {
 	}
 }
 
-// tally is what policies did on all manifests together.
+// tally counts the results of policies on all manifests.
 type tally struct {
-	// failures are by policy and rule, without binding and param.
+	// failures has the failures by policy and rule, without binding and param.
 	failures map[policy.ID]*ignoredFailures
 	order    []policy.ID
-	// tried are the policies that were about any object.
+	// tried has the policies that matched any object.
 	tried map[string]bool
 }
 
-// ignoredFailures is how often a rule, or the conditions of a policy, failed and was
-// ignored, and how often it did not fail.
+// ignoredFailures counts how often a rule, or the conditions of a policy, failed and was ignored,
+// and how often it did not fail.
 type ignoredFailures struct {
 	first         policy.Failure
 	count, worked int
@@ -80,30 +80,31 @@ func (e *tally) add(t *trace) {
 			failures[e.of(n.ID)] = policy.Failure{ID: n.ID, At: n.At, Err: n.Err}
 		}
 	}
-	for f, failure := range failures { // one for each object, reinvoked or not
+	for f, failure := range failures { // one per object, whether reinvoked or not
 		if f.count++; f.count == 1 {
 			f.first = failure
 		}
 	}
 }
 
-// failing reports what failed wherever it was evaluated, though nobody was told.
+// failing reports rules that failed, and were ignored, on every object on which they were
+// evaluated.
 func (e *tally) failing() (found []source.Diagnostic) {
 	for _, id := range e.order {
 		if f := e.failures[id]; f.count > 0 && f.worked == 0 {
-			often := "on the one manifest that it is evaluated for"
+			often := "on the only manifest that it is evaluated on"
 			if f.count > 1 {
-				often = fmt.Sprintf("on all %d manifests that it is evaluated for", f.count)
+				often = fmt.Sprintf("on all %d manifests that it is evaluated on", f.count)
 			}
-			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore lets that pass: %v", id, often, f.first.Err).
-				With("correct it: in a cluster it does nothing, without a message"))
+			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore hides the failure: %v", id, often, f.first.Err).
+				With("correct it: in a cluster it has no effect, and no message says so"))
 		}
 	}
 	return found
 }
 
-// podsOnly reports policies that select only Pods, where the manifests have no Pods but
-// controllers that make them.
+// podsOnly reports policies that match only Pods, if the manifests have no Pods but have workloads
+// that create them.
 func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
 	isPod := func(j *job) bool { return j.kind != nil && j.kind.Kind == podKind }
 	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.kind != nil && workload.Controls(j.kind.Kind) }) {
@@ -125,7 +126,7 @@ func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
 		if !others[s.ID.Policy] && !e.tried[s.ID.Policy] {
 			id := policy.ID{Policy: s.ID.Policy}
 			found = append(found, source.Diagnostic{
-				At: s.At, Severity: source.Info, Code: "pods-only", Message: fmt.Sprintf("%s acts on the Pods that controllers make of these manifests, not on the manifests", id),
+				At: s.At, Severity: source.Info, Code: "pods-only", Message: fmt.Sprintf("%s changes the Pods that controllers create from these manifests, not the manifests", id),
 				Advice: "see 'preadmit pods', or add --pods to diff or explain",
 			})
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
-// Explain says of every Manifest of the Outcome what became of it and why: its changes,
-// edits and the reasons of policies that left it alone.
+// Explain fills in, for every Manifest of the Outcome, its changes, its edits and the reasons of
+// policies that were not applied.
 func Explain() Observer {
 	return Observer{conclude: func(r *run, j *job) { j.explain(r.defaulting) }}
 }
 
-// Views keeps the admission views of every Manifest of the Outcome. They take much more
-// memory than the manifest.
+// Views keeps the admission views of every Manifest of the Outcome. They take much more memory than
+// the manifest.
 func Views() Observer {
 	return Observer{conclude: func(_ *run, j *job) {
 		if j.trace == nil {
@@ -27,7 +27,7 @@ func Views() Observer {
 	}}
 }
 
-// explain fills in what only those who read an explanation want to know.
+// explain fills in the fields of a result that explain it.
 func (j *job) explain(server defaulting) {
 	m := j.result
 	for _, e := range j.tree {
@@ -72,10 +72,10 @@ func (j *job) explainTrace(server defaulting) {
 	}
 }
 
-// changes are what an event wrote, in the form in which the server keeps it; what
-// defaulting adds to that is not a change, and what the server takes back is none.
+// changes returns the changes of an event in the form in which the server stores them. Defaults
+// that the server adds, and changes that the server reverts, are not changes.
 func (j *job) changes(server defaulting, e event) []Change {
-	if change.Same(e.written, e.next) { // as after a webhook, which is completed at its end
+	if change.Same(e.written, e.next) { // a webhook's object is defaulted only after its last step
 		if next, err := server.again(j.memo, j.kind, e.written); err == nil {
 			e.next = next
 		}

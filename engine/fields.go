@@ -6,18 +6,17 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// Field is a field that the API server knows.
+// Field is a field of the API.
 type Field struct {
 	Name string
-	// Type says what the field holds: "string", "list of objects", "map of strings" ….
+	// Type is the type of the field: "string", "list of objects", "map of strings" ….
 	Type string
 }
 
-// Fields returns the fields that objects of a kind may have at a path, sorted by name: what an
-// editor offers to complete. The path holds the names of fields and the keys of maps; the
-// items of lists are at the path of their list. The result is empty if the kind is not known,
-// or if the value at the path has no named fields. CustomResourceDefinitions in the context
-// count as for Compile.
+// Fields returns the fields that objects of a kind may have at a path, sorted by name, for
+// completion in editors. The path has names of fields and keys of maps; the items of a list are at
+// the path of the list. The result is empty if the kind is unknown, or if the value at the path has
+// no named fields. CustomResourceDefinitions in the context count as for Compile.
 func Fields(context []*manifest.Stream, options Options, kind gvk.Kind, path ...string) []Field {
 	set, _ := newSet(nil, context, options)
 	if set == nil {
@@ -41,7 +40,7 @@ func Fields(context []*manifest.Stream, options Options, kind gvk.Kind, path ...
 	return fields
 }
 
-// itemOf is the type of the items of a list, however deep; any other type is itself.
+// itemOf returns the type of the items of a list, at any depth. It returns other types unchanged.
 func itemOf(t *schema.Type) *schema.Type {
 	for t != nil && t.IsList {
 		t = t.Elem
@@ -49,7 +48,7 @@ func itemOf(t *schema.Type) *schema.Type {
 	return t
 }
 
-// scalarNames say what a scalar holds, one and many.
+// scalarNames are the names of scalar types, singular and plural.
 var scalarNames = map[schema.Scalar][2]string{
 	schema.String:      {"string", "strings"},
 	schema.Integer:     {"integer", "integers"},
@@ -60,7 +59,7 @@ var scalarNames = map[schema.Scalar][2]string{
 	schema.Untyped:     {"any value", "any values"},
 }
 
-// describe says what values of a type are.
+// describe returns the name of a type.
 func describe(t *schema.Type) string {
 	switch {
 	case t == nil:

@@ -8,13 +8,13 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// follow runs the policies that change other objects once one has been admitted, for
-// all manifests in the order of the input. A cluster does so some time later.
+// follow runs the policies that change other objects after an admission, for all manifests in the
+// order of the input. A cluster does so some time after the admission.
 func (r *run) follow() {
 	for _, follower := range r.followers {
 		f := following{run: r}
 		for _, j := range r.jobs {
-			j.result.DependsOnOthers = true // any manifest may act on any other
+			j.result.DependsOnOthers = true // any manifest may change any other
 			if !r.exists(j) {
 				f.trigger(follower, j)
 			}
@@ -38,13 +38,14 @@ type following struct {
 	states  []followState
 }
 
-// followState is what became of a target.
+// followState is the state of a target.
 type followState struct {
-	// err is why there is no view; the target is there as it was written then.
+	// err is the error that prevented a view. In that case the target is the original manifest.
 	err error
-	// view is what the target has come to be.
+	// view is the current view of the target.
 	view map[string]any
-	// changed says that it changed at all, touched that it did so for the present trigger.
+	// changed means that the target has changed, touched that it has changed for the current
+	// trigger.
 	changed, touched bool
 }
 
@@ -91,8 +92,7 @@ func (f *following) prepare() {
 	f.prepareContext()
 }
 
-// prepareContext makes targets of the objects of the context that are not among the
-// manifests, after those.
+// prepareContext adds targets for the objects of the context that are not among the manifests.
 func (f *following) prepareContext() {
 	given := map[identity]bool{}
 	for _, j := range f.run.jobs {
@@ -111,8 +111,8 @@ func (f *following) prepareContext() {
 	}
 }
 
-// takeContext notes for the trigger that a policy changes an object of the context: the
-// cluster has that object, and no manifest is to change.
+// takeContext records for the trigger that a policy changes an object of the context. The cluster
+// has that object, so no manifest changes.
 func (f *following) takeContext(trigger *job, followed policy.Followed) {
 	step := followed.Step
 	if step.Object == nil {
@@ -121,12 +121,12 @@ func (f *following) takeContext(trigger *job, followed policy.Followed) {
 	t := f.targets[followed.Target]
 	id := place{t.Kind, t.Namespace, t.Name}.id()
 	trigger.trace.notApplied = append(trigger.trace.notApplied, policy.NotApplied{
-		ID: step.ID, At: step.At, Reason: policy.Text("it changes " + id + " of the context, in the cluster"),
+		ID: step.ID, At: step.At, Reason: policy.Text("it changes " + id + " of the context in the cluster, not a manifest"),
 	})
 }
 
-// take traces a step that trigger led to; confided are the sensitive objects that the policy
-// has read.
+// take traces a step that trigger caused. confided are the sensitive objects that the policy has
+// read.
 func (f *following) take(trigger *job, followed policy.Followed, confided []map[string]any) {
 	j, step := trigger, followed.Step
 	inContext := followed.Target >= len(f.run.jobs)
@@ -156,7 +156,7 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 	f.record(j, step, confided)
 }
 
-// record adds what a step made of a target to its trace.
+// record adds a step on a target to the target's trace.
 func (f *following) record(j *job, step policy.Step, confided []map[string]any) {
 	state := &f.states[j.index]
 	if state.err != nil {
@@ -175,8 +175,8 @@ func (f *following) record(j *job, step policy.Step, confided []map[string]any) 
 	state.changed, state.touched = true, true
 }
 
-// redefaultTouched defaults again what one trigger changed, as a server does when it
-// is sent the results.
+// redefaultTouched adds defaults to the targets that one trigger changed, as a server does when it
+// receives them.
 func (f *following) redefaultTouched() {
 	for i, j := range f.run.jobs {
 		s := &f.states[i]
@@ -186,7 +186,7 @@ func (f *following) redefaultTouched() {
 		s.touched = false
 		next, err := f.run.defaulting.again(nil, j.kind, s.view)
 		if err != nil {
-			j.refuse("target-failed", "rules with mutate.targets make an object of it that is not valid: ", err)
+			j.refuse("target-failed", "rules with mutate.targets change it into an invalid object: ", err)
 			continue
 		}
 		j.trace.after, s.view, f.targets[i].Object = next, next, next

@@ -12,9 +12,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// job is a manifest on its way through the stages. Each stage fills in what is its own.
+// job is a manifest on its way through the stages. Each stage fills in its group of fields.
 type job struct {
-	// index is the place among the manifests.
+	// index is the index among the manifests.
 	index    int
 	document *manifest.Document
 	result   *Manifest
@@ -22,37 +22,35 @@ type job struct {
 	// schedule
 	place
 	state state
-	// done is closed when the job is.
+	// done is closed when the job is done.
 	done chan struct{}
-	// awaits is the job whose result this one needs at the moment; nil for none.
+	// awaits is the job that this job waits for, or nil.
 	awaits *job
-	// blocked is why the job cannot be carried out although nothing is wrong with it.
+	// blocked is the reason that the job cannot run although its manifest has no error.
 	blocked *blockade
-	// blocks is the blockade of those that need this one, if it failed.
+	// blocks is the blockade of jobs that need this job, if it failed.
 	blocks *blockade
 
 	// load, applyTrees
-	// written is the manifest without the annotations of clients, which are hidden; raw is
-	// that as mutation trees leave it.
+	// written is the manifest without the annotations of clients, which are in hidden. raw is
+	// written after the mutation trees.
 	written, hidden, raw map[string]any
 	tree                 []event
-	// untouched are why trees left the manifest alone.
+	// untouched are the reasons that trees were not applied.
 	untouched []policy.NotApplied
 
 	// admit
-	// memo knows what has been found out about the objects of the job while it is carried
-	// out; nil before and after.
+	// memo has facts about the objects of the job. It is set only while the job runs.
 	memo *change.Memo
-	// request is the one that sends the object to the server.
+	// request is the request that sends the object to the server.
 	request *policy.Request
 	trace   *trace
 
-	// confided are the objects that policies looked at for the job and that must not be
-	// shown.
+	// confided are the sensitive objects that policies have read for the job.
 	confided []map[string]any
 
 	// write
-	// edited is raw with what policies wrote.
+	// edited is raw with the changes of the policies.
 	edited map[string]any
 	edits  []written
 	pinned []change.Change
@@ -61,8 +59,8 @@ type job struct {
 	normalized []change.Change
 
 	// makePods
-	// made is how a controller made the object; nil if somebody wrote it. stored is what the
-	// server holds of it, if controllers are about it.
+	// made says how a controller made the object; it is nil for other objects. stored is the object
+	// in the server, if controllers act on it.
 	made   *made
 	stored map[string]any
 
@@ -71,7 +69,7 @@ type job struct {
 	denied      bool
 }
 
-// state is how far a job is.
+// state is the progress of a job.
 type state int
 
 const (
@@ -80,7 +78,7 @@ const (
 	done
 )
 
-// failed reports whether there is no result, and never will be.
+// failed reports whether the job has no result and will not get one.
 func (j *job) failed() bool {
 	return j.denied || j.blocked != nil || source.HasErrors(j.diagnostics)
 }
@@ -88,7 +86,7 @@ func (j *job) failed() bool {
 // load reads the manifest.
 func (j *job) load(plain bool) {
 	if j.raw != nil {
-		return // trees have changed it
+		return // trees have already changed it
 	}
 	j.raw = j.document.Object()
 	if !plain {
@@ -97,33 +95,33 @@ func (j *job) load(plain bool) {
 	j.written = j.raw
 }
 
-// memos are those that no job needs at the moment.
+// memos are memos that no job uses.
 var memos = sync.Pool{New: func() any { return new(change.Memo) }}
 
-// forget lets go of the memo.
+// forget releases the memo.
 func (j *job) forget() {
 	j.memo.Reset()
 	memos.Put(j.memo)
 	j.memo = nil
 }
 
-// tell notes a diagnostic about the job. What policies say of a Secret is left out if it
-// would show any of its values, however short.
+// tell adds a diagnostic about the job. The text of a message is left out if it would show any
+// value of a Secret, however short.
 func (j *job) tell(d source.Diagnostic) {
 	d.Subject, d.Message = cmp.Or(d.Subject, j.result.ID), j.discreet(d.Message)
 	j.diagnostics = append(j.diagnostics, d)
 }
 
-// internal notes a fault of ours.
+// internal reports a defect of preadmit.
 func (j *job) internal(format string, args ...any) {
 	j.tell(source.Errorf(j.document.At(nil), "internal", format, args...).
 		With("this is a defect of preadmit: please report it with the manifest and the policies"))
 }
 
-const leftOut = "what there is to say is left out, as it would show a value of the Secret"
+const leftOut = "the message is left out because it would show a value of the Secret"
 
-// discreet is a message about a job, or a substitute if it shows a value of a Secret: of its
-// own, or of one that policies have looked at.
+// discreet returns a message about a job, or a substitute if the message shows a value of a Secret:
+// of the job's object, or of one that policies have read.
 func (j *job) discreet(text string) string {
 	if isSensitive(j) && (secret.HoldsAny(text, j.raw) || j.trace != nil && secret.HoldsAny(text, j.trace.before, j.trace.after)) ||
 		secret.HoldsAny(text, j.confided...) {
@@ -132,24 +130,24 @@ func (j *job) discreet(text string) string {
 	return text
 }
 
-// release lets go of what only the stages look at, but for the object before and after.
+// release frees everything that only the stages need, except the object before and after.
 func (j *job) release() {
 	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned, j.normalized, j.request, j.confided = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
-// blockade keeps jobs from being carried out: what they need cannot be had.
+// blockade is the reason that jobs cannot run: an object that they need is not available.
 type blockade struct {
 	code, advice string
-	// object is what is needed; problem is a clause about it.
+	// object is the name of the needed object; problem is a clause about it.
 	object, problem string
-	// at is where the cause is; the first job that is blocked if it is not known.
+	// at is the position of the cause, or if it is unknown of the first blocked job.
 	at source.Position
 }
 
 // Error implements error.
 func (b *blockade) Error() string { return b.message(0) }
 
-// message says what is wrong for one job and a number of others.
+// message returns the message for one job and a number of others.
 func (b *blockade) message(others int) string {
 	switch {
 	case b.code == cycleCode:
@@ -160,13 +158,13 @@ func (b *blockade) message(others int) string {
 	return fmt.Sprintf("%s, which policies look up for this manifest, %s", b.object, b.problem)
 }
 
-// blockade is why those that need a failed job cannot be carried out. The caller holds
-// the lock of the run.
+// blockade returns the blockade of the jobs that need a failed job. The caller holds the lock of
+// the run.
 func (j *job) blockade() *blockade {
 	if j.blocks == nil {
 		j.blocks = &blockade{
 			code: "context-failed", object: j.result.ID, problem: "was not admitted",
-			advice: "correct that one first: there is an error about it",
+			advice: "correct that manifest first; it has its own error",
 		}
 	}
 	return j.blocks

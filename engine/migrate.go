@@ -9,7 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Form is a kind of policies that others are converted to.
+// Form is a kind of policy that other policies are converted to.
 type Form = migrate.Target
 
 // The forms.
@@ -18,11 +18,12 @@ const (
 	MutatingAdmissionPolicies = migrate.MutatingAdmissionPolicy
 )
 
-// Migrate converts Kyverno's policies among documents. The mutate rules of ClusterPolicies and
-// Policies become MutatingPolicies, and their exceptions exceptions from these; or, like
-// MutatingPolicies, MutatingAdmissionPolicies with bindings. Everything else stays as it is.
-// CustomResourceDefinitions in the context define kinds that rules name. If any
-// diagnostic is an error, a part of a policy has no equivalent, and the streams lack it.
+// Migrate converts Kyverno's policies among documents. Form MutatingPolicies converts the mutate
+// rules of ClusterPolicies and Policies to MutatingPolicies, with their exceptions. The other form
+// converts these and MutatingPolicies to MutatingAdmissionPolicies with bindings. All other
+// documents stay unchanged. CustomResourceDefinitions in the context define kinds that rules name.
+// If any diagnostic is an error, a part of a policy has no equivalent, and the streams lack that
+// part.
 func Migrate(form Form, policies, context []*manifest.Stream, options Options) ([]*manifest.Stream, []source.Diagnostic) {
 	s, diagnostics := newSet(policies, context, options)
 	if s == nil || source.HasErrors(diagnostics) {
@@ -53,7 +54,7 @@ func Migrate(form Form, policies, context []*manifest.Stream, options Options) (
 	return migrated, diagnostics
 }
 
-// refused says what a server or Kyverno would refuse in converted policies.
+// refused returns what a server or Kyverno would refuse in converted policies.
 func refused(policies, context []*manifest.Stream, options Options) []source.Diagnostic {
 	_, problems := Compile(policies, context, options)
 	var diagnostics []source.Diagnostic
@@ -62,8 +63,8 @@ func refused(policies, context []*manifest.Stream, options Options) []source.Dia
 			continue
 		}
 		message, _, _ := strings.Cut(p.Message, "\n")
-		d := source.Errorf(source.Position{File: p.At.File}, "policy-not-convertible", "there is no equivalent for this: what it converts to would be refused: %s: %s", p.Field, message).
-			With("say that part in another way first")
+		d := source.Errorf(source.Position{File: p.At.File}, "policy-not-convertible", "this has no equivalent: the converted policy would be refused: %s: %s", p.Field, message).
+			With("rewrite that part first")
 		d.Subject = p.Subject
 		diagnostics = append(diagnostics, d)
 	}

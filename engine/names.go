@@ -14,9 +14,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// tellNames warns of kinds and resources that policies name and nobody knows, if they are
-// of a group that is part of Kubernetes, or probably misspelt. Others may be those of
-// definitions that nobody gave.
+// tellNames warns about unknown kinds and resources in policies, if their group is part of
+// Kubernetes or if they are probably misspelt. Other unknown names may belong to definitions that
+// were not given.
 func (r *run) tellNames() {
 	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
 	for _, program := range r.programs {
@@ -30,15 +30,15 @@ func (r *run) tellNames() {
 				continue
 			}
 			if advice := names.misspelt(s); advice != "" {
-				known[anywhere(s)] = true // once is enough
+				known[anywhere(s)] = true // warn once
 				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, describeSelected(s)).With(advice))
 			}
 		}
 	}
 }
 
-// anywhere is the resource that a rule names, whatever the groups and versions beside it:
-// one of them will do.
+// anywhere returns the resource that a rule names, without groups and versions. A rule may list
+// several groups and versions, of which only one must exist.
 func anywhere(s policy.Selected) policy.Selected {
 	if s.Resource != "" {
 		s.Group, s.Version = "", ""
@@ -46,13 +46,13 @@ func anywhere(s policy.Selected) policy.Selected {
 	return s
 }
 
-// names are those of all kinds.
+// names are the names of all known kinds.
 type names struct {
 	schemas *schema.Registry
 	kinds   func() []*schema.Kind
 }
 
-// know reports whether there is a kind that a policy names.
+// know reports whether a kind or resource that a policy names exists.
 func (n *names) know(s policy.Selected) bool {
 	if strings.ContainsAny(s.Kind+s.Resource, "*?") {
 		return true
@@ -69,7 +69,7 @@ func (n *names) know(s policy.Selected) bool {
 	})
 }
 
-// describeSelected names what a policy selects.
+// describeSelected returns the name of the kind or resource that a policy selects.
 func describeSelected(s policy.Selected) string {
 	name := "kind " + s.Kind
 	if s.Resource != "" {
@@ -86,8 +86,8 @@ func describeSelected(s policy.Selected) string {
 	return name + " of " + s.Group + "/" + s.Version
 }
 
-// misspelt is advice about a name that is not known; "" if it may be one that a definition
-// brings.
+// misspelt returns advice about an unknown name, or "" if a definition that was not given may have
+// it.
 func (n *names) misspelt(s policy.Selected) string {
 	own, name := s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }
 	if s.Resource != "" {
@@ -100,7 +100,7 @@ func (n *names) misspelt(s policy.Selected) string {
 	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, func(k *schema.Kind) bool { return isNamed(k) && inGroup(k) }); len(versions) > 0 {
 		return "expected version " + source.Alternatives(versions)
 	}
-	// A resource is the plural in lower case: people write the kind instead.
+	// A resource is the plural in lower case, but people often write the kind.
 	if found := n.pick(name, func(k *schema.Kind) bool { return inVersion(k) && strings.EqualFold(k.Kind.Kind, own) }); len(found) > 0 {
 		return "did you mean " + found[0] + "?"
 	}
@@ -119,17 +119,17 @@ func (n *names) misspelt(s policy.Selected) string {
 	case len(groups) > 0 && n.isBuiltin(s.Group):
 		return "expected group " + source.Alternatives(groups)
 	case n.isBuiltin(s.Group):
-		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists what is in it", s.Group)
+		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)
 	}
 	return ""
 }
 
-// isBuiltin reports whether a group is part of Kubernetes, so that all of it is known.
+// isBuiltin reports whether a group is part of Kubernetes, so that all its kinds are known.
 func (n *names) isBuiltin(group string) bool {
 	return slices.ContainsFunc(n.kinds(), func(k *schema.Kind) bool { return k.Group == group && !k.Custom })
 }
 
-// pick returns parts of the names of some kinds, sorted, each once.
+// pick returns sorted distinct parts of the names of matching kinds.
 func (n *names) pick(part func(*schema.Kind) string, matches func(*schema.Kind) bool) []string {
 	var parts []string
 	for _, k := range n.kinds() {

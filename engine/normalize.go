@@ -11,8 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// normalize changes what policies have left of the manifest as options ask for. Policies
-// never see that: what a server does not store, as an empty list, they can tell from nothing.
+// normalize changes the manifest after the policies, as the options Normalize and WriteNamespace
+// say. Policies never see these changes, because they could distinguish, for instance, an empty
+// list from a missing one.
 func (r *run) normalize(j *job) {
 	settings := &r.set.settings
 	if j.made != nil || j.failed() {
@@ -30,8 +31,8 @@ func (r *run) normalize(j *job) {
 	j.normalized = append(j.normalized, change.Diff(before, j.edited, j.kind.Type())...)
 }
 
-// normal is an object of a job in the form in which a server stores it. It is not ok if no
-// server takes the object.
+// normal returns an object of a job in the form in which a server stores it. ok is false if no
+// server accepts the object.
 func (r *run) normal(j *job, object map[string]any) (normal map[string]any, ok bool) {
 	view, err := r.defaulting.view(j.memo, j.place, object)
 	if err != nil {
@@ -44,7 +45,7 @@ func (r *run) normal(j *job, object map[string]any) (normal map[string]any, ok b
 	return normal, err == nil
 }
 
-// withNamespace returns an object that names its namespace. It has metadata.
+// withNamespace returns an object with a namespace. The object must have metadata.
 func withNamespace(object map[string]any, namespace string) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	if text, _ := metadata["namespace"].(string); text != "" {
@@ -56,7 +57,7 @@ func withNamespace(object map[string]any, namespace string) map[string]any {
 	return object
 }
 
-// unstored tells of the values of manifests that a server does not store as they are.
+// unstored reports the values of manifests that a server stores in another form, or not at all.
 var unstored = Observer{admit: func(r *run, j *job) {
 	if r.set.settings.Plain || j.made != nil {
 		return
@@ -66,14 +67,14 @@ var unstored = Observer{admit: func(r *run, j *job) {
 		return
 	}
 	for _, c := range change.Diff(j.raw, normal, j.kind.Type()) {
-		d := source.Diagnostic{At: j.document.At(c.Path), Severity: source.Info, Code: "value-not-stored", Field: c.Path.String(), Message: "the server leaves it out"}
+		d := source.Diagnostic{At: j.document.At(c.Path), Severity: source.Info, Code: "value-not-stored", Field: c.Path.String(), Message: "the server drops this value"}
 		switch {
 		case admission.ServerOwned(j.kind, c.Path):
 			d.Message = "the server sets this field itself"
 		case c.Op == change.Add:
-			continue // it comes from what is removed elsewhere
+			continue // it follows from a removal elsewhere
 		case secret.Is(j.raw) && c.Path[0].Key == "stringData":
-			d.Message = "the server stores it in data"
+			d.Message = "the server stores this value in data"
 		case c.Op == change.Replace && !secret.Is(j.raw):
 			d.Message = fmt.Sprintf("the server stores %s", manifest.JSON(c.New))
 		case c.Op == change.Replace:

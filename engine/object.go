@@ -9,9 +9,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// CompileYAML compiles policies, their bindings and what they look up, all of which may be in
-// any of the texts. The error holds all diagnostics that are errors; Compile also returns
-// warnings, and takes files with names.
+// CompileYAML compiles policies, with bindings and the objects that policies look up. Each may be
+// in any of the texts. The error has all diagnostics that are errors. Use Compile to get warnings
+// and to name files.
 func CompileYAML(options Options, texts ...[]byte) (*Set, error) {
 	var streams []*manifest.Stream
 	var all []source.Diagnostic
@@ -29,17 +29,17 @@ func CompileYAML(options Options, texts ...[]byte) (*Set, error) {
 	return set, nil
 }
 
-// Admit runs the policies of the set on one object, as Run does on manifests. It returns
-// the object as a client would have to send it to a server without the policies, and the
-// changes in the order in which the policies made them, with paths of the admission view.
+// Admit runs the policies of the set on one object, as Run does on manifests. It returns the object
+// that a client would have to send to a server without the policies, and the changes in the order
+// in which the policies made them, with paths of the admission view.
 //
-// The object may be the content of an Unstructured, or any map that encoding/json can
-// encode. It is not modified, and the result shares nothing with it. Numbers of the result
-// are int64 or float64, as a server reads them. A policy is returned as it is.
+// The object may be the content of an Unstructured, or any map that encoding/json can encode. It is
+// not modified, and shares no memory with the result. Numbers of the result are int64 or float64,
+// as a server reads them. A policy is returned unchanged.
 //
-// The error is of type source.Errors, and there is no result then: a policy denied the
-// object (source.CodeDenied), or the object is not valid. Warnings go to the observer Warn,
-// if it is given; the option Strict makes errors of those that matter most.
+// An error has type source.Errors and comes without a result: a policy denied the object
+// (source.CodeDenied), or the object is not valid. Warnings go to the observer Warn, if it is
+// given. The option Strict turns the most important warnings into errors.
 func (s *Set) Admit(ctx context.Context, object map[string]any, observers ...Observer) (map[string]any, []Change, error) {
 	stream, diagnostics := manifest.FromObjects("", object)
 	if source.HasErrors(diagnostics) {
@@ -48,7 +48,7 @@ func (s *Set) Admit(ctx context.Context, object map[string]any, observers ...Obs
 	return s.orEmpty().admitObject(ctx, stream, observers)
 }
 
-// AdmitUpdate is Admit for an object that replaces another: the request is an UPDATE.
+// AdmitUpdate is Admit for an UPDATE request that replaces the object old.
 func (s *Set) AdmitUpdate(ctx context.Context, object, old map[string]any, observers ...Observer) (map[string]any, []Change, error) {
 	stream, diagnostics := manifest.FromObjects("", object)
 	before, problems := manifest.FromObjects("", old)

@@ -11,46 +11,46 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Observer learns more of a run than its result. What no observer asks for is not
-// computed.
+// Observer gets more information about a run than its result. Information that no observer asks for
+// is not computed.
 type Observer struct {
-	// decorate returns programs to run in place of those given.
+	// decorate returns programs to run instead of the given ones.
 	decorate func([]policy.Program) []policy.Program
-	// tries makes room for the tries of an admission; nil if they do not matter.
+	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
-	// admit is told of a job that is admitted and changed. It and conclude may be called for
-	// several jobs at once.
+	// admit is called for each job that is admitted and changed. admit and conclude may be called
+	// for several jobs at once.
 	admit func(*run, *job)
-	// conclude is told of a job that will not change any more, whatever became of it.
+	// conclude is called for each job, admitted or not, when it cannot change again.
 	conclude func(*run, *job)
-	// progress is told how many jobs are done.
+	// progress is called with the number of jobs that are done.
 	progress func(done, total int)
-	// finish is told when no manifest will change any more.
+	// finish is called when no manifest can change again.
 	finish func(*run)
 	// ended adds to the outcome.
 	ended func(*run, *Outcome) []source.Diagnostic
-	// warn is told of diagnostics that are not errors.
+	// warn is called for diagnostics that are not errors.
 	warn func(source.Diagnostic)
-	// partial says that manifests that went well stay edited although others failed.
+	// partial means that manifests without errors stay edited although others have failed.
 	partial bool
-	// existing are objects that nobody sends to the cluster.
+	// existing are objects that the cluster already has, and that are not sent to it.
 	existing map[*manifest.Document]bool
 }
 
 func newTries() *tries { return new(tries) }
 
-// Partial has the manifests that went well edited although others failed, also if policies
-// among the manifests are wrong, which then do not run. It is for reports: what such a run
-// makes is no output.
+// Partial keeps the edits of manifests without errors although others have failed, even if policies
+// among the manifests are invalid; those do not run. It is for reports: the manifests of such a run
+// are not output.
 func Partial() Observer { return Observer{partial: true} }
 
-// isPartial reports whether an observer wants what went well although not all did.
+// isPartial reports whether an observer asks for partial results.
 func isPartial(observers []Observer) bool {
 	return slices.ContainsFunc(observers, func(o Observer) bool { return o.partial })
 }
 
-// Existing says that the cluster has the objects of some of the manifests already. Nobody
-// sends them to it: only policies that change other objects may change them.
+// Existing marks manifests as objects that the cluster already has. They are not sent to the
+// cluster: only policies that change other objects may change them.
 func Existing(manifests []*manifest.Stream) Observer {
 	o := Observer{existing: map[*manifest.Document]bool{}}
 	for _, d := range documentsOf(manifests) {
@@ -59,7 +59,7 @@ func Existing(manifests []*manifest.Stream) Observer {
 	return o
 }
 
-// exists reports whether an observer says that the cluster has the object of a job already.
+// exists reports whether an observer has marked the object of a job as existing.
 func (r *run) exists(j *job) bool {
 	return slices.ContainsFunc(r.observers, func(o Observer) bool { return o.existing[j.document] })
 }
@@ -84,31 +84,28 @@ func (o Observer) warned(diagnostics []source.Diagnostic) {
 	}
 }
 
-// Warn tells, at the end of a run, of every diagnostic of the Outcome that is not an error.
+// Warn calls tell, at the end of a run, for every diagnostic of the Outcome that is not an error.
 func Warn(tell func(source.Diagnostic)) Observer { return Observer{warn: tell} }
 
-// Progress tells after every manifest how many are done.
+// Progress calls observe, after every manifest, with the number of manifests that are done.
 func Progress(observe func(done, total int)) Observer { return Observer{progress: observe} }
 
-// Stat counts what a policy, a binding of it or a rule did in a run: what an API server
-// that admits the same objects would count, reinvocations included. The replay for
-// idempotence and the other orders that a check tries do not count. Conditions that hold
-// are not an evaluation of their own: those of the rules follow.
+// Stat counts the evaluations of a policy, a binding or a rule in a run, as an API server that
+// admits the same objects would count them, with reinvocations. The replay for idempotence and the
+// other orders of a check do not count. Conditions that are true are not counted separately: the
+// rules that follow are.
 type Stat struct {
-	// Policy, Binding and Rule are empty where they do not apply; params are counted
-	// together.
+	// Policy, Binding and Rule are empty if they do not apply. Params are counted together.
 	Policy, Binding, Rule string
-	// Evaluations are how often it was tried on a manifest, and the sum of three: Applied,
-	// how often it gave a result, whether or not that was a change; Skipped, how often it
-	// did not apply; Errors, how often it failed. Variables counts the evaluations of
-	// variables.
+	// Evaluations counts how often it was evaluated on a manifest. It is the sum of Applied, how
+	// often it gave a result, changed or not; Skipped, how often it did not apply; and Errors, how
+	// often it failed. Variables counts the evaluations of variables.
 	Evaluations, Applied, Skipped, Errors, Variables int
-	// Time is what its rules took.
+	// Time is the duration of its rules.
 	Time time.Duration
 }
 
-// Count counts what policies do, into the Stats of the Outcome. now tells the time; it is
-// called for several manifests at once.
+// Count adds the Stats to the Outcome. now returns the time; it is called concurrently.
 func Count(now func() time.Time) Observer {
 	tries := map[*job][]try{}
 	return Observer{
@@ -140,7 +137,7 @@ func Count(now func() time.Time) Observer {
 	}
 }
 
-// stat counts one try.
+// stat returns the Stat of one try.
 func (t try) stat() Stat {
 	s := Stat{Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule, Evaluations: 1, Variables: t.variables, Time: t.took}
 	switch t.result {
@@ -175,7 +172,7 @@ func sum(stats []Stat) []Stat {
 	return sums
 }
 
-// compare orders stats by what they are about.
+// compare sorts stats by policy, binding and rule.
 func (s Stat) compare(other Stat) int {
 	return cmp.Or(cmp.Compare(s.Policy, other.Policy), cmp.Compare(s.Binding, other.Binding), cmp.Compare(s.Rule, other.Rule))
 }

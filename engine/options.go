@@ -16,23 +16,22 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Options say what the cluster and the request are like. The zero value is the
-// default of every option.
+// Options describe the cluster and the request. The zero value has the default of every option.
 type Options struct {
-	// KubernetesVersion is the version of the cluster, "1.32" to "1.37"; default
+	// KubernetesVersion is the version of the cluster, "1.32" to "1.37". The default is
 	// DefaultKubernetesVersion. A patch version is ignored.
 	KubernetesVersion string
 	// OpenAPI are OpenAPI v3 documents of the cluster, as served under /openapi/v3.
 	OpenAPI []OpenAPIDocument
-	// Namespace is the namespace of manifests that name none; default "default".
+	// Namespace is the namespace of manifests without one. The default is "default".
 	Namespace string
 	// Operation is policy.Create (the default) or policy.Update.
 	Operation policy.Operation
-	// Trees are mutation trees, read with manifest.ReadTrees: every document is one, for
-	// all manifests.
+	// Trees are mutation trees, read with manifest.ReadTrees. Every document is a tree, and applies
+	// to all manifests.
 	Trees []*manifest.Stream
-	// Plain says that the manifests are any objects, read with manifest.ReadPlain, and
-	// not of Kubernetes: only mutation trees change them.
+	// Plain means that the manifests are arbitrary objects, not Kubernetes objects, read with
+	// manifest.ReadPlain. Only mutation trees change them.
 	Plain bool
 	// Old are the objects before an UPDATE.
 	Old []*manifest.Stream
@@ -40,32 +39,30 @@ type Options struct {
 	DryRun bool
 	// User is request.userInfo.
 	User policy.User
-	// Authorizer is the answer that expressions get from the authorizer. By default an
-	// expression that asks it fails.
+	// Authorizer is the answer to expressions that ask the authorizer. By default, such an
+	// expression fails.
 	Authorizer Authorizer
-	// Defaulting says whether policies see the object with the defaults of the API, as on
-	// a server; default DefaultingOn.
+	// Defaulting says whether policies see the object with the defaults of the API, as on a server.
+	// The default is DefaultingOn.
 	Defaulting Defaulting
-	// NonIdempotent says what to do about policies that would change their own output
-	// again; default NonIdempotentWarn.
+	// NonIdempotent says what happens if policies would change their own output again. The default
+	// is NonIdempotentWarn.
 	NonIdempotent NonIdempotent
-	// Strict makes errors of warnings that mean that preadmit could not tell what a cluster
-	// would do; the catalogue of package source says which.
+	// Strict turns warnings into errors if they mean that preadmit cannot tell what a cluster would
+	// do. The catalogue of package source marks these warnings as Unsure.
 	Strict bool
-	// PerDirectory evaluates each directory of manifests by itself: what policies look up,
-	// and policies among the manifests, count in their directory only.
+	// PerDirectory evaluates each directory of manifests separately. Policies among the manifests,
+	// and objects that policies look up, apply only in their directory.
 	PerDirectory bool
-	// Normalize says that the manifests' own values are brought into the form in which a
-	// server stores them, too: see admission.Normalize. WriteNamespace says that manifests
-	// which belong in a namespace, and name none, come out with it.
+	// Normalize also writes the values of manifests in the form in which a server stores them: see
+	// admission.Normalize. WriteNamespace adds the namespace to namespaced manifests without one.
 	Normalize, WriteNamespace bool
-	// AdmissionPlugins are the names of the admission plug-ins that the server runs, of
-	// those that are part of it: "default" stands for those of a stock server, "none" for
-	// none, as there are by default.
+	// AdmissionPlugins are the names of the admission plug-ins that the server runs. "default"
+	// means the plug-ins of a stock server, and "none" no plug-ins, which is the default.
 	AdmissionPlugins []string
-	// Values are what Kyverno's rules cannot know without a cluster: documents of kind
-	// Values, as for Kyverno's own command. UserInfo are documents of its kind
-	// UserInfo; what they say of the user counts where User says nothing.
+	// Values are documents of kind Values, in the form of Kyverno's command line. They give data
+	// that Kyverno's rules need from a cluster. UserInfo are documents of kind UserInfo. They give
+	// the fields of the user that User leaves empty.
 	Values, UserInfo []*manifest.Stream
 }
 
@@ -87,37 +84,37 @@ const (
 	DefaultingOff Defaulting = "off"
 )
 
-// NonIdempotent says what to do about policies that would change their own output again.
+// NonIdempotent says what happens if policies would change their own output again.
 type NonIdempotent string
 
-// The choices of NonIdempotent: an error, a warning, or no replay to find out.
+// The choices of NonIdempotent: an error, a warning, or no replay to check.
 const (
 	NonIdempotentFail NonIdempotent = "fail"
 	NonIdempotentWarn NonIdempotent = "warn"
 	NonIdempotentSkip NonIdempotent = "skip"
 )
 
-// OpenAPIDocument is an OpenAPI document and the name of its file.
+// OpenAPIDocument is an OpenAPI document with the name of its file.
 type OpenAPIDocument struct {
 	Name string
 	Data []byte
 }
 
-// DefaultKubernetesVersion is the version of Kubernetes that counts unless another is given.
+// DefaultKubernetesVersion is the version of Kubernetes if the options have none.
 const DefaultKubernetesVersion = "1.36"
 
-// settings are the options, checked and completed.
+// settings are the checked options, with defaults filled in.
 type settings struct {
 	Options
 	minor      int
 	authorizer celenv.Authorizer
 	kyverno    *kyverno.Language
-	// values and context are what the user says of the cluster.
+	// values and context are the parsed Values and Context documents.
 	values  *given.Values
 	context *given.Context
 	// plugins are the names of the plug-ins that the server runs.
 	plugins []string
-	// problems are those of the values and the user info.
+	// problems are the diagnostics of the values and the user info.
 	problems []source.Diagnostic
 }
 
@@ -139,7 +136,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	}
 	var ok bool
 	if s.minor, ok = minorVersion(s.KubernetesVersion); !ok {
-		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a version that is known", s.KubernetesVersion).
+		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a known version", s.KubernetesVersion).
 			With("expected "+KnownKubernetesVersions()))
 	}
 	plugins, unknown := pluginNames(s.AdmissionPlugins, s.minor)
@@ -155,8 +152,8 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	return s, diagnostics
 }
 
-// choose gives an option its default, the first of the values allowed, and reports any
-// other value.
+// choose sets an option to its default, the first allowed value, if it is empty. It reports a value
+// that is not allowed.
 func choose[T ~string](option string, value *T, allowed ...T) []source.Diagnostic {
 	if *value == "" {
 		*value = allowed[0]
@@ -168,7 +165,7 @@ func choose[T ~string](option string, value *T, allowed ...T) []source.Diagnosti
 	for _, v := range allowed {
 		expected = append(expected, string(v))
 	}
-	return []source.Diagnostic{source.Errorf(source.Position{}, "option-value", "option %s: %q is not a value", option, *value).
+	return []source.Diagnostic{source.Errorf(source.Position{}, "option-value", "option %s: %q is not a valid value", option, *value).
 		With("expected " + strings.Join(expected, ", "))}
 }
 
@@ -182,7 +179,7 @@ func pluginNames(given []string, minor int) (names []string, diagnostics []sourc
 		case slices.Contains(builtin.Names(), name):
 			names = append(names, name)
 		default:
-			diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option admission-plugins: %q is not an admission plug-in that is known", name).
+			diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option admission-plugins: %q is not a known admission plug-in", name).
 				With("expected none, default, or any of "+strings.Join(builtin.Names(), ", ")))
 		}
 	}
@@ -199,7 +196,7 @@ func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 	return documents
 }
 
-// KnownKubernetesVersions says which versions of Kubernetes are known: "1.32 to 1.37".
+// KnownKubernetesVersions returns the known versions of Kubernetes as text: "1.32 to 1.37".
 func KnownKubernetesVersions() string {
 	return fmt.Sprintf("1.%d to 1.%d", release.Oldest, release.Newest)
 }
@@ -210,8 +207,8 @@ func KnowsKubernetesVersion(version string) bool {
 	return ok
 }
 
-// NearestKubernetesVersion is the known version that is nearest to one that is not; empty
-// if that is no version at all.
+// NearestKubernetesVersion returns the known version that is nearest to an unknown one, or "" if
+// version is not a version.
 func NearestKubernetesVersion(version string) string {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) < 2 || parts[0] != "1" {
@@ -224,7 +221,7 @@ func NearestKubernetesVersion(version string) string {
 	return fmt.Sprintf("1.%d", min(max(minor, release.Oldest), release.Newest))
 }
 
-// minorVersion reads "1.36", "v1.36" or "1.36.3".
+// minorVersion parses "1.36", "v1.36" or "1.36.3".
 func minorVersion(version string) (int, bool) {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) < 2 || parts[0] != "1" {
@@ -234,7 +231,7 @@ func minorVersion(version string) (int, bool) {
 	return minor, err == nil && minor >= release.Oldest && minor <= release.Newest
 }
 
-// defaulting is what the option of that name chooses.
+// defaulting returns the defaulting that the option selects.
 func (s *settings) defaulting() defaulting {
 	if s.Defaulting == DefaultingOff {
 		return asWritten

@@ -12,29 +12,30 @@ import (
 
 // Outcome is the result of a run.
 type Outcome struct {
-	// Manifests are the objects that policies were run on, in the order of the
-	// input, what controllers make of one after it. Their documents are edited only if
-	// there is no error at all.
+	// Manifests are the objects that policies were run on, in the order of the input. The objects
+	// that controllers make from a manifest follow it. The documents are edited only if there is no
+	// error.
 	Manifests []*Manifest
 	// Diagnostics are sorted by position.
 	Diagnostics []source.Diagnostic
-	// Denied says that a policy denied a manifest, as a server would; Invalid that
-	// the input is bad. Either means that there is no output.
+	// Denied means that a policy denied a manifest, as a server would. Invalid means that the input
+	// has errors. In both cases there is no output.
 	Denied, Invalid bool
-	// Stats count what policies, bindings and rules did, sorted by their names; see Count.
+	// Stats count the evaluations of policies, bindings and rules, sorted by their names; see
+	// Count.
 	Stats []Stat
-	// Parts are those of the policies, with what has run; see Cover.
+	// Parts are the parts of the policies, with whether they have run; see Cover.
 	Parts []policy.Part
-	// Secrets hides the values of all Secrets of the run, and what policies made of them.
-	// The diagnostics show none. Everything else that is printed about the Manifests must
-	// go through it.
+	// Secrets hides the values of all Secrets of the run, and the texts that policies have computed
+	// from them. The diagnostics are already masked. All other printed data of the Manifests must
+	// be masked with it.
 	Secrets *secret.Mask
 }
 
 // Failed reports whether there is no output.
 func (o *Outcome) Failed() bool { return o.Denied || o.Invalid }
 
-// Made are the streams of what controllers make of the manifests, one for each object.
+// Made returns the streams of the objects that controllers make, one stream per object.
 func (o *Outcome) Made() []*manifest.Stream {
 	var streams []*manifest.Stream
 	for _, m := range o.Manifests {
@@ -45,39 +46,37 @@ func (o *Outcome) Made() []*manifest.Stream {
 	return streams
 }
 
-// Manifest is what became of one object.
+// Manifest is the result of one object.
 type Manifest struct {
 	Document *manifest.Document
-	// ID names the object: "group/Kind/namespace/name"; empty for a plain document.
+	// ID is the name of the object, "group/Kind/namespace/name". It is empty for a plain document.
 	ID string
-	// Maker is what a controller made the object of; nil if somebody wrote it. See Pods.
+	// Maker is the manifest from which a controller made the object, or nil. See Pods.
 	Maker *Manifest
-	// Tree are the changes of mutation trees, which come first of all and are made to
-	// the manifest as it is written. Their Pass is 0.
+	// Tree are the changes of mutation trees, which run first and change the manifest as it is
+	// written. Their Pass is 0.
 	Tree []Change
-	// Namespace is where a cluster would keep the object: the namespace of the options
-	// if it names none; empty if the object is not in a namespace.
+	// Namespace is the namespace in the cluster: the namespace of the options if the object has
+	// none, and empty if the object is cluster-scoped.
 	Namespace string
-	// DependsOnOthers says that other objects could have changed what became of this one:
-	// policies looked at its namespace, or for params, found or not; or nobody
-	// defined its kind.
+	// DependsOnOthers means that other objects can change this result: policies have read its
+	// namespace, or have looked for params, found or not; or its kind is not defined.
 	DependsOnOthers bool
-	// Sensitive says that the content of the object must stay secret: it is a Secret, was
-	// given as sensitive, or a policy wrote into it and had read one that is.
+	// Sensitive means that the content of the object must stay secret: it is a Secret, it was given
+	// as sensitive, or a policy that has read a sensitive object wrote into it.
 	Sensitive bool
-	// Before and After are its admission views, for Views; nil if no policy is about the
-	// kind.
+	// Before and After are its admission views, if Views was given. They are nil if no policy
+	// matches the kind.
 	Before, After map[string]any
-	// Changes lead from Before to After, but for values that the server derives from
-	// them. Those of the options Normalize and WriteNamespace come last, and make no
-	// difference to the server.
+	// Changes lead from Before to After, except for values that the server derives from them. The
+	// changes of the options Normalize and WriteNamespace come last, and do not affect the server.
 	Changes []Change
-	// Edits are what the changes of Tree and these come to in the manifest.
+	// Edits are the net changes to the manifest that Tree and Changes cause.
 	Edits      []Edit
 	NotApplied []policy.NotApplied
 }
 
-// All are all changes in order: those of Tree, then Changes.
+// All returns all changes in order: Tree, then Changes.
 func (m *Manifest) All() []Change {
 	if len(m.Tree) == 0 {
 		return slices.Clip(m.Changes)
@@ -85,36 +84,36 @@ func (m *Manifest) All() []Change {
 	return append(m.Tree[:len(m.Tree):len(m.Tree)], m.Changes...)
 }
 
-// Change is one change and who made it.
+// Change is one change with its author.
 type Change struct {
 	change.Change
 	By policy.ID
-	// At is where the rule is.
+	// At is the position of the rule.
 	At source.Position
-	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for what a policy
-	// did when another object had been admitted.
+	// Pass is 1, 2 for a reinvocation, or 0 for a mutation tree and for a policy that ran after the
+	// admission of another object.
 	Pass int
-	// Disposition says what became of the change in the manifest.
+	// Disposition says how the change appears in the manifest.
 	Disposition Disposition
-	// Sensitive says that the policy had read something secret.
+	// Sensitive means that the policy had read a secret.
 	Sensitive bool
 }
 
-// String says who made the change, and what it is: "policy team, mutations[0]: add
-// metadata.labels: map[team:payments]".
+// String returns the author and the change: "policy team, mutations[0]: add metadata.labels:
+// map[team:payments]".
 func (c Change) String() string { return c.By.String() + ": " + c.Change.String() }
 
-// Disposition says what became of a change in the manifest.
+// Disposition says how a change appears in the manifest.
 type Disposition string
 
 // The dispositions.
 const (
 	// Written changes are in the manifest.
 	Written Disposition = "written"
-	// Pinned values are written although no policy wrote them: a change of a policy
-	// would otherwise alter a default. They have no By.
+	// Pinned values are defaults that the output must contain, because a change of a policy would
+	// otherwise alter them. No policy wrote them. They have no By.
 	Pinned Disposition = "pinned by admission"
-	// Normalized changes are made because the options ask for it. They have no By.
+	// Normalized changes are made by the options Normalize and WriteNamespace. They have no By.
 	Normalized Disposition = "normalized"
 	// Dropped changes are to fields that the server sets itself.
 	Dropped Disposition = "dropped by the server"

@@ -9,27 +9,27 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// place says under what kind, namespace and name a cluster would keep an object.
+// place is the kind, namespace and name under which a cluster keeps an object.
 type place struct {
 	kind            *schema.Kind
 	namespace, name string
 }
 
-// KeyNamespaceOf returns the namespace of a document for keys that must not depend on what
-// else is given: where it names none, that of the options if its kind is built in and has
-// namespaces, and none otherwise, whatever a CustomResourceDefinition says.
+// KeyNamespaceOf returns the namespace of a document for keys that must not depend on other input.
+// For a document without a namespace, it is the namespace of the options if the kind is built in
+// and namespaced, and "" otherwise, whatever a CustomResourceDefinition says.
 func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
 	s = s.orEmpty()
 	return s.placeOf(d, schema.BuiltinOf(s.settings.minor)).namespace
 }
 
-// placeOf finds the place of a document. A kind that nobody defined is taken to be
-// namespaced if the document names a namespace.
+// placeOf returns the place of a document. An unknown kind counts as namespaced if the document has
+// a namespace.
 func (s *Set) placeOf(d *manifest.Document, schemas *schema.Registry) place {
 	return s.placeAs(d.Kind(), d.Namespace(), d.Name(), schemas)
 }
 
-// placeAs finds the place of an object that says these things of itself.
+// placeAs returns the place of an object with the given kind, namespace and name.
 func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Registry) place {
 	kind := schemas.Lookup(said)
 	if kind == nil {
@@ -45,7 +45,7 @@ func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Reg
 	return p
 }
 
-// id names the object for people.
+// id returns the name of the object for people.
 func (p place) id() string {
 	parts := []string{p.kind.Group, p.kind.Kind.Kind, p.namespace, p.name}
 	if p.kind.Group == "" {
@@ -57,7 +57,7 @@ func (p place) id() string {
 	return strings.Join(parts, "/")
 }
 
-// identity is what no two objects of a cluster share.
+// identity identifies an object of a cluster.
 type identity struct {
 	kind            gvk.Kind
 	namespace, name string
@@ -65,7 +65,7 @@ type identity struct {
 
 func (p place) identity() identity { return identity{p.kind.Kind, p.namespace, p.name} }
 
-// unversioned is the identity without the version, of which an object has several.
+// unversioned returns the identity without the version, because an object has several versions.
 func (p place) unversioned() identity {
 	id := p.identity()
 	id.kind.Version = ""

@@ -11,9 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Pods has Kubernetes' controllers make what they make of the manifests, down to the Pods,
-// and admits that as well, each object as a request of its controller's service account.
-// The Manifests of the Outcome hold all of it.
+// Pods runs Kubernetes' controllers on the manifests, down to the Pods. The objects that they make
+// are admitted as well, each as a request of its controller's service account, and are among the
+// Manifests of the Outcome.
 func Pods() Observer {
 	return Observer{
 		conclude: func(r *run, j *job) {
@@ -28,8 +28,9 @@ func Pods() Observer {
 	}
 }
 
-// Running returns what the cluster runs: the objects that controllers have made, each with a
-// comment that names its owner, and the Pods that were given. The run must have had Pods.
+// Running returns the objects that run in the cluster: the objects that controllers have made, each
+// with a comment that names its owner, and the Pods of the input. The run must have the observer
+// Pods.
 func (o *Outcome) Running() []*manifest.Stream {
 	var running []*manifest.Stream
 	for _, m := range o.Manifests {
@@ -38,20 +39,20 @@ func (o *Outcome) Running() []*manifest.Stream {
 			running = append(running, m.Document.Stream())
 		case kind.Group == "" && kind.Kind == "Pod":
 			_, text := m.Document.Text()
-			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // it was just written
+			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // never fails
 			running = append(running, pod)
 		}
 	}
 	return running
 }
 
-// made is how an object was made.
+// made says how a controller made an object.
 type made struct {
 	workload.Made
 	owner *job
 }
 
-// user is the service account of the controller, as a request of it shows it.
+// user returns the service account of the controller as the user of its requests.
 func (m *made) user() policy.User {
 	return policy.User{
 		Name: "system:serviceaccount:kube-system:" + m.Account, UID: workload.UID,
@@ -60,17 +61,17 @@ func (m *made) user() policy.User {
 	}
 }
 
-// at is where the value at a path of the object comes from: from the manifest that all
-// began with.
+// at returns the position of the origin of the value at a path, in the manifest that the object was
+// made from.
 func (m *made) at(path change.Path) source.Position {
 	return m.owner.document.At(append(m.From[:len(m.From):len(m.From)], path...))
 }
 
-// hold finds out what the server holds of a job that will not change any more.
+// hold computes the object in the server for a job that cannot change again.
 func (r *run) hold(j *job) {
 	view, err := r.defaulting.view(nil, j.place, j.edited)
 	if err != nil {
-		j.internal("what the server holds of it is not valid: %v", err)
+		j.internal("the stored object is not valid: %v", err)
 		return
 	}
 	if minor := r.set.settings.minor; j.made != nil {
@@ -80,22 +81,22 @@ func (r *run) hold(j *job) {
 	}
 }
 
-// complete gives what policies wrote into an object that a controller made the defaults of the
-// API, like all else in it.
+// complete adds API defaults to the values that policies wrote into an object of a controller,
+// because such objects have all defaults.
 func (r *run) complete(j *job) {
 	if j.made == nil || j.failed() || change.Equal(j.edited, j.raw) {
 		return
 	}
 	view, err := r.defaulting.view(j.memo, j.place, j.edited)
 	if err != nil {
-		j.internal("what the server holds of it is not valid: %v", err)
+		j.internal("the stored object is not valid: %v", err)
 		return
 	}
 	j.edited = view
 }
 
-// makePods carries out the controllers, generation by generation. What each makes comes
-// after its owner.
+// makePods runs the controllers until they make no more objects. The objects that a controller
+// makes follow their owner.
 func (r *run) makePods() {
 	if r.invalid() {
 		return
@@ -108,7 +109,7 @@ func (r *run) makePods() {
 			next = append(next, children[j]...)
 		}
 		r.jobs = append(r.jobs[:len(r.jobs):len(r.jobs)], next...)
-		each(next, r.carryOut)
+		each(next, r.runOnce)
 		if len(r.followers) > 0 {
 			each(next, r.conclude)
 		}
@@ -126,7 +127,7 @@ func (r *run) makePods() {
 	r.jobs = all
 }
 
-// control has a controller make what it makes of one job.
+// control runs the controller of one job and returns the jobs of the objects that it makes.
 func (r *run) control(j *job) []*job {
 	if j.failed() || j.stored == nil || !workload.Controls(j.kind.Kind) {
 		return nil
@@ -144,20 +145,20 @@ func (r *run) control(j *job) []*job {
 	return jobs
 }
 
-// jobFor is the job of an object that a controller has made. Its document is complete: there
-// are no comments or order in it that anybody would want to keep.
+// jobFor returns the job of an object that a controller has made. The document is written from
+// scratch, because it has no comments or layout to keep.
 func (r *run) jobFor(m *made) *job {
 	owner := m.owner
 	p := r.set.placeAs(m.Kind, textAt(m.Object, "metadata", "namespace"), textAt(m.Object, "metadata", "name"), r.currentSchemas())
 	view, err := r.defaulting.view(nil, p, m.Object)
 	if err != nil {
-		owner.refuse("manifest-invalid", fmt.Sprintf("the %s that is made of it: ", m.Kind.Kind), err)
+		owner.refuse("manifest-invalid", fmt.Sprintf("the %s that is made from it: ", m.Kind.Kind), err)
 		return nil
 	}
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	stream := manifest.Made(file+"#"+named.id(), "made of "+owner.result.ID, m.Stored(view, r.set.settings.minor), m.at)
+	stream := manifest.Made(file+"#"+named.id(), "made from "+owner.result.ID, m.Stored(view, r.set.settings.minor), m.at)
 	if owner.document.Stream().Sensitive() {
 		stream.MarkSensitive()
 	}
@@ -168,8 +169,8 @@ func (r *run) jobFor(m *made) *job {
 	}
 }
 
-// tellEndless warns if policies have changed what a controller made so that it makes it again
-// for ever.
+// tellEndless warns if policies have changed an object in such a way that its controller keeps
+// making new ones.
 func (r *run) tellEndless(j *job) {
 	owner := j.made.owner
 	path, why := workload.Endless(owner.kind.Kind, owner.stored, j.kind.Kind, j.stored, r.set.settings.minor)
@@ -178,8 +179,8 @@ func (r *run) tellEndless(j *job) {
 	}
 	for _, e := range j.trace.events {
 		if isAmong(change.Diff(e.before, e.written, j.kind.Type()), path) {
-			d := source.Warningf(e.at, "controller-endless", "%s changes what the controller of %s made: %s", e.by, owner.result.ID, why).
-				With("a cluster makes such objects without end: change " + owner.kind.Kind.Kind + "s instead, or leave the field alone")
+			d := source.Warningf(e.at, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, owner.result.ID, why).
+				With("a cluster creates such objects in an endless loop: change " + owner.kind.Kind.Kind + "s instead, or leave the field alone")
 			d.Field = path.String()
 			j.tell(d)
 			return

@@ -21,13 +21,13 @@ func IsPolicy(kind gvk.Kind) bool {
 	return speaking(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", release.Newest), values: &given.Values{}, context: &given.Context{}}).isPolicy(kind)
 }
 
-// IsBuiltin reports whether a kind is one of Kubernetes itself, in any version that is known.
+// IsBuiltin reports whether a kind is part of Kubernetes, in any known version.
 func IsBuiltin(kind gvk.Kind) bool {
 	if schema.Builtin().Lookup(kind) != nil {
 		return true
 	}
 	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
-		return false // without a look at the other versions
+		return false // most groups need no look at the other versions
 	}
 	for minor := release.Oldest; minor <= release.Newest; minor++ {
 		if schema.BuiltinOf(minor).Lookup(kind) != nil {
@@ -37,11 +37,11 @@ func IsBuiltin(kind gvk.Kind) bool {
 	return false
 }
 
-// policyGroups hold the policies of systems that change manifests, ours or not.
+// policyGroups are the groups of policies that change manifests, including unsupported ones.
 var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "policies.kyverno.io", "json.kyverno.io", mutationtree.PolicyKind.Group, "mutations.gatekeeper.sh"}
 
-// otherKinds are kinds in these groups that change no manifest, or not in a way that can
-// be predicted. An export of a cluster has them, so they are left alone.
+// otherKinds are kinds in these groups that change no manifest, or that preadmit cannot predict.
+// They are ignored, because an export of a cluster contains them.
 var otherKinds = map[string][]string{
 	"admissionregistration.k8s.io": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 	"kyverno.io":                   {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
@@ -52,12 +52,12 @@ var otherKinds = map[string][]string{
 	"json.kyverno.io": {"ValidatingPolicy"},
 }
 
-// otherGroups hold policies of systems that do not change manifests.
+// otherGroups are the groups of policies that do not change manifests.
 var otherGroups = []string{"constraints.gatekeeper.sh", "templates.gatekeeper.sh", "expansion.gatekeeper.sh", "status.gatekeeper.sh"}
 
-// checkPolicies reports documents given as policies, or with them, that look as if they
-// were meant to do something and will not. What an unknown kind may be is only known with
-// the manifests: see tellPolicies.
+// checkPolicies reports documents, given as policies or with them, that were probably meant to be
+// policies but have no effect. Unknown kinds are reported only with the manifests: see
+// tellPolicies.
 func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(streams) {
@@ -80,8 +80,8 @@ func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	return diagnostics
 }
 
-// isMisspelt reports whether a kind that is no policy was meant to be one: no other kind
-// of its group is named like that.
+// isMisspelt reports whether an unknown kind was probably meant to be a policy, because no known
+// kind of its group has a similar name.
 func (s *Set) isMisspelt(kind gvk.Kind) bool {
 	if s.settings.Plain || s.schemas.Lookup(kind) != nil || slices.Contains(otherKinds[kind.Group], kind.Kind) {
 		return false
@@ -90,23 +90,23 @@ func (s *Set) isMisspelt(kind gvk.Kind) bool {
 	return slices.Contains(policyGroups, kind.Group) || group != "" && kind.Kind != commonName
 }
 
-// commonName is a kind of ours that many groups have.
+// commonName is a supported kind whose name many groups have.
 const commonName = "Policy"
 
-// misspelt says what a document was meant to be.
+// misspelt returns the diagnostic about a document that was probably meant to be a policy.
 func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 	kind := d.Kind()
 	group, known := s.policyKinds(kind.Kind)
 	if group != "" {
-		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not of group %q", kind.Kind, kind.Group).
+		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", kind.Kind, kind.Group).
 			With("expected a version of " + group)
 	}
-	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s", kind.Kind, kind.APIVersion()).
+	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", kind.Kind, kind.APIVersion()).
 		With(source.Suggest(kind.Kind, known))
 }
 
-// tellPolicies warns of documents that people may take for policies that act here: of
-// other systems, and with names that are nearly those of policies. All are left alone.
+// tellPolicies warns about documents that are ignored, but may look like policies: policies of
+// other systems, and kinds with names similar to policies.
 func (r *run) tellPolicies() {
 	if r.set.settings.Plain {
 		return
@@ -128,8 +128,8 @@ func (r *run) tellPolicies() {
 	}
 }
 
-// otherPolicy warns of a policy that does not act here; once for every kind. nil if the
-// document is none.
+// otherPolicy returns a warning about an ignored policy, once for every kind. It returns nil if the
+// document does not look like a policy.
 func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	kind := d.Kind()
 	var problem source.Diagnostic
@@ -138,17 +138,17 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		if r.knownWebhook(d.Name()) {
 			return nil
 		}
-		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that cannot be predicted here").
-			With("preadmit runs policies; what else a webhook does is seen in a cluster only")
+		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
+			With("preadmit runs policies; test other webhooks in a cluster")
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so this one is left alone", kind.Kind)
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", kind.Kind)
 	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
 		_, known := r.set.policyKinds(kind.Kind)
-		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // others may have a Policy
+		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy
 			return nil
 		}
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "there is no policy language with kind %s of %s, so it is left alone", kind.Kind, kind.APIVersion()).
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", kind.Kind, kind.APIVersion()).
 			With(source.Suggest(kind.Kind, known))
 	default:
 		return nil
@@ -156,13 +156,13 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	return &problem
 }
 
-// knownWebhook reports whether a webhook is one whose policies run here.
+// knownWebhook reports whether a webhook belongs to policies that run here.
 func (r *run) knownWebhook(name string) bool {
 	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
 }
 
-// policyKinds returns the kinds of all languages, and the groups that have one with the
-// name given.
+// policyKinds returns the kinds of all languages, and the group that has a kind with the given
+// name.
 func (s *Set) policyKinds(name string) (group string, known []string) {
 	var groups []string
 	for _, kind := range slices.Concat(s.kinds...) {

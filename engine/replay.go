@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// replays runs what changed a job once more, as the next run will: it must not change its
-// own output. A cluster runs the policies again, too.
+// replays runs the policies again on the jobs that they changed, as the next run will. Policies
+// must not change their own output; a cluster runs them again, too.
 var replays = Observer{admit: func(r *run, j *job) {
 	r.replayTrees(j)
 	if j.trace == nil || !j.trace.changed() {
@@ -35,7 +35,7 @@ func (r *run) replay(j *job) {
 	named := map[string]bool{}
 	for _, repeat := range repeats {
 		if named[repeat.id.Policy] || repeat.action == "" && !isAmong(left, repeat.path) {
-			continue // what others make up for is no difference
+			continue // other policies restore the output
 		}
 		named[repeat.id.Policy] = true
 		if repeat.action != "skip" {
@@ -47,8 +47,8 @@ func (r *run) replay(j *job) {
 	}
 }
 
-// outputView is what the policies see of their output. Where that is normalized, it may not
-// be what they left: an empty list can be null then.
+// outputView returns the output as the policies see it. With the option Normalize it may differ
+// from trace.after: an empty list can be null, for instance.
 func (r *run) outputView(j *job) map[string]any {
 	if len(j.normalized) > 0 {
 		if view, err := r.defaulting.view(j.memo, j.place, j.edited); err == nil {
@@ -58,39 +58,39 @@ func (r *run) outputView(j *job) map[string]any {
 	return j.trace.after
 }
 
-// again admits a view of a job once more.
+// again admits a view of a job again.
 func (r *run) again(j *job, view map[string]any) *trace {
 	request := *j.request
 	request.Object = view
 	return r.server.admit(j.place, &request, j.raw, j.trace.plans)
 }
 
-// notIdempotent reports what the replay of policies on a job has found. action is what
-// the policy itself wants done about it.
+// notIdempotent reports a finding of the replay. action is the policy's own choice of the reaction,
+// or "".
 func (r *run) notIdempotent(j *job, d source.Diagnostic, action string) {
 	d.Severity, d.Code = source.Warning, "not-idempotent"
-	d.Advice = cmp.Or(d.Advice, "when the cluster runs the policies on our output, they act once more: a policy should check whether its change has been made already")
+	d.Advice = cmp.Or(d.Advice, "a cluster runs the policies on this output again: let the policy check whether its change has already been made")
 	if cmp.Or(NonIdempotent(action), r.set.settings.NonIdempotent) == NonIdempotentFail {
 		d.Severity = source.Error
 	}
 	j.tell(d)
 }
 
-// repeat is a change that a rule makes to an object that it has been applied to before.
+// repeat is a change of a rule to an object to which the rule was already applied.
 type repeat struct {
 	id     policy.ID
 	at     source.Position
 	path   change.Path
-	action string // what the policy itself wants done about it
+	action string // the policy's own choice of the reaction
 }
 
 func (r repeat) diagnostic() source.Diagnostic {
 	return source.Diagnostic{At: r.at, Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
 }
 
-// repeats are the steps of a replay that make something else of the output, whose view is
-// given. One that only restores it, after others, does not. acted says that any step changed
-// the object.
+// repeats returns the steps of a replay that change the output, which has the given view. A step
+// that only restores the output after other steps is left out. acted reports whether any step
+// changed the object.
 func (j *job) repeats(view map[string]any, again *trace) (repeats []repeat, acted bool) {
 	shape := j.kind.Type()
 	for _, e := range again.events {
@@ -118,8 +118,8 @@ func (r *run) replayTrees(j *job) {
 	r.repeated(j, repeats, change.Diff(j.raw, object, nil))
 }
 
-// replayAll runs the mutation trees on what the policies have made of the manifest, and
-// the policies on that.
+// replayAll runs the mutation trees on the output of the policies, and then the policies on the
+// result.
 func (r *run) replayAll(j *job) {
 	if len(r.trees) == 0 {
 		return
@@ -131,10 +131,10 @@ func (r *run) replayAll(j *job) {
 	}
 	view, err := r.defaulting.view(j.memo, j.place, object)
 	if err != nil {
-		r.notIdempotent(j, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would make an object of its own output that is not valid: %v", repeats[0].id, err)}, "")
+		r.notIdempotent(j, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would change its own output into an invalid object: %v", repeats[0].id, err)}, "")
 		return
 	}
-	if !change.Equal(view, j.trace.after) { // else policies will not see the difference
+	if !change.Equal(view, j.trace.after) { // otherwise the policies see no difference
 		if again := r.again(j, view); len(again.failures) == 0 {
 			left = change.Diff(j.trace.after, again.after, j.kind.Type())
 		}
@@ -142,8 +142,8 @@ func (r *run) replayAll(j *job) {
 	r.repeated(j, repeats, left)
 }
 
-// repeatTrees runs the mutation trees on an object that they have been applied to before,
-// and says what each would do to it again.
+// repeatTrees runs the mutation trees on an object to which they were already applied, and returns
+// the changes that each makes again.
 func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats []repeat) {
 	after = object
 	for step := range r.treeSteps(object) {
@@ -158,12 +158,12 @@ func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats 
 	return after, repeats
 }
 
-// repeated reports the first tree whose repeated change makes a difference in the end.
+// repeated reports the first tree whose repeated change affects the result.
 func (r *run) repeated(j *job, repeats []repeat, left []change.Change) {
 	for _, repeat := range repeats {
 		if isAmong(left, repeat.path) {
 			d := repeat.diagnostic()
-			d.Advice = "the tree acts once more when its output is rendered again"
+			d.Advice = "the tree changes the output when it is rendered again: let the tree check whether its change has already been made"
 			r.notIdempotent(j, d, "")
 			return
 		}
@@ -175,7 +175,7 @@ func isAmong(changes []change.Change, path change.Path) bool {
 	return slices.ContainsFunc(changes, func(c change.Change) bool { return overlap(c.Path, path) })
 }
 
-// overlap reports whether one of the paths leads to, or into, what the other leads to.
+// overlap reports whether two paths are equal or one is below the other.
 func overlap(a, b change.Path) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -16,9 +16,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Run runs the policies of the set, and those in the manifests, on the manifests. Their
-// documents are edited in place if the Outcome did not fail. Observers learn more of the
-// run than its result.
+// Run runs the policies of the set, and the policies among the manifests, on the manifests. It
+// edits their documents in place, unless the Outcome has failed. Observers get more information
+// about the run.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
 	s = s.orEmpty()
 	if !s.settings.PerDirectory {
@@ -31,7 +31,7 @@ func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers .
 	return merge(outcomes, isPartial(observers))
 }
 
-// run takes manifests that belong together through all stages.
+// run takes manifests that are evaluated together through all stages.
 func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers []Observer) *Outcome {
 	r := s.begin(ctx, s.sort(manifests), observers)
 	if r.invalid() {
@@ -42,8 +42,8 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 		return r.say()
 	}
 	definitions, others := r.schedule()
-	each(definitions, r.carryOut)
-	each(others, r.carryOut)
+	each(definitions, r.runOnce)
+	each(others, r.runOnce)
 	if len(r.followers) > 0 {
 		if !r.failed() {
 			r.follow()
@@ -58,18 +58,18 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 	return r.say()
 }
 
-// run is what the stages of one Set.Run share. Stages add to it; none takes back what one
-// before it has found.
+// run is the shared state of the stages of one Set.Run. No stage changes the findings of an earlier
+// stage.
 type run struct {
 	set *Set
 	ctx context.Context
-	// programs are all policies; trees those that act before admission, followers those
-	// that change other objects after it. The server has the rest.
+	// programs are all policies. trees run before admission, and followers change other objects
+	// after it. The server has the others.
 	programs, trees []policy.Program
 	followers       []policy.Follower
 	server
 	observers []Observer
-	// watched says that an observer wants to know of every manifest.
+	// watched means that an observer needs every manifest.
 	watched bool
 	reads   map[gvk.Kind]bool
 
@@ -86,8 +86,8 @@ type run struct {
 	diagnostics []source.Diagnostic
 }
 
-// begin compiles the policies of the input, makes a job of every manifest, and puts all
-// context into the snapshot.
+// begin compiles the policies of the input, makes a job for every manifest, and adds all context to
+// the snapshot.
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
@@ -123,7 +123,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	return r
 }
 
-// compile compiles the policies among the manifests together with those of the set.
+// compile compiles the policies among the manifests together with the policies of the set.
 func (r *run) compile() {
 	s := r.set
 	added := slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests))
@@ -137,7 +137,7 @@ func (r *run) compile() {
 		r.tell(s.warnings...)
 	}
 	if len(r.programs) == 0 {
-		r.tell(source.Warningf(source.Position{}, "no-policies", "there is no policy, so nothing changes").
+		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
@@ -156,8 +156,8 @@ func (r *run) compile() {
 	}
 }
 
-// define adds what the CustomResourceDefinitions of the input define, as they are written:
-// it decides where other objects belong.
+// define adds the kinds of the CustomResourceDefinitions in the input, in their original form. The
+// kinds decide whether other objects are namespaced.
 func (r *run) define() {
 	for _, d := range r.input.local {
 		if d.Kind() == definitionKind {
@@ -173,7 +173,7 @@ func (r *run) define() {
 	}
 }
 
-// locate finds out where the object of a job belongs.
+// locate finds the place of the object of a job.
 func (r *run) locate(j *job) {
 	namespace, name := j.document.Namespace(), j.document.Name()
 	if j.raw != nil {
@@ -183,7 +183,7 @@ func (r *run) locate(j *job) {
 	j.result.ID, j.result.Namespace = j.id(), j.namespace
 }
 
-// invalid reports whether anything is wrong that keeps all manifests from being admitted.
+// invalid reports whether the run has an error that prevents the admission of all manifests.
 func (r *run) invalid() bool {
 	if isPartial(r.observers) {
 		return false
@@ -196,15 +196,15 @@ func (r *run) failed() bool {
 	return r.ctx.Err() != nil || slices.ContainsFunc(r.jobs, (*job).failed)
 }
 
-// tell notes diagnostics about the run.
+// tell adds diagnostics about the run.
 func (r *run) tell(diagnostics ...source.Diagnostic) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.diagnostics = append(r.diagnostics, diagnostics...)
 }
 
-// admitJob takes one job through admission and, unless policies may still change it when
-// all others are through, to its end.
+// admitJob runs one job through admission. It also concludes the job, unless policies may still
+// change it after all other jobs are admitted.
 func (r *run) admitJob(j *job) {
 	if definition := r.definitions.of(j.document.Kind()); definition != nil && definition != j {
 		if b := r.need(j, definition); b != nil {
@@ -244,7 +244,7 @@ func (r *run) admitJob(j *job) {
 	}
 }
 
-// admitRequest sends a job through the server.
+// admitRequest sends the request of a job through the server.
 func (r *run) admitRequest(j *job, request *policy.Request) {
 	if r.exists(j) {
 		j.trace = &trace{}
@@ -279,8 +279,8 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	}
 }
 
-// covered reports whether any policy may be about the request. Most manifests are
-// spared the admission view by that.
+// covered reports whether any policy may match the request. Most manifests do not need an admission
+// view because of this check.
 func (r *run) covered(j *job, request *policy.Request) bool {
 	for _, program := range r.server.programs {
 		if program.Covers(request) {
@@ -294,8 +294,8 @@ func (r *run) covered(j *job, request *policy.Request) bool {
 	return false
 }
 
-// isUntouched reports whether a job comes out as it is whatever its object: no policy may
-// be about it, and nobody asks for the object, or why. Then it is not even made.
+// isUntouched reports whether a job cannot change, judged without its object: no policy may match
+// it, and neither policies nor observers need the object. Then the object is not even built.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
 	if r.watched || j.raw != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || r.isRead(j) {
@@ -307,7 +307,7 @@ func (r *run) isUntouched(j *job) bool {
 	return !slices.ContainsFunc(r.server.programs, func(p policy.Program) bool { return p.Covers(request) || p.Covers(&update) })
 }
 
-// requestFor makes the request that sends a job to the cluster.
+// requestFor returns the request of a job.
 func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	settings := &r.set.settings
 	request := &policy.Request{
@@ -327,7 +327,7 @@ func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
 	return request
 }
 
-// oldObject finds the object that an update replaces.
+// oldObject returns the object that an update replaces.
 func (r *run) oldObject(j *job) map[string]any {
 	d := r.old[j.unversioned()]
 	if d == nil {
@@ -340,7 +340,7 @@ func (r *run) oldObject(j *job) map[string]any {
 	return view
 }
 
-// conclude takes a job to its end: everything that may change its object has done so.
+// conclude finishes a job when nothing can change its object again.
 func (r *run) conclude(j *job) {
 	for _, o := range r.observers {
 		o.concluded(r, j)
@@ -359,10 +359,10 @@ func (r *run) conclude(j *job) {
 	}
 }
 
-// isSensitive reports whether what a job was given must stay secret.
+// isSensitive reports whether the manifest of a job must stay secret.
 func isSensitive(j *job) bool { return secret.Is(j.raw) || j.document.Stream().Sensitive() }
 
-// learn has the mask hide what was written into a sensitive object.
+// learn adds to the mask the values that were written into a sensitive object.
 func (r *run) learn(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -378,7 +378,7 @@ func (r *run) learn(j *job) {
 	r.input.secrets.LearnAll(j.edited)
 }
 
-// changePlain lets mutation trees change a document that is no Kubernetes object.
+// changePlain runs mutation trees on a document that is not a Kubernetes object.
 func (r *run) changePlain(j *job) {
 	r.applyTrees(j)
 	j.edited = j.raw

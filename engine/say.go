@@ -14,8 +14,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// say makes the outcome of a run. All diagnostics leave here, without the values of
-// Secrets; if anything has failed, all documents are as they were.
+// say returns the outcome of a run. All diagnostics are masked here. If anything has failed, all
+// documents are reset.
 func (r *run) say() *Outcome {
 	outcome := &Outcome{Secrets: r.input.secrets}
 	diagnostics := r.diagnostics
@@ -57,7 +57,7 @@ func (r *run) say() *Outcome {
 	return outcome
 }
 
-// unique leaves out warnings that say the same as one before.
+// unique removes repeated warnings.
 func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
 	type said struct{ code, subject, field, message string }
 	seen := map[said]bool{}
@@ -74,7 +74,7 @@ func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
 	return kept
 }
 
-// escalate makes errors of warnings that mean that there is no telling what a cluster would
+// escalate turns warnings into errors if they mean that preadmit cannot tell what a cluster would
 // do.
 func escalate(diagnostics []source.Diagnostic) {
 	for i := range diagnostics {
@@ -84,7 +84,7 @@ func escalate(diagnostics []source.Diagnostic) {
 	}
 }
 
-// masked are diagnostics without the values of Secrets.
+// masked returns diagnostics without the values of Secrets.
 func masked(diagnostics []source.Diagnostic, secrets *secret.Mask) []source.Diagnostic {
 	for i := range diagnostics {
 		d := &diagnostics[i]
@@ -95,7 +95,7 @@ func masked(diagnostics []source.Diagnostic, secrets *secret.Mask) []source.Diag
 	return diagnostics
 }
 
-// invalidates reports whether there is an error besides denials.
+// invalidates reports whether there is an error other than a denial.
 func invalidates(diagnostics []source.Diagnostic) bool {
 	for _, d := range diagnostics {
 		if d.Severity == source.Error && d.Code != denied {
@@ -105,10 +105,10 @@ func invalidates(diagnostics []source.Diagnostic) bool {
 	return false
 }
 
-// denied is the code of what a server would answer.
+// denied is the code of denials by a server.
 const denied = "denied"
 
-// refuse reports what is wrong with an object, field by field, after a prefix.
+// refuse reports the errors of an object, field by field, with a prefix.
 func (j *job) refuse(code, prefix string, err error) {
 	problems := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -124,7 +124,7 @@ func (j *job) refuse(code, prefix string, err error) {
 	}
 }
 
-// warn notes a warning about policies: the same one for all jobs.
+// warn adds a warning about policies, which is the same for all jobs.
 func (j *job) warn(d source.Diagnostic) {
 	d.Message = j.discreet(d.Message)
 	j.diagnostics = append(j.diagnostics, d)
@@ -155,8 +155,8 @@ func (j *job) deny(f policy.Failure) {
 	j.denied = true
 }
 
-// spoilt reports whether something that the job has looked up could not be had, which
-// then blocks it: whatever came of the job is worth nothing.
+// spoilt reports whether a lookup of the job has failed. The failure then blocks the job, because
+// its result cannot be right.
 func (j *job) spoilt(reader *snapshot.Reader) bool {
 	var b *blockade
 	if errors.As(reader.Err(), &b) {
@@ -165,8 +165,8 @@ func (j *job) spoilt(reader *snapshot.Reader) bool {
 	return reader.Err() != nil
 }
 
-// limited gives a diagnostic the code and the advice of the bound that an error says has
-// been exceeded, if it does.
+// limited replaces the code and the advice of a diagnostic if err says that a limit has been
+// exceeded.
 func limited(d source.Diagnostic, err error) (source.Diagnostic, bool) {
 	var exceeded *limit.Error
 	if !errors.As(err, &exceeded) {

@@ -12,10 +12,10 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// schedule puts the jobs into the order in which they begin: CustomResourceDefinitions
-// first, as they say what others are; then namespaces and what programs look up; then the
-// rest. What a job needs all the same that is not done yet is done when it asks: which
-// objects it reads depends on the objects, so that no order made beforehand is right.
+// schedule sorts the jobs into the order in which they begin: CustomResourceDefinitions first,
+// because they define the kinds of other objects; then namespaces and objects that programs look
+// up; then the rest. The reads of a policy depend on the object, so no order is always right. A job
+// that needs another job runs it or waits for it: see need.
 func (r *run) schedule() (definitions, others []*job) {
 	var first, rest []*job
 	for _, j := range r.jobs {
@@ -31,7 +31,7 @@ func (r *run) schedule() (definitions, others []*job) {
 	return definitions, append(first, rest...)
 }
 
-// each does something for every job, on all processors.
+// each calls do for every job, on all processors.
 func each(jobs []*job, do func(*job)) {
 	workers := min(runtime.GOMAXPROCS(0), len(jobs))
 	if workers < 2 {
@@ -52,8 +52,8 @@ func each(jobs []*job, do func(*job)) {
 	wait.Wait()
 }
 
-// carryOut carries a job out unless somebody has, or does.
-func (r *run) carryOut(j *job) {
+// runOnce runs a job unless it is running or done.
+func (r *run) runOnce(j *job) {
 	r.lock.Lock()
 	mine := j.state == waiting
 	if mine {
@@ -61,12 +61,12 @@ func (r *run) carryOut(j *job) {
 	}
 	r.lock.Unlock()
 	if mine {
-		r.take(j)
+		r.runJob(j)
 	}
 }
 
-// take carries out a job that is the caller's.
-func (r *run) take(j *job) {
+// runJob runs a job that the caller has marked as running.
+func (r *run) runJob(j *job) {
 	if r.ctx.Err() == nil && !j.failed() {
 		r.admitJob(j)
 	}
@@ -82,8 +82,8 @@ func (r *run) take(j *job) {
 	r.lock.Unlock()
 }
 
-// need waits until a job is done that another one needs the result of; it carries it out
-// if nobody has begun. The blockade is nil if there is a result.
+// need waits for a job whose result the asker needs, and runs it if it has not begun. The blockade
+// is nil if the job has a result.
 func (r *run) need(asker, j *job) *blockade {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -96,7 +96,7 @@ func (r *run) need(asker, j *job) *blockade {
 		j.state = running
 		r.lock.Unlock()
 		if mine {
-			r.take(j)
+			r.runJob(j)
 		} else {
 			<-j.done
 		}
@@ -105,7 +105,7 @@ func (r *run) need(asker, j *job) *blockade {
 	}
 	switch {
 	case asker.blocked != nil:
-		return asker.blocked // both are part of a cycle
+		return asker.blocked // both are in a cycle
 	case r.ctx.Err() != nil:
 		return &blockade{}
 	case j.failed():
@@ -114,9 +114,9 @@ func (r *run) need(asker, j *job) *blockade {
 	return nil
 }
 
-// cycleOf returns the jobs of which each needs the next and the last one the first, if
-// that is so once asker needs j; nil otherwise. It begins with the first of them in the
-// input, whoever asked last.
+// cycleOf returns the cycle of jobs, each of which needs the next, that exists once asker needs j.
+// It returns nil if there is no cycle. The cycle begins with the job that is first in the input, so
+// that the result does not depend on timing.
 func cycleOf(asker, j *job) []*job {
 	cycle := []*job{asker}
 	for ; j != asker; j = j.awaits {
@@ -134,7 +134,7 @@ func cycleOf(asker, j *job) []*job {
 	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
 }
 
-// cycleCode is the code of a blockade that its own members make.
+// cycleCode is the code of a blockade that is a cycle.
 const cycleCode = "context-cycle"
 
 // block blocks the members of a cycle.
@@ -146,7 +146,7 @@ func block(cycle []*job) *blockade {
 	b := &blockade{
 		code: cycleCode, at: cycle[0].document.At(nil), object: names[0],
 		problem: fmt.Sprintf("is needed as context to mutate itself (%s)", strings.Join(append(names, names[0]), " needs ")),
-		advice:  "give the object that is meant as context with the option context, or keep the policy from matching it",
+		advice:  "give the object with the option context, or exclude it from the policy",
 	}
 	for _, member := range cycle {
 		member.blocked = b
@@ -154,11 +154,11 @@ func block(cycle []*job) *blockade {
 	return b
 }
 
-// definitions are the CustomResourceDefinitions among the manifests, by the kind that
-// they define.
+// definitions are the jobs of CustomResourceDefinitions among the manifests, by the kind that they
+// define.
 type definitions map[gvk.Kind]*job
 
-// add adds what a definition defines.
+// add adds the kind that a definition defines.
 func (d definitions) add(j *job) {
 	d[gvk.Kind{Group: j.document.TextAt("spec", "group"), Kind: j.document.TextAt("spec", "names", "kind")}] = j
 }
@@ -166,7 +166,7 @@ func (d definitions) add(j *job) {
 // of returns the definition of a kind; nil if it is missing.
 func (d definitions) of(kind gvk.Kind) *job { return d[gvk.Kind{Group: kind.Group, Kind: kind.Kind}] }
 
-// redefine has the schemas follow what policies made of a CustomResourceDefinition.
+// redefine updates the schemas after policies have changed a CustomResourceDefinition.
 func (r *run) redefine(j *job) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -175,14 +175,14 @@ func (r *run) redefine(j *job) {
 	r.schemas = schemas
 }
 
-// currentSchemas are the schemas with what policies made of the definitions so far.
+// currentSchemas returns the schemas with all changes of policies to definitions so far.
 func (r *run) currentSchemas() *schema.Registry {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return r.schemas
 }
 
-// tellBlocked says of every blockade once which jobs it keeps from being carried out.
+// tellBlocked reports every blockade once, with the number of jobs that it blocks.
 func (r *run) tellBlocked() []source.Diagnostic {
 	var causes []*blockade
 	jobs := map[*blockade][]*job{}

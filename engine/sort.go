@@ -9,19 +9,18 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// input is what a run was given, by what the documents are.
+// input is the input of a run, sorted by the role of the documents.
 type input struct {
 	policies []*manifest.Document
-	// local documents never reach a cluster; they are emitted as they are, and give
-	// context.
+	// local documents never reach a cluster. They are in the output unchanged, and are context.
 	local []*manifest.Document
-	// manifests are all others.
+	// manifests are all other documents.
 	manifests []*manifest.Document
 	// secrets are the values that must not be shown.
 	secrets *secret.Mask
 }
 
-// sort says what each document is, and learns all secrets that a run is given.
+// sort assigns each document its role, and learns all secrets of the input.
 func (s *Set) sort(streams []*manifest.Stream) *input {
 	in := &input{secrets: &secret.Mask{}}
 	for _, d := range documentsOf(streams) {
@@ -51,8 +50,7 @@ func learn(mask *secret.Mask, documents []*manifest.Document) {
 	}
 }
 
-// isLocal reports whether a document is for the tools only and never reaches a
-// cluster.
+// isLocal reports whether a document is for clients only and never reaches a cluster.
 func isLocal(d *manifest.Document) bool {
 	switch d.Kind().Group {
 	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev", given.Group:
@@ -63,8 +61,8 @@ func isLocal(d *manifest.Document) bool {
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
-// checkIdentity reports what a document must have to be an object. raw is the document
-// as mutation trees leave it, nil if there are none.
+// checkIdentity reports missing fields that every object needs. raw is the document after mutation
+// trees, or nil if there are no trees.
 func checkIdentity(d *manifest.Document, raw map[string]any) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	missing := func(field string) {

@@ -9,64 +9,64 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// trace is all that happened to one object in admission, in order. It says what, not
-// what it means: see observe.go.
+// trace records all events of one object in admission, in order. It does not interpret them: see
+// observe.go.
 type trace struct {
-	// before is the view that came in, after the one that went out.
+	// before is the admission view before the policies, after the view after them.
 	before, after map[string]any
 	events        []event
 	notApplied    []policy.NotApplied
-	// failures are why the request is denied; empty if it is admitted.
+	// failures are the reasons for a denial. They are empty if the request is admitted.
 	failures []policy.Failure
-	// ignored are the failures that failurePolicy Ignore let pass.
+	// ignored are the failures that failurePolicy Ignore has ignored.
 	ignored []policy.Failure
 	// shuffled are the invocations of the first pass that a server runs in any order.
 	shuffled []policy.ID
-	// tries are nil if they are not asked for.
+	// tries is nil if no observer needs it.
 	tries *tries
-	// plans are what programs planned last, to be carried out again on the same object.
+	// plans are the last plans of the programs, for reuse on the same object.
 	plans map[policy.Program]planned
-	// pass is the one that is being carried out.
+	// pass is the current pass.
 	pass int
-	// expected is how many invocations are planned.
+	// expected is the number of planned invocations.
 	expected int
 }
 
-// planned is a plan, and the object that it was made on.
+// planned is a plan, with the object for which it was made.
 type planned struct {
 	object map[string]any
 	policy.Plan
 }
 
-// event is a new value of the object.
+// event is one change of the object.
 type event struct {
-	// by made it; nobody did if the server dropped something.
+	// by is the author. It is empty if the server dropped something.
 	by policy.ID
 	at source.Position
-	// pass is 1, 2 for a reinvocation, or 0 for what comes before or after admission.
+	// pass is 1, 2 for a reinvocation, or 0 before or after admission.
 	pass int
-	// replay is what the policy wants done if it would do it again; see policy.Step.
+	// replay says what to do if the policy makes the change again; see policy.Step.
 	replay string
-	// before became written, and the server made next of it.
+	// The policy changed before into written, and the server then written into next.
 	before, written, next map[string]any
-	// drops says that the server made written of before.
+	// drops means that the server changed before into written.
 	drops bool
-	// told are texts in written that nobody may be meant to see; see confidants.
+	// told are texts in written that may be sensitive; see confidants.
 	told []string
 }
 
-// changed reports whether anything made another object of the one that came in.
+// changed reports whether the object has changed.
 func (t *trace) changed() bool {
 	return slices.ContainsFunc(t.events, func(e event) bool { return !change.Equal(e.before, e.written) })
 }
 
-// first is where the first rule is that changed the object.
+// first returns the position of the first rule that changed the object.
 func (t *trace) first() source.Position {
 	i := slices.IndexFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) })
 	return t.events[i].at
 }
 
-// try is an evaluation of a policy, a binding or a rule.
+// try is one evaluation of a policy, a binding or a rule.
 type try struct {
 	id        policy.ID
 	result    result
@@ -74,19 +74,19 @@ type try struct {
 	took      time.Duration
 }
 
-// result is what became of a try.
+// result is the result of a try.
 type result int
 
 const (
 	applied result = iota
-	// skipped is what was looked at and did not apply, unmatched what was not about the
-	// object, or had conditions that failed, which was ignored.
+	// skipped means that the policy matched but did not apply. unmatched means that it did not
+	// match the object, or that its conditions failed and the failure was ignored.
 	skipped
 	unmatched
 	failed
 )
 
-// tries are all of a trace, in order. Those that are nil stay so.
+// tries are all tries of a trace, in order. A nil tries records nothing.
 type tries struct{ list []try }
 
 func (t *tries) add(id policy.ID, r result) {
@@ -95,14 +95,14 @@ func (t *tries) add(id policy.ID, r result) {
 	}
 }
 
-// step adds a step.
+// step records a step.
 func (t *tries) step(step policy.Step, r result) {
 	if t != nil {
 		t.list = append(t.list, try{step.ID, r, step.Variables, step.Took})
 	}
 }
 
-// all are the tries.
+// all returns the tries.
 func (t *tries) all() []try {
 	if t == nil {
 		return nil
@@ -110,7 +110,7 @@ func (t *tries) all() []try {
 	return t.list
 }
 
-// planned traces what a plan leaves out.
+// planned records the policies that a plan leaves out.
 func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	for _, n := range plan.NotApplied {
 		t.tries.add(n.ID, unmatched)
@@ -131,8 +131,8 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	}
 }
 
-// conditions traces conditions that keep an invocation from running. Those of one that
-// would not have run are no try.
+// conditions records conditions that are false or have failed. If runs is false, the
+// invocation would not have run anyway, so a false condition is not counted as a try.
 func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotApplied, failure *policy.Failure, runs bool) []policy.Failure {
 	switch {
 	case failure != nil:
@@ -150,7 +150,7 @@ func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotAppl
 	return failures
 }
 
-// without traces a step without a result. Its reason is noted unless it has been.
+// without records a step without a result. If note is true, its reason is kept.
 func (t *trace) without(step policy.Step, note bool) *policy.Failure {
 	if step.Failure != nil {
 		return t.failed(step, step.Failure)
@@ -167,8 +167,9 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 	return failure
 }
 
-// wrote traces a step with a result, which is no event if that is the object before. A
-// namespace that it has lost comes back, so that nothing became of that.
+// wrote records a step with a result. If the result equals the object before, there is no event. If
+// the step only removed the namespace, there is none either, because the server restores the
+// namespace.
 func (t *trace) wrote(step policy.Step, before, next map[string]any, told []string) {
 	t.tries.step(step, applied)
 	if change.Same(before, step.Object) && change.Same(before, next) {
@@ -185,17 +186,17 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, told []stri
 	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), told: told})
 }
 
-// built traces what a plug-in of the server made of an object.
+// built records the result of a plug-in of the server.
 func (t *trace) built(step policy.Step, before map[string]any) {
 	t.events = append(t.events, event{by: step.ID, pass: t.pass, before: before, written: step.Object, next: step.Object})
 }
 
-// dropped traces what the server made of an object.
+// dropped records a change by the server.
 func (t *trace) dropped(before, after map[string]any) {
 	t.events = append(t.events, event{before: before, written: after, next: after, drops: true})
 }
 
-// decide says what comes of the failures of a hook, and reports whether the request goes on.
+// decide handles the failures of a hook, and reports whether the request continues.
 func (t *trace) decide(failures []policy.Failure) bool {
 	for _, f := range failures {
 		if !f.Ignored {
@@ -209,12 +210,12 @@ func (t *trace) decide(failures []policy.Failure) bool {
 	return true
 }
 
-// ignoredFailure is the reason that a policy did nothing although it should have.
+// ignoredFailure returns an ignored failure as the reason why a policy was not applied.
 func ignoredFailure(f policy.Failure) policy.NotApplied {
-	return policy.NotApplied{ID: f.ID, At: f.At, Reason: policy.Text("failurePolicy is Ignore, and it failed: " + f.Err.Error())}
+	return policy.NotApplied{ID: f.ID, At: f.At, Reason: policy.Text("it failed, and failurePolicy is Ignore: " + f.Err.Error())}
 }
 
-// reject denies the request for the failures that count; the first one gives the
+// reject denies the request because of the failures that are not ignored. The first of them is the
 // message.
 func (t *trace) reject(failures ...policy.Failure) bool {
 	for _, f := range failures {

@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// applyTrees lets the programs before admission, mutation trees, change a manifest as it
-// is written. What they make of it is the manifest for all that follows.
+// applyTrees runs the mutation trees on a manifest as it is written. The result is the manifest for
+// all later stages.
 func (r *run) applyTrees(j *job) {
 	j.load(r.set.settings.Plain)
 	start := j.raw
@@ -25,7 +25,7 @@ func (r *run) applyTrees(j *job) {
 		case step.Failure != nil:
 			err, step.At = step.Failure.Err, step.Failure.At
 			if secret.Is(j.raw) || !r.set.settings.Plain && j.document.Kind().Kind == "" {
-				err = fmt.Errorf("%s: an expression failed; what it says is left out, as it may hold a value of a Secret", step.ID)
+				err = fmt.Errorf("%s: an expression failed; its message is left out because it may contain a value of a Secret", step.ID)
 			}
 		default:
 			if err = r.checkTree(j.raw, step.Object); err == nil {
@@ -45,7 +45,7 @@ func (r *run) applyTrees(j *job) {
 	}
 }
 
-// treeSteps yields what the programs before admission make of an object.
+// treeSteps yields the steps of the mutation trees on an object.
 func (r *run) treeSteps(object map[string]any) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		request := &policy.Request{Context: r.ctx, Object: object}
@@ -64,7 +64,7 @@ func (r *run) treeSteps(object map[string]any) iter.Seq[policy.Step] {
 	}
 }
 
-// checkTree reports what a tree must not do to a Kubernetes object.
+// checkTree returns an error if a tree has changed the apiVersion or kind of a Kubernetes object.
 func (r *run) checkTree(before, after map[string]any) error {
 	for _, key := range []string{"apiVersion", "kind"} {
 		if !r.set.settings.Plain && !change.Equal(before[key], after[key]) {

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// tellUpdates warns of policies that act on UPDATE only, and would have acted on a job if
-// its object were in the cluster already.
+// tellUpdates warns about policies that act only on UPDATE, and would have acted on a job if the
+// cluster already had its object.
 func (r *run) tellUpdates(j *job) {
 	if j.trace == nil || policy.Operation(r.set.settings.Operation) != policy.Create {
 		return
@@ -28,20 +28,20 @@ func (r *run) tellUpdates(j *job) {
 	ids := r.updatesOf(j)
 	for _, n := range missed {
 		if i := slices.IndexFunc(ids, func(id policy.ID) bool { return isOf(n.ID, id) }); i >= 0 {
-			j.warn(source.Warningf(n.At, "update-only", "%s acts on UPDATE only, so it leaves manifests alone that it would change in a cluster", actor(n.ID)).
-				With("to see what it does, set the operation to UPDATE and give the objects as they are in the cluster with the option old"))
+			j.warn(source.Warningf(n.At, "update-only", "%s acts only on UPDATE, so it does not change manifests that it would change in a cluster", actor(n.ID)).
+				With("to see its changes, set the operation to UPDATE and give the current objects of the cluster with the option old"))
 		}
 	}
 }
 
-// isOf reports whether a step with an ID is of the policy, binding or rule with another, as
-// far as that says.
+// isOf reports whether a step belongs to a policy, binding or rule. Empty fields of whole match
+// every step.
 func isOf(whole, step policy.ID) bool {
 	return whole.Policy == step.Policy && (whole.Binding == "" || whole.Binding == step.Binding) &&
 		(whole.Rule == "" || whole.Rule == step.Rule || strings.HasPrefix(step.Rule, whole.Rule+", "))
 }
 
-// actor names what a warning is about.
+// actor returns the name of a policy or rule for a warning.
 func actor(id policy.ID) string {
 	if id.Rule == "" {
 		return "policy " + id.Policy
@@ -49,14 +49,14 @@ func actor(id policy.ID) string {
 	return "policy " + id.Policy + ", " + id.Rule + ","
 }
 
-// updatesOf are the steps of an update that changes nothing yet.
+// updatesOf returns the steps of an update that does not change the object.
 func (r *run) updatesOf(j *job) []policy.ID {
 	view, err := r.defaulting.view(j.memo, j.place, j.raw)
 	if err != nil {
 		return nil
 	}
 	request := r.requestFor(j, r.snapshot.Reader(j))
-	request.Memo = nil // which knows what holds of the object for the other operation
+	request.Memo = nil // its facts are about the other operation
 	request.Operation, request.Object, request.OldObject = policy.Update, view, view
 	request.Warn = func(source.Diagnostic) {}
 	var ids []policy.ID

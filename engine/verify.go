@@ -15,31 +15,31 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Proof says on what it rests that policies in two forms mean the same.
+// Proof is the evidence that policies in two forms are equivalent.
 type Proof struct {
-	// Differences are the objects on which they differ, as errors; besides, there is what
-	// runs of the second form warn of.
+	// Differences are the objects with different results, as errors, and the warnings of runs of
+	// the second form.
 	Differences []source.Diagnostic
-	// Objects are the manifests that both forms were run on, Changed those that they
-	// change, and Witnesses the objects that were made up besides. Undefined are manifests
-	// of kinds that nobody defines, of which nothing is proved.
+	// Objects is the number of manifests on which both forms were run, Changed the number of
+	// manifests that they changed, and Witnesses the number of generated objects. Undefined is the
+	// number of manifests of undefined kinds, which prove nothing.
 	Objects, Changed, Witnesses, Undefined int
-	// Branches are what the policies of the second form may do.
+	// Branches are the possible results of the policies of the second form.
 	Branches []Branch
 }
 
-// Branch is one of the things that a policy may do.
+// Branch is a possible result of a policy.
 type Branch struct {
-	// Policy is the name of the policy, Says what it does there: "matchConditions[0] \"x\" is
+	// Policy is the name of the policy. Says describes the result: "matchConditions[0] \"x\" is
 	// false", "mutations[0] changes the object".
 	Policy, Says string
-	// Manifests and Witnesses are how many objects came there.
+	// Manifests and Witnesses are the numbers of objects with this result.
 	Manifests, Witnesses int
 }
 
-// Verify runs policies in two forms on manifests, and on objects that are made up to reach
-// what no manifest reaches. The manifests are not edited. There is no proof if one of the
-// forms does not compile.
+// Verify runs policies in two forms on manifests, and on generated objects that reach branches
+// which no manifest reaches. It does not edit the manifests. If one of the forms does not compile,
+// the proof is nil.
 func Verify(ctx context.Context, before, after, surroundings, manifests []*manifest.Stream, options Options) (*Proof, []source.Diagnostic) {
 	options.NonIdempotent = "skip"
 	v := verification{ctx: ctx, proof: &Proof{}, reached: map[string]*Branch{}}
@@ -58,7 +58,7 @@ func Verify(ctx context.Context, before, after, surroundings, manifests []*manif
 	return v.result(), nil
 }
 
-// result is the proof.
+// result returns the proof.
 func (v *verification) result() *Proof {
 	slices.SortStableFunc(v.proof.Differences, func(a, b source.Diagnostic) int { return cmp.Compare(a.Subject, b.Subject) })
 	for _, key := range v.keys {
@@ -76,7 +76,7 @@ type verification struct {
 	keys    []string
 }
 
-// branches lists what the policies of the second form may do.
+// branches lists the possible results of the policies of the second form.
 func (v *verification) branches(policies []*manifest.Stream) {
 	for _, d := range documentsOf(policies) {
 		spec := policy.Node{Value: d.Object()}.At("spec")
@@ -104,7 +104,7 @@ func (v *verification) add(name, says string) {
 	v.reached[key] = &Branch{Policy: name, Says: says}
 }
 
-// witnesses are objects that are made up for policies.
+// witnesses returns objects that are generated for policies.
 func (v *verification) witnesses(policies []*manifest.Stream) []*manifest.Stream {
 	var b strings.Builder
 	for _, d := range documentsOf(policies) {
@@ -130,7 +130,7 @@ func (v *verification) witnesses(policies []*manifest.Stream) []*manifest.Stream
 	return streams
 }
 
-// compare runs both forms. Witnesses are one world each, as they have the same names.
+// compare runs both forms. Each witness has a separate run, because witnesses have the same names.
 func (v *verification) compare(streams []*manifest.Stream, madeUp bool) {
 	if !madeUp {
 		v.run(streams, false)
@@ -152,7 +152,7 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 		outcomes[i] = set.Run(v.ctx, copies, Explain(), Views())
 	}
 	if madeUp && (outcomes[0].Invalid && outcomes[1].Invalid) {
-		return // no such object can be
+		return // such an object cannot exist
 	}
 	for i, first := range outcomes[0].Manifests {
 		if i >= len(outcomes[1].Manifests) {
@@ -167,7 +167,7 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 		if d := differing(outcomes, first, second); d != nil {
 			if madeUp {
 				d.At, d.Excerpt = source.Position{}, ""
-				d.Message += "; the object is made up: " + strings.TrimSpace(string(manifest.JSON(first.Document.Object())))
+				d.Message += "; the object is generated: " + strings.TrimSpace(string(manifest.JSON(first.Document.Object())))
 			}
 			v.proof.Differences = append(v.proof.Differences, *d)
 		}
@@ -179,12 +179,12 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 	}
 }
 
-// isUndefined reports whether nobody defines the kind of a document.
+// isUndefined reports whether the kind of a document is undefined.
 func (v *verification) isUndefined(d *manifest.Document) bool {
 	return v.sets[1].schemas.Lookup(d.Kind()) == nil
 }
 
-// count notes what an object proves.
+// count counts the branches that an object has reached.
 func (v *verification) count(first, second *Manifest, madeUp bool) {
 	if madeUp {
 		v.proof.Witnesses++
@@ -216,16 +216,16 @@ func (v *verification) count(first, second *Manifest, madeUp bool) {
 	}
 }
 
-// differing says where two forms differ on an object; nil if they do not.
+// differing returns the first difference between two results for an object, or nil.
 func differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic {
 	denials := [2]string{outcomes[0].denial(first), outcomes[1].denial(second)}
 	switch {
 	case denials[0] != "" && denials[1] != "":
 		return nil
 	case denials[0] != "":
-		return reportDifference(first, nil, "it was denied, and is admitted now; it was denied for: "+denials[0])
+		return reportDifference(first, nil, "it was denied and is now admitted; it was denied for: "+denials[0])
 	case denials[1] != "":
-		return reportDifference(first, nil, "it is denied now: "+denials[1])
+		return reportDifference(first, nil, "it was admitted and is now denied: "+denials[1])
 	}
 	old, made := firstOf(first.After, first.Before, second.Before), firstOf(second.After, second.Before, first.Before)
 	changes := change.Diff(old, made, nil)
@@ -235,12 +235,12 @@ func differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic
 	c := changes[0]
 	was, is := string(manifest.JSON(c.Old)), string(manifest.JSON(c.New))
 	if secret.IsKind(first.Document.Kind().Kind) {
-		was, is = "one value", "another one"
+		was, is = "one value", "another value"
 	}
-	return reportDifference(first, c.Path, fmt.Sprintf("%s was %s (%s), and is %s now (%s)", c.Path, was, author(first, c.Path), is, author(second, c.Path)))
+	return reportDifference(first, c.Path, fmt.Sprintf("%s was %s (%s) and is now %s (%s)", c.Path, was, author(first, c.Path), is, author(second, c.Path)))
 }
 
-// denial is why an object was denied, or "".
+// denial returns the reason why an object was denied, or "".
 func (o *Outcome) denial(m *Manifest) string {
 	for _, d := range o.Diagnostics {
 		if d.Severity == source.Error && (d.Subject == m.ID || d.Origin == m.Document.At(nil)) {
@@ -251,12 +251,12 @@ func (o *Outcome) denial(m *Manifest) string {
 }
 
 func reportDifference(m *Manifest, path change.Path, text string) *source.Diagnostic {
-	d := source.Errorf(m.Document.At(path), "conversion-differs", "the policies in the new form do something else: %s", text)
+	d := source.Errorf(m.Document.At(path), "conversion-differs", "the converted policies behave differently: %s", text)
 	d.Subject, d.Field, d.Excerpt = m.ID, path.String(), m.Document.Excerpt(d.At)
 	return &d
 }
 
-// author says who wrote a field.
+// author returns the name of the policy that wrote a field.
 func author(m *Manifest, path change.Path) string {
 	for _, c := range slices.Backward(m.Changes) {
 		if c.By.Policy != "" && (path.HasPrefix(c.Path) || c.Path.HasPrefix(path)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// View shows manifests as policies see them before any has changed them: the admission
-// view is the Before of every Manifest of the Outcome. Policies among the manifests are
-// neither run nor checked. Context counts as for Compile.
+// View returns manifests as policies see them before any change: the admission view is the Before
+// of every Manifest of the Outcome. Policies among the manifests are neither run nor checked.
+// Context counts as for Compile.
 func View(manifests, context []*manifest.Stream, options Options) *Outcome {
 	set, diagnostics := newSet(nil, context, options)
 	if set == nil {
@@ -28,7 +28,7 @@ func View(manifests, context []*manifest.Stream, options Options) *Outcome {
 
 func (r *run) viewAll() {
 	for _, d := range r.input.policies {
-		r.leaveOut(d, "no policy sees it, since it is one")
+		r.leaveOut(d, "it is a policy, which policies do not see")
 	}
 	for _, d := range r.input.manifests {
 		r.jobs = append(r.jobs, &job{index: len(r.jobs), document: d, result: &Manifest{Document: d}})
@@ -56,11 +56,11 @@ func (r *run) viewAll() {
 	each(r.jobs, r.view)
 }
 
-// view makes the view of one job.
+// view computes the view of one job.
 func (r *run) view(j *job) {
 	j.load(false)
 	if j.kind.Unknown {
-		j.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so that only its metadata is as policies see it", j.kind.Kind).
+		j.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so only its metadata is as policies see it", j.kind.Kind).
 			With("give its CustomResourceDefinition with the option context, or the cluster's OpenAPI document with the option openapi"))
 	}
 	view, err := r.defaulting.view(nil, j.place, j.raw)
@@ -71,7 +71,7 @@ func (r *run) view(j *job) {
 	j.result.Before = view
 }
 
-// leaveOut says why a document has no view.
+// leaveOut reports why a document has no view.
 func (r *run) leaveOut(d *manifest.Document, why string) {
 	r.tell(source.Diagnostic{
 		At: d.At(nil), Severity: source.Info, Code: "not-viewed", Subject: r.set.placeOf(d, r.schemas).id(), Message: "left out: " + why,

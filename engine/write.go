@@ -7,17 +7,16 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
-// written is what became of an event of a trace in the manifest.
+// written is the effect of an event of a trace on the manifest.
 type written struct {
-	// dropped are the values that a policy wrote and the server drops: the manifest gets none
-	// of them.
+	// dropped are the values that a policy wrote and the server drops. They are not written into
+	// the manifest.
 	dropped []change.Change
 }
 
-// write carries over to the manifest what the events of the trace wrote, from the first
-// one that has not been carried over yet. Then it closes the loop: the view of the edited
-// manifest must be the view that admission has left. Where a default has shifted, the
-// value is written, too.
+// write transfers the events of the trace to the manifest, starting after the last transferred
+// event. Then it checks the result: the view of the edited manifest must be the final view of
+// admission. If a default has changed because of an edit, the value is written as well.
 func (r *run) write(j *job) {
 	if !j.trace.changed() {
 		return
@@ -41,8 +40,8 @@ func (r *run) write(j *job) {
 	j.edited = pinned
 }
 
-// drop takes out of the manifest what a policy wrote and the server drops, and returns it. What the manifest had before stays, as the policy has left it: the server drops
-// that itself.
+// drop removes from the manifest the values that a policy wrote and the server drops, and returns
+// them. Values that the manifest had before stay, because the server drops them itself.
 func (j *job) drop(before, after map[string]any) []change.Change {
 	var dropped []change.Change
 	for _, c := range change.Diff(before, after, j.kind.Type()) {
@@ -55,7 +54,7 @@ func (j *job) drop(before, after map[string]any) []change.Change {
 	}
 	rest := change.CloneObject(before)
 	if err := change.Apply(rest, dropped); err != nil {
-		return nil // what else changed has moved it: pinning will see to it
+		return nil // another change has moved it; pinning handles that
 	}
 	for _, l := range dropped {
 		dropped = append(dropped, j.dropEmptied(rest, l.Path)...)
@@ -64,8 +63,8 @@ func (j *job) drop(before, after map[string]any) []change.Change {
 	return dropped
 }
 
-// dropEmptied takes the maps out of an object that are empty since what was at a path is
-// dropped, and that the manifest did not have.
+// dropEmptied removes maps that became empty because the value at a path was dropped, and that the
+// manifest did not have.
 func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
 	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
 		value, _ := path.Get(object)
