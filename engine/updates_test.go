@@ -50,7 +50,7 @@ spec: {policyName: stamp}
 			}
 			manifests, _ := manifest.Read("-", []byte("apiVersion: v1\nkind: "+tc.kind+"\nmetadata: {name: "+tc.name+"}\n"))
 			outcome := set.Run(context.Background(), []*manifest.Stream{manifests})
-			if got := strings.Contains(fmt.Sprint(outcome.Diagnostics), "policy stamp acts on UPDATE only"); got != tc.want {
+			if got := strings.Contains(fmt.Sprint(outcome.Diagnostics), "policy stamp acts only on UPDATE"); got != tc.want {
 				t.Errorf("%v: %v", got, outcome.Diagnostics)
 			}
 		})
@@ -61,11 +61,11 @@ spec: {policyName: stamp}
 // the operation.
 func TestUpdateOnlyInOtherLanguages(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"a rule of Kyverno": {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [UPDATE]}}]}", "{}"), "policy stamp, rule stamp, acts on UPDATE only"},
+		"a rule of Kyverno": {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [UPDATE]}}]}", "{}"), "policy stamp, rule stamp, acts only on UPDATE"},
 		"for both":          {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [CREATE, UPDATE]}}]}", "{}"), ""},
 		"for deletion":      {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [DELETE]}}]}", "{}"), ""},
 		"another kind":      {kyvernoPolicy("{any: [{resources: {kinds: [Secret], operations: [UPDATE]}}]}", "{}"), ""},
-		"a precondition":    {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap]}}]}", `{all: [{key: "{{request.operation}}", operator: Equals, value: UPDATE}]}`), "rule stamp, acts on UPDATE only"},
+		"a precondition":    {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap]}}]}", `{all: [{key: "{{request.operation}}", operator: Equals, value: UPDATE}]}`), "rule stamp, acts only on UPDATE"},
 		"another one":       {kyvernoPolicy("{any: [{resources: {kinds: [ConfigMap], operations: [UPDATE]}}]}", `{all: [{key: "{{request.object.metadata.name}}", operator: Equals, value: other}]}`), ""},
 		"a MutatingPolicy": {`
 apiVersion: policies.kyverno.io/v1
@@ -76,7 +76,7 @@ spec:
   mutations:
   - patchType: ApplyConfiguration
     applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'}
-`, "policy stamp acts on UPDATE only"},
+`, "policy stamp acts only on UPDATE"},
 		"a condition": {`
 apiVersion: policies.kyverno.io/v1
 kind: MutatingPolicy
@@ -87,7 +87,7 @@ spec:
   mutations:
   - patchType: ApplyConfiguration
     applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'}
-`, "policy stamp acts on UPDATE only"},
+`, "policy stamp acts only on UPDATE"},
 		"a mutator of Gatekeeper": {`
 apiVersion: mutations.gatekeeper.sh/v1
 kind: Assign
@@ -96,7 +96,7 @@ spec:
   applyTo: [{groups: [""], versions: [v1], kinds: [ConfigMap], operations: [UPDATE]}]
   location: immutable
   parameters: {assign: {value: true}}
-`, "acts on UPDATE only"},
+`, "acts only on UPDATE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies, _ := manifest.Read("policy.yaml", []byte(tc.text))

@@ -41,7 +41,7 @@ spec:
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	const want = `metadata.labels was {"a":"b"} (policy labels, rule pattern), and is null now (no policy wrote it)`
+	const want = `metadata.labels was {"a":"b"} (policy labels, rule pattern) and is now null (no policy wrote it)`
 	if len(proof.Differences) != 1 || !strings.Contains(proof.Differences[0].Message, want) || proof.Differences[0].Subject != "ConfigMap/default/a" {
 		t.Errorf("%v\nwant %s", proof.Differences, want)
 	}

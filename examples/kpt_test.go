@@ -137,7 +137,7 @@ func TestKptWarning(t *testing.T) {
 	}
 	before := tree(t, shop)
 	r := command(t, shop, "", "kpt", "fn", "render", "--allow-exec")
-	if r.status != 0 || !strings.Contains(r.stderr, "[warning]: there is no policy, so nothing changes") {
+	if r.status != 0 || !strings.Contains(r.stderr, "[warning]: no policy was given, so nothing changes") {
 		t.Errorf("exit status %d, messages:\n%s", r.status, r.stderr)
 	}
 	sameTree(t, tree(t, shop), before)
