@@ -107,7 +107,7 @@ spec:
 			manifests, _ := manifest.Read("-", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 			outcome := set.Run(context.Background(), []*manifest.Stream{manifests})
 			got := fmt.Sprint(outcome.Diagnostics)
-			if outcome.Failed() || strings.Contains(got, "UPDATE only") != (tc.want != "") || !strings.Contains(got, tc.want) {
+			if outcome.Failed() || strings.Contains(got, "only on UPDATE") != (tc.want != "") || !strings.Contains(got, tc.want) {
 				t.Errorf("want %q: %v", tc.want, got)
 			}
 		})
