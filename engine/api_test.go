@@ -16,9 +16,9 @@ import (
 	"testing"
 )
 
-// TestExportedNames holds the packages that others may import to testdata/api.txt, which has
-// every exported name with its signature. A change there is a change for all who embed the
-// engine: CHANGELOG.md must tell it.
+// TestExportedNames compares the exported names of public packages, with their signatures, with
+// testdata/api.txt. A change there affects everyone who embeds the engine, and must be in
+// CHANGELOG.md.
 func TestExportedNames(t *testing.T) {
 	const golden = "testdata/api.txt"
 	var b strings.Builder
@@ -30,7 +30,7 @@ func TestExportedNames(t *testing.T) {
 		slices.Sort(p.GoFiles)
 		for _, name := range p.GoFiles {
 			if name == "codes.go" {
-				continue // package source compares it with the catalogue
+				continue // package source compares its codes with the catalogue
 			}
 			b.WriteString(exported(t, filepath.Join(p.Dir, name)))
 		}
@@ -55,7 +55,7 @@ func TestExportedNames(t *testing.T) {
 	}
 }
 
-// receiver names the type of a method.
+// receiver returns the type of a method.
 func receiver(d *ast.FuncDecl) string {
 	of := d.Recv.List[0].Type
 	if star, ok := of.(*ast.StarExpr); ok {
@@ -64,7 +64,7 @@ func receiver(d *ast.FuncDecl) string {
 	return of.(*ast.Ident).Name
 }
 
-// exported prints the exported declarations of a file, without comments and bodies.
+// exported returns the exported declarations of a file, without comments and bodies.
 func exported(t *testing.T, name string) string {
 	t.Helper()
 	set := token.NewFileSet()

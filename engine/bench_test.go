@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// benchManifests is a stream of n manifests, of which 40 % are Deployments, 20 %
-// Services, 20 % ConfigMaps and 20 % custom resources.
+// benchManifests returns a stream of n manifests: 40 % Deployments, 20 % Services, 20 % ConfigMaps
+// and 20 % custom resources.
 func benchManifests(n int) []byte {
 	var b strings.Builder
 	for i := range n {
@@ -70,8 +70,8 @@ spec:
 	return []byte(b.String())
 }
 
-// benchPolicies are ten policies: five on the containers of Deployments, five on the
-// labels of everything.
+// benchPolicies returns ten policies: five for the containers of Deployments, five for the labels
+// of all objects.
 func benchPolicies() []byte {
 	var b strings.Builder
 	b.WriteString(`apiVersion: apiextensions.k8s.io/v1
@@ -162,8 +162,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkStages measures the stages of a run one by one: ten policies and a hundred
-// manifests, all of which change. Read and compile have benchmarks of their own.
+// BenchmarkStages measures each stage of a run: ten policies and a hundred manifests, all of which
+// change. Reading and compiling have separate benchmarks.
 func BenchmarkStages(b *testing.B) {
 	set := benchSet(b, Options{NonIdempotent: NonIdempotentSkip})
 	text := benchManifests(100)
@@ -175,7 +175,7 @@ func BenchmarkStages(b *testing.B) {
 		return []*manifest.Stream{stream}
 	}
 	begin := func() *run { return set.begin(context.Background(), set.sort(read()), nil) }
-	// admitted has the jobs before they are written.
+	// admitted returns the jobs before they are written.
 	admitted := func(r *run) *run {
 		for _, j := range r.jobs {
 			j.load(false)

@@ -16,18 +16,18 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// builtinCase is an object that was sent to a real API server: what one plug-in made of it,
-// or the words in which it refused it. See testdata/README.md.
+// builtinCase is an object that was sent to a real API server, with the changes of one plug-in or
+// the words of its refusal. See testdata/README.md.
 type builtinCase struct {
-	// Policies are the names of those in force, if there were any.
+	// Policies are the names of the policies in force, if any.
 	Policies []string
 	Object   map[string]any
 	Effect   []any
 	Denied   string
 }
 
-// TestBuiltin sends objects through every plug-in, as they were sent to kube-apiserver 1.36.3
-// with that plug-in and without it, and compares what it changes and refuses.
+// TestBuiltin sends objects through every plug-in and compares the changes and refusals with
+// kube-apiserver 1.36.3, which was recorded with and without that plug-in.
 func TestBuiltin(t *testing.T) {
 	for _, name := range builtin.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// TestBuiltinWithPolicies sends Pods through all plug-ins of a stock server together with
-// policies: both run again if the others changed anything.
+// TestBuiltinWithPolicies sends Pods through all plug-ins of a stock server and through policies.
+// Both run again if the others have changed anything.
 func TestBuiltinWithPolicies(t *testing.T) {
 	context, policies, cases := readBuiltin(t, "testdata/builtin/policies.json")
 	if len(cases) < 100 {
@@ -67,8 +67,8 @@ func TestBuiltinWithPolicies(t *testing.T) {
 	}
 }
 
-// compare compares what a plug-in and policies do to an object, and reports whether they do
-// anything.
+// compare compares the effect of a plug-in and policies on an object with the recording, and
+// reports whether they have an effect.
 func (c builtinCase) compare(t *testing.T, i int, plugin string, policies []*manifest.Stream, context *manifest.Stream) bool {
 	t.Helper()
 	effect, denied := admitBuiltin(t, plugin, policies, context, c.Object)
@@ -127,7 +127,7 @@ func admitBuiltin(t *testing.T, plugin string, policies []*manifest.Stream, surr
 	return difference(roundTrip(t, m.Before), roundTrip(t, m.After), ""), ""
 }
 
-// roundTrip is a value as JSON reads it.
+// roundTrip returns a value after encoding and decoding as JSON.
 func roundTrip(t *testing.T, object map[string]any) any {
 	t.Helper()
 	var value map[string]any
@@ -138,8 +138,8 @@ func roundTrip(t *testing.T, object map[string]any) any {
 	return value
 }
 
-// difference is what was added to a value, removed from it and replaced, as recordings have
-// it: a list of another length is replaced as a whole.
+// difference returns the additions, removals and replacements between two values in the form of the
+// recordings. A list whose length changes is replaced as a whole.
 func difference(from, to any, path string) []any {
 	a, isMap := from.(map[string]any)
 	b, areMaps := to.(map[string]any)

@@ -9,23 +9,22 @@ import (
 	"testing"
 )
 
-// longest is how many lines a function of the engine's own files may have: it fits on a
+// longest is the largest number of lines of a function in the engine, so that functions fit on a
 // screen.
 const longest = 40
 
-// findings are the boolean fields that there may be besides those of Options: they note
-// what has been found out. None switches what a stage does; what would be switched is an
-// Observer, a Program or another function.
+// findings are the allowed boolean fields besides those of Options. They record findings, and do
+// not switch the behaviour of a stage; an Observer, a Program or a separate function does that.
 var findings = map[string]bool{
 	"passes.mutated": true, "event.drops": true, "job.denied": true,
 	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
 	"Manifest.DependsOnOthers": true, "Manifest.Sensitive": true, "Change.Sensitive": true,
 	"followState.changed": true, "followState.touched": true,
-	// What observers are there for; see isUntouched.
+	// The needs of observers; see isUntouched.
 	"Observer.partial": true, "run.watched": true,
 }
 
-// TestCode keeps the engine's own files readable from top to bottom.
+// TestCode keeps the code of the engine readable.
 func TestCode(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

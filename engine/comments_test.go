@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestPackageComments keeps the maps of packages whole: the comment of a package with
-// several files names each of them.
+// TestPackageComments checks that the comment of a package with several files names each of them.
 func TestPackageComments(t *testing.T) {
 	for _, p := range goPackages(t) {
 		comment, files := "", p.GoFiles

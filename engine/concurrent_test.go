@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestRunConcurrently runs one Set on several streams at once; some bring policies,
-// definitions and context of their own. It is meant for the race detector.
+// TestRunConcurrently runs one Set on several streams at once. Some streams have policies,
+// definitions and context. The test is meant for the race detector.
 func TestRunConcurrently(t *testing.T) {
 	shop := `apiVersion: v1
 kind: Namespace
@@ -93,7 +93,7 @@ func setOf(t *testing.T, policies, context string) *Set {
 	return set
 }
 
-// rendered is what a set makes of manifests, with what it says.
+// rendered returns the output of a set for manifests, with its diagnostics.
 func rendered(t *testing.T, set *Set, manifests string) string {
 	stream, diagnostics := manifest.Read("manifests.yaml", []byte(manifests))
 	if len(diagnostics) > 0 {

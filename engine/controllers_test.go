@@ -11,9 +11,9 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestControllers has controllers make what kube-controller-manager 1.36.3 made, through a
-// server with its stock plug-ins and policies, and compares all of it but what a cluster
-// makes up. See testdata/README.md.
+// TestControllers compares the objects of our controllers with those that kube-controller-manager
+// 1.36.3 made, on a server with its stock plug-ins and policies. Values that a cluster generates
+// are not compared. See testdata/README.md.
 func TestControllers(t *testing.T) {
 	cases, err := filepath.Glob("testdata/controllers/*.yaml")
 	if err != nil || len(cases) < 60 {
@@ -54,7 +54,7 @@ func textOf(t *testing.T, file string) string {
 	return string(data)
 }
 
-// makeRecorded has the controller of an object make what it makes, by kind and name.
+// makeRecorded returns the objects that the controller of an object makes, by kind and name.
 func makeRecorded(t *testing.T, namespace, policies, owner string) map[string]map[string]any {
 	t.Helper()
 	surroundings := readStream(t, "context.yaml", textOf(t, "testdata/controllers/cluster/context.yaml"))

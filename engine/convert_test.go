@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what drafts convert to")
 
-// noForm are the cases of drafts that cannot be said in v1, and why.
+// noForm are the cases of drafts that v1 cannot express, with the reasons.
 var noForm = map[string]string{
 	"kep-3775-denied":              "gives a patch, and neither null nor a bool",
 	"kep-3775-results":             "gives a patch, and neither null nor a bool",
@@ -26,7 +26,7 @@ var noForm = map[string]string{
 	"kep-3962-unset-item":          "cannot take anything away",
 }
 
-// nestedMaps are the cases with maps within lists or maps, which no server understands.
+// nestedMaps are the cases with maps inside lists or maps, which no server converts.
 var nestedMaps = map[string]bool{"kep-3962-conditional-volume": true, "kep-3962-limit-ranger": true}
 
 func readStreams(t *testing.T, pattern string) []*manifest.Stream {
@@ -50,8 +50,8 @@ func readStreams(t *testing.T, pattern string) []*manifest.Stream {
 	return streams
 }
 
-// TestConvert converts the drafts among the cases and runs the result, which must do
-// what the draft does, without a warning that no server accepts it.
+// TestConvert converts the drafts among the cases and runs the result. It must have the same output
+// as the draft, without the warning that no server accepts it.
 func TestConvert(t *testing.T) {
 	cases, err := filepath.Glob("../testdata/cases/kep-*")
 	if err != nil || len(cases) == 0 {

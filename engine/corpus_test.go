@@ -19,7 +19,7 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// recorded is what a real API server answered in a case (see testdata/README.md).
+// recorded has the answers of a real API server in a case (see testdata/README.md).
 type recorded struct {
 	Manifests map[string]struct {
 		Result  int
@@ -31,15 +31,15 @@ type recorded struct {
 	}
 }
 
-// recordedRequest is how the corpus was recorded.
+// recordedRequest is the request with which the corpus was recorded.
 var recordedRequest = Options{
 	DryRun:     true,
 	Authorizer: "allow",
 	User:       policy.User{Name: "oracle-admin", UID: "oracle-uid", Groups: []string{"system:masters", "system:authenticated"}},
 }
 
-// recordedCases are the directories of the recorded cases. Those of policies that others
-// have published are not part of this repository, so they may be missing.
+// recordedCases returns the directories of the recorded cases. Cases with policies that others have
+// published are not in this repository, so they may be missing.
 func recordedCases(t testing.TB) []string {
 	t.Helper()
 	var all []string
@@ -68,9 +68,9 @@ func recordedCases(t testing.TB) []string {
 	return all
 }
 
-// TestRecorded runs the policies and manifests of every recorded case and compares
-// with what kube-apiserver answered. Cases that are known to differ are listed, with
-// the reason, in testdata/exceptions.txt; one that does not differ any more fails.
+// TestRecorded runs the policies and manifests of every recorded case and compares the results with
+// the answers of kube-apiserver. Known differences are in testdata/exceptions.txt, with the
+// reasons. An exception that no longer differs fails the test.
 func TestRecorded(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	cases, agree := recordedCases(t), 0
@@ -94,7 +94,7 @@ func TestRecorded(t *testing.T) {
 	t.Logf("%d cases, %d agree", len(cases), agree)
 }
 
-// readExceptions reads lines of "case: reason".
+// readExceptions reads lines of the form "case: reason".
 func readExceptions(t *testing.T, file string) map[string]string {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -110,7 +110,7 @@ func readExceptions(t *testing.T, file string) map[string]string {
 	return exceptions
 }
 
-// runRecorded returns how our answers differ from the recorded ones.
+// runRecorded returns the differences between our answers and the recorded ones.
 func runRecorded(t *testing.T, dir string, options Options) []string {
 	data, err := os.ReadFile(filepath.Join(dir, "server", "summary.json"))
 	if err != nil {
@@ -165,11 +165,11 @@ func runRecorded(t *testing.T, dir string, options Options) []string {
 	return problems
 }
 
-// plainLetter is a y or n that PyYAML, which read the manifests for the recording,
-// takes for a string, and a server for a boolean.
+// plainLetter matches a y or n that PyYAML, which read the manifests for the recording, reads as a
+// string, and a server as a boolean.
 var plainLetter = regexp.MustCompile(`: ([yn])([,}\n])`)
 
-// splitDocuments cuts a file into its non-empty documents.
+// splitDocuments splits a file into its non-empty documents.
 func splitDocuments(t *testing.T, file string, text []byte) [][]byte {
 	text = plainLetter.ReplaceAll(text, []byte(`: "$1"$2`))
 	var documents [][]byte
@@ -185,8 +185,8 @@ func splitDocuments(t *testing.T, file string, text []byte) [][]byte {
 	return documents
 }
 
-// acceptedPolicies compiles every document of the case on its own: those that the
-// server refused must be refused in the same words, and are left out.
+// acceptedPolicies compiles every document of the case separately. A document that the server
+// refused must be refused with the same words, and is left out.
 func acceptedPolicies(t *testing.T, dir string, want recorded, options Options) (accepted []*manifest.Stream, problems []string) {
 	files, err := filepath.Glob(filepath.Join(dir, "policies", "*.yaml"))
 	if err != nil {
@@ -218,7 +218,7 @@ func acceptedPolicies(t *testing.T, dir string, want recorded, options Options) 
 			}
 			for _, diagnostic := range diagnostics {
 				if strings.Contains(answer.Message, "cannot unmarshal") && !strings.Contains(diagnostic.Message, "cannot unmarshal") {
-					continue // the server stops at the first value of a wrong type
+					continue // the server reports only the first value of a wrong type
 				}
 				if !refusedAlike(diagnostic, answer.Message) {
 					problems = append(problems, fmt.Sprintf("%s: refused with\n%s: %s\nthe server said\n%s", d.Name(), diagnostic.Field, diagnostic.Message, answer.Message))
@@ -229,8 +229,8 @@ func acceptedPolicies(t *testing.T, dir string, want recorded, options Options) 
 	return accepted, problems
 }
 
-// refusedAlike reports whether the server's message contains field and text of a
-// diagnostic. Before the text of a CEL error, the server repeats the expression.
+// refusedAlike reports whether the server's message contains the field and the text of a
+// diagnostic. The server repeats the expression before the text of a CEL error.
 func refusedAlike(d source.Diagnostic, message string) bool {
 	if text, ok := strings.CutPrefix(d.Message, "Invalid value: "); ok && strings.Contains(message, d.Field+": Invalid value: ") {
 		return strings.Contains(squeeze(message), squeeze(text))
@@ -238,7 +238,7 @@ func refusedAlike(d source.Diagnostic, message string) bool {
 	return strings.Contains(message, d.Field+": "+d.Message) || strings.Contains(message, "cannot be handled as") && strings.Contains(message, d.Message)
 }
 
-// squeeze makes the two forms of trailing blanks in excerpts the same.
+// squeeze makes the two forms of trailing blanks in excerpts equal.
 func squeeze(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
@@ -246,7 +246,7 @@ func squeeze(text string) string {
 func compareAnswer(t *testing.T, set *Set, files string, code int, message string, outcome *Outcome) string {
 	refusals := refusals(outcome)
 	switch {
-	case code == 422 || code == 409: // refused after admission: the mutation itself is complete
+	case code == 422 || code == 409: // refused after admission; the mutation is complete
 		if outcome.Failed() {
 			return fmt.Sprintf("failed with %q, but the server's policies did not", refusals)
 		}
@@ -269,8 +269,8 @@ func compareAnswer(t *testing.T, set *Set, files string, code int, message strin
 	return closesLoop(set, m)
 }
 
-// refusedWith reports whether a server's message is among refusals. A server gives the
-// first error of the policy that it happens to run first.
+// refusedWith reports whether a server's message is one of our refusals. A server returns only the
+// first error, and runs policies in random order.
 func refusedWith(refusals []string, message string) bool {
 	message = inOrder(message)
 	who, _, _ := strings.Cut(message, " denied request: ")
@@ -278,7 +278,7 @@ func refusedWith(refusals []string, message string) bool {
 	return first >= 0 && refusals[first] == message
 }
 
-// refusals are the errors of an outcome.
+// refusals returns the errors of an outcome.
 func refusals(outcome *Outcome) []string {
 	var messages []string
 	for _, d := range outcome.Diagnostics {
@@ -289,8 +289,8 @@ func refusals(outcome *Outcome) []string {
 	return messages
 }
 
-// closesLoop reports whether an API server that is given our output sees the object
-// that the policies made.
+// closesLoop reports whether an API server that gets our output sees the object that the policies
+// made.
 func closesLoop(set *Set, m *Manifest) string {
 	if m.After == nil {
 		return ""
@@ -312,8 +312,7 @@ func closesLoop(set *Set, m *Manifest) string {
 	return ""
 }
 
-// explained reports edits without a cause, and edits that do not lead from the manifest
-// to the output.
+// explained reports edits without a cause, and edits that do not turn the manifest into the output.
 func explained(stream *manifest.Stream, outcome *Outcome) string {
 	output, diagnostics := manifest.Read("output", stream.Bytes())
 	if len(diagnostics) > 0 {
@@ -335,8 +334,8 @@ func explained(stream *manifest.Stream, outcome *Outcome) string {
 	return ""
 }
 
-// staysTheSame runs the policies on their own output, which they must not change,
-// unless we said that they would.
+// staysTheSame runs the policies on their own output. They must not change it, unless a diagnostic
+// said so.
 func staysTheSame(set *Set, stream *manifest.Stream, outcome *Outcome) string {
 	for _, d := range outcome.Diagnostics {
 		if d.Code == "not-idempotent" {
@@ -357,8 +356,7 @@ func staysTheSame(set *Set, stream *manifest.Stream, outcome *Outcome) string {
 	return ""
 }
 
-// inOrder sorts the lists in a message that the server gives in the order of its maps
-// or Go types.
+// inOrder sorts the lists in a message that the server prints in the order of its maps or Go types.
 func inOrder(message string) string {
 	for _, list := range []struct{ start, separator string }{
 		{"may not mutate atomic arrays, maps or structs: ", ", "},
@@ -386,16 +384,16 @@ func recordedObject(t *testing.T, file string) map[string]any {
 	return stream.Documents()[0].Object()
 }
 
-// jobLabel are labels that the server sets on Jobs when the policies are done.
+// jobLabel matches labels that the server sets on Jobs after the policies.
 var jobLabel = regexp.MustCompile(`controller-uid|job-name`)
 
-// afterAdmission are fields that the server sets when the policies are done.
+// afterAdmission are fields that the server sets after the policies.
 var afterAdmission = map[string]bool{
 	"metadata.generation": true, "metadata.uid": true, "spec.clusterIP": true, "spec.clusterIPs": true,
 	"spec.ipFamilies": true, "spec.ipFamilyPolicy": true, "status": true,
 }
 
-// effect prints the difference of two objects.
+// effect returns the difference of two objects as text.
 func effect(before, after map[string]any) string {
 	var lines []string
 	for _, c := range change.Diff(before, after, nil) {

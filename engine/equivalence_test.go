@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// pairsPerCase is how many manifests are held against the policies of one random case.
+// pairsPerCase is how many manifests are compared for the policies of one random case.
 const pairsPerCase = 25
 
-// TestEquivalence compares with a real API server, as TestLive does, for policies and
-// manifests that are made at random. It runs if PREADMIT_PAIRS says how many pairs of
-// policies and a manifest to compare; PREADMIT_SEED repeats a run. .ci/equivalence runs it.
+// TestEquivalence compares with a real API server, as TestLive does, for random policies and
+// manifests. It runs if PREADMIT_PAIRS is the number of pairs of policies and a manifest to
+// compare. PREADMIT_SEED repeats a run. .ci/equivalence runs it.
 func TestEquivalence(t *testing.T) {
 	pairs, err := strconv.Atoi(os.Getenv("PREADMIT_PAIRS"))
 	if err != nil || os.Getenv("KUBECONFIG") == "" || os.Getenv("PREADMIT_LIVE") != "install" {
@@ -54,8 +54,8 @@ func TestEquivalence(t *testing.T) {
 		c.options.KubernetesVersion, counts.pairs, counts.held, counts.changed, counts.denied, counts.refused)
 }
 
-// randomCase makes a case in a namespace of its own: a policy, and manifests. There is only
-// one policy because a server runs several in random order.
+// randomCase returns a case with a namespace: a policy and manifests. It has only one policy
+// because a server runs several policies in random order.
 func randomCase(t *testing.T, c *liveCluster, seed uint64, index int) *liveCase {
 	r := random{rand.New(rand.NewPCG(seed, uint64(index)))}
 	l := &liveCase{

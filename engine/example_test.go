@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// pullPolicy are a policy and its binding, as a cluster has them.
+// pullPolicy is a policy with its binding, as in a cluster.
 const pullPolicy = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: team}

@@ -12,8 +12,8 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// idlePolicies change nothing: one is about no kind that there is; the others look at
-// everything, and find a reason not to act.
+// idlePolicies change nothing: one matches no existing kind, and the others read everything but
+// have a reason not to apply.
 const idlePolicies = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: nothing}
@@ -61,8 +61,7 @@ spec:
     mutate: {never: true}
 `
 
-// FuzzIdentity holds the engine to its law that manifests which no policy changes keep
-// their bytes.
+// FuzzIdentity checks the law that manifests which no policy changes keep their bytes.
 func FuzzIdentity(f *testing.F) {
 	behaviour := archive.Unpack(f, "testdata/behaviour", 118)
 	for _, pattern := range []string{"../testdata/cases/*/manifests/*", "testdata/recorded/*/manifests/*.yaml", behaviour + "/*/manifests/*.yaml", "testdata/kyverno/*/*/resource*.yaml"} {
@@ -113,8 +112,8 @@ func holdsPolicies(stream *manifest.Stream) bool {
 	return false
 }
 
-// FuzzPolicies runs random policies of all languages on a random manifest. Whatever they
-// do, the laws of the package hold, and no run takes more than the bounds allow.
+// FuzzPolicies runs random policies of all languages on a random manifest, and checks that the laws
+// of the package hold and that no run exceeds the limits.
 func FuzzPolicies(f *testing.F) {
 	for i := range 64 {
 		seed := make([]byte, 64)
@@ -132,7 +131,7 @@ func FuzzPolicies(f *testing.F) {
 		}
 		set, _ := Compile([]*manifest.Stream{stream}, nil, Options{})
 		if set == nil {
-			return // it is for a server to refuse them, too
+			return // a server must refuse them as well
 		}
 		input, diagnostics := manifest.Read("manifest.yaml", []byte(text))
 		if len(diagnostics) > 0 {
@@ -148,7 +147,7 @@ func FuzzPolicies(f *testing.F) {
 			if !bytes.Equal(input.Bytes(), []byte(text)) {
 				t.Error("it failed, and changed the manifest")
 			}
-		} else if after := outcome.Manifests[0].After; after == nil || textAt(after, "metadata", "name") != "" { // else validation refuses it
+		} else if after := outcome.Manifests[0].After; after == nil || textAt(after, "metadata", "name") != "" { // otherwise validation refuses it
 			for _, problem := range []string{closesLoop(set, outcome.Manifests[0]), explained(input, outcome), staysTheSame(set, input, outcome)} {
 				if problem != "" {
 					t.Error(problem)

@@ -19,8 +19,8 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// TestGatekeeperCases runs the cases in which Gatekeeper's own code was recorded (see
-// testdata/README.md), without the defaults of the API, as they were recorded.
+// TestGatekeeperCases runs the cases that were recorded with Gatekeeper's own code (see
+// testdata/README.md), without the defaults of the API, as in the recording.
 func TestGatekeeperCases(t *testing.T) {
 	agree := map[string]int{}
 	forGatekeeper(t, func(t *testing.T, dir string, c gatekeeperCase) {
@@ -35,10 +35,10 @@ func TestGatekeeperCases(t *testing.T) {
 	}
 }
 
-// TestGatekeeperOnServer runs the cases that a real server was asked about with the defaults
-// of the API: what a server makes of our output must be what it makes of the expectation,
-// but for where the recording says that it is not. Custom resources are left out: of these
-// the recording compares parts.
+// TestGatekeeperOnServer runs the cases that were also recorded on a real server, with the defaults
+// of the API. A server must make the same object from our output as from the expectation, except
+// where the recording says that it does not. Custom resources are left out, because the recording
+// compares only parts of them.
 func TestGatekeeperOnServer(t *testing.T) {
 	agree := 0
 	forGatekeeper(t, func(t *testing.T, dir string, c gatekeeperCase) {
@@ -57,7 +57,8 @@ func TestGatekeeperOnServer(t *testing.T) {
 	t.Logf("%d agree", agree)
 }
 
-// onServer returns how what a server makes of our output differs from what it should.
+// onServer returns the difference between the server's results for our output and for the
+// expectation.
 func (c gatekeeperCase) onServer(t *testing.T, dir string, manifests []*manifest.Stream) string {
 	set, diagnostics := c.compile(t, dir, "on")
 	if set == nil {
@@ -89,7 +90,7 @@ func (c gatekeeperCase) onServer(t *testing.T, dir string, manifests []*manifest
 	return ""
 }
 
-// rewritten are streams as they were written.
+// rewritten returns streams read again from their output.
 func rewritten(t *testing.T, streams []*manifest.Stream) []*manifest.Stream {
 	var again []*manifest.Stream
 	for _, stream := range streams {
@@ -102,7 +103,7 @@ func rewritten(t *testing.T, streams []*manifest.Stream) []*manifest.Stream {
 	return again
 }
 
-// gatekeeperCase is what the tests need of a meta.json.
+// gatekeeperCase has the fields of a meta.json that the tests use.
 type gatekeeperCase struct {
 	Suite, Mode, Expect, Operation, Server string
 	Features                               []string
@@ -116,13 +117,13 @@ type gatekeeperCase struct {
 	}
 }
 
-// forGatekeeper calls test for each case, but those of a command that there is not.
+// forGatekeeper calls test for each case, except cases of a command that we do not have.
 func forGatekeeper(t *testing.T, test func(t *testing.T, dir string, c gatekeeperCase)) {
 	ours, err := filepath.Glob(filepath.Join(archive.Unpack(t, "testdata/gatekeeper", 253), "*", "meta.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Those from Gatekeeper's tests and documentation are not part of this repository.
+	// The cases from Gatekeeper's tests and documentation are not in this repository.
 	theirs, err := filepath.Glob("../../shared/corpus/gatekeeper/*/*/meta.json")
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func (c gatekeeperCase) compile(t *testing.T, dir string, defaulting Defaulting)
 	})
 }
 
-// asWritten returns how the result of a case differs from what it expects, without the
+// asWritten returns the difference between the result of a case and its expectation, without the
 // defaults of the API.
 func (c gatekeeperCase) asWritten(t *testing.T, dir string) string {
 	set, diagnostics := c.compile(t, dir, "off")
@@ -185,7 +186,7 @@ func (c gatekeeperCase) asWritten(t *testing.T, dir string) string {
 	return ""
 }
 
-// refused compares the errors of policies with the one that a cluster has.
+// refused compares the errors of policies with the error in a cluster.
 func (c gatekeeperCase) refused(diagnostics []source.Diagnostic) string {
 	for _, d := range diagnostics {
 		subject := strings.Replace(d.Subject, " ", "/", 1)
@@ -199,16 +200,16 @@ func (c gatekeeperCase) refused(diagnostics []source.Diagnostic) string {
 	return fmt.Sprintf("got  %v\nwant %s: %s", diagnostics, c.Error.Policy, c.Error.Message)
 }
 
-// denied compares the errors of a run with that of the request.
+// denied compares the errors of a run with the error of the request.
 func (c gatekeeperCase) denied(outcome *Outcome) string {
 	want := strings.ReplaceAll(c.Error.Message, "<uuid> ", "")
 	for _, cause := range []string{"value assigned to external data placeholder is not a string", "expected value at AssignImage location to be a string"} {
 		if before, _, ok := strings.Cut(want, cause); ok {
-			want = before + cause // what follows is an address in memory, or nothing
+			want = before + cause // an address in memory may follow
 		}
 	}
 	if strings.HasPrefix(want, "failed to resolve external data") {
-		want = "asks provider" // nobody is there to answer
+		want = "asks provider" // without a provider there is no answer
 	}
 	for _, d := range outcome.Diagnostics {
 		if d.Severity == source.Error && d.Code == "denied" && d.At.IsKnown() && strings.Contains(d.Message, want) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// grammar makes policies and manifests of the choices that a fuzzer makes: every byte
-// chooses among what may come next. Without choices left, the first comes.
+// grammar builds policies and manifests from the choices of a fuzzer: every byte selects one of the
+// possible continuations. Without bytes left, the first one is selected.
 type grammar struct {
 	choices []byte
 	depth   int
@@ -22,10 +22,10 @@ func (g *grammar) choose(n int) int {
 	return c % n
 }
 
-// any chooses a text.
+// any selects a text.
 func (g *grammar) any(texts ...string) string { return texts[g.choose(len(texts))] }
 
-// of chooses what to make; when it is deep already, the first.
+// of selects a maker and calls it. At a large depth it calls the first one.
 func (g *grammar) of(makers ...func() string) string {
 	if g.depth++; g.depth > 4 {
 		makers = makers[:1]
@@ -34,13 +34,13 @@ func (g *grammar) of(makers ...func() string) string {
 	return makers[g.choose(len(makers))]()
 }
 
-// quoted is a text as YAML and CEL both quote it.
+// quoted returns a text in quotes that YAML and CEL share.
 func quoted(text string) string {
 	encoded, _ := json.Marshal(text)
 	return string(encoded)
 }
 
-// policies are one to three documents, with the bindings that they need.
+// policies returns one to three documents, with the bindings that they need.
 func (g *grammar) policies() string {
 	var out strings.Builder
 	for i := range 1 + g.choose(3) {
@@ -50,7 +50,7 @@ func (g *grammar) policies() string {
 	return out.String()
 }
 
-// admission is a MutatingAdmissionPolicy with its binding.
+// admission returns a MutatingAdmissionPolicy with its binding.
 func (g *grammar) admission(name string) string {
 	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -65,7 +65,7 @@ spec: {policyName: %[1]s}
 `, name, g.any("Never", "IfNeeded"), g.inCEL())
 }
 
-// mutating is a MutatingPolicy of Kyverno.
+// mutating returns a MutatingPolicy of Kyverno.
 func (g *grammar) mutating(name string) string {
 	return fmt.Sprintf(`apiVersion: policies.kyverno.io/%s
 kind: MutatingPolicy
@@ -75,7 +75,7 @@ spec:
 %s`, g.any("v1", "v1beta1", "v1alpha1"), name, g.any("", "deployments", "deployments, cronjobs"), g.inCEL())
 }
 
-// inCEL are the fields that policies in CEL have in common.
+// inCEL returns the fields that policies in CEL have in common.
 func (g *grammar) inCEL() string {
 	mutations, variables := "", ""
 	for i := range g.choose(3) {
@@ -98,7 +98,7 @@ func (g *grammar) inCEL() string {
 	return text + "  mutations:\n" + mutations
 }
 
-// mutator is a mutator of Gatekeeper.
+// mutator returns a mutator of Gatekeeper.
 func (g *grammar) mutator(name string) string {
 	kind := g.any("Assign", "AssignMetadata", "ModifySet")
 	spec := map[string]any{"match": map[string]any{"scope": g.any("*", "Namespaced", "Cluster")}}
@@ -123,7 +123,7 @@ func (g *grammar) mutator(name string) string {
 	return string(encoded) + "\n"
 }
 
-// configuration is an expression for an ApplyConfiguration.
+// configuration returns an expression for an ApplyConfiguration.
 func (g *grammar) configuration() string {
 	metadata := func() string {
 		return fmt.Sprintf("metadata: Object.metadata{%s: {%s: %s}}", g.any("labels", "annotations"), quoted(g.any("a", "b.example.com/c", "app")), g.text())
@@ -147,7 +147,7 @@ var pointers = []string{
 	"/spec/template/spec/tolerations", "/spec/template/metadata/labels/app", "/spec/ports/0/port", "/spec/x", "/spec", "/metadata/name",
 }
 
-// patches is an expression for a JSONPatch.
+// patches returns an expression for a JSONPatch.
 func (g *grammar) patches() string {
 	var patches []string
 	for range 1 + g.choose(3) {
@@ -166,7 +166,7 @@ func (g *grammar) patches() string {
 	return "[" + strings.Join(patches, ", ") + "]"
 }
 
-// text is an expression of a string.
+// text returns an expression of type string.
 func (g *grammar) text() string {
 	return g.of(
 		func() string {
@@ -184,7 +184,7 @@ func (g *grammar) text() string {
 	)
 }
 
-// number is an expression of an integer.
+// number returns an expression of type int.
 func (g *grammar) number() string {
 	return g.of(
 		func() string { return g.any("1", "0", "3", "9007199254740993", "-1") },
@@ -196,7 +196,7 @@ func (g *grammar) number() string {
 	)
 }
 
-// list is an expression of a list.
+// list returns an expression of type list.
 func (g *grammar) list() string {
 	return g.of(
 		func() string { return "[" + g.text() + "]" },
@@ -209,7 +209,7 @@ func (g *grammar) list() string {
 	)
 }
 
-// condition is an expression of a boolean.
+// condition returns an expression of type bool.
 func (g *grammar) condition() string {
 	return g.of(
 		func() string { return g.any("true", "false") },
@@ -223,7 +223,7 @@ func (g *grammar) condition() string {
 	)
 }
 
-// kyverno is a ClusterPolicy with one rule.
+// kyverno returns a ClusterPolicy with one rule.
 func (g *grammar) kyverno(name string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -246,7 +246,7 @@ spec:
 	))
 }
 
-// query is a JMESPath expression.
+// query returns a JMESPath expression.
 func (g *grammar) query() string {
 	return g.of(
 		func() string {
@@ -263,7 +263,7 @@ func (g *grammar) query() string {
 	)
 }
 
-// value is a value of a patch, in flow style.
+// value returns a value of a patch, in flow style.
 func (g *grammar) value() string {
 	return g.of(
 		func() string {
@@ -276,7 +276,7 @@ func (g *grammar) value() string {
 	)
 }
 
-// pattern is a strategic merge patch with anchors.
+// pattern returns a strategic merge patch with anchors.
 func (g *grammar) pattern() string {
 	return g.of(
 		func() string {
@@ -293,7 +293,7 @@ func (g *grammar) pattern() string {
 	)
 }
 
-// operations is a JSON Patch as text.
+// operations returns a JSON Patch as text.
 func (g *grammar) operations() string {
 	var operations []string
 	for range 1 + g.choose(3) {
@@ -310,7 +310,7 @@ func (g *grammar) operations() string {
 	return "[" + strings.Join(operations, ", ") + "]"
 }
 
-// tree is a MutatingPolicy with one mutation tree.
+// tree returns a MutatingPolicy with one mutation tree.
 func (g *grammar) tree(name string) string {
 	return fmt.Sprintf(`apiVersion: json.preadmit.dev/v1alpha1
 kind: MutatingPolicy
@@ -323,7 +323,7 @@ spec:
 `, name, g.leaf(), g.any("metadata", "spec", "data", `"[data]"`), quoted(g.any("labels", "a", "[a]", "replicas", `\k\`, "annotations")), g.leaf())
 }
 
-// leaf is a value in a tree.
+// leaf returns a value in a tree.
 func (g *grammar) leaf() string {
 	return g.of(
 		func() string { return quoted(g.any("x", "yes", "(@)", "($v)", "($payload.metadata.name)", `\(x)\`)) },

@@ -16,9 +16,8 @@ import (
 
 const module = "github.com/preadmit/preadmit"
 
-// ladder lists the packages of the module from the bottom up. A package may import
-// packages of lower rungs only, never one of its own rung: so languages do not know
-// each other, and neither do frontends.
+// ladder lists the packages of the module from the bottom up. A package may import only packages of
+// lower rungs. So languages do not depend on each other, and neither do frontends.
 var ladder = [][]string{
 	{"internal/archive"},
 	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp", "engine/internal/release"},
@@ -39,8 +38,8 @@ var ladder = [][]string{
 	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }
 
-// owners says through which packages a third-party library enters the module; a
-// library that is not listed must not enter at all. The first matching line counts.
+// owners lists the packages that may import each third-party library. Libraries that are not listed
+// must not be imported. The first matching line counts.
 var owners = []struct {
 	library  string
 	packages []string
@@ -71,7 +70,7 @@ var owners = []struct {
 // starter is the only file that starts programs.
 const starter = "krmfn/program.go"
 
-// goPackage is a package and what its files, not those of its tests, import.
+// goPackage is a package with the imports of its files, without those of its tests.
 type goPackage struct {
 	ImportPath string
 	Dir        string
@@ -127,7 +126,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestPrograms shows that programs are started in one place.
+// TestPrograms checks that only one file starts programs.
 func TestPrograms(t *testing.T) {
 	var starters []string
 	for _, p := range goPackages(t) {
@@ -146,11 +145,10 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// network are the packages with which a program talks to others.
+// network are the packages that open connections.
 var network = []string{"net", "net/http", "net/http/httptrace", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net"}
 
-// TestNoNetwork keeps the promise that no connection is opened, as far as our own
-// imports go.
+// TestNoNetwork checks that no package of this module imports a network package.
 func TestNoNetwork(t *testing.T) {
 	for _, p := range goPackages(t) {
 		for _, imported := range p.Imports {
@@ -161,8 +159,8 @@ func TestNoNetwork(t *testing.T) {
 	}
 }
 
-// costly are packages that make a program start slowly, or that it has no use for: those
-// of servers, which register metrics, flags and feature gates when they are imported.
+// costly are packages that slow down the start of a program or are useless for it: packages of
+// servers, which register metrics, flags and feature gates when they are imported.
 var costly = []string{
 	"net/http", "crypto/tls", "expvar", "os/user",
 	"k8s.io/api", "k8s.io/client-go", "k8s.io/component-base", "k8s.io/klog", "k8s.io/apiserver/pkg/features", "k8s.io/kube-openapi",
@@ -171,7 +169,7 @@ var costly = []string{
 	"sigs.k8s.io/kustomize", "sigs.k8s.io/structured-merge-diff/v6",
 }
 
-// TestCostly keeps the command free of them, also by way of others.
+// TestCostly checks that the command does not depend on them, not even indirectly.
 func TestCostly(t *testing.T) {
 	output, err := exec.Command("go", "list", "-deps", module+"/krmfn/preadmit").Output()
 	if err != nil {
@@ -187,7 +185,7 @@ func TestCostly(t *testing.T) {
 	}
 }
 
-// TestPatterns finds no regular expression that is compiled when a program starts.
+// TestPatterns checks that no regular expression is compiled when a program starts.
 func TestPatterns(t *testing.T) {
 	for _, p := range goPackages(t) {
 		for _, name := range p.GoFiles {
@@ -204,7 +202,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// compilesPattern reports whether variables are made of regexp.MustCompile.
+// compilesPattern reports whether variables are initialized with regexp.MustCompile.
 func compilesPattern(variables *ast.GenDecl) (compiles bool) {
 	ast.Inspect(variables, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok {
@@ -216,7 +214,7 @@ func compilesPattern(variables *ast.GenDecl) (compiles bool) {
 	return compiles
 }
 
-// rungOf is the rung of a package, or -1.
+// rungOf returns the rung of a package, or -1.
 func rungOf(name string) int {
 	return slices.IndexFunc(ladder, func(rung []string) bool { return slices.Contains(rung, name) })
 }

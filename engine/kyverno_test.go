@@ -17,8 +17,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// TestKyvernoCases runs cases of ours and those of Kyverno's own suites, which are not part
-// of this repository (see testdata/README.md), and compares with what they expect.
+// TestKyvernoCases runs our cases, and the cases of Kyverno's suites, which are not in this
+// repository (see testdata/README.md), and compares the results with the expectations.
 func TestKyvernoCases(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/kyverno-exceptions.txt")
 	agree, differ := map[string]int{}, map[string]int{}
@@ -59,7 +59,7 @@ func TestKyvernoCases(t *testing.T) {
 	}
 }
 
-// kyvernoCase is what the tests need of a meta.json.
+// kyvernoCase has the fields of a meta.json that the tests use.
 type kyvernoCase struct {
 	Use                        bool
 	Match                      string
@@ -86,7 +86,7 @@ func readNamed(t *testing.T, dir string, names ...string) []*manifest.Stream {
 	return streams
 }
 
-// runKyverno returns how the result of a case differs from what it expects.
+// runKyverno returns the difference between the result of a case and its expectation.
 func runKyverno(t *testing.T, dir string) string {
 	var c kyvernoCase
 	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
@@ -132,7 +132,7 @@ func runKyverno(t *testing.T, dir string) string {
 		}
 	}
 	if slices.ContainsFunc(c.Features, func(f string) bool { return strings.HasPrefix(f, "legacy-") }) || len(c.ReferenceDefects) > 0 {
-		return "" // which the reference no longer knows, or does not know how to do
+		return "" // the reference does not support it
 	}
 	for _, stream := range readNamed(t, dir, "reference.yaml") {
 		for _, d := range stream.Documents() {
@@ -144,14 +144,14 @@ func runKyverno(t *testing.T, dir string) string {
 	return ""
 }
 
-// deviates compares the warnings that Kyverno does something else with what Kyverno did:
-// a case of the suite "defects" is one in which it does.
+// deviates compares the warnings about defects of Kyverno with the behaviour of Kyverno. In the
+// cases of the suite "defects", Kyverno has a defect.
 func (c kyvernoCase) deviates(t *testing.T, dir string, got []map[string]any, diagnostics []source.Diagnostic) string {
 	suite := filepath.Base(filepath.Dir(dir))
 	reference := readNamed(t, dir, "reference.yaml")
 	legacy := slices.ContainsFunc(c.Features, func(f string) bool { return strings.HasPrefix(f, "legacy-") })
 	if suite != "defects" && (len(reference) == 0 || legacy || strings.Contains(dir, "kyverno-mpol")) {
-		return "" // it is not known
+		return "" // the behaviour is unknown
 	}
 	differs := suite == "defects"
 	for _, stream := range reference {
@@ -176,7 +176,7 @@ func notAppliedText(outcome *Outcome) string {
 	return b.String()
 }
 
-// compareKyverno finds the object that is expected among the results and compares.
+// compareKyverno finds the expected object among the results and compares the two.
 func compareKyverno(got []map[string]any, expected map[string]any, partial bool) string {
 	for _, object := range got {
 		if object["kind"] != expected["kind"] || nameOf(object) != nameOf(expected) || namespaceOf(object) != namespaceOf(expected) {
@@ -217,7 +217,7 @@ func dropDefaultNamespace(value any) {
 	}
 }
 
-// tidy leaves out nulls and empty maps and lists.
+// tidy removes nulls and empty maps and lists.
 func tidy(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -246,8 +246,8 @@ func tidy(value any) any {
 	return value
 }
 
-// subset reports where a value lacks something of what is expected: maps may have more,
-// lists may not.
+// subset returns the first place where a value lacks a part of the expected value. Maps may have
+// more keys; lists may not have more items.
 func subset(got, expected any, path change.Path) string {
 	switch expected := expected.(type) {
 	case map[string]any:

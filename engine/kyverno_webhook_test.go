@@ -18,7 +18,7 @@ func stream(t *testing.T, name, text string) *manifest.Stream {
 	return stream
 }
 
-// admissionPolicy is a MutatingAdmissionPolicy on pods with its binding.
+// admissionPolicy is a MutatingAdmissionPolicy for Pods with its binding.
 func admissionPolicy(name, reinvocation, object string) string {
 	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -39,7 +39,7 @@ spec: {policyName: %[1]s}
 `, name, reinvocation, object)
 }
 
-// clusterPolicy is a ClusterPolicy on pods with one rule.
+// clusterPolicy is a ClusterPolicy for Pods with one rule.
 func clusterPolicy(name, rule string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -55,8 +55,7 @@ spec:
 
 const webPod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    image: nginx\n"
 
-// TestWebhook runs both languages on a pod, and lists who made which change in which
-// pass.
+// TestWebhook runs both languages on a Pod, and lists the author and the pass of every change.
 func TestWebhook(t *testing.T) {
 	count := `Object{metadata: Object.metadata{labels: {"containers": string(object.spec.containers.size())}}}`
 	add := "mutate: {patchesJson6902: [{op: add, path: /spec/containers/-, value: {name: added, image: x}}]}"
@@ -145,8 +144,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestTargets changes other manifests of the input, in an order that the stream gives,
-// and names the target that is not there.
+// TestTargets changes other manifests of the input, in the order of the stream, and reports the
+// missing target.
 func TestTargets(t *testing.T) {
 	policies := `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -212,8 +211,8 @@ data: {C: c}
 	}
 }
 
-// TestUpdate has a rule that compares with the object before an update, and a Policy
-// that is confined to the namespace of the run.
+// TestUpdate has a rule that compares with the object before an update, and a Policy that applies
+// only in the namespace of the run.
 func TestUpdate(t *testing.T) {
 	policies := clusterPolicy("changed", "preconditions: {all: [{key: \"{{ request.object.spec.containers[0].image }}\", operator: NotEquals, value: \"{{ request.oldObject.spec.containers[0].image }}\"}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {was: \"{{ request.oldObject.spec.containers[0].image }}\"}}}}") +
 		strings.Replace(clusterPolicy("confined", "mutate: {patchStrategicMerge: {metadata: {labels: {operation: \"{{ request.operation }}\"}}}}"), "ClusterPolicy", "Policy", 1)
@@ -237,7 +236,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestConsulted has rules that look at other objects, and one that does not.
+// TestConsulted has rules that read other objects, and one that does not.
 func TestConsulted(t *testing.T) {
 	patch := "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ x }}\"}}}}"
 	for name, c := range map[string]struct {

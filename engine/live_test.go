@@ -17,27 +17,27 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// liveLabel is on everything that the test creates in a cluster; caseLabel is on the
-// namespaces of a case, and decides which objects its policies are about.
+// liveLabel is on all objects that the test creates in a cluster. caseLabel is on the namespaces of
+// a case, and selects the objects that its policies match.
 const (
 	liveLabel = "preadmit.dev/live"
 	caseLabel = "preadmit.dev/live-case"
 )
 
-// liveBatch is how many cases are installed at a time: policies take a second to come
-// into force.
+// liveBatch is how many cases are installed at a time, because policies take a second to come into
+// force.
 const liveBatch = 20
 
-// TestLive asks a real API server, which need not be the recorded one, about the law
+// TestLive checks this law on a real API server, which need not be the recorded one:
 //
 //	server without P, given Run(M, P)  ==  server with P, given M
 //
-// for the policies P and manifests M of the recorded cases. A policy must be installed
-// to act. So the test runs only if KUBECONFIG names a cluster and PREADMIT_LIVE is
-// "install". Every case has namespaces of its own; its policies have names of their
-// own and are about objects in these namespaces only, and manifests are dry runs.
-// What the test creates (namespaces, policies, bindings, params) it deletes. Cases that
-// cannot be confined like this, or need what the cluster does not have, are skipped.
+// for the policies P and manifests M of the recorded cases. Policies act only when they are
+// installed, so the test runs only if KUBECONFIG names a cluster and PREADMIT_LIVE is "install".
+// Every case has separate namespaces. Its policies have separate names and match only objects in
+// these namespaces. Manifests are sent as dry runs. The test deletes the namespaces, policies,
+// bindings and params that it creates. It skips cases that cannot be confined to namespaces, or
+// need features that the cluster does not have.
 func TestLive(t *testing.T) {
 	if os.Getenv("KUBECONFIG") == "" || os.Getenv("PREADMIT_LIVE") != "install" {
 		t.Skip("it installs policies in a cluster, for the namespaces it makes: set KUBECONFIG, and PREADMIT_LIVE=install")
@@ -76,19 +76,19 @@ func TestLive(t *testing.T) {
 	t.Logf("%d cases, %d skipped: the law holds for %d manifests, %d of which are changed or denied", len(cases), skipped, held, changed)
 }
 
-// liveCase is a recorded case, made to fit into namespaces of its own.
+// liveCase is a recorded case, adapted to separate namespaces.
 type liveCase struct {
 	cluster    *liveCluster
 	name, id   string
-	skipped    string            // why
-	namespaces map[string]string // by the name in the case
-	// labels and annotations are those of namespaces that the case describes.
+	skipped    string            // the reason
+	namespaces map[string]string // by the name of the namespace in the case
+	// labels and annotations are those of the namespaces in the case.
 	labels, annotations map[string]any
 	policies, params    []*manifest.Document
 	definitions         []*manifest.Stream
 	manifests           []*liveManifest
-	// unconfined are the manifests that do not belong to a namespace: no selector keeps
-	// a policy from such objects of others, so the policies are kept from all of them.
+	// unconfined are the cluster-scoped manifests. No selector can limit a policy to them and spare
+	// other objects of the cluster, so the policies do not match any of them.
 	unconfined []string
 }
 
@@ -100,7 +100,7 @@ type liveManifest struct {
 	output    map[string]any
 	// want is the server's answer to the output, without policies.
 	want liveAnswer
-	// held says that the law holds.
+	// held means that the law holds.
 	held bool
 }
 
@@ -158,7 +158,7 @@ func (l *liveCase) read(t *testing.T, dir, part string) []*manifest.Document {
 	return documents
 }
 
-// addContext sorts a document that is not a manifest.
+// addContext adds a document that is not a manifest to the context.
 func (l *liveCase) addContext(d *manifest.Document) {
 	kind := d.Kind()
 	resource, served := l.cluster.resource(kind.APIVersion(), kind.Kind)
@@ -195,7 +195,7 @@ func (l *liveCase) addManifest(d *manifest.Document, index int) {
 	}
 }
 
-// namespace is the one that stands for a namespace of the case.
+// namespace returns the namespace that replaces a namespace of the case.
 func (l *liveCase) namespace(name string) string {
 	if name == "" {
 		name = "default"
@@ -206,7 +206,7 @@ func (l *liveCase) namespace(name string) string {
 	return l.namespaces[name]
 }
 
-// moved returns a document as it is in the namespace that stands for its own.
+// moved returns a document in the replacement of its namespace.
 func (l *liveCase) moved(t *testing.T, d *manifest.Document) *manifest.Stream {
 	object := d.Object()
 	put(object, l.namespace(d.Namespace()), "metadata", "namespace")
@@ -229,8 +229,8 @@ func put(object map[string]any, value any, keys ...string) {
 	object[keys[len(keys)-1]] = value
 }
 
-// confined returns a policy or binding with a name of its own, about nothing but
-// objects in the namespaces of the case. It returns nil if nothing is left of it.
+// confined returns a policy or binding with a separate name that matches only objects in the
+// namespaces of the case. It returns nil if the policy would match nothing.
 func (l *liveCase) confined(d *manifest.Document) map[string]any {
 	object := d.Object()
 	spec, _ := object["spec"].(map[string]any)
@@ -265,9 +265,9 @@ func (l *liveCase) confined(d *manifest.Document) map[string]any {
 	return object
 }
 
-// checkParamKind: kube-apiserver, up to 1.36 at least, stops to watch the params of a
-// built-in kind for good when the last policy with that paramKind goes. The test must
-// not be that last one.
+// checkParamKind skips some kinds of params. kube-apiserver, at least up to 1.36, stops watching
+// the params of a built-in kind forever when the last policy with that paramKind is deleted. The
+// test must not delete that policy.
 func (l *liveCase) checkParamKind(kind gvk.Kind) {
 	if schema.Builtin().Lookup(kind) != nil && !l.cluster.paramKinds[kind] {
 		l.skip("no policy in the cluster has the paramKind %s; a server may stop to watch such params when ours is deleted", kind)
@@ -276,7 +276,7 @@ func (l *liveCase) checkParamKind(kind gvk.Kind) {
 
 func (l *liveCase) ownName(name string) string { return "preadmit-live-" + l.id + "-" + name }
 
-// runLiveBatch asks about some cases at a time.
+// runLiveBatch checks some cases at a time.
 func runLiveBatch(t *testing.T, c *liveCluster, batch []*liveCase) {
 	installed := map[*liveCase][]map[string]any{}
 	for _, l := range batch {
@@ -312,8 +312,8 @@ func runLiveBatch(t *testing.T, c *liveCluster, batch []*liveCase) {
 	}
 }
 
-// prepare creates what the policies of a case look at, and asks the server about our
-// output while there are no policies yet.
+// prepare creates the objects that the policies of a case read, and sends our output to the server
+// before the policies exist.
 func (l *liveCase) prepare(t *testing.T, policies []map[string]any) {
 	context := slices.Clone(l.definitions)
 	var streams []*manifest.Stream
@@ -357,8 +357,8 @@ func (l *liveCase) prepare(t *testing.T, policies []map[string]any) {
 	}
 }
 
-// check asks the server with the policies about the manifest. What policies look at
-// may take a moment to reach the server.
+// check sends the manifest to the server with the policies. Objects that policies read may take a
+// moment to reach the server.
 func (m *liveManifest) check(t *testing.T, c *liveCluster) (problem string) {
 	for range 4 {
 		got := c.ask(t, m.document.Kind(), m.namespace, m.document.Object())
@@ -370,8 +370,8 @@ func (m *liveManifest) check(t *testing.T, c *liveCluster) (problem string) {
 	return problem
 }
 
-// goType is the end of a message about a value of a wrong type. Of a string, the server
-// names the Go type (v1.PullPolicy), and preadmit says "string".
+// goType matches the end of a message about a value of a wrong type. For a string, the server names
+// the Go type (v1.PullPolicy), and preadmit says "string".
 var goType = regexp.MustCompile(`of type (v1\.\w+|string)$`)
 
 func (m *liveManifest) compare(got liveAnswer) string {

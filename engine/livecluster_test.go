@@ -23,28 +23,28 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// liveCluster is an API server, spoken to in plain HTTP.
+// liveCluster is an API server, accessed with plain HTTP.
 type liveCluster struct {
 	client        *http.Client
 	server, token string
-	// id tells the objects of this run from those of others.
+	// id distinguishes the objects of this run from others.
 	id string
-	// options are those of a request to this server by us.
+	// options are the options of our requests to this server.
 	options Options
-	// resources are the kinds of the group versions that were asked for.
+	// resources are the kinds of the group versions that were requested.
 	resources map[string]map[string]liveResource
-	// paramKinds are those of the policies that are there.
+	// paramKinds are the paramKinds of the installed policies.
 	paramKinds map[gvk.Kind]bool
 }
 
-// liveResource is what discovery says about a kind.
+// liveResource is the discovery information about a kind.
 type liveResource struct {
 	Name       string
 	Kind       string
 	Namespaced bool
 }
 
-// connect finds the cluster that KUBECONFIG names, and what it says about itself.
+// connect connects to the cluster of KUBECONFIG and reads its version and discovery.
 func connect(t *testing.T) *liveCluster {
 	path, _, _ := strings.Cut(os.Getenv("KUBECONFIG"), string(os.PathListSeparator))
 	c := &liveCluster{id: strings.ToLower(rand.Text()[:8]), resources: map[string]map[string]liveResource{}, paramKinds: map[gvk.Kind]bool{}}
@@ -84,7 +84,7 @@ func connect(t *testing.T) *liveCluster {
 
 const policyGroup = "admissionregistration.k8s.io/"
 
-// kubeconfig is the part of a kubeconfig that is read.
+// kubeconfig has the fields of a kubeconfig that the test uses.
 type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
@@ -113,7 +113,7 @@ type kubeconfig struct {
 	}
 }
 
-// configure reads the kubeconfig. It knows tokens and client certificates, no plug-ins.
+// configure reads the kubeconfig. It supports tokens and client certificates, but no plug-ins.
 func (c *liveCluster) configure(t *testing.T, path string) {
 	var config kubeconfig
 	decode(t, manifest.JSON(readFile(t, path).Documents()[0].Object()), &config)
@@ -171,8 +171,7 @@ func (c *liveCluster) configure(t *testing.T, path string) {
 	c.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &secure, Proxy: http.ProxyFromEnvironment}}
 }
 
-// send makes a request. The code is zero if there was no answer: then the body says
-// why.
+// send makes a request. Without an answer the code is zero, and the body is the reason.
 func (c *liveCluster) send(method, path string, object map[string]any) (code int, body []byte) {
 	var payload io.Reader
 	if object != nil {
@@ -199,7 +198,7 @@ func (c *liveCluster) send(method, path string, object map[string]any) (code int
 	return response.StatusCode, body
 }
 
-// get reads an answer that must be there.
+// get reads an answer that must exist.
 func (c *liveCluster) get(t *testing.T, path string, into any) {
 	t.Helper()
 	code, body := c.send(http.MethodGet, path, nil)
@@ -216,7 +215,7 @@ func decode(t *testing.T, data []byte, into any) {
 	}
 }
 
-// whoAmI asks the server for what it calls us.
+// whoAmI returns the user that the server sees.
 func (c *liveCluster) whoAmI(t *testing.T) policy.User {
 	var review struct {
 		Status struct {
@@ -237,7 +236,7 @@ func (c *liveCluster) whoAmI(t *testing.T) policy.User {
 	return policy.User{Name: info.Username, UID: info.UID, Groups: info.Groups, Extra: info.Extra}
 }
 
-// mayDoAnything asks whether the authorizer would allow us everything.
+// mayDoAnything reports whether the authorizer allows us everything.
 func (c *liveCluster) mayDoAnything() bool {
 	for _, attributes := range []map[string]any{
 		{"resourceAttributes": map[string]any{"group": "*", "resource": "*", "verb": "*"}},
@@ -253,7 +252,7 @@ func (c *liveCluster) mayDoAnything() bool {
 	return true
 }
 
-// resource finds the resource of a kind.
+// resource returns the resource of a kind.
 func (c *liveCluster) resource(apiVersion, kind string) (liveResource, bool) {
 	kinds, asked := c.resources[apiVersion]
 	if !asked {
@@ -279,7 +278,7 @@ func apiPath(apiVersion string) string {
 	return "/api/" + apiVersion
 }
 
-// path is where objects of a kind are created.
+// path returns the path for creating objects of a kind.
 func (c *liveCluster) path(kind gvk.Kind, namespace string) string {
 	r, _ := c.resource(kind.APIVersion(), kind.Kind)
 	if !r.Namespaced {
@@ -288,8 +287,7 @@ func (c *liveCluster) path(kind gvk.Kind, namespace string) string {
 	return apiPath(kind.APIVersion()) + "/namespaces/" + namespace + "/" + r.Name
 }
 
-// hasDefinition reports whether the cluster has a CustomResourceDefinition with the
-// same versions.
+// hasDefinition reports whether the cluster has a CustomResourceDefinition with the same versions.
 func (c *liveCluster) hasDefinition(view map[string]any) bool {
 	var have, want struct {
 		Spec struct {
@@ -304,7 +302,7 @@ func (c *liveCluster) hasDefinition(view map[string]any) bool {
 		slices.EqualFunc(have.Spec.Versions, want.Spec.Versions, func(a, b any) bool { return bytes.Equal(manifest.JSON(a), manifest.JSON(b)) })
 }
 
-// create creates an object for good, and has it deleted at the end of the test.
+// create creates an object, and deletes it at the end of the test.
 func (c *liveCluster) create(t *testing.T, object map[string]any, kind gvk.Kind, namespace, name string) {
 	t.Helper()
 	path := c.path(kind, namespace)
@@ -324,8 +322,8 @@ func (c *liveCluster) create(t *testing.T, object map[string]any, kind gvk.Kind,
 	})
 }
 
-// awaitPolicies returns when every policy that was written before is in force: a
-// policy of its own, written last, is.
+// awaitPolicies returns when all policies that were written before are in force. It waits for a
+// separate policy that is written last.
 func (c *liveCluster) awaitPolicies(t *testing.T) {
 	t.Helper()
 	name := "preadmit-live-" + strings.ToLower(rand.Text()[:8])
@@ -369,12 +367,12 @@ func mustMinor(version string) int {
 	return minor
 }
 
-// metadata is that of an object that we create.
+// metadata returns the metadata of an object that we create.
 func (c *liveCluster) metadata(name string) map[string]any {
 	return map[string]any{"name": name, "labels": map[string]any{liveLabel: c.id}}
 }
 
-// ask sends an object as a dry run and returns what the server would store, or its
+// ask sends an object as a dry run and returns the object that the server would store, or its
 // message.
 func (c *liveCluster) ask(t *testing.T, kind gvk.Kind, namespace string, object map[string]any) liveAnswer {
 	t.Helper()
@@ -400,5 +398,5 @@ type liveAnswer struct {
 	object  map[string]any
 }
 
-// String prints what there is instead of an object.
+// String returns the answer as text, for answers without an object.
 func (a liveAnswer) String() string { return fmt.Sprintf("%d %q", a.code, a.message) }

@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// FuzzMigrate shows that policies convert, or are refused: what converts compiles, comes out
-// the same every time, and has nothing left to convert.
+// FuzzMigrate checks that policies are converted or refused. A converted policy compiles, is the
+// same every time, and has nothing left to convert.
 func FuzzMigrate(f *testing.F) {
 	files, err := filepath.Glob("testdata/kyverno/*/*/policy.yaml")
 	if err != nil || len(files) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// TestMigrateNative converts the policies of the corpus to MutatingAdmissionPolicies, as far
-// as that is possible, and runs both forms on their manifests and on made-up objects.
+// TestMigrateNative converts the policies of the corpus to MutatingAdmissionPolicies, if possible,
+// and runs both forms on their manifests and on generated objects.
 func TestMigrateNative(t *testing.T) {
 	converted := map[string]int{}
 	for _, suite := range []string{"kyverno/policies-v1", "kyverno/cli-v1", "kyverno/unit-engine", "kyverno-mpol/policies-mpol", "kyverno-mpol/chainsaw-mpol", "kyverno-mpol/cli-mpol"} {

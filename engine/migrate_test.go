@@ -10,8 +10,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// TestMigrateCorpus converts the policies of the corpus, those that Kyverno publishes among
-// them, and runs both forms on the manifests of their cases, and on foreign ones.
+// TestMigrateCorpus converts the policies of the corpus, including those that Kyverno publishes,
+// and runs both forms on the manifests of their cases and on unrelated manifests.
 func TestMigrateCorpus(t *testing.T) {
 	cases, err := filepath.Glob("../../shared/corpus/kyverno/*/*/policy.yaml")
 	if err != nil || len(cases) == 0 {
@@ -59,14 +59,14 @@ func TestMigrateCorpus(t *testing.T) {
 	}
 }
 
-// customResources are the definitions of those in the corpus.
+// customResources are the definitions of the custom resources in the corpus.
 const customResources = `
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scaledobjects.keda.sh}, spec: {group: keda.sh, scope: Namespaced, names: {kind: ScaledObject, plural: scaledobjects}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: policies.config.kio.kasten.io}, spec: {group: config.kio.kasten.io, scope: Namespaced, names: {kind: Policy, plural: policies}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
 `
 
-// cluster is what the cluster of a case holds.
+// cluster returns the objects in the cluster of a case.
 func cluster(t *testing.T, dir string) []*manifest.Stream {
 	t.Helper()
 	stream, diagnostics := manifest.Read("definitions.yaml", []byte(customResources))
@@ -76,7 +76,7 @@ func cluster(t *testing.T, dir string) []*manifest.Stream {
 	return append(readNamed(t, dir, "cluster.yaml", "context.yaml"), stream)
 }
 
-// readForeign reads manifests that have nothing to do with policies of Kyverno.
+// readForeign reads manifests that are unrelated to policies of Kyverno.
 func readForeign(t *testing.T) [][]*manifest.Stream {
 	files, _ := filepath.Glob("../../shared/corpus/map/realworld/*/manifests/*.yaml")
 	var all [][]*manifest.Stream
@@ -86,7 +86,7 @@ func readForeign(t *testing.T) [][]*manifest.Stream {
 	return all
 }
 
-// prove runs both forms on streams of manifests, each of which is a world of its own.
+// prove runs both forms on streams of manifests, each of which is a separate run.
 func prove(t *testing.T, dir string, before, after []*manifest.Stream, worlds [][]*manifest.Stream) *Proof {
 	v := verification{ctx: context.Background(), proof: &Proof{}, reached: map[string]*Branch{}}
 	for i, policies := range [][]*manifest.Stream{before, after} {

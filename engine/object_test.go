@@ -11,14 +11,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// TestAdmitIsRun runs the recorded cases by Admit: the result is the object that Run
-// writes, and the object given stays as it is.
+// TestAdmitIsRun runs the recorded cases with Admit. The result is the object that Run writes, and
+// the given object is not modified.
 func TestAdmitIsRun(t *testing.T) {
 	admitted := 0
 	for _, file := range recordedManifests(t) {
 		set, _ := Compile(policiesBeside(t, file), nil, recordedRequest)
 		if set == nil {
-			continue // a case of refused policies
+			continue // a case with invalid policies
 		}
 		stream := readFile(t, file)
 		for _, d := range stream.Documents() {
@@ -76,7 +76,7 @@ func TestAdmitRefuses(t *testing.T) {
 	}
 }
 
-// TestZeroValues shows that what is nil or zero is taken for nothing.
+// TestZeroValues checks that nil and zero values are allowed.
 func TestZeroValues(t *testing.T) {
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]string{"n": "1"}}
 	for name, set := range map[string]*Set{"nil": nil, "zero": new(Set)} {
@@ -97,7 +97,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-// TestAdmitUpdate shows what an update is to policies: they see the old object.
+// TestAdmitUpdate checks that policies see the old object in an update.
 func TestAdmitUpdate(t *testing.T) {
 	policies := readText(t, "policies.yaml", `
 apiVersion: admissionregistration.k8s.io/v1
@@ -135,7 +135,8 @@ spec: {policyName: p}
 	}
 }
 
-// TestCompileYAML: the error names what is wrong in every text. A warning is not an error.
+// TestCompileYAML checks that the error names the mistakes of every text. A warning is not an
+// error.
 func TestCompileYAML(t *testing.T) {
 	set, err := CompileYAML(Options{}, []byte("a: [\n"), []byte("b: {\n"))
 	if set != nil || err == nil || !strings.Contains(err.Error(), "text 1:") || !strings.Contains(err.Error(), "text 2:") {

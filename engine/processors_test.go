@@ -9,7 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// processorsPolicies look up objects of the run, deny some, warn of others, and change
+// processorsPolicies look up objects of the run, deny some objects, warn about others, and change
 // their own output again.
 const processorsPolicies = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -55,8 +55,8 @@ spec:
     mutate: {patchStrategicMerge: {metadata: {labels: {+(owner): "{{request.object.metadata.name}}"}}}}
 `
 
-// TestProcessors shows that the bytes and the diagnostics do not depend on the number of
-// processors. With the race detector it is a test of what jobs share.
+// TestProcessors checks that the bytes and the diagnostics do not depend on the number of
+// processors. With the race detector it also tests the state that jobs share.
 func TestProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -85,7 +85,7 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// transcript is all that a run gives.
+// transcript returns all results of a run as text.
 func transcript(outcome *Outcome, read []*manifest.Stream) string {
 	var b strings.Builder
 	b.Write(manifest.Join(read))

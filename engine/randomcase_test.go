@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// random makes policies and manifests at random, for TestEquivalence. What it makes is
-// mostly valid, and often not quite: both sides must agree on errors, too.
+// random builds random policies and manifests for TestEquivalence. Most of them are valid, and many
+// almost valid, because both sides must agree on errors, too.
 type random struct{ *rand.Rand }
 
 func (r random) chance(percent int) bool { return r.IntN(100) < percent }
 
 func oneOf[T any](r random, from ...T) T { return from[r.IntN(len(from))] }
 
-// randomKind is a kind that random objects have.
+// randomKind is a kind of the random objects.
 type randomKind struct {
 	apiVersion, kind, group, resource string
-	// pod is the path of the spec of the Pods, if there is one.
+	// pod is the path of the spec of the Pods, or "".
 	pod []string
 }
 
@@ -30,7 +30,7 @@ var randomKinds = []randomKind{
 	{"v1", "ConfigMap", "", "configmaps", nil},
 }
 
-// policy makes a policy about a kind, and its binding.
+// policy returns a policy for a kind, with its binding.
 func (r random) policy(k randomKind, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `apiVersion: admissionregistration.k8s.io/v1
@@ -73,7 +73,7 @@ func (r random) condition() string {
 		`object.data.exists(k, k.startsWith("a"))`)
 }
 
-// apply is an expression of an apply configuration.
+// apply returns an expression of an apply configuration.
 func (r random) apply(k randomKind) string {
 	if k.pod != nil && r.chance(70) {
 		typed := "Object." + strings.Join(k.pod, ".")
@@ -105,7 +105,7 @@ func (r random) apply(k randomKind) string {
 		`labels: {"app": "same"}, annotations: {"a/b": "x"}`, `finalizers: ["example.com/f"]`) + "}}"
 }
 
-// podField are a field of a Pod's spec and its new value.
+// podField returns a field of a Pod's spec with a new value.
 func (r random) podField(typed, path string) string {
 	containers := func(field string) string {
 		return fmt.Sprintf("containers: %s.containers.map(c, %s.containers{name: c.name, %s})", path, typed, field)
@@ -123,7 +123,7 @@ func (r random) podField(typed, path string) string {
 		`containers: [T.containers{name: "side", image: "side"}]`, `restartPolicy: "Always"`, `shareProcessNamespace: true`, `nosuchfield: 1`))
 }
 
-// patch is an expression of a JSON patch.
+// patch returns an expression of a JSON patch.
 func (r random) patch(k randomKind) string {
 	pointers := []string{"/metadata/labels/team", "/metadata/labels", "/metadata/annotations/a~1b", "/metadata/annotations"}
 	values := []string{`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`}
@@ -153,7 +153,7 @@ func (r random) patch(k randomKind) string {
 	return "[" + strings.Join(patches, ", ") + "]"
 }
 
-// manifest makes an object of a kind.
+// manifest returns an object of a kind.
 func (r random) manifest(k randomKind, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", k.apiVersion, k.kind, name)
@@ -186,7 +186,7 @@ func (r random) manifest(k randomKind, name string) string {
 	return b.String()
 }
 
-// podSpec is the spec of a Pod, indented.
+// podSpec returns the spec of a Pod, indented.
 func (r random) podSpec(indent, restart string) string {
 	lines := []string{"containers:"}
 	for i := range 1 + r.IntN(2) {

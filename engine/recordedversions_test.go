@@ -11,10 +11,9 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// TestRecordedVersions runs the recorded cases for other versions of Kubernetes. All of them
-// were put to servers of these versions; testdata/versions has the answers that differ from
-// those of 1.36.3, and every other answer is the same. Before 1.36 the policies are of
-// v1beta1.
+// TestRecordedVersions runs the recorded cases for other versions of Kubernetes. All of them were
+// sent to servers of these versions. testdata/versions has the answers that differ from 1.36.3; all
+// other answers are the same. Before 1.36 the policies are of v1beta1.
 func TestRecordedVersions(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	cases := recordedCases(t)
@@ -37,18 +36,18 @@ func TestRecordedVersions(t *testing.T) {
 	}
 }
 
-// newestPolicies are the places where a policy says that it is of v1.
+// newestPolicies are the places where a policy has version v1.
 var newestPolicies = regexp.MustCompile(`admissionregistration\.k8s\.io/v1\b`)
 
-// atVersion copies a case: with policies that the version serves, and with the answers of
-// that version in place of others.
+// atVersion copies a case, with policies that the version serves and with the answers of that
+// version.
 func atVersion(t *testing.T, dir, answers, version string) string {
 	target := t.TempDir()
 	copyTree(t, dir, target, func(path, text string) string {
 		if version < "1.36" && strings.HasPrefix(path, "policies") {
 			text = olderPolicies(text)
 		}
-		if version < "1.36" && strings.HasSuffix(path, "summary.json") { // messages name the version
+		if version < "1.36" && strings.HasSuffix(path, "summary.json") { // messages contain the version
 			text = strings.ReplaceAll(text, `in version \"v1\" cannot be handled as a MutatingAdmission`, `in version \"v1beta1\" cannot be handled as a MutatingAdmission`)
 		}
 		return text
@@ -59,7 +58,7 @@ func atVersion(t *testing.T, dir, answers, version string) string {
 	return target
 }
 
-// olderPolicies makes v1 policies and bindings v1beta1.
+// olderPolicies changes v1 policies and bindings to v1beta1.
 func olderPolicies(text string) string {
 	documents := strings.Split(text, "\n---")
 	for i, document := range documents {

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// policiesNamed makes a policy with its binding for ConfigMaps out of each pair of a
-// name and an expression, an ApplyConfiguration.
+// policiesNamed returns a policy for ConfigMaps with its binding for each pair of a name and an
+// expression of an ApplyConfiguration.
 func policiesNamed(t *testing.T, pairs ...[2]string) []*manifest.Stream {
 	t.Helper()
 	var b strings.Builder
@@ -41,8 +41,8 @@ spec: {policyName: NAME}
 	return []*manifest.Stream{stream}
 }
 
-// TestReplayNames shows that the replay names every policy that keeps changing its own
-// output, with the field, and none of those that others make up for.
+// TestReplayNames checks that the replay names every policy that keeps changing its own output,
+// with the field, and no policy whose change is undone by others.
 func TestReplayNames(t *testing.T) {
 	count := func(key string) string {
 		return `Object{data: {"` + key + `": string(int(object.data.` + key + `) + 1)}}`

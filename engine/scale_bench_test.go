@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// BenchmarkScale runs what once cost the square of the number of objects. Between two
-// sizes, the time per object stays about the same.
+// BenchmarkScale runs inputs that once took quadratic time. The time per object must be about the
+// same for both sizes.
 func BenchmarkScale(b *testing.B) {
 	for _, scale := range []struct {
 		name  string
@@ -47,7 +47,7 @@ func streams(b testing.TB, text string) []*manifest.Stream {
 	return []*manifest.Stream{stream}
 }
 
-// labelPolicy labels ConfigMaps; spec and binding are added to those of the policy.
+// labelPolicy labels ConfigMaps. spec and binding are added to the policy and its binding.
 func labelPolicy(operation, expression, spec, binding string) string {
 	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -76,7 +76,7 @@ func configMaps(n int, data func(i int) string) string {
 	return b.String()
 }
 
-// paramsBySelector has n ConfigMaps, each with the param that a selector picks from n.
+// paramsBySelector has n ConfigMaps, and a selector that picks a param for each from n.
 func paramsBySelector(n int) (policies, surroundings, manifests string, options Options) {
 	var params strings.Builder
 	for i := range n {
@@ -93,7 +93,7 @@ func withOld(n int) (policies, surroundings, manifests string, options Options) 
 		Options{Operation: "UPDATE", Old: []*manifest.Stream{old}}
 }
 
-// withSecrets has n Secrets and a warning in whose text each could be.
+// withSecrets has n Secrets, and a warning that may contain a value of any of them.
 func withSecrets(n int) (policies, surroundings, manifests string, options Options) {
 	var b strings.Builder
 	for i := range n {

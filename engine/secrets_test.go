@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestSecretsInMessages runs a policy whose errors quote what it reads, on a Secret, and
-// on a ConfigMap that has a value of a Secret.
+// TestSecretsInMessages runs a policy whose errors quote the object, on a Secret and on a ConfigMap
+// that has a value of a Secret.
 func TestSecretsInMessages(t *testing.T) {
 	policies, diagnostics := manifest.Read("policy.yaml", []byte(`
 apiVersion: admissionregistration.k8s.io/v1
@@ -71,7 +71,7 @@ spec: {policyName: quote}
 	}
 }
 
-// tokenPolicy writes what it makes of a param into an annotation, and a text of its own.
+// tokenPolicy writes a value computed from a param, and a literal text, into annotations.
 const tokenPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -93,8 +93,8 @@ metadata: {name: token}
 spec: {policyName: token, paramRef: {name: s, namespace: default, parameterNotFoundAction: Deny}}
 `
 
-// TestTaint has policies write what they make of sensitive objects. It is
-// hidden, however short, but not what a policy says or is open.
+// TestTaint checks that values which policies compute from sensitive objects are hidden, however
+// short. Literal texts of a policy and public values are not hidden.
 func TestTaint(t *testing.T) {
 	read := func(name, text string, sensitive bool) *manifest.Stream {
 		stream, diagnostics := manifest.Read(name, []byte(text))

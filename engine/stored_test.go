@@ -17,12 +17,11 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestStored holds what we write against what an API server returned. Every value of our
-// output that the manifest does not have is in the recorded result, equal and of the same
-// type, a map that we write has no more keys there, and no edit is without effect on the view.
-// Every value of a manifest that is
-// normalized is in what the server returned without policies, and every value of a
-// normalized output in what it returned with them.
+// TestStored compares our output with the objects that an API server returned. Every value that our
+// output adds to the manifest is in the recorded result, equal and of the same type. A map that we
+// write has no more keys there. Every edit affects the view. Every value of a normalized manifest
+// is in the server's answer without policies, and every value of a normalized output in its answer
+// with them.
 func TestStored(t *testing.T) {
 	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	for _, dir := range recordedCases(t) {
@@ -79,7 +78,7 @@ func checkStored(t *testing.T, dir string, want recorded) {
 	}
 }
 
-// checkStoredManifest checks one manifest, to which a server gave the answers in files.
+// checkStoredManifest checks one manifest. files is the prefix of the server's answers.
 func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) {
 	stream, _ := manifest.Read("", document)
 	before := stream.Documents()[0].Object()
@@ -104,7 +103,7 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.kind.Group != "authorization.k8s.io" { // whose objects are answered and not stored
+	if p.kind.Group != "authorization.k8s.io" { // such objects are answered, not stored
 		found.compare(nil, nil, normal, recordedObject(t, files+".baseline.json"), p.kind.Type())
 	}
 	for _, problem := range found {
@@ -112,8 +111,8 @@ func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) 
 	}
 }
 
-// checkNormalized checks one manifest that is normalized after policies have seen it as it
-// is written.
+// checkNormalized checks one manifest that is normalized after policies have seen it as it is
+// written.
 func checkNormalized(t *testing.T, set *Set, document []byte, files string) {
 	stream, _ := manifest.Read("", document)
 	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain())
@@ -121,7 +120,7 @@ func checkNormalized(t *testing.T, set *Set, document []byte, files string) {
 		t.Fatal(outcome.Diagnostics)
 	}
 	p := set.placeOf(stream.Documents()[0], set.schemas)
-	if p.kind.Group == "authorization.k8s.io" { // whose objects are answered and not stored
+	if p.kind.Group == "authorization.k8s.io" { // such objects are answered, not stored
 		return
 	}
 	output, _ := manifest.Read("", stream.Bytes())
@@ -134,7 +133,8 @@ func checkNormalized(t *testing.T, set *Set, document []byte, files string) {
 	}
 }
 
-// viewWithout is the view of a manifest with all edits but one; nil if they need it.
+// viewWithout returns the view of a manifest with all edits but one. It returns nil if the other
+// edits depend on that one.
 func viewWithout(t *testing.T, p place, object map[string]any, edits []Edit, without Edit) map[string]any {
 	if without.Path[len(without.Path)-1].IsIndex() {
 		return nil // later paths count the item
@@ -153,10 +153,10 @@ func viewWithout(t *testing.T, p place, object map[string]any, edits []Edit, wit
 	return view
 }
 
-// notStored collects values that a server does not have.
+// notStored collects values that a server does not store.
 type notStored []string
 
-// compare looks for the values of out in result, but for those that before has.
+// compare searches result for the values of out that before does not have.
 func (u *notStored) compare(path change.Path, before, out, result any, shape change.Shape) {
 	if before != nil && change.Equal(before, out) {
 		return
@@ -177,7 +177,7 @@ func (u *notStored) compare(path change.Path, before, out, result any, shape cha
 		}
 		for _, key := range slices.Sorted(maps.Keys(has)) {
 			if _, ok := out[key]; !ok && !strings.Contains(key, "controller-uid") && !strings.Contains(key, "job-name") {
-				u.add(path.Key(key), nil, has[key]) // the server adds to a map that we write
+				u.add(path.Key(key), nil, has[key]) // the server adds keys to a map that we write
 			}
 		}
 	case []any:

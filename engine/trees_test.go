@@ -9,7 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// withTrees runs bare trees, and policies, on a manifest.
+// withTrees runs mutation trees, and policies, on a manifest.
 func withTrees(t *testing.T, trees, input string, policies []*manifest.Stream) (*Outcome, string) {
 	t.Helper()
 	stream, diagnostics := manifest.ReadTrees("tree.yaml", []byte(trees))
@@ -28,9 +28,9 @@ func withTrees(t *testing.T, trees, input string, policies []*manifest.Stream) (
 	return outcome, string(read.Bytes())
 }
 
-// TestTreesBeforeAdmission shows that trees see the manifest as it is written, without
-// defaults, that policies see what trees made of it, and that both are in the outcome
-// with who made them.
+// TestTreesBeforeAdmission checks that trees see the manifest as it is written, without defaults;
+// that policies see the result of trees; and that the outcome has the changes of both with their
+// authors.
 func TestTreesBeforeAdmission(t *testing.T) {
 	outcome, got := withTrees(t, "immutable: (@ == null)\ndata: {seen: (to_string(keys($payload)))}\n",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
@@ -46,7 +46,7 @@ immutable: true
 	if len(outcome.Diagnostics) == 0 || got != want {
 		t.Fatalf("%v\n%s", outcome.Diagnostics, got)
 	}
-	// The tree would say something else of its own output, which is said.
+	// The tree would change its own output again, so there is a warning.
 	if d := outcome.Diagnostics[0]; d.Code != "not-idempotent" || !strings.Contains(d.Message, "tree.yaml, document 1") {
 		t.Error(d)
 	}
@@ -69,8 +69,8 @@ immutable: true
 	}
 }
 
-// TestTreesMove shows that a manifest that a tree gives another name and namespace is
-// there for policies.
+// TestTreesMove checks that policies match a manifest after a tree has changed its name and
+// namespace.
 func TestTreesMove(t *testing.T) {
 	outcome, got := withTrees(t, "metadata: {namespace: shop, name: b}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {}\n",
 		policiesNamed(t, [2]string{"p", `Object{data: {"where": request.namespace + "/" + request.name}}`}))

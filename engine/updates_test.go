@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// TestUpdateOnly names policies that act on UPDATE only where one would have acted.
+// TestUpdateOnly checks the warning about policies that act only on UPDATE.
 func TestUpdateOnly(t *testing.T) {
 	const text = `
 apiVersion: admissionregistration.k8s.io/v1
@@ -57,7 +57,7 @@ spec: {policyName: stamp}
 	}
 }
 
-// TestUpdateOnlyInOtherLanguages names them in every language, wherever the policy asks for
+// TestUpdateOnlyInOtherLanguages checks the warning in every language, wherever the policy tests
 // the operation.
 func TestUpdateOnlyInOtherLanguages(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{

@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestVerifyDiffers shows that a difference is found: in a pattern that an object holds, a
-// policy in CEL sees no wildcards.
+// TestVerifyDiffers checks that a difference is found. The pattern comes from an object, and a
+// policy in CEL does not see wildcards in it.
 func TestVerifyDiffers(t *testing.T) {
 	read := func(name, text string) []*manifest.Stream {
 		stream, problems := manifest.Read(name, []byte(text))

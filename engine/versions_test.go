@@ -13,13 +13,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// What follows from the version of the cluster, as the release branches 1.32 to 1.37
-// of k8s.io/apiserver have it: the versions of the policy API that are served, the CEL
-// libraries, and the rules for lists with keys. All of it is asked for through Compile
-// and Run.
+// These tests check the behaviour that depends on the version of the cluster, as in the release
+// branches 1.32 to 1.37 of k8s.io/apiserver: the served versions of the policy API, the CEL
+// libraries, and the rules for lists with keys. All tests use Compile and Run.
 
-// newestPolicyVersion is the newest version of the policy API that Kubernetes 1.minor
-// serves.
+// newestPolicyVersion returns the newest version of the policy API that Kubernetes 1.minor serves.
 func newestPolicyVersion(minor int) string {
 	switch {
 	case minor >= 36:
@@ -30,12 +28,11 @@ func newestPolicyVersion(minor int) string {
 	return "v1alpha1"
 }
 
-// versioned is a policy for one version of Kubernetes and of the policy API. Its
-// mutation is an expression of the patch type, its param, if any, the ConfigMap named
-// in a paramRef.
+// versioned is a policy for one version of Kubernetes and of the policy API. Its mutation is an
+// expression of the patch type. Its param, if any, is the ConfigMap that a paramRef names.
 type versioned struct {
 	minor                       int
-	apiVersion                  string // the newest that is served, if empty
+	apiVersion                  string // if empty, the newest served version
 	resource                    string
 	patchType, expression       string
 	paramKind, paramRef, action string
@@ -78,7 +75,7 @@ func (v versioned) compile(t testing.TB) (*Set, []source.Diagnostic) {
 	})
 }
 
-// run runs the policy on one manifest, which must have been changed without an error.
+// run runs the policy on one manifest, which the policy must change without an error.
 func (v versioned) run(t testing.TB, text string) (after map[string]any, err string) {
 	t.Helper()
 	set, diagnostics := v.compile(t)
@@ -101,7 +98,7 @@ func readText(t testing.TB, name, text string) *manifest.Stream {
 	return stream
 }
 
-// minors are all versions that there are.
+// minors returns all known versions.
 func minors() []int {
 	var all []int
 	for minor := release.Oldest; minor <= release.Newest; minor++ {
@@ -145,8 +142,8 @@ func TestServedVersions(t *testing.T) {
 	}
 }
 
-// TestParamsNotFoundByDefault: v1alpha1 has a default for parameterNotFoundAction, the
-// others require it.
+// TestParamsNotFoundByDefault checks that v1alpha1 has a default for parameterNotFoundAction, and
+// the other versions require it.
 func TestParamsNotFoundByDefault(t *testing.T) {
 	for _, version := range []string{"v1alpha1", "v1beta1", "v1"} {
 		v := versioned{
@@ -167,18 +164,17 @@ func TestParamsNotFoundByDefault(t *testing.T) {
 	}
 }
 
-// never is the minor version that nothing came with that no policy can use.
+// never is the minor version of libraries that no policy can use.
 const never = 100
 
-// TestLibraries: what came with Kubernetes 1.n is for policies on 1.n+1 and later, so
-// that a cluster can be rolled back by one version.
+// TestLibraries checks that libraries of Kubernetes 1.n are for policies on 1.n+1 and later,
+// because a cluster can be rolled back by one version.
 func TestLibraries(t *testing.T) {
 	for _, tc := range []struct {
 		what       string
-		since      int // of the library
+		since      int // the version that introduced the library
 		expression string
-		// want is the result as a string; refusal is in the error where the library
-		// is missing.
+		// want is the result as a string. refusal is part of the error if the library is missing.
 		want, refusal string
 	}{
 		{"lists of one type", 0, `[1, 'a'].size()`, "", "expected type 'int' but found 'string'"},
@@ -289,9 +285,9 @@ spec:
                     weight: {type: integer}
 `
 
-// TestListKeys: structured-merge-diff v4, up to 1.33, wants every key of the items of
-// a list and no two with the same; v6, since 1.34, wants one key. Since 1.35 the live object
-// may have two items with the same.
+// TestListKeys checks the rules for list keys. structured-merge-diff v4, up to 1.33, requires every
+// key of the items of a list, and unique keys; v6, since 1.34, requires one key. Since 1.35 the
+// live object may have two items with the same keys.
 func TestListKeys(t *testing.T) {
 	const (
 		denied = "policy 'p' with binding 'p' denied request: error applying patch: failed to convert "
@@ -304,8 +300,8 @@ func TestListKeys(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name, manifest, expression string
-		// old and new are the errors up to 1.33 and since 1.34, or since another version;
-		// without one, value is at the path.
+		// old and new are the errors up to 1.33 and since 1.34, or since another version. If the
+		// error is empty, value is at the path.
 		old, new string
 		since    int
 		at       change.Path
@@ -316,7 +312,7 @@ func TestListKeys(t *testing.T) {
 			expression: fmt.Sprintf(spread, `topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", maxSkew: 2`),
 			at:         change.Keys("spec", "topologySpreadConstraints"), value: `[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`,
 		},
-		{ // every key of a built-in kind has a default, if only an empty one
+		{ // every key of a built-in kind has a default, even if it is empty
 			name: "some keys of a built-in kind", manifest: fmt.Sprintf(pod, "", zones),
 			expression: fmt.Sprintf(spread, `topologyKey: "zone", maxSkew: 2`),
 			at:         change.Keys("spec", "topologySpreadConstraints"),
@@ -393,8 +389,8 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// TestLiteralsWithinLiterals: only the first level of a list or map literal becomes what a
-// patch can hold, in every version. Since 1.37 the items of a sum are converted, too, and
+// TestLiteralsWithinLiterals checks that only the first level of a list or map literal is converted
+// to a value for a patch, in every version. Since 1.37 the items of a sum are converted, too, and
 // servers no longer crash on an Object in a list.
 func TestLiteralsWithinLiterals(t *testing.T) {
 	containers := func(text string) string {
@@ -454,7 +450,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestBuiltinKinds: fields, kinds and defaults are those of the version.
+// TestBuiltinKinds checks that fields, kinds and defaults depend on the version.
 func TestBuiltinKinds(t *testing.T) {
 	const (
 		pod         = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, image: {reference: example.com/a}}]}}"

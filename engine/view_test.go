@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// recordedManifests are the files with manifests of the recorded cases.
+// recordedManifests returns the files with manifests of the recorded cases.
 func recordedManifests(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -25,7 +25,7 @@ func recordedManifests(t *testing.T) []string {
 	return files
 }
 
-// policiesBeside reads the policies of the case that a manifest is in.
+// policiesBeside reads the policies of the case of a manifest.
 func policiesBeside(t *testing.T, file string) []*manifest.Stream {
 	t.Helper()
 	var policies []*manifest.Stream
@@ -36,8 +36,8 @@ func policiesBeside(t *testing.T, file string) []*manifest.Stream {
 	return policies
 }
 
-// TestViewIsWhatRunShows runs the recorded cases: what View shows of a manifest is what
-// the policies of Run see.
+// TestViewIsWhatRunShows runs the recorded cases. View must return the same object that the
+// policies of Run see.
 func TestViewIsWhatRunShows(t *testing.T) {
 	compared := 0
 	for _, file := range recordedManifests(t) {
@@ -48,7 +48,7 @@ func TestViewIsWhatRunShows(t *testing.T) {
 		policies := policiesBeside(t, file)
 		set, _ := Compile(policies, nil, recordedRequest)
 		if set == nil {
-			continue // a case of refused policies
+			continue // a case with invalid policies
 		}
 		stream, _ := manifest.Read(file, text)
 		run := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
@@ -63,7 +63,7 @@ func TestViewIsWhatRunShows(t *testing.T) {
 		}
 		for _, m := range run.Manifests {
 			if m.Before == nil {
-				continue // no policy is about it
+				continue // no policy matches it
 			}
 			compared++
 			if got := views[m.Document.At(nil)]; !change.Equal(got, m.Before) {
