@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fakeGH is a gh that has the comments in the file comments, and writes what it is asked.
+// fakeGH is a fake gh. It returns the comments in the file comments, and records its arguments.
 const fakeGH = `#!/bin/sh
 echo "gh $*" | sed 's| -F body=.*| -F body|' >> "$GH_LOG"
 case "$*" in
@@ -20,8 +20,8 @@ case "$*" in
 esac
 `
 
-// TestAction runs the script of the GitHub Action, with the inputs as action.yml hands them
-// over: what it prints, its status, and what becomes of the comment.
+// TestAction runs the script of the GitHub action with the inputs of action.yml, and checks its
+// output, its exit status and the comment.
 func TestAction(t *testing.T) {
 	for _, test := range []struct {
 		name, manifests, comments string
@@ -70,14 +70,14 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// What gh is asked.
+// Recorded calls of gh.
 const (
 	list   = `gh api --paginate repos/o/r/issues/3/comments --jq .[] | select(.body | startswith("<!-- preadmit diff -->")) | .id`
 	create = "gh api repos/o/r/issues/3/comments -F body"
 	edit   = "gh api -X PATCH repos/o/r/issues/comments/7 -F body"
 )
 
-// TestActionInputs compares the variables that the script reads with those that action.yml
+// TestActionInputs compares the variables that the script reads with the variables that action.yml
 // sets.
 func TestActionInputs(t *testing.T) {
 	var action struct {
@@ -109,7 +109,7 @@ func TestActionInputs(t *testing.T) {
 	}
 }
 
-// TestGitLabComponent runs the script of the component for GitLab.
+// TestGitLabComponent runs the script of the GitLab component.
 func TestGitLabComponent(t *testing.T) {
 	_, text, _ := strings.Cut(read(t, "../templates/preadmit.yml"), "\n---\n")
 	for name, value := range map[string]string{"job-name": "preadmit", "command": "diff", "args": "--strict", "policies": "policies", "manifests": "MANIFESTS"} {
@@ -121,7 +121,7 @@ func TestGitLabComponent(t *testing.T) {
 	}
 	for manifests, want := range map[string]int{"deploy": 0, "apps": 1, "missing": 2} {
 		directory := copied(t, "ci")
-		// GitLab runs the lines of a script in one shell that ends when one fails.
+		// GitLab runs the lines of a script in one shell, which ends when a line fails.
 		lines := strings.ReplaceAll(strings.Join(jobs["preadmit"].Script, "\n"), "MANIFESTS", manifests)
 		if r := command(t, directory, "", "sh", "-e", "-c", lines); r.status != want {
 			t.Errorf("%s: exit status %d, want %d\n%s%s", manifests, r.status, want, r.stdout, r.stderr)

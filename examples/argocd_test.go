@@ -11,18 +11,17 @@ import (
 	"testing"
 )
 
-// plugin is the config management plugin of the example, which Argo CD's server for
-// plugins runs.
+// plugin is a running argocd-cmp-server with the config management plugin of the example.
 type plugin struct {
 	socket string
 }
 
-// startPlugin starts the server with the example's plugin.yaml and a directory of
-// policies, laid out as a ConfigMap is in a pod.
+// startPlugin starts the server with the plugin.yaml of the example and a directory of policies that
+// looks like a mounted ConfigMap.
 func startPlugin(t *testing.T, policies string) *plugin {
 	t.Helper()
 	clients(t, "argocd-cmp-server", "cmpclient", "kustomize", "helm")
-	// The path of a socket has to be short.
+	// The path of a socket must be short.
 	directory, err := os.MkdirTemp("", "cmp")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +59,7 @@ func startPlugin(t *testing.T, policies string) *plugin {
 	for !strings.Contains(said.String(), "serving on") {
 		line, err := lines.ReadString('\n')
 		if said.WriteString(line); err != nil {
-			break // it has ended
+			break // the server has ended
 		}
 	}
 	drained := make(chan struct{})
@@ -69,7 +68,7 @@ func startPlugin(t *testing.T, policies string) *plugin {
 		close(drained)
 	}()
 	t.Cleanup(func() {
-		// It does not end on other signals.
+		// The server does not end on other signals.
 		server.Process.Kill()
 		<-drained
 		server.Wait()
@@ -81,7 +80,7 @@ func startPlugin(t *testing.T, policies string) *plugin {
 	return &plugin{socket}
 }
 
-// ask asks the plugin about an application in a repository.
+// ask sends a request about an application in a repository to the plugin.
 func (p *plugin) ask(t *testing.T, question, repository, application, parameters string) result {
 	t.Helper()
 	root, err := filepath.Abs(repository)
@@ -93,7 +92,7 @@ func (p *plugin) ask(t *testing.T, question, repository, application, parameters
 		"KUBE_VERSION=1.36.1", "KUBE_API_VERSIONS=v1,apps/v1", "ARGOCD_APP_PARAMETERS="+parameters)
 }
 
-// generated are the manifests that the plugin makes, as a stream.
+// generated returns the manifests of the plugin as a stream.
 func (p *plugin) generated(t *testing.T, repository, application, parameters string) string {
 	t.Helper()
 	r := p.ask(t, "generate", repository, application, parameters)
@@ -139,7 +138,7 @@ func TestArgoCD(t *testing.T) {
 	}
 }
 
-// TestArgoCDFailure holds the plugin to an error, and never no manifests.
+// TestArgoCDFailure checks that the plugin fails instead of returning no manifests.
 func TestArgoCDFailure(t *testing.T) {
 	p := startPlugin(t, "argocd/sidecar/policies")
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web\nstringData:\n  PASSWORD: correct-horse\n"
@@ -169,7 +168,7 @@ func TestArgoCDFailure(t *testing.T) {
 	}
 }
 
-// TestArgoCDInstall builds the two components with what they are patches of.
+// TestArgoCDInstall builds the two components with the resources that they patch.
 func TestArgoCDInstall(t *testing.T) {
 	clients(t, "kustomize")
 	const install = `apiVersion: apps/v1

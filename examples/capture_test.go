@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// capture is the picture of a terminal that the README shows, and its command.
+// capture is the picture of a terminal in the README, and its command.
 const (
 	capture        = "quickstart/diff.svg"
 	captureCommand = "preadmit diff -p examples/quickstart/policies/team-label.yaml \\\n" +
 		"    -c examples/quickstart/policies/namespaces.yaml examples/quickstart/manifests"
 )
 
-// TestCapture draws what the command prints; -update writes the picture.
+// TestCapture draws the output of the command; -update writes the picture.
 func TestCapture(t *testing.T) {
 	r := command(t, "..", "", "bash", "-c", "exec 2>&1\n"+captureCommand)
 	if r.status != 1 {
@@ -47,7 +47,7 @@ func svg(text string) string {
 	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13">`+"\n")
 	for i, line := range lines {
 		line = strings.ReplaceAll(line, "\t", " ")
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+height*(i+1)-5, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0")) // viewers drop other blanks
+		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+height*(i+1)-5, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0")) // viewers drop normal spaces blanks
 	}
 	return b.String() + "</g>\n</svg>\n"
 }

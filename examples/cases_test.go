@@ -20,9 +20,8 @@ const cases = "../testdata/cases"
 //
 //	policies/      given with -p; missing if they are in the manifests
 //	manifests/     the input
-//	expected.yaml  the output of the command line, if there is one
-//	expected.err   what it prints on standard error and its exit status, if it prints
-//	               anything
+//	expected.yaml  the output of the command line; missing if it is empty
+//	expected.err   its standard error and exit status; missing if standard error is empty
 func TestCases(t *testing.T) {
 	entries, err := os.ReadDir(cases)
 	if err != nil {
@@ -43,7 +42,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// policyFlags are the flags that give the policies of a case.
+// policyFlags returns the flags for the policies of a case.
 func policyFlags(directory string) []string {
 	if _, err := os.Stat(filepath.Join(directory, "policies")); err != nil {
 		return nil
@@ -75,8 +74,8 @@ func compare(t *testing.T, directory string, r result) {
 	}
 }
 
-// checkDocuments compares the output with the input: as many documents, and those
-// with the same value have the same text.
+// checkDocuments checks that the output has as many documents as the input, and that documents with
+// the same value have the same text.
 func checkDocuments(t *testing.T, directory string, r result) {
 	t.Helper()
 	before, after := inputs(t, directory), documents(r.stdout)
@@ -90,8 +89,7 @@ func checkDocuments(t *testing.T, directory string, r result) {
 	}
 }
 
-// checkStable runs the policies on the output, which must stay as it is, unless there
-// was a warning that it would not.
+// checkStable runs the policies on the output, which must not change, unless a warning said so.
 func checkStable(t *testing.T, directory string, r result) {
 	t.Helper()
 	if strings.Contains(r.stderr, "would change its own output again") {
@@ -119,7 +117,7 @@ func checkFunction(t *testing.T, directory string, r result) {
 		t.Errorf("messages as a function:\n%s\non the command line:\n%s", got, want)
 	}
 	if f.stdout == "" && f.status == 2 {
-		return // a ResourceList that cannot be read has no answer
+		return // the function cannot answer a ResourceList that cannot be read
 	}
 	answer := parse(t, f.stdout)
 	want := parse(t, input)["items"].([]any)
@@ -136,15 +134,15 @@ func checkFunction(t *testing.T, directory string, r result) {
 	}
 }
 
-// differences are what messages of the two frontends may differ in: the position in the
-// manifests, which the frontends see in different texts, and what becomes of the output.
+// differences match the parts of messages that differ between the two frontends: positions in the
+// manifests, which have different texts, and the consequence for the output.
 var differences = regexp.MustCompile(`(?m)^(manifests/\S+?|-)(:\d+)*: |\bitems\[\d+\]\.|: (no output|the resources are unchanged)$`)
 
 func common(messages string) string {
 	return differences.ReplaceAllString(messages, "")
 }
 
-// resourceList makes the input of a KRM function out of documents.
+// resourceList returns the input of a KRM function with documents as items.
 func resourceList(documents []string, policies bool) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
@@ -167,7 +165,7 @@ func resourceList(documents []string, policies bool) string {
 	return b.String()
 }
 
-// inputs are the documents of a case's manifests.
+// inputs returns the documents of a case's manifests.
 func inputs(t *testing.T, directory string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "manifests", "*"))
@@ -183,7 +181,7 @@ func inputs(t *testing.T, directory string) []string {
 
 var separator = regexp.MustCompile(`(?m)^(---|\.\.\.)\r?\n`)
 
-// documents splits a stream into its documents, without those that are empty.
+// documents returns the documents of a stream that are not empty.
 func documents(stream string) []string {
 	var found []string
 	for _, document := range separator.Split(stream, -1) {

@@ -10,19 +10,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestCI compares what the example deploys with what the policies make of it.
+// TestCI compares the deployed manifests of the example with the output of the policies.
 func TestCI(t *testing.T) {
 	golden(t, "ci/deploy/shop.yaml", output(t, "ci", "preadmit", "render", "-p", "policies", "apps/shop.yaml"))
 }
 
-// gate is what a gate of the example finds, and the exit status then.
+// gate is the expected output and exit status of a check in CI.
 type gate struct {
 	name, file, text string
 	status           int
 }
 
-// checkGate runs the commands of a gate on a copy of the example, one by one: the last of
-// them is 'preadmit diff'.
+// checkGate runs the commands of a check on a copy of the example, one by one. The last one is
+// 'preadmit diff'.
 func checkGate(t *testing.T, commands []string) {
 	t.Helper()
 	if len(commands) == 0 || !strings.HasPrefix(commands[len(commands)-1], "preadmit diff ") {
@@ -41,7 +41,7 @@ func checkGate(t *testing.T, commands []string) {
 			write(t, filepath.Join(directory, gate.file), gate.text)
 			failed := 0
 			for i, line := range commands {
-				// GitHub Actions runs commands like this.
+				// GitHub Actions runs commands in this way.
 				r := command(t, directory, "", "bash", "-e", "-c", line)
 				if r.status != 0 {
 					failed++
@@ -57,7 +57,7 @@ func checkGate(t *testing.T, commands []string) {
 	}
 }
 
-// TestCIWorkflow runs what the workflow of GitHub Actions runs.
+// TestCIWorkflow runs the commands of the workflow for GitHub Actions.
 func TestCIWorkflow(t *testing.T) {
 	var workflow struct {
 		Jobs map[string]struct {
@@ -79,8 +79,8 @@ func TestCIWorkflow(t *testing.T) {
 	checkGate(t, commands)
 }
 
-// TestCIHooks runs the hooks of pre-commit as it does: with the arguments of the
-// configuration, and the names of the files that it selects unless a hook wants none.
+// TestCIHooks runs the hooks like pre-commit: with the arguments of the configuration, and with the
+// names of the selected files unless the hook has pass_filenames: false.
 func TestCIHooks(t *testing.T) {
 	type hook struct {
 		ID, Entry, Files string

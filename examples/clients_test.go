@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// install says how to get a client that no test finds.
+// install says how to install a client that .ci/clients does not build.
 var install = map[string]string{
 	"kpt":     "install it from https://kpt.dev",
 	"kubectl": "install it from https://kubernetes.io/docs/tasks/tools",
 }
 
-// clients are what a test needs. Where one is missing, the test is skipped, but not in
-// CI.
+// clients checks that the clients of a test are installed. If one is missing, it skips the test; in
+// CI, the test fails.
 func clients(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -31,7 +31,7 @@ func clients(t *testing.T, names ...string) {
 	}
 }
 
-// copied is a copy of an example, for what changes its files.
+// copied returns the directory of a copy of an example, for tests that change files.
 func copied(t *testing.T, example string) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -41,7 +41,7 @@ func copied(t *testing.T, example string) string {
 	return directory
 }
 
-// write writes a file of an example's copy.
+// write writes a file.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRenderers shows that a pipe, exec and the plugin of Argo CD print the same of a
+// TestRenderers shows that a pipe, exec and the plugin of Argo CD have the same output for a
 // kustomization.
 func TestRenderers(t *testing.T) {
 	clients(t, "kustomize")
@@ -27,8 +27,8 @@ func TestRenderers(t *testing.T) {
 	}
 }
 
-// TestRenderersRunNoFunctions shows that the plugin of Argo CD does not let kustomize run
-// what a repository names.
+// TestRenderersRunNoFunctions shows that kustomize, started by the plugin of Argo CD, does not run
+// programs that a repository names.
 func TestRenderersRunNoFunctions(t *testing.T) {
 	clients(t, "kustomize")
 	directory := t.TempDir()

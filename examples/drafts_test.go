@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDrafts runs a draft and what it converts to, which must agree.
+// TestDrafts runs a draft and its converted form, which must give the same results.
 func TestDrafts(t *testing.T) {
 	converted := output(t, "drafts", "preadmit", "convert", "policy.yaml")
 	golden(t, "drafts/converted.yaml", converted)

@@ -1,13 +1,12 @@
-// Package examples runs what the README and the directories beside it show, and the
-// cases in testdata/cases, with the binary that a user would have and with real
-// clients.
+// Package examples runs the commands of the READMEs, the examples, and the cases in testdata/cases,
+// with the preadmit binary and with real clients.
 //
 // The files in order: examples_test.go (the binary), clients_test.go (where clients are),
 // readme_test.go (the commands of the READMEs), capture_test.go (the picture of a terminal),
 // quickstart_test.go, kustomize_test.go,
 // kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go, mutatingpolicy_test.go,
 // image_linux_test.go, cmp_test.go, action_test.go (one per example or way to run it), same_test.go (all frontends
-// and clients give the same objects), links_test.go (those between pages),
+// and clients give the same objects), links_test.go (links between pages),
 // cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
@@ -24,8 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output, also that in README.md")
 
-// TestMain builds preadmit and puts it first in PATH, and after it the clients that CI
-// builds.
+// TestMain builds preadmit and puts it first in PATH, followed by the clients from .ci/clients.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
@@ -48,7 +46,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// Helm 4, which has the name of Helm 3.
+	// The command helm is Helm 4.
 	if err := os.Symlink(filepath.Join(clients, "helm4"), filepath.Join(directory, "helm")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -57,7 +55,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// result is what a command printed, and its exit status.
+// result is the output of a command, and its exit status.
 type result struct {
 	stdout, stderr string
 	status         int
@@ -109,7 +107,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// TestLibraryIsShort: embedding the engine takes 30 lines.
+// TestLibraryIsShort shows that embedding the engine takes at most 30 lines.
 func TestLibraryIsShort(t *testing.T) {
 	if lines := strings.Count(read(t, "library/main.go"), "\n"); lines > 30 {
 		t.Errorf("library/main.go has %d lines, want at most 30", lines)

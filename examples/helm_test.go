@@ -38,8 +38,8 @@ var (
 	hookLine      = regexp.MustCompile(`(?m)^    helm.sh/hook.*$`)
 )
 
-// TestHelmTogether shows that Helm 3 and 4 do not get in each other's way in one home, if
-// the plugin is where the README says, and that they do otherwise.
+// TestHelmTogether shows that Helm 3 and 4 work in the same home directory if the plugin is installed
+// as in the README, and that Helm 3 fails otherwise.
 func TestHelmTogether(t *testing.T) {
 	clients(t, "helm", "helm3")
 	home := t.TempDir()
@@ -83,7 +83,7 @@ func TestHelm(t *testing.T) {
 			}
 			golden(t, h.expected, r.stdout)
 
-			// Files and hooks are those that Helm has without preadmit.
+			// Files and hooks are the same as without preadmit.
 			plain := output(t, "helm", h.client, h.args[:5]...)
 			for what, pattern := range map[string]*regexp.Regexp{"files": sourceComment, "hooks": hookLine} {
 				got, want := pattern.FindAllString(r.stdout, -1), pattern.FindAllString(plain, -1)
@@ -95,7 +95,7 @@ func TestHelm(t *testing.T) {
 	}
 }
 
-// TestHelmFailure has preadmit fail, and with it Helm.
+// TestHelmFailure shows that Helm fails if preadmit fails.
 func TestHelmFailure(t *testing.T) {
 	const noNamespace = "expression: namespaceObject.metadata.labels[\"example.com/team\"]"
 	for version, h := range helms {
@@ -108,7 +108,7 @@ func TestHelmFailure(t *testing.T) {
 					`expression: namespaceObject.metadata.?labels["example.com/team"].orValue("")`, noNamespace, 1), "example.com/team: payments", "example.com/other: x", 1),
 				"Secret/shop/shop-web: ",
 			},
-			// Helm 3 takes an empty output for an empty chart.
+			// Helm 3 accepts empty output as an empty chart.
 			{"nothing to render", "chart/templates/web.yaml", "# nothing\n", "there are no manifests"},
 			{"duplicate key", "chart/templates/more.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\nstringData:\n  PASSWORD: correct-horse\n  PASSWORD: correct-horse\n", "the key is repeated"},
 		} {

@@ -20,14 +20,14 @@ import (
 // nobody is the user of the image.
 const nobody = 65534
 
-// TestImage builds preadmit as the Dockerfile does, from what .dockerignore leaves of
-// the sources, and runs it as the image would: as nobody, with an empty environment, in
-// an empty directory. It needs no container engine, so it says nothing about layers.
+// TestImage builds preadmit as in the Dockerfile, from the sources that .dockerignore includes, and
+// runs it as in the image: as nobody, with an empty environment, in an empty directory. It needs no
+// container engine, so it does not test layers.
 func TestImage(t *testing.T) {
 	var sums [2][sha256.Size]byte
 	var binary string
 	for i := range sums {
-		// The directories differ, which must not show in the binary.
+		// The directories differ, but the binaries must be the same.
 		binary = buildLine(t, buildContext(t))
 		sums[i] = sha256.Sum256([]byte(read(t, binary)))
 	}
@@ -91,8 +91,8 @@ func buildLine(t *testing.T, directory string) (binary string) {
 	return ""
 }
 
-// buildContext copies what .dockerignore lets into the build, and of that what the
-// Dockerfile copies into the stage that builds preadmit.
+// buildContext copies the files that .dockerignore includes and that the Dockerfile copies into the
+// stage that builds preadmit.
 func buildContext(t *testing.T) string {
 	t.Helper()
 	ignored := dockerIgnore(t)
@@ -111,7 +111,7 @@ func buildContext(t *testing.T) string {
 	return directory
 }
 
-// copyTree copies a file or directory of the repository, but for what is ignored.
+// copyTree copies a file or directory of the repository, except ignored files.
 func copyTree(t *testing.T, name, to string, ignored func(name string) bool) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join("..", name), func(file string, entry fs.DirEntry, err error) error {
@@ -132,8 +132,8 @@ func copyTree(t *testing.T, name, to string, ignored func(name string) bool) {
 	}
 }
 
-// dockerIgnore reads the patterns in .dockerignore, of which the last that matches a
-// file, or a directory it is in, decides. A "**/" is understood at the start only.
+// dockerIgnore reads the patterns in .dockerignore. The last pattern that matches a file, or one of
+// its directories, decides. It supports "**/" only at the start.
 func dockerIgnore(t *testing.T) func(name string) bool {
 	t.Helper()
 	var patterns []string
@@ -176,7 +176,7 @@ func static(t *testing.T, binary string) {
 	}
 }
 
-// inImage runs a binary as the image would, which must succeed.
+// inImage runs a binary as in the image, which must succeed.
 func inImage(t *testing.T, binary, stdin string, arguments ...string) string {
 	t.Helper()
 	empty := t.TempDir()

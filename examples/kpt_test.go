@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tree is the text of every file below a directory, by path.
+// tree returns the text of every file below a directory, by path.
 func tree(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -52,16 +52,16 @@ func TestKpt(t *testing.T) {
 	changed := "deployment.yaml"
 	golden(t, "kpt/expected.yaml", after[changed])
 
-	// Nothing else changes: Kptfile, what is for local use, policies.
+	// Nothing else changes: Kptfile, files for local use, policies.
 	before[changed] = after[changed]
 	sameTree(t, after, before)
 
-	// It is stable, and the same from wherever kpt is started.
+	// The result is stable, and the same from any working directory.
 	output(t, t.TempDir(), "kpt", "fn", "render", filepath.Join(directory, "shop"), "--allow-exec")
 	sameTree(t, tree(t, filepath.Join(directory, "shop")), before)
 }
 
-// TestKptPaths gives the policies by path, which starts at the package.
+// TestKptPaths gives the policies by path, relative to the package.
 func TestKptPaths(t *testing.T) {
 	clients(t, "kpt")
 	const config = `apiVersion: preadmit.dev/v1alpha1
@@ -81,7 +81,7 @@ spec:
 			t.Parallel()
 			directory := copied(t, "kpt")
 			shop := filepath.Join(directory, "shop")
-			write(t, filepath.Join(shop, ".krmignore"), "policies\n") // no items, so they have to be found
+			write(t, filepath.Join(shop, ".krmignore"), "policies\n") // not items, so preadmit must read the files
 			if err := os.Mkdir(filepath.Join(shop, "config"), 0o777); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ spec:
 	}
 }
 
-// TestKptFailure lets preadmit fail, which must leave every file as it is.
+// TestKptFailure shows that no file changes if preadmit fails.
 func TestKptFailure(t *testing.T) {
 	clients(t, "kpt")
 	const duplicate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: twice\ndata:\n  a: \"1\"\n  a: \"2\"\n"
@@ -126,7 +126,7 @@ func TestKptFailure(t *testing.T) {
 	}
 }
 
-// TestKptWarning has a warning shown although all went well.
+// TestKptWarning shows that kpt shows a warning of a successful run.
 func TestKptWarning(t *testing.T) {
 	clients(t, "kpt")
 	shop := filepath.Join(copied(t, "kpt"), "shop")

@@ -17,7 +17,7 @@ func TestKustomize(t *testing.T) {
 	got := output(t, "kustomize", "kustomize", append(build, overlay)...)
 	golden(t, "kustomize/expected.yaml", got)
 
-	// Without --enable-exec kustomize leaves the function out and says nothing.
+	// Without --enable-exec kustomize silently skips the function.
 	without := output(t, "kustomize", "kustomize", "build", "--enable-alpha-plugins", overlay)
 	if without == got {
 		t.Error("the function changed nothing")
@@ -34,7 +34,7 @@ func indented(text, by string) string {
 	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
 }
 
-// TestKustomizeForms gives the same policies in other ways, which must give the same.
+// TestKustomizeForms gives the same policies in other ways, with the same result.
 func TestKustomizeForms(t *testing.T) {
 	clients(t, "kustomize")
 	const function = `    config.kubernetes.io/function: |
@@ -86,7 +86,7 @@ func TestKustomizeForms(t *testing.T) {
 			}
 			write(t, filepath.Join(component, "kustomization.yaml"),
 				"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers:\n- preadmit.yaml\n")
-			// The overlay proper moves below one that has it finished.
+			// The overlay moves below another kustomization.
 			kustomization := read(t, filepath.Join(production, "kustomization.yaml"))
 			before, _, _ := strings.Cut(kustomization, "transformers:")
 			if err := os.Mkdir(filepath.Join(production, "finished"), 0o777); err != nil {
@@ -107,8 +107,7 @@ func TestKustomizeForms(t *testing.T) {
 	}
 }
 
-// TestKustomizePlugin runs preadmit as the plugin of the old kind, which kubectl runs,
-// too.
+// TestKustomizePlugin runs preadmit as a plugin of the old kind, which kubectl also runs.
 func TestKustomizePlugin(t *testing.T) {
 	for _, client := range [][]string{{"kustomize", "build"}, {"kubectl", "kustomize"}} {
 		t.Run(client[0], func(t *testing.T) {
@@ -147,7 +146,7 @@ KUSTOMIZE_PLUGIN_HOME=$PWD/plugins ` + strings.Join(client, " ") + " --enable-al
 	}
 }
 
-// removeParam takes away a param that a policy insists on.
+// removeParam removes a param that a policy requires.
 func removeParam(t *testing.T, directory string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(directory, overlay, "policies/cost-center-param.yaml")); err != nil {
@@ -165,8 +164,8 @@ func TestKustomizeDenied(t *testing.T) {
 	}
 }
 
-// TestKustomizeAnnotations has a policy take away all annotations: those in which
-// kustomize keeps its notes are not among them.
+// TestKustomizeAnnotations shows that a policy that removes all annotations does not remove the
+// internal annotations of kustomize.
 func TestKustomizeAnnotations(t *testing.T) {
 	clients(t, "kustomize")
 	directory := copied(t, "kustomize")
@@ -191,7 +190,7 @@ spec:
 	}
 }
 
-// TestKustomizeEmpty builds nothing but the transformer.
+// TestKustomizeEmpty builds a kustomization with only the transformer.
 func TestKustomizeEmpty(t *testing.T) {
 	clients(t, "kustomize")
 	directory := copied(t, "kustomize")

@@ -15,7 +15,7 @@ var (
 	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestLinks follows the links from page to page in the repository.
+// TestLinks checks the links between the pages of the repository.
 func TestLinks(t *testing.T) {
 	err := filepath.WalkDir("..", func(page string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(page) != ".md" {
@@ -23,7 +23,7 @@ func TestLinks(t *testing.T) {
 		}
 		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
 			if strings.Contains(match[1], "://") || strings.HasSuffix(match[1], ".html") {
-				continue // the latter are pages of the site, which has a test of its own
+				continue // .html pages belong to the site, which has a separate test
 			}
 			name, fragment, _ := strings.Cut(match[1], "#")
 			target := filepath.Join(filepath.Dir(page), name)
@@ -31,7 +31,7 @@ func TestLinks(t *testing.T) {
 				target = page
 			}
 			if strings.Contains(page, "/tfprovider/docs/") && filepath.Ext(target) == "" {
-				target += ".md" // as the registry of Terraform has it
+				target += ".md" // the registry of Terraform omits it
 			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: a link leads nowhere: %s", page, match[1])
@@ -46,8 +46,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a page has what a fragment names: a heading, in lower case,
-// without punctuation, with hyphens for blanks, or an id.
+// hasHeading reports whether a page has the target of a fragment: an id, or a heading in lower case,
+// without punctuation, with hyphens instead of spaces.
 func hasHeading(text, fragment string) bool {
 	if strings.Contains(text, `id="`+fragment+`"`) {
 		return true

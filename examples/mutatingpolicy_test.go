@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMutatingPolicy runs a ClusterPolicy and the MutatingPolicies that it converts to,
-// which must agree.
+// TestMutatingPolicy runs a ClusterPolicy and its converted MutatingPolicies, which must give the
+// same results.
 func TestMutatingPolicy(t *testing.T) {
 	converted := output(t, "mutatingpolicy", "preadmit", "convert", "--to", "MutatingPolicy", "--verify", "manifests.yaml", "policy.yaml")
 	golden(t, "mutatingpolicy/converted.yaml", converted)

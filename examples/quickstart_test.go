@@ -9,7 +9,7 @@ func TestQuickstart(t *testing.T) {
 	got := output(t, "quickstart", "preadmit", "render", "-p", "policies", "manifests")
 	golden(t, "quickstart/expected.yaml", got)
 
-	// No policy is about ConfigMaps: its text, comments included, is the same.
+	// No policy matches ConfigMaps, so the text with its comments must be the same.
 	before := strings.Split(read(t, "quickstart/manifests/checkout.yaml"), "---\n")
 	after := strings.Split(got, "---\n")
 	if len(after) != len(before) {

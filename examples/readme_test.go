@@ -13,10 +13,9 @@ import (
 
 const readme = "../README.md"
 
-// transcript is a command that a README shows in a block of the language "console",
-// after "$ ", and what it prints there.
+// transcript is a command in a "console" block of a README, after "$ ", with its output.
 type transcript struct {
-	// from and to are the lines of the output, counted from 0; to is excluded.
+	// from and to are the line numbers of the output, from 0; to is exclusive.
 	from, to        int
 	command, output string
 }
@@ -65,8 +64,8 @@ func useProvider(t *testing.T) {
 	t.Setenv("TF_CLI_CONFIG_FILE", config)
 }
 
-// TestReadmeCommands runs the commands of the README and the page about policies in the
-// root, and those of every example's README in a copy of the example.
+// TestReadmeCommands runs the commands of the README and of the page about policies in the root, and
+// the commands of every example's README in a copy of the example.
 func TestReadmeCommands(t *testing.T) {
 	examples, err := filepath.Glob("*/README.md")
 	if err != nil {
@@ -95,7 +94,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// durations are how long kpt says that a function took.
+// durations match the durations in the output of kpt.
 var durations = regexp.MustCompile(`(?m)(^\[(?:PASS|FAIL)\] .*) in [\d.hms]+$`)
 
 // checkCommands runs the commands of a README in a directory.
@@ -125,12 +124,12 @@ func checkCommands(t *testing.T, directory, file string) {
 	}
 }
 
-// unrun are the lines of the README for a shell that need more than a clone: the module's
-// release, or a cluster. That with the tests is for TestReadmeTests.
+// unrun matches shell lines of the README that need a release or a cluster, and the line with the
+// tests, which TestReadmeTests checks.
 var unrun = regexp.MustCompile(`^(go install|export|kubectl get|go test) `)
 
-// TestReadmeLines runs the lines of the README for a shell that show no output, each in
-// a directory with what it needs of the examples.
+// TestReadmeLines runs the shell lines of the README without output, each in a directory with files
+// of the examples.
 func TestReadmeLines(t *testing.T) {
 	clients(t, "kustomize", "kpt", "helm")
 	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(read(t, readme), -1)
@@ -159,7 +158,7 @@ func TestReadmeLines(t *testing.T) {
 	}
 }
 
-// TestReadmeTests finds the README's command for the tests in the script of the CI.
+// TestReadmeTests checks that the CI script has the README's command for the tests.
 func TestReadmeTests(t *testing.T) {
 	const tests = "go test ./..."
 	if !strings.Contains(read(t, readme), "```sh\n"+tests+"\n```\n") {
@@ -172,13 +171,13 @@ func TestReadmeTests(t *testing.T) {
 
 var (
 	flagInHelp = regexp.MustCompile(`(?m)^ {2}(-\w), (--[\w-]+)|^ {6}(--[\w-]+)`)
-	// An option of functions has a field, and then, unless it is for the Preadmit
-	// kind only, a key and a flag.
+	// An option of functions has a field. It also has a key and a flag, unless it is only for
+	// the kind Preadmit.
 	fieldInHelp = regexp.MustCompile(`(?m)^ {2}([\w.]+)(?: +([\w]+) +-.*)?$`)
 	code        = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestOptionsPage compares the table of options with what the help says.
+// TestOptionsPage compares the table of options with the help.
 func TestOptionsPage(t *testing.T) {
 	var flags, fields, keys []string
 	for line := range strings.Lines(read(t, "../krmfn/docs/options.md")) {
@@ -190,7 +189,7 @@ func TestOptionsPage(t *testing.T) {
 			}
 		}
 	}
-	// The head of the table names a command and a field, too.
+	// The header of the table names a command and a field, too.
 	flags, fields = flags[1:], fields[1:]
 
 	help := flagInHelp.FindAllStringSubmatch(output(t, ".", "preadmit", "render", "--help"), -1)
@@ -213,7 +212,7 @@ func TestOptionsPage(t *testing.T) {
 	}
 }
 
-// groups are the texts of some groups of matches.
+// groups returns the texts of some groups of matches.
 func groups(matches [][]string, groups ...int) []string {
 	var found []string
 	for _, match := range matches {

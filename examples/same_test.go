@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// client runs preadmit on the manifests of a directory with the policies of another one,
-// and returns what comes out.
+// client runs preadmit on the manifests of a directory with the policies of another directory, and
+// returns the output.
 type client struct {
 	name  string
 	needs []string
@@ -61,8 +61,8 @@ var allClients = []client{
 	}},
 }
 
-// sameInput is a directory with the manifests, whose names are returned, and the
-// directory of the policies.
+// sameInput returns a directory with the manifests and a directory "policies", and the names of the
+// manifests.
 func sameInput(t *testing.T, policies, manifests string) (directory string, names []string) {
 	t.Helper()
 	directory = copied(t, manifests)
@@ -79,7 +79,7 @@ func sameInput(t *testing.T, policies, manifests string) (directory string, name
 	return directory, names
 }
 
-// sameChart has Helm render manifests.
+// sameChart renders a chart with the manifests and preadmit as post-renderer.
 func sameChart(t *testing.T, h helm, policies, manifests string) string {
 	t.Helper()
 	directory := copied(t, "helm")
@@ -101,7 +101,7 @@ func sameChart(t *testing.T, h helm, policies, manifests string) string {
 	return r.stdout
 }
 
-// byPlace are the objects of a stream by kind, namespace and name: clients sort them.
+// byPlace returns the objects of a stream by kind, namespace and name, because clients sort them.
 func byPlace(t *testing.T, stream string) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}
@@ -116,10 +116,10 @@ func byPlace(t *testing.T, stream string) map[string]map[string]any {
 	return objects
 }
 
-// TestSame gives the same policies and manifests to all clients. They write YAML in their
-// own ways and orders, but the objects are those of 'preadmit render'. No manifest is
-// without a name, which kustomize and kpt refuse, nor has folded text with empty lines,
-// of which both make more.
+// TestSame gives the same policies and manifests to all clients. They format and sort YAML
+// differently, but the objects must be the same as with 'preadmit render'. It uses no manifests
+// without a name, which kustomize and kpt refuse, and no folded text with empty lines, to which both
+// add lines.
 func TestSame(t *testing.T) {
 	directories := []string{"quickstart"}
 	for _, name := range []string{

@@ -16,7 +16,7 @@ const canary = "hunter-canary-2"
 
 var canaryForms = []string{canary, base64.StdEncoding.EncodeToString([]byte(canary))}
 
-// canaryPolicyFiles quote what they read in their errors, each in its language.
+// canaryPolicyFiles are policies of each language that quote their input in errors.
 var canaryPolicyFiles = map[string]string{
 	"cel.yaml": `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -131,7 +131,7 @@ spec:
 `,
 }
 
-// canaryRoles say as what the document is given, besides other options that go with it.
+// canaryRoles are the options with which the document is given.
 var canaryRoles = map[string][]string{
 	"manifests": {"FILE"},
 	"context":   {"-c", "FILE", "web.yaml"},
@@ -144,10 +144,9 @@ var canaryRoles = map[string][]string{
 	"plain":     {"--plain", "FILE"},
 }
 
-// TestCanary gives the files of testdata/secrets, with a Secret or with what may be meant
-// as one, well formed or not, in every role to every
-// command in every format, with policies that quote what they read. The values are
-// nowhere in what is printed, but in the manifests of commands that print manifests.
+// TestCanary gives the files of testdata/secrets, with valid and invalid Secrets, in every role to
+// every command in every format, with policies that quote their input. No output may contain the
+// values, except manifests of commands that print manifests.
 func TestCanary(t *testing.T) {
 	paths, err := filepath.Glob("../testdata/secrets/*.yaml")
 	if err != nil || len(paths) == 0 {
@@ -172,9 +171,9 @@ func TestCanary(t *testing.T) {
 				for role, options := range canaryRoles {
 					switch {
 					case role == "tree" && name == "no-kind":
-						continue // it is a tree then, not a Secret
+						continue // the document is then a tree, not a Secret
 					case name == "no-kind" && role == "plain":
-						continue // any document has no kind
+						continue // with --plain, documents have no kind
 					case role != "manifests" && role != "plain" && slices.Contains([]string{"kyverno.yaml", "gatekeeper.yaml", "tree.yaml"}, policies):
 						continue
 					}
@@ -198,8 +197,8 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// canaryCommands are the commands with the options that say how to print: all of them for
-// manifests, and some for other roles.
+// canaryCommands are the commands with their output options: all of them for manifests, and some for
+// other roles.
 func canaryCommands(role string) []string {
 	commands := []string{"render --stats"}
 	if role == "plain" {
@@ -216,7 +215,7 @@ func canaryCommands(role string) []string {
 	return commands
 }
 
-// canaryLists gives the document to the function, as item and in the functionConfig.
+// canaryLists returns ResourceLists with the document as an item and in the functionConfig.
 func canaryLists(t *testing.T, dir, document string) {
 	indented := "  " + strings.ReplaceAll(strings.TrimSuffix(document, "\n"), "\n", "\n  ")
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
@@ -236,7 +235,7 @@ func canaryLists(t *testing.T, dir, document string) {
 	}
 }
 
-// expectNoCanary runs a command and looks for the canary in what it prints.
+// expectNoCanary runs a command and fails if its output contains the canary.
 func expectNoCanary(t *testing.T, dir string, args []string, stdin string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -256,8 +255,8 @@ func expectNoCanary(t *testing.T, dir string, args []string, stdin string) {
 	}
 }
 
-// TestCanaryPoliciesQuote shows that the policies of TestCanary quote what they read, of
-// what is no Secret: otherwise it would find nothing.
+// TestCanaryPoliciesQuote shows that the policies of TestCanary quote objects that are not Secrets.
+// Otherwise TestCanary would be useless.
 func TestCanaryPoliciesQuote(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: "+canary+"}\n")

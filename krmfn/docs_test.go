@@ -15,7 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// TestDocs keeps the pages of reference that are made from the code current.
+// TestDocs checks that the generated reference pages are current.
 func TestDocs(t *testing.T) {
 	schema, err := json.MarshalIndent(functionConfigSchema(), "", "  ")
 	if err != nil {
@@ -45,7 +45,7 @@ func readDoc(t *testing.T, name string) string {
 	return string(data)
 }
 
-// commandsPage shows what every command says of itself.
+// commandsPage returns the page with the help of every command.
 func commandsPage() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nWhat `preadmit help` prints, made by `go test ./krmfn -run TestDocs -update`.\n\n```text\n")
@@ -59,7 +59,7 @@ func commandsPage() string {
 	return b.String()
 }
 
-// withOptions puts the table of options into the page about the functionConfig.
+// withOptions returns the page about the functionConfig with the table of options.
 func withOptions(t *testing.T, page string) string {
 	t.Helper()
 	before, rest, found := strings.Cut(page, "<!-- options:")
@@ -82,7 +82,7 @@ func withOptions(t *testing.T, page string) string {
 	return b.String() + "<!-- end of options -->" + after
 }
 
-// functionConfigSchema is the JSON Schema of a functionConfig of kind Preadmit.
+// functionConfigSchema returns the JSON Schema of a functionConfig of kind Preadmit.
 func functionConfigSchema() map[string]any {
 	fields := map[string]any{}
 	for i := range options {
@@ -117,7 +117,7 @@ func objectSchema(properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-// orNull makes a schema accept null, too, which is like leaving the field out.
+// orNull returns a schema that also accepts null, which means that the field is missing.
 func orNull(schema map[string]any) map[string]any {
 	switch kind := schema["type"].(type) {
 	case string:
@@ -130,8 +130,8 @@ func orNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// schema is the JSON Schema of the values that the option has in a functionConfig. What
-// YAML makes of a value without quotes is valid, too.
+// schema returns the JSON Schema of the option in a functionConfig. It also accepts the types that
+// YAML gives to values without quotes.
 func (o *option) schema() map[string]any {
 	texts := map[string]any{"type": "array", "items": map[string]any{"type": []any{"string", "number"}, "minLength": 1}}
 	switch o.target(new(config)).(type) {
@@ -159,8 +159,8 @@ func (o *option) schema() map[string]any {
 	return map[string]any{"enum": values}
 }
 
-// TestFunctionConfigSchema shows that the schema accepts the functionConfigs that
-// preadmit accepts, and no others, with those of the stories.
+// TestFunctionConfigSchema shows that the schema and preadmit accept the same functionConfigs, with
+// the functionConfigs of the stories.
 func TestFunctionConfigSchema(t *testing.T) {
 	var schema spec.Schema
 	data, err := json.Marshal(functionConfigSchema())

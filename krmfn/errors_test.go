@@ -15,26 +15,26 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// goldenFiles are what tests of all packages expect of messages, those with the best
-// examples first.
+// goldenFiles are the golden files of all packages that contain messages. Files with the best
+// examples come first.
 var goldenFiles = []string{
 	"../testdata/cases/*/expected.err", "testdata/stories/*.txt", "../tfprovider/testdata/*.txt",
 	"../engine/manifest/testdata/*.txt", "../engine/internal/mutationtree/testdata/cases/*.txt", "../engine/internal/mapolicy/testdata/refused/*.txt",
 }
 
 var (
-	// printed is a diagnostic as text; advice and excerpts follow on indented lines.
+	// printed matches a diagnostic as text; advice and excerpts follow on indented lines.
 	printed = regexp.MustCompile(`(?m)^(?:preadmit: )?(?:[^ \n]+: )?(info|warning|error)\[([a-z0-9-]+)\]: .*\n(?:    .*\n)*`)
-	// shown is a diagnostic of Terraform.
+	// shown matches a diagnostic of Terraform.
 	shown = regexp.MustCompile(`(?m)^(?:argument \d+|(WARNING|ERROR) at [^:\n]+): [A-Z][A-Za-z ]+ \[([a-z0-9-]+)\]: .*\n`)
-	// continued is how a further line of a message begins that printed has left out.
+	// continued matches the start of the other lines of a message.
 	continued = regexp.MustCompile(`^[' \t]`)
-	// marked is a code in any other format.
+	// marked matches a code in any other format.
 	marked = regexp.MustCompile(`(?:(info|warning|error)\[|code: |"code": "|"ruleId": ")([a-z0-9-]+)`)
 )
 
-// examples finds in goldens the codes that occur: for every one a short message, and the
-// severities, "" where a golden does not say it.
+// examples returns the codes in the golden files: for each code a short message, and its
+// severities, "" if the golden file does not have the severity.
 func examples(t *testing.T) (example map[string]string, severities map[string][]string) {
 	t.Helper()
 	example, severities = map[string]string{}, map[string][]string{}
@@ -70,8 +70,8 @@ func examples(t *testing.T) (example map[string]string, severities map[string][]
 	return example, severities
 }
 
-// TestErrorsAreGolden has every code of the catalogue in what some test expects, with
-// the severities that the catalogue says.
+// TestErrorsAreGolden checks that golden files have every code of the catalogue, with the severities
+// of the catalogue.
 func TestErrorsAreGolden(t *testing.T) {
 	_, severities := examples(t)
 	for _, section := range source.Catalogue {
@@ -79,7 +79,7 @@ func TestErrorsAreGolden(t *testing.T) {
 			if (len(severities[e.Code]) > 0) == (e.Unseen != "") {
 				t.Errorf("%s: either a test shows it, or the catalogue says why none does", e.Code)
 			}
-			want := []string{""} // where it is not said
+			want := []string{""} // the golden file does not have the severity
 			for _, s := range e.Severities {
 				want = append(want, s.String())
 				if all := severities[e.Code]; e.Unseen == "" && !slices.Contains(all, s.String()) && !slices.Equal(all, []string{""}) {
@@ -99,8 +99,8 @@ func TestErrorsAreGolden(t *testing.T) {
 	}
 }
 
-// TestErrorsPage holds docs/errors.md to the catalogue, with an example of every code
-// from what tests expect.
+// TestErrorsPage checks that docs/errors.md has the catalogue, with an example of every code from the
+// golden files.
 func TestErrorsPage(t *testing.T) {
 	const path = "docs/errors.md"
 	example, _ := examples(t)
@@ -135,7 +135,7 @@ func TestErrorsPage(t *testing.T) {
 	}
 }
 
-// anchorOf is the anchor of a heading on GitHub.
+// anchorOf returns the anchor of a heading on GitHub.
 func anchorOf(heading string) string {
 	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 }
@@ -157,7 +157,7 @@ output; with a warning there is, but it may not be what was meant. Messages abou
 contain none of its values.
 `
 
-// TestOddNames has results written although a message holds bytes that are not UTF-8.
+// TestOddNames shows that results are written even if a message has bytes that are not UTF-8.
 func TestOddNames(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	const list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tree makes files, and symbolic links where a text starts with "-> ".
+// tree creates files, or symbolic links for texts that start with "-> ".
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// makeFile makes a file in a directory, or a symbolic link.
+// makeFile creates a file or a symbolic link in a directory.
 func makeFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	target, isLink := strings.CutPrefix(text, "-> ")
@@ -58,7 +58,7 @@ func readNames(dir string, paths ...path) (names, problems []string) {
 
 func TestSymbolicLinks(t *testing.T) {
 	dir := tree(t, map[string]string{
-		// How a volume with a ConfigMap looks.
+		// The layout of a volume with a ConfigMap.
 		"volume/..2026_01_01/policy.yaml": "a: b\n",
 		"volume/..data":                   "-> ..2026_01_01",
 		"volume/policy.yaml":              "-> ..data/policy.yaml",
@@ -109,8 +109,8 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 }
 
-// TestManyLinks shows that directories that lead to each other are read once, and not
-// once for every way through them.
+// TestManyLinks shows that directories with links to each other are read only once, not once for
+// every path.
 func TestManyLinks(t *testing.T) {
 	files := map[string]string{}
 	for i := range 30 {
@@ -125,7 +125,7 @@ func TestManyLinks(t *testing.T) {
 	}
 }
 
-// TestConfinement shows that a functionConfig reads nothing outside, also not through
+// TestConfinement shows that a functionConfig cannot read files outside of its bounds, even through
 // symbolic links.
 func TestConfinement(t *testing.T) {
 	dir := tree(t, map[string]string{
@@ -175,7 +175,7 @@ func TestConfinement(t *testing.T) {
 	}
 }
 
-// TestReadAndWrite shows that broken pipes are failures.
+// TestReadAndWrite shows that errors of reading and writing are failures.
 func TestReadAndWrite(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -204,7 +204,7 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// TestInterrupted shows that a run that is cut short has no output.
+// TestInterrupted shows that an interrupted run has no output.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -241,8 +241,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestInputLimit reads more than the input may be, and as much as it may be when that is
-// raised.
+// TestInputLimit reads input above the limit, and the same input with a higher limit.
 func TestInputLimit(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"large.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large}\n" + strings.Repeat("# filling filling filling filling\n", 40_000),

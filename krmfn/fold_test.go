@@ -17,10 +17,10 @@ import (
 	"github.com/preadmit/preadmit/internal/archive"
 )
 
-// TestExplainFolds holds all cases there are to the law of explain: the edits that it
-// prints as JSON, carried out on the manifests, give what render makes of them.
+// TestExplainFolds checks a law of explain with all cases: applying the edits of its JSON output to
+// the manifests gives the output of render.
 func TestExplainFolds(t *testing.T) {
-	// As a server was asked for the recordings.
+	// The same requests as in the recordings.
 	asRecorded := []string{"--dry-run", "--authorizer=allow", "--as=oracle-admin", "--as-uid=oracle-uid", "--as-group=system:masters", "--as-group=system:authenticated"}
 	for _, c := range []struct {
 		pattern string
@@ -50,8 +50,7 @@ func TestExplainFolds(t *testing.T) {
 	}
 }
 
-// foldCase folds the edits of every manifest of a case that is admitted, and says how
-// many change.
+// foldCase folds the edits of every admitted manifest of a case, and returns how many change.
 func foldCase(t *testing.T, manifests string, flags []string) (changed int) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Dir(manifests))
@@ -99,7 +98,7 @@ func foldCase(t *testing.T, manifests string, flags []string) (changed int) {
 	return changed
 }
 
-// printedEdit is an edit as explain prints it.
+// printedEdit is an edit in the output of explain.
 type printedEdit struct {
 	Op            change.Op
 	Pointer, From string
@@ -107,7 +106,7 @@ type printedEdit struct {
 	Causes        []any
 }
 
-// fold carries out the edits of a report on a text, which must give another.
+// fold applies the edits of a report to a text, and compares the result with another text.
 func fold(report []byte, before, after string) (changed int, err error) {
 	var r struct {
 		Manifests []struct {
@@ -146,7 +145,7 @@ func fold(report []byte, before, after string) (changed int, err error) {
 	return changed, nil
 }
 
-// apply carries out an edit.
+// apply applies an edit.
 func (e printedEdit) apply(object map[string]any) error {
 	if len(e.Causes) == 0 {
 		return fmt.Errorf("nothing caused %s %s", e.Op, e.Pointer)
@@ -163,7 +162,7 @@ func (e printedEdit) apply(object map[string]any) error {
 	return change.Apply(object, []change.Change{c})
 }
 
-// pathTo is the path that a JSON Pointer means in an object.
+// pathTo returns the path of a JSON Pointer in an object.
 func pathTo(object any, pointer string) change.Path {
 	var path change.Path
 	for _, token := range strings.Split(pointer, "/")[1:] {

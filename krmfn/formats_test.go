@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// outputsOf are what stories with a name like pattern expect on standard output.
+// outputsOf returns the expected standard output of the stories whose names match pattern.
 func outputsOf(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/stories/" + pattern)
@@ -21,8 +21,8 @@ func outputsOf(t *testing.T, pattern string) map[string]string {
 	return outputs
 }
 
-// TestSARIF has every result under a rule that is listed, with its explanation, which the
-// schema of SARIF does not require.
+// TestSARIF checks that the rule of every result is listed with an explanation, which the schema of
+// SARIF does not require.
 func TestSARIF(t *testing.T) {
 	for name, output := range outputsOf(t, "*-sarif.txt") {
 		var log struct {
@@ -57,8 +57,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// TestJUnit holds the outputs to what readers of JUnit reports require: names, and
-// counts that agree with what is there.
+// TestJUnit checks requirements of readers of JUnit reports: names, and correct counts.
 func TestJUnit(t *testing.T) {
 	for name, output := range outputsOf(t, "*-junit.txt") {
 		var report struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// FuzzFunction holds the function to the laws of the package, whatever comes in.
+// FuzzFunction checks the laws of the package for the function with any input.
 func FuzzFunction(f *testing.F) {
 	paths, err := filepath.Glob("testdata/stories/fn-*.txt")
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// tagOf finds the tags of a page, with their attributes.
+// tagOf matches the tags of a page with their attributes.
 var tagOf = regexp.MustCompile(`<(/?[a-zA-Z!][a-zA-Z0-9]*)((?:[^"'>]|"[^"]*"|'[^']*')*)>`)
 
-// TestHostilePage shows that markup in manifests, policies and the names of files stays
-// text, and that the page asks for nothing and runs no other script than its own.
+// TestHostilePage shows that markup in manifests, policies and file names stays text, and that the
+// page makes no requests and runs only its own script.
 func TestHostilePage(t *testing.T) {
 	dir := tree(t, hostile)
 	for _, more := range [][]string{nil, {"--field", "metadata"}} {

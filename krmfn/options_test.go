@@ -14,7 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// sample is a value that an option may have.
+// sample returns a valid value of an option.
 func (o *option) sample() string {
 	if len(o.values) > 0 {
 		return o.values[0]
@@ -25,7 +25,7 @@ func (o *option) sample() string {
 	return "some"
 }
 
-// configOf is what a functionConfig says, but for where its paths come from.
+// configOf returns the config of a functionConfig, without the origin of paths.
 func configOf(t *testing.T, text string) config {
 	t.Helper()
 	stream, diagnostics := manifest.Read("-", []byte(text))
@@ -49,7 +49,7 @@ func withoutOrigins(c config) config {
 	return c
 }
 
-// TestFaces shows that an option means the same by all its names.
+// TestFaces shows that an option has the same effect as flag, field and key.
 func TestFaces(t *testing.T) {
 	for i := range options {
 		o := &options[i]
@@ -86,8 +86,8 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// TestParameters shows that every parameter of an application of Argo CD does something
-// in the form in which it is announced, and nothing if it is cleared.
+// TestParameters shows that every parameter of an Argo CD application has an effect in its announced
+// form, and no effect if it is cleared.
 func TestParameters(t *testing.T) {
 	for _, p := range parameters {
 		form, value := "string", fmt.Sprintf("%q", p.option.sample())
@@ -111,14 +111,14 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// functionConfigWith is a functionConfig with one field.
+// functionConfigWith returns a functionConfig with one field.
 func functionConfigWith(field, value string) string {
 	parts := strings.Split("spec."+field, ".")
 	return "apiVersion: preadmit.dev/v1alpha1\nkind: Preadmit\n" +
 		strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1) + "\n"
 }
 
-// TestValues shows that the engine knows the values of the table, and no others.
+// TestValues shows that the engine accepts exactly the values of the table.
 func TestValues(t *testing.T) {
 	for i := range options {
 		o := &options[i]
@@ -142,7 +142,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestOptionsPage holds the table of options in docs/options.md against the one in the code.
+// TestOptionsPage compares the table of options in docs/options.md with the table in the code.
 func TestOptionsPage(t *testing.T) {
 	data, err := os.ReadFile("docs/options.md")
 	if err != nil {
@@ -193,7 +193,7 @@ func TestOptionsPage(t *testing.T) {
 	}
 }
 
-// TestOptionsPageView holds what docs/options.md says about the flags of view against the table.
+// TestOptionsPageView compares the flags of view in docs/options.md with the table in the code.
 func TestOptionsPageView(t *testing.T) {
 	data, err := os.ReadFile("docs/options.md")
 	if err != nil {

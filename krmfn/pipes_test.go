@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// TestPipes shows that policies, context and manifests come from wherever the shell has
-// them come: <(command) is a pipe or a FIFO, and standard input has other names.
+// TestPipes shows that policies, context and manifests can come from pipes and FIFOs, as shells use
+// for <(command), and from all names of standard input.
 func TestPipes(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	const labelled = object + "  labels:\n    team: web\n"
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": object})
-	// substituted is what <(command) stands for.
+	// substituted is the path that replaces <(command).
 	substituted := func(text string) string {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -64,8 +64,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestPipesInDirectories shows that a FIFO that nobody writes into does not stop a run
-// that finds it in a directory.
+// TestPipesInDirectories shows that a run does not wait for a FIFO in a directory.
 func TestPipesInDirectories(t *testing.T) {
 	dir := tree(t, map[string]string{"m/a.yaml": "a: b\n", "m/zero.yaml": "-> /dev/zero"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "m", "fifo.yaml"), 0o600); err != nil {
@@ -78,7 +77,7 @@ func TestPipesInDirectories(t *testing.T) {
 	}
 }
 
-// TestPipesAreNoPlaces shows that manifests from a pipe are not written into files.
+// TestPipesAreNoPlaces shows that manifests from a pipe cannot be written to files.
 func TestPipesAreNoPlaces(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy})
 	for _, destination := range []string{"--in-place", "--output-dir=out"} {

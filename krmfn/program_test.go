@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// observer is told of everything that is written.
+// observer collects the written text and calls a function for it.
 type observer struct {
 	text    string
 	observe func(text string)
@@ -23,13 +23,12 @@ func (o *observer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// patient is a script that says when it has begun, and when it is told to end.
+// patient is a script that prints when it starts and when it gets a signal.
 const patient = `trap 'echo told >&2; exit 0' TERM
 echo ready >&2
 while :; do sleep 1 & wait $!; done`
 
-// TestStopped shows that a program ends with preadmit, and that its output is then not
-// taken for whole.
+// TestStopped shows that a program ends with preadmit, and that its incomplete output is not used.
 func TestStopped(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no shell here")
@@ -77,8 +76,7 @@ func TestNoPrograms(t *testing.T) {
 	}
 }
 
-// TestReport shows that the file is written anew by every run, also if there is nothing
-// to say.
+// TestReport shows that every run overwrites the file, even without messages.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	report := filepath.Join(dir, "report")

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// validator says what is wrong about a document by a schema in testdata/schemas.
+// validator validates a document with a schema in testdata/schemas.
 type validator func(t *testing.T, document string) error
 
-// validatorWith makes a validator of a command that takes a file as its last argument
-// and fails if that is not valid.
+// validatorWith returns a validator that runs a command with a file as its last argument. The command
+// fails if the file is not valid.
 func validatorWith(command ...string) validator {
 	return func(t *testing.T, document string) error {
 		file := filepath.Join(t.TempDir(), "document")
@@ -27,7 +27,7 @@ func validatorWith(command ...string) validator {
 	}
 }
 
-// missing skips a test for lack of a client, but not in CI.
+// missing skips a test because a client is missing; in CI, the test fails.
 func missing(t *testing.T, client string, err error, output []byte) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -36,8 +36,7 @@ func missing(t *testing.T, client string, err error, output []byte) {
 	t.Skipf("%s is missing: %v\n%s", client, err, output)
 }
 
-// sarifValidator is a JSON Schema validator, which Go builds from its module, with the
-// schema of SARIF.
+// sarifValidator returns a JSON Schema validator, built from its Go module, with the schema of SARIF.
 func sarifValidator(t *testing.T) validator {
 	t.Helper()
 	command := exec.Command("go", "tool", "-n", "jv")
@@ -51,7 +50,7 @@ func sarifValidator(t *testing.T) validator {
 	return validatorWith(strings.TrimSpace(string(path)), "testdata/schemas/sarif-2.1.0-rtm.5.json")
 }
 
-// junitValidator is xmllint, of libxml2, with the schema of JUnit reports.
+// junitValidator returns xmllint from libxml2 with the schema of JUnit reports.
 func junitValidator(t *testing.T) validator {
 	t.Helper()
 	path, err := exec.LookPath("xmllint")
@@ -61,9 +60,9 @@ func junitValidator(t *testing.T) validator {
 	return validatorWith(path, "--noout", "--nonet", "--schema", "testdata/schemas/junit.xsd")
 }
 
-// hostile has in names and values what formats have to escape: markup, the end of a
-// CDATA section, control characters, characters that XML has no way to say, letters of
-// other scripts and beyond the first plane, and a Secret.
+// hostile has names and values that formats must escape: markup, the end of a CDATA section, control
+// characters, characters that XML cannot represent, letters of other scripts and of other Unicode
+// planes, and a Secret.
 var hostile = map[string]string{
 	"policy.txt": teamPolicy,
 	"deny.txt":   policyText("deny", "configmaps", `Object{metadata: Object.metadata{labels: {"a": object.data["]]>\u0001\u001b[31m<b>"]}}}`),
@@ -89,8 +88,8 @@ spec: {policyPaths: [../policy.txt, ../wider.txt], manifests: [secret.yaml], exp
 	"m/wrong.txt": "password: ]]>\x01\x1b[0m hunter2hunter2\n",
 }
 
-// TestSchemas holds every output of the formats for programs, those of the stories and
-// some of hostile input, to the schemas of the formats.
+// TestSchemas validates the outputs in formats for programs with the schemas of the formats: outputs
+// of the stories and of hostile input.
 func TestSchemas(t *testing.T) {
 	for _, c := range []struct {
 		format      string

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// The canaries are values of Secrets; none of them may be seen. The first is read as
-// data (and copied by a policy), the second as stringData, the third is written by a
-// policy, the fourth is context.
+// The canaries are values of Secrets that no output may contain. The first is in data (and a policy
+// copies it), the second in stringData, the third is written by a policy, the fourth is in context.
 var canaries = []string{
 	"canary-one-value", "Y2FuYXJ5LW9uZS12YWx1ZQ==",
 	"canary-two-value", "Y2FuYXJ5LXR3by12YWx1ZQ==",
@@ -83,7 +82,7 @@ metadata: {name: leak}
 spec: {policyName: leak, paramRef: {name: other, namespace: default, parameterNotFoundAction: Deny}}
 `
 
-// failingPolicies fail with the value in the message.
+// failingPolicies fail with the value of a Secret in the message.
 var failingPolicies = strings.Replace(canaryPolicies, `"x" + params.data.four`, `string(object[params.data.four])`, 1)
 
 const canaryTest = `apiVersion: preadmit.dev/v1alpha1
@@ -96,8 +95,8 @@ spec:
   expected: expected.yaml
 `
 
-// TestSecrets runs every command in every format on manifests, context and policies with
-// Secrets; when all goes well, and when a policy fails with the value in its message.
+// TestSecrets runs every command in every format on manifests, context and policies with Secrets,
+// with success and with a policy that fails with the value in its message.
 func TestSecrets(t *testing.T) {
 	for _, policies := range []string{canaryPolicies, failingPolicies} {
 		dir := t.TempDir()
@@ -128,8 +127,7 @@ func TestSecrets(t *testing.T) {
 
 var reportFormats = []string{"text", "json", "sarif", "junit", "github"}
 
-// TestUnreadableExpectation shows that an expected file is not shown if nobody knows what
-// in it is secret.
+// TestUnreadableExpectation shows that an expected file is not shown if its Secrets cannot be found.
 func TestUnreadableExpectation(t *testing.T) {
 	for name, expected := range map[string]string{
 		"no YAML":    "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {two: tiny, a: [old-canary}\n",
@@ -156,8 +154,8 @@ func TestUnreadableExpectation(t *testing.T) {
 	}
 }
 
-// TestSecretsOnlyExpected shows that the values of Secrets that only the expected file has
-// are hidden wherever they are.
+// TestSecretsOnlyExpected shows that values of Secrets are hidden even if only the expected file has
+// the Secret.
 func TestSecretsOnlyExpected(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/policies.yaml", canaryPolicies)
@@ -172,8 +170,7 @@ func TestSecretsOnlyExpected(t *testing.T) {
 	}
 }
 
-// TestShowSecrets shows that the values above are seen where they are asked for, and
-// that masking hides nothing else.
+// TestShowSecrets shows that --show-secrets shows the values, and that masking hides nothing else.
 func TestShowSecrets(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/policies.yaml", canaryPolicies)
@@ -194,8 +191,8 @@ func TestShowSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsOfRenderers shows that what is said of a run on the output of a program, or
-// on the manifests of an application of Argo CD, has no values of Secrets.
+// TestSecretsOfRenderers shows that messages about the output of a program, or about the manifests of
+// an Argo CD application, have no values of Secrets.
 func TestSecretsOfRenderers(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/policies/policies.yaml", failingPolicies)
@@ -218,7 +215,7 @@ func TestSecretsOfRenderers(t *testing.T) {
 	}
 }
 
-// runIn runs a command and returns all that it prints.
+// runIn runs a command and returns its output and messages.
 func runIn(dir string, args []string) string {
 	var output bytes.Buffer
 	Main(context.Background(), &Process{Args: args, Dir: dir, Stdin: strings.NewReader(""), Stdout: &output, Stderr: &output})

@@ -23,20 +23,18 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the stories in testdata expect")
 
-// A story is a file in testdata/stories: what it shows, the command after "$", and the
-// files and the standard input it needs, each after a line "-- name --". What the
-// command prints, and its exit status unless it is 0, are in the sections stdout,
-// stderr and status; files that it changes or makes are in sections after/NAME. The
-// files in testdata/shared are in the directory "shared" of every story. Files in "bin"
-// are scripts, which the command finds as if they were in PATH. A text "-> NAME" makes a
-// symbolic link. Variables of the
-// environment stand before the command; IN is the directory in which it runs.
+// A story is a file in testdata/stories: a description, the command after "$", and its files and
+// standard input, each after a line "-- name --". The sections stdout, stderr and status have the
+// output and the exit status, if it is not 0. The sections after/NAME have files that the command
+// changes or creates. Every story has the files of testdata/shared in the directory "shared". Files
+// in "bin" are scripts, which the command finds as in PATH. A text "-> NAME" is a symbolic link.
+// Environment variables are before the command; IN is its working directory.
 type story struct {
 	text    string // up to the command
 	command string
 	files   []section
 	dir     string
-	// interrupted says that the run is stopped from outside.
+	// interrupted says that the context of the run is cancelled.
 	interrupted bool
 }
 
@@ -80,7 +78,7 @@ func (s *story) take(name string) (text string, ok bool) {
 	return "", false
 }
 
-// process makes the process of the story in a directory with its files.
+// process returns the process of the story in a directory with its files.
 func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,7 +121,7 @@ func (s *story) process(t *testing.T, stdin string) (*Process, *bytes.Buffer, *b
 		case "TERMINAL":
 			p.StdinIsTerminal = true
 		case "CLOSED":
-			p.Stdout, _ = os.Open(os.DevNull) // which cannot be written
+			p.Stdout, _ = os.Open(os.DevNull) // opened for reading, so that writing fails
 		case "INTERRUPTED":
 			s.interrupted = true
 		default:
@@ -142,7 +140,7 @@ func isFile(path string) bool {
 	return err == nil
 }
 
-// fakeClock is a clock on which a millisecond passes whenever anybody asks.
+// fakeClock returns a clock that advances by a millisecond with every call.
 func fakeClock() func() time.Time {
 	var passed atomic.Int64
 	return func() time.Time { return time.Time{}.Add(time.Duration(passed.Add(1)) * time.Millisecond) }
@@ -159,7 +157,7 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 func TestStories(t *testing.T) {
-	// Manifests are admitted one after the other, as all ask the same clock.
+	// Manifests are admitted one after the other, because they use the same clock.
 	processors := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 	paths, err := filepath.Glob("testdata/stories/*.txt")
@@ -205,7 +203,7 @@ func TestStories(t *testing.T) {
 			if status != 0 {
 				got["status"] = fmt.Sprintf("%d\n", status)
 			}
-			if len(p.Args) == 0 || !slices.Contains([]string{"explain", "diff", "check", "test"}, p.Args[0]) { // whose status is an answer
+			if len(p.Args) == 0 || !slices.Contains([]string{"explain", "diff", "check", "test"}, p.Args[0]) { // their status may be 1 without an error
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
 			}
 			if *update {
@@ -222,10 +220,10 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// afterPrefix begins the names of the sections of files as the command leaves them.
+// afterPrefix is the prefix of sections with files after the command.
 const afterPrefix = "after/"
 
-// filesIn are the texts of the files in a directory.
+// filesIn returns the texts of the files in a directory.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -235,7 +233,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		}
 		full := filepath.Join(dir, name)
 		if info, err := os.Stat(full); err == nil && info.IsDir() {
-			return nil // a link to one
+			return nil // a link to a directory
 		}
 		text, err := os.ReadFile(full)
 		texts[name] = string(text)
@@ -247,7 +245,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// checkOutput holds every story to the laws of the package.
+// checkOutput checks the laws of the package for a story.
 func checkOutput(t *testing.T, status int, stdin, stdout, stderr string) {
 	t.Helper()
 	if status == 0 {
@@ -259,8 +257,8 @@ func checkOutput(t *testing.T, status int, stdin, stdout, stderr string) {
 	if stdout == "" {
 		return
 	}
-	// Only a ResourceList may come back from a failure, with its items as they were. YAML
-	// out of the ordinary is written anew for whatever results there are.
+	// After a failure, only a ResourceList may be printed, with unchanged items. Unusual YAML is
+	// rewritten because of the results.
 	some := []map[string]any{{"message": "some"}}
 	got, want := withResults(t, stdout, nil), withResults(t, withResults(t, stdin, some), nil)
 	if got != want && got != withResults(t, stdin, nil) {
@@ -268,7 +266,7 @@ func checkOutput(t *testing.T, status int, stdin, stdout, stderr string) {
 	}
 }
 
-// withResults is a ResourceList with other results.
+// withResults returns a ResourceList with other results.
 func withResults(t *testing.T, text string, results []map[string]any) string {
 	t.Helper()
 	stream, _ := manifest.Read("-", []byte(text))
@@ -281,7 +279,7 @@ func withResults(t *testing.T, text string, results []map[string]any) string {
 	return strings.TrimSpace(string(stream.Bytes()))
 }
 
-// write rewrites the story with what it gave.
+// write rewrites the story with its results.
 func (s *story) write(t *testing.T, path string, got map[string]string) {
 	t.Helper()
 	var b strings.Builder

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// policyText is a policy that applies a configuration, with its binding.
+// policyText returns a policy with an ApplyConfiguration, and its binding.
 func policyText(name, resource, expression string) string {
 	return strings.NewReplacer("NAME", name, "RESOURCE", resource, "EXPRESSION", expression).Replace(`apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -79,7 +79,7 @@ func TestInPlace(t *testing.T) {
 		"m/plain.yaml":         labelled,
 		"m/crlf.yaml":          crlf.Replace(labelled),
 		"m/bom.yaml":           "\ufeff" + labelled,
-		"m/open-end.yaml":      labelled, // a line that is added is a whole one
+		"m/open-end.yaml":      labelled, // added lines end in a line break
 		"m/empty.yaml":         "",
 		"m/comment.yaml":       "# nothing here",
 		"m/labelled.yaml":      labelled,
@@ -103,7 +103,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestInPlaceTouches shows that modes stay, and that a file without changes is not touched.
+// TestInPlaceTouches shows that modes are kept, and that a file without changes is not written.
 func TestInPlaceTouches(t *testing.T) {
 	const plain = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n"
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "m/plain.yaml": plain, "m/labelled.yaml": plain + "  labels: {team: web}\n", "m/comment.yaml": "# nothing"})
@@ -130,8 +130,8 @@ func TestInPlaceTouches(t *testing.T) {
 	}
 }
 
-// TestReplaceAll shows that no file is replaced unless all can be, and that nothing is
-// left of a try.
+// TestReplaceAll shows that files are replaced only if all can be, and that a failed attempt leaves
+// no files.
 func TestReplaceAll(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a.yaml":      "old",
@@ -170,8 +170,7 @@ func TestReplaceAll(t *testing.T) {
 	}
 }
 
-// TestInPlaceMeanwhile shows that a file that somebody else has changed during the run is
-// left to them.
+// TestInPlaceMeanwhile shows that a file that changed during the run is not overwritten.
 func TestInPlaceMeanwhile(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	var stderr bytes.Buffer
@@ -188,7 +187,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	}
 }
 
-// TestInPlaceMeanwhileMany shows that of many files that others have changed some are named.
+// TestInPlaceMeanwhileMany shows that messages name only some of many files that changed.
 func TestInPlaceMeanwhileMany(t *testing.T) {
 	texts := map[string]string{}
 	for i := range 40 {
@@ -218,7 +217,7 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 	}
 }
 
-// opened opens and locks the directory of a file, and looks at what it is to replace.
+// opened opens and locks the directory of a file, and reads the file to replace.
 func opened(t *testing.T, file, data string) *replacement {
 	t.Helper()
 	r := &replacement{name: filepath.Base(file), real: file, data: []byte(data)}
@@ -233,7 +232,7 @@ func opened(t *testing.T, file, data string) *replacement {
 	return r
 }
 
-// TestReplaceMeanwhile shows that what others write until the very end stays.
+// TestReplaceMeanwhile shows that changes by others right before the replacement are kept.
 func TestReplaceMeanwhile(t *testing.T) {
 	for name, change := range map[string]func(file string) error{
 		"written":  func(file string) error { return os.WriteFile(file, []byte("new"), 0o666) }, // of the same length
@@ -260,8 +259,8 @@ func TestReplaceMeanwhile(t *testing.T) {
 	}
 }
 
-// TestStagedModes shows that nobody can read a new file who cannot read the one that it
-// replaces, and that files of an --output-dir are as closed as those they are made of.
+// TestStagedModes shows that a temporary file has no wider permissions than the file that it
+// replaces, and that files in --output-dir have no wider permissions than their sources.
 func TestStagedModes(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": "old", "out/other": ""})
 	if err := os.Chmod(filepath.Join(dir, "a.yaml"), 0o600); err != nil {
@@ -280,8 +279,7 @@ func TestStagedModes(t *testing.T) {
 	}
 }
 
-// TestRunsAtOnce shows that runs on the same files at once lose nothing: what a run says
-// it has written is there.
+// TestRunsAtOnce shows that concurrent runs on the same files lose no reported changes.
 func TestRunsAtOnce(t *testing.T) {
 	files := map[string]string{}
 	const runs = 8
@@ -316,8 +314,8 @@ func TestRunsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRunWaits shows that a run waits for another one in the same directory, and then
-// sees what that has done.
+// TestRunWaits shows that a run waits for another run in the same directory, and then sees its
+// changes.
 func TestRunWaits(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	other := opened(t, filepath.Join(dir, "a.yaml"), "theirs\n")
@@ -348,8 +346,8 @@ func TestRunWaits(t *testing.T) {
 	}
 }
 
-// TestManyFiles shows that any number of files in a directory is written, and that what
-// killed runs have left goes.
+// TestManyFiles shows that many files in a directory are written, and that temporary files of killed
+// runs are removed.
 func TestManyFiles(t *testing.T) {
 	const count = 1100
 	files := map[string]string{"policy.txt": teamPolicy, "m/" + stagedPrefix + "0": "left", "m/" + stagedPrefix + "1099": "left", "m/.preadmit": "not ours"}
@@ -365,8 +363,8 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestReplaceInterrupted shows that a run that is stopped before it has replaced anything
-// replaces nothing, and leaves nothing.
+// TestReplaceInterrupted shows that a run that is stopped before the first replacement replaces no
+// files and leaves no temporary files.
 func TestReplaceInterrupted(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": "old"})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -381,7 +379,7 @@ func TestReplaceInterrupted(t *testing.T) {
 	}
 }
 
-// TestHardLinks shows that a file is known by all its names.
+// TestHardLinks shows that hard links are recognized as the same file.
 func TestHardLinks(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	if err := os.Link(filepath.Join(dir, "policy.txt"), filepath.Join(dir, "other.txt")); err != nil {
@@ -396,7 +394,7 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// TestOutputDirModes shows that new files have the mode that new files have.
+// TestOutputDirModes shows that new files have the default mode.
 func TestOutputDirModes(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "other": ""})
 	status := Main(context.Background(), &Process{Args: []string{"render", "--output-dir", "out", "a.yaml"}, Dir: dir, Stderr: &bytes.Buffer{}})
@@ -412,7 +410,7 @@ func TestOutputDirModes(t *testing.T) {
 	}
 }
 
-// TestUpdateSame shows that test --update does not touch a file that is right.
+// TestUpdateSame shows that test --update does not write a file that is already correct.
 func TestUpdateSame(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {team: web}}\n"
 	dir := tree(t, map[string]string{

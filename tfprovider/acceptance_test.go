@@ -26,7 +26,7 @@ func unitTest(t *testing.T, steps ...resource.TestStep) {
 	})
 }
 
-// again is a step after which a plan is empty.
+// again is a step that checks that the second plan is empty.
 func again(step resource.TestStep) resource.TestStep {
 	step.ConfigPlanChecks.PostApplyPostRefresh = append(step.ConfigPlanChecks.PostApplyPostRefresh, plancheck.ExpectEmptyPlan())
 	return step
@@ -56,7 +56,8 @@ func TestAccDataSource(t *testing.T) {
 	}))
 }
 
-// The functions keep keys known, and values one by one; the data source cannot.
+// Functions keep keys known, and only values that depend on unknown ones are unknown. The data source
+// cannot do this.
 func TestAccUnknown(t *testing.T) {
 	config := `
 		resource "terraform_data" "later" { input = "later" }
@@ -102,7 +103,7 @@ func TestAccUnknown(t *testing.T) {
 	}))
 }
 
-// Sensitivity stays with the element that is sensitive.
+// Only the sensitive element is sensitive.
 func TestAccSensitive(t *testing.T) {
 	unitTest(t, resource.TestStep{
 		Config: `
@@ -125,7 +126,7 @@ func TestAccSensitive(t *testing.T) {
 	})
 }
 
-// Errors point at the line of the configuration that is wrong.
+// Errors name the line in the configuration.
 func TestAccErrors(t *testing.T) {
 	source := func(body string) string { return "data \"preadmit_manifests\" \"x\" {\n" + body + "}\n" }
 	call := func(arguments string) string {
@@ -169,14 +170,14 @@ func TestAccErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Terraform breaks lines where it likes.
+			// Terraform wraps lines at any place.
 			pattern := strings.ReplaceAll(strings.Join(test.want, `(?s:.)*`), " ", `[\s│]+`)
 			unitTest(t, resource.TestStep{Config: test.config, PlanOnly: true, ExpectError: regexp.MustCompile(pattern)})
 		})
 	}
 }
 
-// A thousand manifests are no problem for the protocol.
+// The protocol can transfer a thousand manifests.
 func TestAccMany(t *testing.T) {
 	unitTest(t, resource.TestStep{
 		Config: fmt.Sprintf(`

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// counting answers with what it was asked, and counts.
+// counting is a server that returns its arguments and counts calls.
 type counting struct {
 	tfprotov6.ProviderServer
 	calls atomic.Int32
@@ -35,8 +35,8 @@ func question1(t *testing.T, name string, arguments ...string) *tfprotov6.CallFu
 	return request
 }
 
-// TestAnswers asks what was asked before: the same answer, and no call. Each part of a
-// question counts.
+// TestAnswers repeats questions: the answer is the same, without another call. A question with one
+// different part is a new question.
 func TestAnswers(t *testing.T) {
 	c := &counting{}
 	s := &remembering{ProviderServer: c, answers: newAnswers(1 << 20)}
@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Interruptions are no answers.
+// Interruptions are not cached.
 func TestAnswersInterrupted(t *testing.T) {
 	c := &counting{fail: true}
 	s := &remembering{ProviderServer: c, answers: newAnswers(1 << 20)}
@@ -68,7 +68,7 @@ func TestAnswersInterrupted(t *testing.T) {
 	}
 }
 
-// Answers are kept within a bound.
+// The size of the cache is limited.
 func TestAnswersBound(t *testing.T) {
 	s := &remembering{ProviderServer: &counting{}, answers: newAnswers(1000)}
 	for i := range 1000 {
@@ -81,7 +81,7 @@ func TestAnswersBound(t *testing.T) {
 	}
 }
 
-// TestStop ends a call that is under way, as Ctrl-C does.
+// TestStop stops a running call, like Ctrl-C.
 func TestStop(t *testing.T) {
 	s := newServer(t)
 	manifests := map[string]any{}

@@ -17,16 +17,15 @@ var inapplicable = map[string]string{
 	"hidden-from-policies/objects-2": "nothing is stored of it",
 }
 
-// applied is a manifest as we make it, and what the server stored of the one that we were
-// given.
+// applied is the result for a manifest, and the object that the server stored for the same manifest.
 type applied struct {
 	Manifest string `json:"manifest"`
 	Stored   string `json:"stored"`
 }
 
-// TestApplied plans and applies all recorded cases with a stand-in for kubernetes_manifest,
-// which plans what the manifest sets and returns what the server stored. Terraform holds the
-// one against the other. The second plan is empty.
+// TestApplied plans and applies all recorded cases with a fake kubernetes_manifest, which plans the
+// fields of the manifest and returns the object that the server stored. Terraform compares both. The
+// second plan must be empty.
 func TestApplied(t *testing.T) {
 	terraform(t)
 	cases := recordedCases(t)
@@ -54,8 +53,8 @@ func TestApplied(t *testing.T) {
 	c.run(t, "plan", "-detailed-exitcode")
 }
 
-// recordings are what an API server answered, but for what we are known to answer otherwise:
-// see engine/testdata.
+// recordings returns the recorded answers of an API server, except the cases in exceptions.txt: see
+// engine/testdata.
 func recordings(t *testing.T) []string {
 	t.Helper()
 	exceptions, err := os.ReadFile("../engine/testdata/exceptions.txt")
@@ -78,7 +77,7 @@ func recordings(t *testing.T) []string {
 	return all
 }
 
-// recordedRequest is how the cases were recorded.
+// recordedRequest has the options with which the cases were recorded.
 var recordedRequest = map[string]any{
 	"dry_run": true, "authorizer": "allow",
 	"user": map[string]any{"username": "oracle-admin", "uid": "oracle-uid", "groups": []string{"system:masters", "system:authenticated"}},
@@ -107,8 +106,8 @@ func recordedCases(t *testing.T) map[string]applied {
 	return cases
 }
 
-// acceptedPolicies are the policies of a recorded case that the server took, and what they
-// look at.
+// acceptedPolicies returns the policies of a recorded case that the server accepted, and their
+// context.
 func acceptedPolicies(t *testing.T, directory string) []string {
 	t.Helper()
 	var summary struct {
@@ -133,7 +132,7 @@ func acceptedPolicies(t *testing.T, directory string) []string {
 	return accepted
 }
 
-// recordedManifests are the documents of a recorded case under the names of the answers.
+// recordedManifests returns the documents of a recorded case by the names of the answers.
 func recordedManifests(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// deployment is a manifest of 1.6 kB, such as charts render.
+// deployment returns a manifest of 1.6 kB, as charts render it.
 func deployment(name string) string {
 	return fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
@@ -76,7 +76,7 @@ spec:
 `, name)
 }
 
-// deploymentPolicy writes a label on Deployments, each policy one of its own.
+// deploymentPolicy returns a policy that adds its own label to Deployments.
 func deploymentPolicy(i int) string {
 	return strings.NewReplacer(
 		"label.example.com", fmt.Sprintf("label-%d.example.com", i),
@@ -84,8 +84,8 @@ func deploymentPolicy(i int) string {
 	).Replace(labelPolicy)
 }
 
-// large is a configuration with a thousand manifests and ten policies, read by a data
-// source of a provider.
+// large returns a configuration with a thousand manifests and ten policies, which a data source
+// reads.
 func large(b *testing.B, provider, source string) string {
 	var policies, manifests strings.Builder
 	for i := range 10 {
@@ -110,8 +110,8 @@ func large(b *testing.B, provider, source string) string {
 	})
 }
 
-// BenchmarkPlan plans a thousand manifests and ten policies, against a data source that
-// only copies its strings. cpu-s is what Terraform and the provider use together.
+// BenchmarkPlan plans a thousand manifests with ten policies, and for comparison with a data source
+// that only copies its strings. cpu-s is the processor time of Terraform and the provider.
 func BenchmarkPlan(b *testing.B) {
 	for provider, source := range map[string]string{"preadmit": "preadmit/preadmit", "echo": "example/echo"} {
 		b.Run(provider, func(b *testing.B) {
@@ -120,7 +120,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// benchmarkPlan plans a configuration; the output has a text.
+// benchmarkPlan plans a configuration and checks that the output contains a text.
 func benchmarkPlan(b *testing.B, directory, want string) {
 	c := newCLI(b, directory)
 	var used time.Duration
@@ -135,9 +135,9 @@ func benchmarkPlan(b *testing.B, directory, want string) {
 	b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// BenchmarkInstances plans a resource for each of a thousand manifests, with ten policies:
-// with the function in a local, in the resource, where it is called once for every instance,
-// and without it.
+// BenchmarkInstances plans a resource for each of a thousand manifests with ten policies: with the
+// function in a local, with the function in the resource (one call per instance), and without the
+// function.
 func BenchmarkInstances(b *testing.B) {
 	for form, body := range map[string]string{
 		"local": `
@@ -170,7 +170,7 @@ func BenchmarkInstances(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is the part of BenchmarkPlan that is ours.
+// BenchmarkRead is the part of BenchmarkPlan inside of the provider.
 func BenchmarkRead(b *testing.B) {
 	c := config{}
 	for i := range 10 {
@@ -188,8 +188,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkStart starts the provider as Terraform does, up to the line that says where
-// it listens.
+// BenchmarkStart starts the provider like Terraform, until it prints its address.
 func BenchmarkStart(b *testing.B) {
 	binary := filepath.Join(binaries(b), "terraform-provider-preadmit")
 	for b.Loop() {
@@ -209,7 +208,7 @@ func BenchmarkStart(b *testing.B) {
 		if err := command.Process.Kill(); err != nil {
 			b.Fatal(err)
 		}
-		_ = command.Wait() // it was killed
+		_ = command.Wait() // the benchmark killed it
 		b.StartTimer()
 	}
 }

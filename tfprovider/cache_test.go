@@ -9,7 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// Policies are compiled once for each content, and only so many sets are kept.
+// Policies with the same content are compiled once, and the number of cached sets is limited.
 func TestCache(t *testing.T) {
 	c := newCache(2)
 	given := func(policy, version string) *config {
@@ -35,7 +35,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// What belongs to one text must not be taken for the next one's.
+// Configs that divide the same text differently must have different fingerprints.
 func TestFingerprint(t *testing.T) {
 	seen := map[fingerprint]string{}
 	for name, c := range map[string]*config{
@@ -63,7 +63,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Terraform reads data sources and calls functions at the same time.
+// Terraform reads data sources and calls functions concurrently.
 func TestConcurrency(t *testing.T) {
 	s := newServer(t)
 	var wait sync.WaitGroup

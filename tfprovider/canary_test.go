@@ -13,14 +13,13 @@ import (
 
 const canary = "canary-7f3a9c51e2"
 
-// leaks reports whether a text holds the canary, as it is or encoded.
+// leaks reports whether a text contains the canary, plain or encoded.
 func leaks(text string) bool {
 	return strings.Contains(text, canary) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(canary)))
 }
 
-// TestCanaryDataSource plans and applies with Secrets in the data source. They are
-// nowhere in what Terraform prints, and in plan and state only where they are marked as
-// sensitive.
+// TestCanaryDataSource plans and applies with Secrets in the data source. The output of Terraform must
+// not contain them, and plan and state must have them only in sensitive values.
 func TestCanaryDataSource(t *testing.T) {
 	directory := configuration(t, map[string]string{
 		"main.tf": required + `
@@ -58,15 +57,15 @@ func TestCanaryDataSource(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.run(t, arguments...)), &shown); err != nil {
 			t.Fatal(err)
 		}
-		delete(shown, "variables") // Terraform's own
+		delete(shown, "variables") // Terraform stores its variables itself
 		if text, _ := json.Marshal(redact(shown)); leaks(string(text)) {
 			t.Errorf("terraform %q has the secret where it is not marked as sensitive:\n%s", arguments, text)
 		}
 	}
 }
 
-// redact removes the values that are marked as sensitive: beside "values" and "after"
-// stands a value of the same form with true in these places.
+// redact removes sensitive values. "values" and "after" have a second value of the same structure, with
+// true for sensitive values.
 func redact(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -118,8 +117,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestCanaryFunction runs functions on an ephemeral Secret. Nothing of it is in what
-// Terraform prints, nor anywhere in plan or state.
+// TestCanaryFunction runs functions on an ephemeral Secret. The output of Terraform, the plan and the
+// state must not contain its value.
 func TestCanaryFunction(t *testing.T) {
 	directory := configuration(t, map[string]string{
 		"main.tf": required + `
@@ -160,7 +159,7 @@ func TestCanaryFunction(t *testing.T) {
 	}
 }
 
-// TestCanaryErrors makes errors about Secrets, which must not quote them.
+// TestCanaryErrors checks that errors about Secrets do not quote them.
 func TestCanaryErrors(t *testing.T) {
 	for name, policy := range map[string]string{
 		"policy fails": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": string({string(object.data.password): 1}["x"])}`, 1),
@@ -189,9 +188,8 @@ func TestCanaryErrors(t *testing.T) {
 	}
 }
 
-// TestCanaryDocuments gives the documents of testdata/secrets in every attribute that
-// takes manifests or what policies look up, and to the functions, with a policy that
-// quotes what it reads.
+// TestCanaryDocuments gives the documents of testdata/secrets in every attribute for manifests or
+// context, and to the functions, with a policy that quotes its input.
 func TestCanaryDocuments(t *testing.T) {
 	const hidden = "hunter-canary-2"
 	paths, err := filepath.Glob("../testdata/secrets/*.yaml")
@@ -224,7 +222,7 @@ func TestCanaryDocuments(t *testing.T) {
 	}
 }
 
-// TestCanaryCopied has policies copy what is sensitive into objects that are not.
+// TestCanaryCopied checks policies that copy sensitive values into other objects.
 func TestCanaryCopied(t *testing.T) {
 	const kind = `  paramKind: {apiVersion: v1, kind: %s}
   matchConstraints:`

@@ -30,8 +30,8 @@ func render(t *testing.T, directory string, arguments ...string) (stdout, stderr
 	return out.String(), messages.String(), status
 }
 
-// TestCases holds the provider against the command line: the same bytes from the data
-// source and from the functions, and an error where it has one.
+// TestCases compares the provider with the command line: the data source and the functions must return
+// the same bytes, and an error if the command line has one.
 func TestCases(t *testing.T) {
 	directories, err := filepath.Glob(filepath.Join(cases, "*"))
 	if err != nil || len(directories) == 0 {
@@ -72,8 +72,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// checkResults checks that the results are those wanted, and that Secrets are among the
-// sensitive ones.
+// checkResults checks the results, and that Secrets are among the sensitive results.
 func checkResults(t *testing.T, state, want map[string]any) {
 	t.Helper()
 	results := map[string]any{}
@@ -90,8 +89,8 @@ func checkResults(t *testing.T, state, want map[string]any) {
 	}
 }
 
-// checkFunctions checks what the functions make of a case: split gives the keys,
-// mutate_all the results, and so does mutate if the others are given as context.
+// checkFunctions checks the functions with a case: split must return the keys, mutate_all the results,
+// and mutate the same results with the other manifests as context.
 func checkFunctions(t *testing.T, s *server, directory string, want map[string]any) {
 	t.Helper()
 	policies := contents(t, directory+"/policies")
@@ -108,7 +107,7 @@ func checkFunctions(t *testing.T, s *server, directory string, want map[string]a
 		t.Errorf("mutate_all:\n%v\nrender -o json:\n%v", got, values(want))
 	}
 	if strings.HasSuffix(filepath.Base(directory), "-targets") {
-		return // alone, a manifest has no other one that acts on it
+		return // a single manifest cannot change others
 	}
 	for key, part := range parts.(map[string]any) {
 		given, context := slices.Clone(policies), []string{}
@@ -135,7 +134,7 @@ func checkFunctions(t *testing.T, s *server, directory string, want map[string]a
 	}
 }
 
-// contents are the files in a directory and those below it, in the order of their names.
+// contents returns the files in a directory and its subdirectories, in the order of their names.
 func contents(t *testing.T, directory string) []string {
 	t.Helper()
 	texts := []string{}

@@ -57,7 +57,7 @@ func TestDataSource(t *testing.T) {
 	}
 }
 
-// A whole stream is made only if it is asked for: it may be large, and holds Secrets.
+// The output yaml is computed only on request, because it may be large and contains Secrets.
 func TestDataSourceWithoutStream(t *testing.T) {
 	state, messages := newServer(t).read(t, map[string]any{"manifests": []string{configMap("a")}, "policies": []string{labelPolicy}})
 	if state == nil || state["yaml"] != nil {
@@ -65,7 +65,7 @@ func TestDataSourceWithoutStream(t *testing.T) {
 	}
 }
 
-// Names that the server generates have keys, too.
+// Objects with generated names have keys, too.
 func TestGeneratedName(t *testing.T) {
 	state, messages := newServer(t).read(t, map[string]any{
 		"manifests": []string{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: job-}\n"}, "policies": []string{labelPolicy},
@@ -75,7 +75,7 @@ func TestGeneratedName(t *testing.T) {
 	}
 }
 
-// A value that is not known at validation is not an error then.
+// A value that is unknown at validation is not an error.
 func TestValidationOfUnknown(t *testing.T) {
 	s := newServer(t)
 	for _, config := range []map[string]any{

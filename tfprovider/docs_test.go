@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// tfplugindocs builds the generator of the documentation and returns the path of its
-// binary, which is in Go's build cache. Where the modules cannot be had, the test is
-// skipped, but not in CI.
+// tfplugindocs builds the generator of the documentation and returns the path of its binary, which is in
+// Go's build cache. If the modules are not available, it skips the test; in CI, the test fails.
 func tfplugindocs(t *testing.T) string {
 	t.Helper()
 	command := exec.Command("go", "tool", "-n", "tfplugindocs")
@@ -28,12 +27,12 @@ func tfplugindocs(t *testing.T) string {
 	return strings.TrimSpace(string(output))
 }
 
-// TestDocs generates the documentation from the schema, the templates and the examples
-// that TestDocumentedExamples applies. What is in docs must be that; -update writes it.
+// TestDocs generates the documentation from the schema, the templates and the examples, and compares it
+// with docs; -update writes docs.
 func TestDocs(t *testing.T) {
 	c := newCLI(t, configuration(t, map[string]string{"main.tf": required}))
 	generator := tfplugindocs(t)
-	// The generator knows only providers of HashiCorp's by their schema.
+	// The generator supports schemas only for providers of HashiCorp.
 	schema := strings.NewReplacer("registry.terraform.io/preadmit/preadmit", "registry.terraform.io/hashicorp/preadmit",
 		"registry.opentofu.org/preadmit/preadmit", "registry.terraform.io/hashicorp/preadmit").Replace(c.run(t, "providers", "schema", "-json"))
 	work := configuration(t, map[string]string{"schema.json": schema[strings.IndexByte(schema, '{'):]})
@@ -68,8 +67,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSnippets checks that every configuration that the documentation shows is HCL, and
-// formatted as Terraform formats it.
+// TestSnippets checks that every configuration in the documentation is valid HCL with the format of
+// terraform fmt.
 func TestSnippets(t *testing.T) {
 	files := map[string]string{}
 	for name, text := range tree(t, "docs") {
@@ -87,7 +86,7 @@ func TestSnippets(t *testing.T) {
 	newCLI(t, configuration(t, files)).run(t, "fmt", "-check", "-diff", ".")
 }
 
-// tree are the files below a directory.
+// tree returns the files below a directory.
 func tree(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -9,7 +9,7 @@ import (
 
 const examples = "../examples/terraform"
 
-// copyExamples copies the examples, so that nothing is left in them.
+// copyExamples copies the examples, so that tests leave no files in them.
 func copyExamples(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -19,8 +19,7 @@ func copyExamples(t *testing.T) string {
 	return directory
 }
 
-// TestExamples runs the tests of every example. Providers that it uses with ours are
-// stand-ins with the attributes of theirs.
+// TestExamples runs the tests of every example. Other providers are fakes with the same attributes.
 func TestExamples(t *testing.T) {
 	terraform(t)
 	tests, err := filepath.Glob(examples + "/*/tests")
@@ -40,7 +39,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestReadme plans what README.md shows.
+// TestReadme plans the configuration in README.md.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -62,7 +61,7 @@ func TestReadme(t *testing.T) {
 	c.run(t, "fmt", "-check", "-diff", "main.tf")
 }
 
-// TestDocumentedExamples plans the examples that the documentation shows, as they lie.
+// TestDocumentedExamples plans the examples of the documentation without changes.
 func TestDocumentedExamples(t *testing.T) {
 	for name, want := range map[string]string{
 		"provider":                        "No changes.",

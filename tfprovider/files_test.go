@@ -9,8 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// TestReadTogether shows that the limit is one of all files together, and that it can be
-// raised.
+// TestReadTogether shows that the limit applies to all files together, and that it can be raised.
 func TestReadTogether(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.yaml", "b.yaml"} {
@@ -26,7 +25,7 @@ func TestReadTogether(t *testing.T) {
 	}
 }
 
-// TestReadTooMuch reads a file, most of it a hole, that is larger than all input may be.
+// TestReadTooMuch reads a sparse file that is larger than the limit.
 func TestReadTooMuch(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.yaml")
 	file, err := os.Create(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// object is the decoded form of a JSON text.
+// object decodes a JSON text.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
 	value, err := readJSON(text)
@@ -22,7 +22,7 @@ func object(t *testing.T, text string) map[string]any {
 	return value.(map[string]any)
 }
 
-// exact turns what readJSON returns into what decode does.
+// exact converts a result of readJSON to the form of decode.
 func exact(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -39,7 +39,7 @@ func exact(value any) any {
 	return value
 }
 
-// TestAdmit admits objects; numbers keep their digits.
+// TestAdmit admits objects, and checks that numbers keep their digits.
 func TestAdmit(t *testing.T) {
 	s := newServer(t)
 	given := `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"big":9007199254740993,"small":0.1,"list":[1,"x",true,null,{}],"huge":123456789012345678901234567890}}`
@@ -56,12 +56,12 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// copying copies a value that it names, deciding decides by it.
+// copying is a policy that copies a named value; deciding uses the value in a condition.
 func copying(from string) string {
 	return strings.Replace(labelPolicy, `"yes"`, "string("+from+")", 1)
 }
 
-// TestAdmitUnknown admits objects of which parts are not known.
+// TestAdmitUnknown admits objects with unknown parts.
 func TestAdmitUnknown(t *testing.T) {
 	s := newServer(t)
 	nothing := any(unknown{anything})
@@ -113,8 +113,8 @@ func TestAdmitUnknown(t *testing.T) {
 	}
 }
 
-// TestAdmitPartly takes the cases, and has each value of each manifest be unknown in turn:
-// what is known of the result then is in the result with everything known.
+// TestAdmitPartly makes each value of each manifest of the cases unknown in turn. The known parts of the
+// result must be the same as in the result without unknown values.
 func TestAdmitPartly(t *testing.T) {
 	directories, err := filepath.Glob(filepath.Join(cases, "*"))
 	if err != nil || len(directories) == 0 {
@@ -161,7 +161,7 @@ func TestAdmitPartly(t *testing.T) {
 	}
 }
 
-// eachLeaf calls try with the value in which one scalar is unknown, for each.
+// eachLeaf calls try once for every scalar, with a value in which this scalar is unknown.
 func eachLeaf(value any, try func(any), root any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -187,7 +187,7 @@ func eachLeaf(value any, try func(any), root any) {
 	}
 }
 
-// forgotten is a scalar that is not known yet.
+// forgotten returns an unknown value with the shape of a scalar.
 func forgotten(item any) (unknown, bool) {
 	switch item.(type) {
 	case string:
@@ -200,8 +200,7 @@ func forgotten(item any) (unknown, bool) {
 	return unknown{}, false
 }
 
-// agrees reports whether a result says nothing that another one, of which all is known,
-// does not say.
+// agrees reports whether the known parts of a result are the same as in a completely known result.
 func agrees(partly, whole any) bool {
 	switch p := partly.(type) {
 	case unknown:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// teamPolicy writes a label of the Namespace on ConfigMaps.
+// teamPolicy copies a label of the Namespace to ConfigMaps.
 var teamPolicy = strings.NewReplacer(
 	`{"mutated": "yes"}`, `{"team": namespaceObject.metadata.?labels.team.orValue("none")}`, "label.example.com", "team.example.com",
 ).Replace(labelPolicy)
@@ -18,7 +18,7 @@ func inShop(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: shop}\n", name)
 }
 
-// kyvernoPolicy writes a label from another ConfigMap.
+// kyvernoPolicy adds a label with a value from another ConfigMap.
 const kyvernoPolicy = `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: team}
@@ -33,7 +33,7 @@ spec:
       patchStrategicMerge: {metadata: {labels: {team: "{{ teams.data.team }}"}}}
 `
 
-// What Kyverno's rules cannot know reaches them.
+// Kyverno's rules get the given values.
 func TestKyvernoValues(t *testing.T) {
 	policy := strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "{{ team }}-{{ request.userInfo.username }}")
 	got := newServer(t).text(t, "mutate", inShop("a"), []string{policy}, map[string]any{
@@ -60,8 +60,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// What is known stays as it is when the rest becomes known: where the rest could change
-// it, it is not known either.
+// Known results do not change when other values become known. Results that could change are unknown.
 func TestMutateAllUnknown(t *testing.T) {
 	s := newServer(t)
 	labelled := func(name, label string) string {
@@ -89,7 +88,7 @@ func TestMutateAllUnknown(t *testing.T) {
 	}
 }
 
-// An error that missing context may explain is one only when everything is known.
+// An error that may be caused by missing context is reported only if everything is known.
 func TestMutateAllErrors(t *testing.T) {
 	s := newServer(t)
 	needsTeam := strings.Replace(teamPolicy, `.?labels.team.orValue("none")`, `.labels.team`, 1)
@@ -104,7 +103,7 @@ func TestMutateAllErrors(t *testing.T) {
 	}
 }
 
-// TestPods asks for what controllers make, and what policies make of that.
+// TestPods checks the objects that controllers create, as policies change them.
 func TestPods(t *testing.T) {
 	s := newServer(t)
 	job := "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}}"
@@ -176,7 +175,7 @@ func TestExplain(t *testing.T) {
 	if warnings := e["warnings"].([]any); len(warnings) != 1 || !strings.Contains(warnings[0].(string), "there is no Namespace \"n\"") {
 		t.Errorf("warnings: %v", warnings)
 	}
-	// JSON on one line has a diff of many.
+	// The diff of JSON on one line has several lines.
 	json, err := s.call(t, "explain", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, []string{labelPolicy})
 	if err != nil || !strings.Contains(json.(map[string]any)["diff"].(string), "\n+    \"labels\": {\n+      \"mutated\": \"yes\"\n+    },\n") {
 		t.Errorf("%v %v", json, err)
@@ -187,7 +186,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Policies and options that are not known yet leave the keys known.
+// Keys are known even if policies and options are unknown.
 func TestMutateAllKeys(t *testing.T) {
 	s := newServer(t)
 	manifests := map[string]any{"a": configMap("a"), "b": unknown{}}
@@ -206,7 +205,7 @@ func TestMutateAllKeys(t *testing.T) {
 	}
 }
 
-// Texts may have names, which messages know them by.
+// Texts may have names, which messages use.
 func TestNamedTexts(t *testing.T) {
 	s := newServer(t)
 	named := map[string]any{"policies/label.yaml": labelPolicy, "policies/team.yaml": teamPolicy}
@@ -220,7 +219,7 @@ func TestNamedTexts(t *testing.T) {
 	}
 }
 
-// Objects that a provider read have nulls for all that they do not have.
+// Objects from other providers have null for missing fields.
 func TestNulls(t *testing.T) {
 	s := newServer(t)
 	policy := `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{"name":"label.example.com","labels":null,"generateName":null},"spec":{
@@ -244,7 +243,7 @@ func TestNulls(t *testing.T) {
 	}
 }
 
-// A document has the same key whatever it is given with.
+// The key of a document does not depend on other documents.
 func TestKeys(t *testing.T) {
 	s := newServer(t)
 	const crd = `apiVersion: apiextensions.k8s.io/v1

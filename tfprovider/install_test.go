@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// mirror packs the provider as a release is, into a file system mirror for Terraform and
-// for OpenTofu, and returns the configuration that installs from there.
+// mirror packs the provider like a release into a file system mirror for Terraform and OpenTofu, and
+// returns the configuration that installs from it.
 func mirror(t *testing.T, version string) string {
 	t.Helper()
 	binary, err := os.ReadFile(filepath.Join(binaries(t), "terraform-provider-preadmit"))
@@ -49,8 +49,8 @@ func mirror(t *testing.T, version string) string {
 		directory, strings.Join(hosts, ", "))
 }
 
-// TestInstall goes the way of a user: init from a release, plan, apply, and a second
-// plan that is empty.
+// TestInstall runs the commands of a user: init from a release, plan, apply, and a second plan, which
+// must be empty.
 func TestInstall(t *testing.T) {
 	directory := configuration(t, map[string]string{
 		"main.tf": strings.Replace(required, `source = "preadmit/preadmit"`, `source  = "preadmit/preadmit"`+"\n      version = \"~> 0.1\"", 1) + `
@@ -83,7 +83,7 @@ func TestInstall(t *testing.T) {
 	if output := c.run(t, "apply", "plan.bin"); !strings.Contains(output, "4 added") {
 		t.Error(output)
 	}
-	// -detailed-exitcode makes changes an error.
+	// With -detailed-exitcode, changes are an error.
 	c.run(t, "plan", "-detailed-exitcode")
 	var state struct {
 		Values struct {

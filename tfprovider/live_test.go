@@ -18,17 +18,16 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-// liveLabel is on everything that the test creates in a cluster but for what Terraform
+// liveLabel is the label of all objects that the test creates in a cluster, except those that Terraform
 // applies.
 const liveLabel = "preadmit.dev/live"
 
-// TestLive applies manifests to a real cluster with the real providers, with and without
-// preadmit, and plans once more: the plan must have come true, and the second one must be
-// empty. It runs only if KUBECONFIG names a cluster and PREADMIT_PROVIDERS a directory with
+// TestLive applies manifests to a real cluster with the real providers, with and without preadmit. The
+// apply must match the plan, and the second plan must be empty. It runs only if KUBECONFIG names a cluster and PREADMIT_PROVIDERS a directory with
 // terraform-provider-kubernetes and terraform-provider-kubectl. It needs kubectl.
 //
-// Policies must be installed to act. Those of recorded cases are about objects in namespaces
-// that the test makes; those of the examples are not confined, so use a cluster for tests.
+// The test installs policies in the cluster. Policies of recorded cases match only objects in namespaces
+// of the test. Policies of the examples match all objects, so use a cluster for tests.
 func TestLive(t *testing.T) {
 	providers := os.Getenv("PREADMIT_PROVIDERS")
 	if os.Getenv("KUBECONFIG") == "" || providers == "" {
@@ -44,9 +43,9 @@ func TestLive(t *testing.T) {
 	t.Run("recorded", l.recorded)
 }
 
-// live is one run against a cluster.
+// live is one run with a cluster.
 type live struct {
-	// id tells the objects of this run from those of others.
+	// id distinguishes the objects of this run from objects of other runs.
 	id        string
 	overrides string
 }
@@ -73,8 +72,8 @@ func (l *live) kubectl(input string, arguments ...string) (string, error) {
 	return output.String(), nil
 }
 
-// install creates what policies need, and then policies, and waits until they act. It is
-// all deleted when the test ends.
+// install creates the context of policies, and then policies, and waits until they are active. It
+// deletes everything at the end of the test.
 func (l *live) install(t *testing.T, objects []map[string]any) {
 	t.Helper()
 	canary := "preadmit-live-" + strings.ToLower(rand.Text()[:8])
@@ -121,7 +120,7 @@ func (l *live) install(t *testing.T, objects []map[string]any) {
 	t.Fatal("the policies do not come into force")
 }
 
-// confine makes a policy act on objects in the namespaces of a case only.
+// confine restricts a policy to objects in the namespaces of a case.
 func confine(object map[string]any, id string) map[string]any {
 	put(object, id, "spec", "matchConstraints", "namespaceSelector", "matchLabels", liveLabel+"-case")
 	rules, _ := object["spec"].(map[string]any)["matchConstraints"].(map[string]any)["resourceRules"].([]any)
@@ -150,7 +149,7 @@ func put(object map[string]any, value any, keys ...string) {
 	object[keys[len(keys)-1]] = value
 }
 
-// objects are those of files.
+// objects returns the objects in files.
 func objects(t *testing.T, pattern string) []map[string]any {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -171,7 +170,7 @@ func objects(t *testing.T, pattern string) []map[string]any {
 	return all
 }
 
-// example applies the examples as they lie.
+// example applies the examples without changes.
 func (l *live) example(t *testing.T) {
 	const examples = "../examples/terraform/"
 	l.install(t, slices.Concat(objects(t, examples+"kubernetes-manifest/namespaces.yaml"), objects(t, examples+"kubernetes-manifest/policies/*.yaml")))
@@ -188,7 +187,7 @@ func (l *live) example(t *testing.T) {
 	}
 }
 
-// liveCase is a manifest and what acts on it.
+// liveCase is a manifest with its policies.
 type liveCase struct {
 	Manifest string   `json:"manifest"`
 	Policies []string `json:"policies"`
@@ -233,20 +232,20 @@ resource "kubectl_manifest" "without" {
 }
 `
 
-// variants are the ways in which a case is applied, each in a namespace of its own.
+// variants are the ways to apply a case, each in a separate namespace.
 var variants = []string{"with-kubernetes", "without-kubernetes", "with-kubectl", "without-kubectl"}
 
-// address is that of a case in the configuration.
+// address returns the address of a case in the configuration.
 func address(variant, key string) string {
 	how, provider, _ := strings.Cut(variant, "-")
 	return fmt.Sprintf("%s_manifest.%s[%q]", provider, how, key)
 }
 
-// changesTo finds the address in the words of Terraform itself.
+// changesTo matches the address in messages of Terraform.
 var changesTo = regexp.MustCompile(`When applying changes to (\S+), provider`)
 
-// apply applies cases, and returns what went wrong for each address: the error, or the
-// actions of the second plan.
+// apply applies cases, and returns the failure for each address: the error, or the actions of the second
+// plan.
 func (l *live) apply(t *testing.T, c *cli) map[string]string {
 	t.Helper()
 	problems := map[string]string{}
@@ -301,7 +300,7 @@ func (l *live) recorded(t *testing.T) {
 	for i, directory := range recordings(t) {
 		id := fmt.Sprintf("preadmit-live-%s-%d", l.id, i)
 		policies := confinable(t, directory, id)
-		added := map[string]bool{} // by name: cases have several manifests of one object
+		added := map[string]bool{} // by name: a case may have several manifests of one object
 		for key, document := range recordedManifests(t, directory) {
 			name := filepath.Base(directory) + "/" + key
 			stored, err := os.ReadFile(filepath.Join(directory, "server", key+".result.json"))
@@ -354,8 +353,8 @@ func (l *live) recorded(t *testing.T) {
 	}
 }
 
-// unliveable are cases that kubernetes_manifest or kubectl_manifest cannot apply whatever the
-// policies, and why.
+// unliveable are cases that kubernetes_manifest or kubectl_manifest cannot apply even without policies,
+// with the reasons.
 var unliveable = map[string]string{
 	"server-owned-metadata/map": "the provider hides metadata.generation of all objects",
 	"18d-duplicate-live/dep":    "server-side apply refuses a list with two items of the same key",
@@ -363,8 +362,8 @@ var unliveable = map[string]string{
 	"11v-name-change/dep":       "the policy gives all objects one name",
 }
 
-// isIdempotent reports whether policies do not change their own output again, which a cluster that
-// has the policies is given.
+// isIdempotent reports whether policies do not change their own output again. The cluster has the
+// policies and gets this output.
 func (s *server) isIdempotent(t *testing.T, c liveCase) bool {
 	t.Helper()
 	_, err := s.call(t, "mutate", c.Manifest, c.Policies, map[string]any{
@@ -373,18 +372,18 @@ func (s *server) isIdempotent(t *testing.T, c liveCase) bool {
 	return err == nil
 }
 
-// objectName is the kind and the name of an object.
+// objectName returns the kind and the name of an object.
 func objectName(object []byte) string {
 	var o struct {
 		Kind     string
 		Metadata struct{ Name string }
 	}
-	_ = json.Unmarshal(object, &o) // it was one just now
+	_ = json.Unmarshal(object, &o) // it is valid JSON
 	return o.Kind + "/" + o.Metadata.Name
 }
 
-// confinable returns the policies of a recorded case under names of their own, confined to
-// the namespaces of the case; nil if that cannot be done, or there is more to them.
+// confinable returns the policies of a recorded case with unique names, restricted to the namespaces of
+// the case. It returns nil if this is not possible.
 func confinable(t *testing.T, directory, id string) []map[string]any {
 	t.Helper()
 	var policies []map[string]any
@@ -423,7 +422,7 @@ func isApplicable(answer []byte) bool {
 	return json.Unmarshal(answer, &object) == nil && object.Kind != "Status" && object.Metadata.Namespace != "" && object.Metadata.GenerateName == ""
 }
 
-// user is who we are to the cluster.
+// user returns the user of the test in the cluster.
 func (l *live) user(t *testing.T) string {
 	t.Helper()
 	var review struct {
@@ -454,8 +453,8 @@ func inJSON(t *testing.T, value any) string {
 	return string(encoded)
 }
 
-// kinds applies objects that servers add much to, and applies them again when a policy has
-// changed.
+// kinds applies objects to which servers add many fields, and applies them again after a change of a
+// policy.
 func (l *live) kinds(t *testing.T) {
 	id := "preadmit-live-" + l.id
 	given := objects(t, "testdata/live/context.yaml")
@@ -509,7 +508,7 @@ func (l *live) kinds(t *testing.T) {
 	if _, err := l.kubectl(stream.String(), "replace", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Second) // there is no telling when a changed policy comes into force
+	time.Sleep(5 * time.Second) // the server does not report when a changed policy is active
 	if err := os.WriteFile(filepath.Join(c.directory, "cases.json"), []byte(cases(after)), 0o644); err != nil {
 		t.Fatal(err)
 	}

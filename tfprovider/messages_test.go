@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// replaced returns labelPolicy with something replaced.
+// replaced returns labelPolicy with a text replaced.
 func replaced(t *testing.T, from, to string) string {
 	t.Helper()
 	if !strings.Contains(labelPolicy, from) {
@@ -21,7 +21,7 @@ func replaced(t *testing.T, from, to string) string {
 	return strings.Replace(labelPolicy, from, to, 1)
 }
 
-// denying is a policy that denies ConfigMaps, with the value of one in its message.
+// denying is a policy that denies ConfigMaps, with one of their values in its message.
 func denying(t *testing.T) string {
 	t.Helper()
 	return replaced(t, `{"mutated": "yes"}`, `{"mutated": string(int(object.data.pin))}`)
@@ -29,7 +29,7 @@ func denying(t *testing.T) string {
 
 const pinned = "apiVersion: v1\nkind: %s\nmetadata: {name: pinned}\ndata: {pin: c2VjcmV0}\n"
 
-// TestMessages checks every message, word for word, as users see it.
+// TestMessages checks the exact text of messages.
 func TestMessages(t *testing.T) {
 	file, err := filepath.Abs("testdata/messages.txt")
 	if err != nil {
@@ -74,7 +74,7 @@ func configMapPolicy(t *testing.T) string {
 	return strings.ReplaceAll(labelPolicy, "label.example.com", "other.example.com")
 }
 
-// plainPaths writes attributes as people do.
+// plainPaths writes the paths of attributes as in messages of Terraform.
 func plainPaths(messages string) string {
 	return strings.NewReplacer(
 		"at : ", "at (none): ",
@@ -83,8 +83,7 @@ func plainPaths(messages string) string {
 	).Replace(messages)
 }
 
-// TestFunctionErrors checks what users see of an error in a function, and at which
-// argument.
+// TestFunctionErrors checks the texts of errors in functions, and their arguments.
 func TestFunctionErrors(t *testing.T) {
 	s := newServer(t)
 	policies := []string{labelPolicy}
@@ -120,7 +119,7 @@ func TestFunctionErrors(t *testing.T) {
 	golden(t, "testdata/function_errors.txt", b.String())
 }
 
-// TestTitles has titles for codes that there are only.
+// TestTitles checks that all titles are for existing codes.
 func TestTitles(t *testing.T) {
 	for code := range titles {
 		if _, ok := source.Lookup(code); !ok {
@@ -129,7 +128,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// An option must reach the engine: each makes a config that differs from the default.
+// Every option must change the config.
 func TestOptionsReachTheEngine(t *testing.T) {
 	for _, o := range options {
 		var sample any

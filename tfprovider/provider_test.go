@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// A label on every ConfigMap.
+// labelPolicy adds a label to every ConfigMap.
 const labelPolicy = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: label.example.com}
@@ -37,17 +37,17 @@ metadata: {name: label.example.com}
 spec: {policyName: label.example.com}
 `
 
-// configMap is a manifest that labelPolicy is about.
+// configMap returns a manifest that labelPolicy matches.
 func configMap(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n", name)
 }
 
-// mutated is what labelPolicy makes of configMap.
+// mutated returns the result of labelPolicy for configMap.
 func mutated(name string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"mutated":"yes"},"name":"%s"}}`, name)
 }
 
-// server is the provider as Terraform talks to it.
+// server is the protocol server of the provider.
 type server struct {
 	tfprotov6.ProviderServer
 	schema tftypes.Object
@@ -64,7 +64,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// value makes a value of a type out of strings, booleans, lists, maps, nil and unknown{}.
+// value returns a value of a type for strings, booleans, lists, maps, nil and unknown{}.
 func value(kind tftypes.Type, v any) tftypes.Value {
 	switch v := v.(type) {
 	case unknown:
@@ -92,7 +92,7 @@ func value(kind tftypes.Type, v any) tftypes.Value {
 	return tftypes.NewValue(kind, v)
 }
 
-// dynamic makes a value whose type follows from it, as those of options do.
+// dynamic returns a value with its own type, as for options.
 func dynamic(v any) tftypes.Value {
 	switch v := v.(type) {
 	case string:
@@ -146,8 +146,8 @@ func encode(t *testing.T, kind tftypes.Type, v tftypes.Value) *tfprotov6.Dynamic
 	return &encoded
 }
 
-// call calls a function. The first argument is a string, a map of them, or an object for
-// admit; what follows are policies and options.
+// call calls a function. The first argument is a string, a map of strings, or an object for admit. The
+// other arguments are policies and options.
 func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) {
 	t.Helper()
 	result := map[string]tftypes.Type{
@@ -199,7 +199,7 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 	return decoded, nil
 }
 
-// decodeDynamic decodes a value that says itself of what type it is.
+// decodeDynamic decodes a value of dynamic type.
 func decodeDynamic(t *testing.T, encoded *tfprotov6.DynamicValue) any {
 	t.Helper()
 	raw, err := encoded.Unmarshal(tftypes.DynamicPseudoType)
@@ -213,7 +213,7 @@ func decodeDynamic(t *testing.T, encoded *tfprotov6.DynamicValue) any {
 	return decoded
 }
 
-// text is the result of a function that returns a string.
+// text returns the result of a function that returns a string.
 func (s *server) text(t *testing.T, name string, arguments ...any) string {
 	t.Helper()
 	result, err := s.call(t, name, arguments...)
@@ -235,8 +235,8 @@ func (s *server) validate(t *testing.T, config map[string]any) string {
 	return printed(response.Diagnostics)
 }
 
-// read validates and reads the data source. It returns the state, nil if there was an
-// error, and the diagnostics, each with its attribute.
+// read validates and reads the data source. It returns the state, or nil after an error, and the
+// diagnostics with their attributes.
 func (s *server) read(t *testing.T, config map[string]any) (map[string]any, string) {
 	t.Helper()
 	if problems := s.validate(t, config); problems != "" {
@@ -272,7 +272,7 @@ func printed(diagnostics []*tfprotov6.Diagnostic) string {
 	return b.String()
 }
 
-// writeFiles makes files in a directory.
+// writeFiles writes files to a directory.
 func writeFiles(t testing.TB, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -20,15 +20,15 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(directory)
 		built.directory = directory
-		// Nothing of the user's configuration counts, and nobody is called home.
+		// Ignore the configuration of the user, and disable checks for updates.
 		os.Setenv("TF_CLI_CONFIG_FILE", os.DevNull)
 		os.Setenv("CHECKPOINT_DISABLE", "1")
 		return m.Run()
 	}())
 }
 
-// terraform returns the path of Terraform. Where there is none, the test is skipped, but
-// not in CI. TF_ACC_TERRAFORM_PATH names another one, or OpenTofu.
+// terraform returns the path of Terraform. If Terraform is missing, it skips the test; in CI, the test
+// fails. TF_ACC_TERRAFORM_PATH is the path of another Terraform, or of OpenTofu.
 func terraform(t testing.TB) string {
 	t.Helper()
 	client := os.Getenv("TF_ACC_TERRAFORM_PATH")
@@ -47,20 +47,20 @@ func terraform(t testing.TB) string {
 	return ""
 }
 
-// built are the binaries of the provider and of its stand-ins.
+// built are the binaries of the provider and of the fake providers.
 var built struct {
 	directory string
 	once      sync.Once
 	err       error
 }
 
-// standIns are the providers that examples use with ours, by what requires them.
+// standIns are the fakes of other providers in the examples, with their source addresses.
 var standIns = map[string]string{
 	"kubernetes": "hashicorp/kubernetes", "helm": "hashicorp/helm", "local": "hashicorp/local",
 	"kubectl": "alekc/kubectl", "echo": "example/echo",
 }
 
-// binaries builds the provider and its stand-ins and returns their directory.
+// binaries builds the provider and the fake providers, and returns their directory.
 func binaries(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -89,8 +89,8 @@ type cli struct {
 	environment       []string
 }
 
-// newCLI makes a directory in which Terraform finds the provider and its stand-ins
-// without an installation.
+// newCLI returns a directory in which Terraform finds the provider and the fake providers without
+// installing them.
 func newCLI(t testing.TB, directory string) *cli {
 	t.Helper()
 	client, providers := terraform(t), binaries(t)
@@ -112,7 +112,7 @@ func configFile(t testing.TB, text string) string {
 	return path
 }
 
-// try runs Terraform and returns what it printed.
+// try runs Terraform and returns its output.
 func (c *cli) try(arguments ...string) (string, error) {
 	command := exec.Command(c.client, arguments...)
 	var output bytes.Buffer
@@ -153,5 +153,5 @@ func configuration(t testing.TB, files map[string]string) string {
 	return directory
 }
 
-// heredoc writes a text as a string of HCL.
+// heredoc returns a text as an HCL string.
 func heredoc(text string) string { return "<<EOT\n" + text + "EOT\n" }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestDelayGC shows that the first collection makes the following ones usual.
+// TestDelayGC shows that the first collection enables normal collections.
 func TestDelayGC(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
@@ -32,7 +32,7 @@ func TestDelayGC(t *testing.T) {
 	}
 }
 
-// TestGrowth: what keeps everything to the end is collected less often.
+// TestGrowth shows that commands that keep their results until the end collect less often.
 func TestGrowth(t *testing.T) {
 	for command, want := range map[string]int{"diff": 200, "explain": 200, "render": 70, "": 70} {
 		if got := growth([]string{command, "-p", "diff"}); got != want {

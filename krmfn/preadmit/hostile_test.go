@@ -19,15 +19,15 @@ import (
 	"time"
 )
 
-// hostile is input that is made to use up time or memory.
+// hostile is input that tries to exhaust time or memory.
 type hostile struct {
 	name string
-	// files are what is in the working directory; "-" is standard input.
+	// files are the files in the working directory; "-" is standard input.
 	files     map[string]generator
 	arguments []string
-	// want is in the messages; empty if the run is to succeed.
+	// want is expected in the messages; empty if the run must succeed.
 	want string
-	// megabytes is what the process may take, if not what is usual.
+	// megabytes is the memory limit of the process; zero means usualMegabytes.
 	megabytes int
 }
 
@@ -35,14 +35,14 @@ type hostile struct {
 type generator func(w *bufio.Writer)
 
 const (
-	// usualMegabytes is what a hostile run may take. One that does nothing takes 40.
+	// usualMegabytes is the memory limit of a hostile run. A run without work takes 40.
 	usualMegabytes = 400
-	// patience is when a run counts as endless.
+	// patience is the time after which a run counts as endless.
 	patience = 3 * time.Minute
 )
 
-// TestHostile runs the binary on input that no one would trust. Whatever it is, the run
-// ends, says which bound was exceeded, and takes a bounded amount of memory.
+// TestHostile runs the binary on hostile input. Every run must end, report the exceeded limit, and
+// use limited memory.
 func TestHostile(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "preadmit")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 func (h hostile) run(t *testing.T, binary string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// The shell bounds the memory should ours fail; not every system knows how.
+	// The shell limits the memory in case our limits fail. Not every system supports this.
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -d 3000000 2>/dev/null; exec "$0" "$@"`, binary}, h.arguments...)...)
 	c.Dir = t.TempDir()
 	var stdin *io.PipeReader
@@ -95,7 +95,7 @@ func (h hostile) run(t *testing.T, binary string) {
 	}
 }
 
-// megabytes is the most that a process had in memory at once.
+// megabytes returns the peak memory of a process.
 func megabytes(usage *syscall.Rusage) int {
 	if runtime.GOOS == "darwin" {
 		return int(usage.Maxrss >> 20)
@@ -110,14 +110,14 @@ func write(to io.WriteCloser, generate generator) {
 	to.Close()
 }
 
-// pipe is what a generator writes, for as long as somebody reads.
+// pipe returns a reader of the text of a generator.
 func pipe(generate generator) *io.PipeReader {
 	r, w := io.Pipe()
 	go write(w, generate)
 	return r
 }
 
-// head keeps the beginning of what is written.
+// head keeps the beginning of the written text.
 type head struct {
 	bytes.Buffer
 	written int

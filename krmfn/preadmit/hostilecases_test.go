@@ -11,7 +11,7 @@ import (
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n"
 
-// admissionPolicy is a MutatingAdmissionPolicy on ConfigMaps with one JSONPatch, and its
+// admissionPolicy returns a MutatingAdmissionPolicy for ConfigMaps with one JSONPatch, and its
 // binding.
 func admissionPolicy(variables []string, expression string) string {
 	var b strings.Builder
@@ -104,7 +104,7 @@ func inputCases() []hostile {
 	}
 }
 
-// doubling are variables each of which is made of the one before.
+// doubling returns variables, each built from the previous one.
 func doubling(n int, first, next string) []string {
 	variables := []string{first}
 	for i := range n {
@@ -113,7 +113,7 @@ func doubling(n int, first, next string) []string {
 	return variables
 }
 
-// celCases are expressions of CEL, which reach the limits of a server or ours.
+// celCases are CEL expressions that reach the limits of a server or of preadmit.
 func celCases() []hostile {
 	value := func(variables []string, expression string) string {
 		return admissionPolicy(variables, `[JSONPatch{op: "add", path: "/data/x", value: `+expression+`}]`)
@@ -125,7 +125,7 @@ func celCases() []hostile {
 		variables = append(variables, "variables.v0.replace('b', variables.v0.substring(0, 1000))")
 		sizes = append(sizes, fmt.Sprintf("size(variables.v%d)", i+1))
 	}
-	strict := func(h hostile) hostile { // the server's own limits are for the policy to ignore
+	strict := func(h hostile) hostile { // failurePolicy decides about the server's limits
 		generate := h.files["p.yaml"]
 		h.files["p.yaml"] = func(w *bufio.Writer) {
 			var b strings.Builder

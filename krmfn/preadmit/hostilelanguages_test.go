@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kyverno is a ClusterPolicy on ConfigMaps with one rule.
+// kyverno returns a ClusterPolicy for ConfigMaps with one rule.
 func kyverno(rule string) string {
 	return `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -19,7 +19,7 @@ spec:
 ` + rule
 }
 
-// jmespathCases are expressions of JMESPath as Kyverno knows it.
+// jmespathCases are expressions in Kyverno's JMESPath.
 func jmespathCases() []hostile {
 	query := func(name, expression, want string) hostile {
 		return policy("jmespath: "+name, kyverno(fmt.Sprintf("    mutate: {patchStrategicMerge: {data: {x: %q}}}\n", "{{ "+expression+" }}")), want)
@@ -42,7 +42,7 @@ func jmespathCases() []hostile {
 	}
 }
 
-// aliases are lists of ten aliases each to the one before.
+// aliases returns lists, each with ten aliases of the previous one.
 func aliases(n int) string {
 	var b strings.Builder
 	name := "a"

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestShell runs the binary as people do, with what only a shell can give it.
+// TestShell runs the binary in a shell, with redirections that only a shell has.
 func TestShell(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -27,7 +27,7 @@ func TestShell(t *testing.T) {
 	const changed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b, x: z}\n"
 	for _, c := range []struct {
 		name, command  string
-		stdout, stderr string // the latter in part
+		stdout, stderr string // stderr is a part of the messages
 		status         int
 		isLinux        bool
 	}{
@@ -63,7 +63,7 @@ func TestShell(t *testing.T) {
 			command.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
 			var stdout, stderr bytes.Buffer
 			command.Stdout, command.Stderr = &stdout, &stderr
-			_ = command.Run() // its status is looked at
+			_ = command.Run() // the status is checked below
 			if status := command.ProcessState.ExitCode(); status != c.status || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
 				t.Errorf("status %d, %s\n%s", status, &stdout, &stderr)
 			}

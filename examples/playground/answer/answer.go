@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Session answers one request after the other. It keeps the policies of the last ones: most
-// requests are about the same, with the admission plugins of a cluster or without.
+// Session answers requests, one after the other. It keeps the compiled policies of the last
+// requests, because most requests have the same policies, with or without admission plug-ins.
 type Session struct {
 	kept [2]kept
 }
 
-// kept are compiled rules with the key of the request that they belong to.
+// kept are compiled rules with the key of their request.
 type kept struct {
 	key   string
 	rules *rules
 }
 
-// rules are those of a request, the latest first among those that are kept.
+// rules returns the rules of a request, and moves them to the front of the kept rules.
 func (s *Session) rules(r *Request) *rules {
 	key := r.key()
 	if i := slices.IndexFunc(s.kept[:], func(k kept) bool { return k.key == key }); i >= 0 {
@@ -30,7 +30,7 @@ func (s *Session) rules(r *Request) *rules {
 	return s.kept[0].rules
 }
 
-// questions is the table of what can be asked.
+// questions is the table of questions.
 var questions = map[string]func(*Session, *Request) (any, error){
 	"explain":  sure((*Session).explain),
 	"check":    sure((*Session).check),
@@ -42,13 +42,12 @@ var questions = map[string]func(*Session, *Request) (any, error){
 	"page":     (*Session).page,
 }
 
-// sure makes an answer that cannot fail one like the others.
+// sure adapts a function without an error to the table of questions.
 func sure[T any](answer func(*Session, *Request) T) func(*Session, *Request) (any, error) {
 	return func(s *Session, r *Request) (any, error) { return answer(s, r), nil }
 }
 
-// JSON answers a request in JSON. An object with nothing but "error" says that there is no
-// answer, and why.
+// JSON answers a request in JSON. If that fails, the answer is an object with the key "error" only.
 func (s *Session) JSON(request string) string {
 	answer, err := s.answer(request)
 	var data []byte

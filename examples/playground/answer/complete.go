@@ -11,25 +11,25 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Place is where somebody types: a line and a column, both from 1, in characters.
+// Place is the position of the cursor: a line and a column, both from 1, in characters.
 type Place struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 }
 
-// Completion is what fits where somebody types.
+// Completion is the list of fields for a position.
 type Completion struct {
 	Fields []Field `json:"fields"`
 }
 
-// Field is a field with what it holds.
+// Field is a field with its type.
 type Field struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 }
 
-// complete lists the fields that fit at a place, without those that are there.
+// complete lists the fields that can be added at a position.
 func (s *Session) complete(r *Request) Completion {
 	completion := Completion{Fields: []Field{}}
 	i := slices.IndexFunc(r.Files, func(f File) bool { return f.Name == r.At.File })
@@ -47,7 +47,7 @@ func (s *Session) complete(r *Request) Completion {
 	return completion
 }
 
-// key is where a key of a mapping is written.
+// key is the position of a key of a mapping.
 type key struct {
 	kind     gvk.Kind
 	path     []string
@@ -56,16 +56,16 @@ type key struct {
 
 // Lines of YAML in block style.
 var (
-	// entry is a line with a key: dashes of list items, the key, what follows its colon.
+	// entry matches a line with a key: dashes of list items, the key, and the text after the colon.
 	entry = regexp.MustCompile(`^( *(?:- +)*)([A-Za-z0-9_./-]+|"[^"]*"|'[^']*') *:(?: +(.*))?$`)
-	// typed is a key before the colon is there.
+	// typed matches a key without a colon.
 	typed = regexp.MustCompile(`^( *(?:- +)*)[A-Za-z]*$`)
-	// named is a field of the document itself that says what it is.
+	// named matches the fields at the top of a document that identify its kind.
 	named = regexp.MustCompile(`(?m)^(apiVersion|kind): *["']?([^\s"'#]+)`)
 )
 
-// keyAt finds out by indentation which key is being typed: a parser would need the text that
-// is still missing. It knows block style only, as Kubernetes manifests have it.
+// keyAt finds by indentation which key is being typed, because a parser cannot read incomplete text.
+// It supports only block style, which is usual for Kubernetes manifests.
 func keyAt(text string, line, column int) (key, bool) {
 	lines := strings.Split(text, "\n")
 	if line < 1 || line > len(lines) {
@@ -90,7 +90,7 @@ func keyAt(text string, line, column int) (key, bool) {
 	return k, true
 }
 
-// documentAround are the lines of the document that a line is in.
+// documentAround returns the lines of the document that contains a line.
 func documentAround(lines []string, line int) (begin, end int) {
 	begin, end = line, line
 	for begin > 0 && !strings.HasPrefix(lines[begin-1], "---") {
@@ -110,29 +110,29 @@ func kindOf(lines []string) gvk.Kind {
 	return gvk.Parse(values["apiVersion"], values["kind"])
 }
 
-// walk goes up from a key to the keys that it is below.
+// walk goes up from a key to its parent keys.
 type walk struct {
-	// column is that of the key, and its siblings.
+	// column is the column of the key and its siblings.
 	column int
-	// limit is the column that the next key above lies before, or at, where items of a list
-	// may be as far to the left as the key of the list.
+	// limit is the maximum column of the parent key. List items may start at the same column as
+	// the key of the list.
 	limit  int
 	isList bool
-	// path has the keys above, the nearest first.
+	// path has the parent keys, the nearest first.
 	path, siblings []string
 }
 
-// up goes over a line. It reports whether a key can be where the walk began.
+// up goes over a line. It returns false if there cannot be a key at the start of the walk.
 func (w *walk) up(line string) bool {
 	match := entry.FindStringSubmatch(line)
 	if match == nil {
-		return true // an item without a key, a text, nothing
+		return true // an item without a key, text, or an empty line
 	}
 	at, name, value := len(match[1]), strings.Trim(match[2], `"'`), match[3]
 	switch {
 	case at < w.limit || w.isList && at == w.limit && !strings.Contains(match[1], "-"):
 		if value != "" && !strings.HasPrefix(value, "#") {
-			return false // a text of many lines, or a mistake
+			return false // text with several lines, or a mistake
 		}
 		w.path = append(w.path, name)
 		w.limit, w.isList = at, false
@@ -143,7 +143,7 @@ func (w *walk) up(line string) bool {
 	return true
 }
 
-// leave goes out of the items of lists that begin on a line.
+// leave leaves the list items that begin on a line.
 func (w *walk) leave(prefix string) {
 	for dash := strings.LastIndex(prefix, "-"); dash >= 0; dash = strings.LastIndex(prefix[:dash], "-") {
 		if dash < w.limit {
@@ -152,7 +152,7 @@ func (w *walk) leave(prefix string) {
 	}
 }
 
-// below are the siblings of a key on the lines that follow it.
+// below returns the siblings of a key on the following lines.
 func below(lines []string, column int) []string {
 	var siblings []string
 	for _, line := range lines {

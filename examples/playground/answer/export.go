@@ -20,12 +20,12 @@ type Download struct {
 	Data []byte `json:"data"`
 }
 
-// Command is what to type, or to paste.
+// Command is text for a shell.
 type Command struct {
 	Text string `json:"text"`
 }
 
-// command is a script for a shell that writes the files and runs preadmit on them.
+// command returns a shell script that writes the files and runs preadmit on them.
 func (s *Session) command(r *Request) Command {
 	var b strings.Builder
 	var directories []string
@@ -65,7 +65,7 @@ func (s *Session) command(r *Request) Command {
 	return Command{b.String()}
 }
 
-// writing is a command that writes a file.
+// writing returns a command that writes a file.
 func writing(f File) string {
 	if !strings.HasSuffix(f.Text, "\n") || strings.Contains(f.Text, "\r") {
 		return fmt.Sprintf("printf %%s %s > %s\n", quoted(f.Text), quoted(f.Name))
@@ -77,7 +77,7 @@ func writing(f File) string {
 	return fmt.Sprintf("cat > %s <<'%s'\n%s%s\n", quoted(f.Name), end, f.Text, end)
 }
 
-// quoted is a text as a word of a shell.
+// quoted quotes a text for a shell.
 func quoted(text string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:@", c)
@@ -91,8 +91,8 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// paths name the files of a role: by their directory if nothing else is in it, and its
-// order is theirs.
+// paths returns arguments for the files of a role: their directory, if it has no other files and
+// gives the same order, or the names of the files.
 func (r *Request) paths(role string) []string {
 	var names []string
 	dir := ""
@@ -113,14 +113,14 @@ func (r *Request) paths(role string) []string {
 	return names
 }
 
-// isManifest reports whether a file is one of those that are read in a directory.
+// isManifest reports whether a file in a directory is read.
 func isManifest(name string) bool {
 	hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
 	return !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// test is an archive with a test for `preadmit test`: the files, what is expected, and
-// the test itself.
+// test returns an archive with a test for `preadmit test`: the files, the expected output, and the
+// test.
 func (s *Session) test(r *Request) (any, error) {
 	spec := map[string]any{}
 	for _, o := range options {
@@ -150,7 +150,7 @@ func (s *Session) test(r *Request) (any, error) {
 	return archive(files)
 }
 
-// expect adds to the spec of a test what comes of its files, and returns all of them.
+// expect adds the expected result to the spec of a test, and returns the files of the test.
 func (s *Session) expect(r *Request, spec map[string]any) ([]File, error) {
 	result := s.explain(r)
 	files := slices.Clone(r.Files)
@@ -204,7 +204,7 @@ func items(texts []string) []any {
 	return items
 }
 
-// archive packs files.
+// archive returns an archive of files.
 func archive(files []File) (any, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -223,7 +223,7 @@ func archive(files []File) (any, error) {
 	return Download{"preadmit-test.zip", b.Bytes()}, nil
 }
 
-// page is the report as a page, as `preadmit explain -o html` prints it.
+// page returns the HTML page of `preadmit explain -o html`.
 func (s *Session) page(r *Request) (any, error) {
 	in := s.input(r)
 	outcome := in.run((*engine.Set).Run)

@@ -1,11 +1,9 @@
-// Package answer is what the page of the playground knows of preadmit: a question about
-// policies and manifests goes in, and JSON for a script comes out. It adds nothing to what
-// the command line does with the same files.
+// Package answer is the interface between the page of the playground and the engine. It answers
+// requests about policies and manifests in JSON. The results are the same as on the command line.
 //
-// The files in order: request.go (what is asked, and the options), run.go (what becomes of
-// the manifests, what a check finds, what policies see), complete.go (what fits where
-// somebody types), export.go (the same for elsewhere: a command line, a test, a page),
-// answer.go (the table of questions).
+// The files in order: request.go (requests and options), run.go (results, findings of a check, and
+// the view of policies), complete.go (completion), export.go (downloads: a command line, a test, a
+// page), answer.go (the table of questions).
 package answer
 
 import (
@@ -27,18 +25,18 @@ type Request struct {
 	Files []File `json:"files"`
 	// Options are the values of flags by their names, "true" for a switch.
 	Options map[string][]string `json:"options"`
-	// At is where somebody types, for "complete".
+	// At is the position of the cursor, for "complete".
 	At Place `json:"at"`
 }
 
-// File is a text with what it is for, one of the roles.
+// File is a text with its role.
 type File struct {
 	Role string `json:"role"`
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// role says what files are for: by a flag on the command line, and by a field of a test.
+// role is the purpose of a file, with its flag on the command line and its field in a test.
 type role struct{ name, flag, field string }
 
 // roles are those that files can have. The manifests have no flag.
@@ -54,7 +52,7 @@ var roles = []role{
 
 const manifests = "manifests"
 
-// option is an option with its names, and how it is set.
+// option is an option with its names and a function to set it.
 type option struct {
 	flag string
 	// field is the path below spec in a test; empty if a test has no such option.
@@ -94,8 +92,8 @@ func flag(name, field string, target func(*engine.Options) *bool) option {
 // isSwitch reports whether the option has no value but "true".
 func isSwitch(values []string) bool { return slices.Equal(values, []string{"true"}) }
 
-// read reads a request. It refuses what the page never sends: anybody can write the
-// address from which the page takes its files.
+// read reads a request. It refuses requests that the page never sends, because the page takes its
+// files from an address that anyone can write.
 func read(text string) (*Request, error) {
 	r := &Request{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
@@ -121,24 +119,25 @@ func read(text string) (*Request, error) {
 	return r, nil
 }
 
-// input is what a request gives the engine.
+// input is the input of the engine for a request.
 type input struct {
 	*rules
 	manifests   []*manifest.Stream
 	diagnostics []source.Diagnostic
 }
 
-// rules are all but the manifests: what is compiled, and kept for the next request.
+// rules are the compiled policies with their context and options, which the session keeps for the
+// next request.
 type rules struct {
 	policies, context []*manifest.Stream
 	options           engine.Options
-	// set is nil if the diagnostics have errors.
+	// set is nil if there are errors in the diagnostics.
 	set         *engine.Set
 	diagnostics []source.Diagnostic
 }
 
-// input reads the documents of the files, and compiles the policies unless the session still
-// has them.
+// input reads the documents of the files, and compiles the policies if the session has not kept
+// them.
 func (s *Session) input(r *Request) *input {
 	in := &input{rules: s.rules(r)}
 	reader := manifest.Read
@@ -150,10 +149,10 @@ func (s *Session) input(r *Request) *input {
 	return in
 }
 
-// key tells the rules of requests apart.
+// key returns a key for the rules of a request.
 func (r *Request) key() string {
 	files := slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Role == manifests })
-	data, _ := json.Marshal(Request{Files: files, Options: r.Options}) // texts always encode
+	data, _ := json.Marshal(Request{Files: files, Options: r.Options}) // strings can always be encoded
 	return string(data)
 }
 
@@ -175,7 +174,7 @@ func (r *Request) rules() *rules {
 	return c
 }
 
-// options are those that no file holds.
+// options returns the options of the engine that do not come from files.
 func (r *Request) options() engine.Options {
 	var o engine.Options
 	for _, option := range options {
@@ -186,7 +185,7 @@ func (r *Request) options() engine.Options {
 	return o
 }
 
-// of are the files with a role.
+// of returns the files with a role.
 func (r *Request) of(role string) []File {
 	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Role != role })
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Result is what became of the manifests.
+// Result is the result for the manifests.
 type Result struct {
-	// Status is "done", "denied" (as a server would), "invalid" (the input is bad) or
-	// "empty" (there are no manifests).
+	// Status is "done", "denied" (as by a server), "invalid" (wrong input) or "empty" (no
+	// manifests).
 	Status string `json:"status"`
-	// Output is what `preadmit render` prints; nothing unless the status is done.
+	// Output is the output of `preadmit render`; empty unless the status is done.
 	Output string `json:"output"`
 	// Files are the files of manifests, line by line.
 	Files []ResultFile `json:"files"`
-	// Report is what `preadmit explain -o json` prints.
+	// Report is the output of `preadmit explain -o json`.
 	Report json.RawMessage `json:"report"`
 }
 
@@ -38,8 +38,8 @@ type ResultLine struct {
 	Text   string `json:"text"`
 	Before int    `json:"before,omitempty"`
 	After  int    `json:"after,omitempty"`
-	// Edit leads to the edit of the Report that the line belongs to: the indices of the
-	// manifest and the edit.
+	// Edit identifies the edit of the line in the Report: the index of the manifest and the index
+	// of the edit.
 	Edit []int `json:"edit,omitempty"`
 }
 
@@ -54,7 +54,7 @@ const (
 // runner is Run or Check.
 type runner func(*engine.Set, context.Context, []*manifest.Stream, ...engine.Observer) *engine.Outcome
 
-// run runs the policies. The outcome is nil if that did not begin.
+// run runs the policies. The outcome is nil if the run did not start.
 func (in *input) run(run runner) *engine.Outcome {
 	if source.HasErrors(in.diagnostics) {
 		return nil
@@ -64,7 +64,7 @@ func (in *input) run(run runner) *engine.Outcome {
 	return outcome
 }
 
-// status says how a run went.
+// status returns the status of a run.
 func (in *input) status(outcome *engine.Outcome) string {
 	switch {
 	case outcome != nil && outcome.Denied && !outcome.Invalid:
@@ -77,7 +77,7 @@ func (in *input) status(outcome *engine.Outcome) string {
 	return done
 }
 
-// report is the report of a run; one of the diagnostics if there was none.
+// report returns the report of a run. If the run did not start, the report has only diagnostics.
 func (in *input) report(outcome *engine.Outcome) *report.Report {
 	r := &report.Report{}
 	if outcome != nil {
@@ -87,7 +87,7 @@ func (in *input) report(outcome *engine.Outcome) *report.Report {
 	return r
 }
 
-// explain says what becomes of the manifests and why.
+// explain returns the results for the manifests with all changes.
 func (s *Session) explain(r *Request) Result {
 	in := s.input(r)
 	outcome := in.run((*engine.Set).Run)
@@ -102,7 +102,7 @@ func (s *Session) explain(r *Request) Result {
 	return result
 }
 
-// lines are the files line by line, as they are: the page shows them beside the input.
+// lines returns the lines of the files, unmasked: the page shows them next to the input.
 func (in *input) lines(outcome *engine.Outcome) []ResultFile {
 	open := report.New(outcome, in.manifests, nil, nil)
 	index := map[*report.Edit][]int{}
@@ -122,7 +122,7 @@ func (in *input) lines(outcome *engine.Outcome) []ResultFile {
 	return files
 }
 
-// check finds what `preadmit check` finds.
+// check returns the findings of `preadmit check`.
 func (s *Session) check(r *Request) json.RawMessage {
 	in := s.input(r)
 	in.run((*engine.Set).Check)
@@ -138,18 +138,18 @@ func (s *Session) check(r *Request) json.RawMessage {
 // Views are the manifests as policies see them.
 type Views struct {
 	Lines []ViewLine `json:"lines"`
-	// Notes say what is left out, and what is wrong.
+	// Notes are the diagnostics of the view.
 	Notes json.RawMessage `json:"notes"`
 }
 
 // ViewLine is a line of a view.
 type ViewLine struct {
 	Text string `json:"text"`
-	// Filled says that the manifest does not have the line: the server fills it in.
+	// Filled reports that the server adds the line, so it is not in the manifest.
 	Filled bool `json:"filled,omitempty"`
 }
 
-// view shows what policies see.
+// view returns the manifests as policies see them.
 func (s *Session) view(r *Request) Views {
 	in := s.input(r)
 	views := Views{Lines: []ViewLine{}}
@@ -166,7 +166,7 @@ func (s *Session) view(r *Request) Views {
 	return views
 }
 
-// pods shows what `preadmit pods` prints: what the cluster runs.
+// pods returns the output of `preadmit pods`.
 func (s *Session) pods(r *Request) Views {
 	asked := *r
 	if asked.Options["admission-plugins"] == nil {
@@ -193,8 +193,7 @@ func (s *Session) pods(r *Request) Views {
 	return pods
 }
 
-// linesOf are the lines that `preadmit view` prints, each compared with its manifest in
-// the same form.
+// linesOf returns the lines of `preadmit view`, each compared with the manifest in the same form.
 func linesOf(outcome *engine.Outcome) []ViewLine {
 	lines := []ViewLine{}
 	for _, m := range outcome.Manifests {

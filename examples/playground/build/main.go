@@ -1,8 +1,8 @@
-// Command build makes the playground, and the reference beside it, in a directory:
+// Command build builds the playground and the reference into a directory:
 //
 //	go -C examples/playground run ./build DIR
 //
-// It needs Go, npm, and the network once for what is not in their caches yet.
+// It needs Go and npm, and the network for packages that are not in their caches.
 package main
 
 import (

@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Names of the compiled engine: compressed, and the same in a script for pages from a disk,
-// which may load scripts but not fetch files.
+// Names of the compressed engine: a file, and a script for pages from a disk, which may load scripts
+// but not fetch files.
 const (
 	engineFile   = "preadmit.wasm.gz"
 	engineScript = "preadmit.wasm.js"
 )
 
-// engine compiles the engine and returns how large it is, compressed. Nothing is inlined:
-// that makes a fifth of the download, and a few milliseconds of an answer.
+// engine compiles the engine and returns its compressed size. It disables inlining: that saves a
+// fifth of the download and costs a few milliseconds per answer.
 func (b *builder) engine() (size int, err error) {
 	directory, err := os.MkdirTemp("", "playground")
 	if err != nil {

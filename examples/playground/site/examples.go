@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/examples/playground/answer"
 )
 
-// Example is an example to choose from: files that stand below examples.
+// Example is an example of the page, with files below the directory examples.
 type Example struct {
 	Name    string              `json:"name"`
 	Group   string              `json:"group"`
@@ -22,8 +22,7 @@ type Example struct {
 	Options map[string][]string `json:"options"`
 }
 
-// listed is an example as examples.json has it: Files are files and directories below Dir,
-// by their roles.
+// listed is an example in examples.json. Files are files and directories below Dir, by role.
 type listed struct {
 	Name, Group, Title, About, Dir string
 	Files                          map[string][]string

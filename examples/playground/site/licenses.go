@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// library is something of others that is in the site.
+// library is third-party software in the site.
 type library struct{ name, version, dir string }
 
-// licenses writes the licences of all that is in the site: packages in the scripts, modules
-// in the engine, and Go itself.
+// licenses writes the licences of all software in the site: packages in the scripts, modules in the
+// engine, and Go.
 func (b *builder) licenses(packages string, bundled []string) error {
 	libraries, err := b.modules()
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *builder) licenses(packages string, bundled []string) error {
 	return b.write("licenses.txt", out.Bytes())
 }
 
-// license is the text of the licence, with the notices that it asks to keep.
+// license returns the text of the licence with its notices.
 func (l library) license() (string, error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (l library) license() (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// modules are the modules that the engine is made of, and Go.
+// modules returns the modules in the engine, and Go.
 func (b *builder) modules() ([]library, error) {
 	list := exec.Command("go", "list", "-deps", "-json=Module,Standard", "./wasm")
 	list.Dir = b.own()

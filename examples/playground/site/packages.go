@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// Packages is the directory with the packages of the scripts of the repository at root,
-// which it installs if they are not there.
+// Packages returns the directory with the npm packages for the repository at root. It installs them
+// if they are missing.
 func Packages(root string) (string, error) {
 	b := &builder{root: root}
 	return b.installPackages()
 }
 
-// installPackages installs what web/package-lock.json pins, and returns the directory of
-// the packages. It is outside of the repository, whose tools and tests would take what is
-// in it for ours, and is kept for the next time.
+// installPackages installs the packages of web/package-lock.json and returns their directory. The
+// directory is a cache outside of the repository, so that tools and tests do not treat its files as
+// files of the repository.
 func (b *builder) installPackages() (string, error) {
 	lock, err := os.ReadFile(b.own("web", "package-lock.json"))
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *builder) installPackages() (string, error) {
 	dir := filepath.Join(cache, "preadmit-playground", hex.EncodeToString(sum[:8]))
 	packages := filepath.Join(dir, "node_modules")
 	if _, err := os.Stat(filepath.Join(packages, ".package-lock.json")); err == nil {
-		return packages, nil // npm writes it last
+		return packages, nil // npm writes this file last
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// page makes the page with its scripts and styles, and returns which packages are in it.
+// page builds the page with its scripts and styles, and returns the packages in it.
 func (b *builder) page(packages string, size int) (bundled []string, err error) {
 	examples, err := Examples(b.root)
 	if err != nil {
@@ -41,8 +41,7 @@ func (b *builder) page(packages string, size int) (bundled []string, err error) 
 	return bundled, errors.Join(b.write("playground.js", script), b.write("playground.css", style), b.copy("index.html"), b.copy("icon.svg"))
 }
 
-// bundle makes one file of a script or style sheet and all that it imports. Names stand
-// for values in it, which are written in their place.
+// bundle writes a script or style sheet and its imports into one file. It replaces names by values.
 func (b *builder) bundle(packages, entry string, aliases map[string]string, names map[string]any) ([]byte, []string, error) {
 	define := map[string]string{}
 	for name, value := range names {
@@ -62,7 +61,7 @@ func (b *builder) bundle(packages, entry string, aliases map[string]string, name
 		Format:        api.FormatIIFE,
 		Target:        api.ES2022,
 		LegalComments: api.LegalCommentsEndOfFile,
-		// The script may be sent by hosts that do not say how it is encoded.
+		// Some hosts do not send the encoding of scripts.
 		Charset:          api.CharsetASCII,
 		MinifyWhitespace: true, MinifySyntax: true, MinifyIdentifiers: true,
 		Metafile: true,
@@ -77,7 +76,7 @@ func (b *builder) bundle(packages, entry string, aliases map[string]string, name
 	return result.OutputFiles[0].Contents, bundled, err
 }
 
-// bundledIn are the packages in a bundle.
+// bundledIn returns the packages in a bundle.
 func bundledIn(metafile string) ([]string, error) {
 	var meta struct{ Inputs map[string]any }
 	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {

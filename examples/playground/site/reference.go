@@ -20,12 +20,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// repository is where the files are that the site does not have.
+// repository is the address of files that the site does not have.
 const repository = "https://github.com/preadmit/preadmit/blob/main/"
 
-// document is a page of reference.
+// document is a page of the reference.
 type document struct {
-	// source is the file in the repository, Name that of the page.
+	// source is the file in the repository, Name the file name of the page.
 	source, Name string
 	Title        string
 	Group        string
@@ -39,7 +39,7 @@ type section struct {
 	Level           int
 }
 
-// reference makes the pages of reference, with what searches them.
+// reference builds the pages of the reference and the search.
 func (b *builder) reference() error {
 	documents, err := b.documents()
 	if err != nil {
@@ -99,14 +99,14 @@ func (b *builder) documents() ([]document, error) {
 	return documents, nil
 }
 
-// markdown reads what GitHub reads. Our own pages have anchors in HTML.
+// markdown parses Markdown as on GitHub. HTML is allowed, because our pages have anchors in HTML.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(html.WithUnsafe()),
 )
 
-// render makes the content of a page. names are the pages, by their files.
+// render returns the content of a page. names are the names of the pages by source file.
 func (b *builder) render(d *document, names map[string]string) error {
 	file := filepath.Join(b.root, d.source)
 	if d.source == "index.md" {
@@ -140,7 +140,7 @@ func (b *builder) render(d *document, names map[string]string) error {
 	return nil
 }
 
-// withoutFrontMatter leaves out what a page says to the registry of providers.
+// withoutFrontMatter removes the front matter, which is for the registry of providers.
 func withoutFrontMatter(data []byte) []byte {
 	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
 	if !ok {
@@ -152,7 +152,7 @@ func withoutFrontMatter(data []byte) []byte {
 	return data
 }
 
-// destination is where a link of a file leads to on the site.
+// destination returns the target on the site of a link in a file.
 func destination(source, link string, names map[string]string) string {
 	if strings.Contains(link, "://") || strings.HasPrefix(link, "#") {
 		return link
@@ -169,7 +169,7 @@ func destination(source, link string, names map[string]string) string {
 	return to
 }
 
-// split finds the sections of a page and their texts.
+// split returns the sections of a page with their texts.
 func (d *document) split(tree ast.Node, data []byte) {
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		if heading, ok := n.(*ast.Heading); ok && heading.Level <= 3 {
@@ -183,7 +183,7 @@ func (d *document) split(tree ast.Node, data []byte) {
 	}
 }
 
-// textOf is the text in a node without markup.
+// textOf returns the text of a node without markup.
 func textOf(node ast.Node, data []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
@@ -209,7 +209,7 @@ func textOf(node ast.Node, data []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// Current are the sections that the page's own contents list.
+// Current returns the sections for the contents of the page.
 func (d *document) Current() []section {
 	return slices.DeleteFunc(slices.Clone(d.Sections), func(s section) bool { return s.Level != 2 })
 }
@@ -223,7 +223,7 @@ type entry struct {
 	Text  string `json:"text"`
 }
 
-// indexOf is what is searched.
+// indexOf returns the search index.
 func indexOf(documents []document) []entry {
 	var index []entry
 	for i := range documents {

@@ -1,9 +1,9 @@
-// Package site makes the playground, and the reference beside it, as a directory that any
-// web server serves and that works from a disk as well.
+// Package site builds the playground and the reference as a directory of static files, for any web
+// server or a local disk.
 //
 // The files in order: site.go (Build), examples.go, engine.go (the engine as WebAssembly),
-// packages.go (what comes from npm), page.go (the scripts and styles), reference.go (the
-// pages of reference, and the index that is searched), licenses.go.
+// packages.go (npm packages), page.go (scripts and styles), reference.go (the pages of the reference
+// and their search index), licenses.go.
 package site
 
 import (
@@ -12,19 +12,19 @@ import (
 	"path/filepath"
 )
 
-// builder makes a site.
+// builder builds a site.
 type builder struct {
-	// root is that of the repository, dir where the site goes.
+	// root is the root of the repository, dir the directory of the site.
 	root, dir string
 }
 
-// own is a directory or file of the playground's sources.
+// own returns the path of a source file or directory of the playground.
 func (b *builder) own(names ...string) string {
 	return filepath.Join(append([]string{b.root, "examples", "playground"}, names...)...)
 }
 
-// Build makes the site of the repository at root in a directory, which it makes if it is
-// not there.
+// Build builds the site of the repository at root in a directory. It creates the directory if
+// necessary.
 func Build(root, dir string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *builder) copy(name string) error {
 	return b.write(name, data)
 }
 
-// failed adds what a program has said to its error.
+// failed adds the output of a program to its error.
 func failed(what string, output []byte, err error) error {
 	return fmt.Errorf("%s: %w\n%s", what, err, output)
 }

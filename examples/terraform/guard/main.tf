@@ -8,8 +8,8 @@ terraform {
   }
 }
 
-# Manifests that were rendered elsewhere must be what admission makes of them: a warning
-# says which are not. With a precondition in place of the check it is an error.
+# Warns if policies in the cluster would change these manifests. Use a precondition instead of the
+# check to get an error.
 variable "manifests" {
   type    = string
   default = "manifests.yaml"

@@ -16,7 +16,7 @@ terraform {
   }
 }
 
-# A chart as the cluster would take it: rendered, taken apart, mutated.
+# Renders a chart, splits it into manifests, and runs the policies on each.
 data "helm_template" "shop" {
   name      = "shop"
   namespace = "shop"
@@ -27,7 +27,7 @@ locals {
   policies = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
   context  = [file("${path.module}/namespaces.yaml")]
 
-  # In a local: Terraform evaluates for_each once for every instance.
+  # In a local, because Terraform evaluates for_each once for every instance.
   shop = {
     for key, manifest in provider::preadmit::split(data.helm_template.shop.manifest) :
     key => provider::preadmit::mutate(manifest, local.policies, { context = local.context })

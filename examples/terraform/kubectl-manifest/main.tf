@@ -12,8 +12,8 @@ terraform {
   }
 }
 
-# Values that are known only after apply, and one that is sensitive. The keys are known
-# at plan all the same, and so is every manifest that holds no such value.
+# A value that is known only after apply, and a sensitive value. The plan still has all keys, and
+# every manifest that does not contain the unknown value.
 resource "terraform_data" "role" {
   input = "arn:aws:iam::123456789012:role/web"
 }

@@ -12,10 +12,9 @@ terraform {
   }
 }
 
-# The plan is what admission will return. Without the function, the provider fails after
-# apply, "Provider produced inconsistent result", where a policy changes a value, map or list
-# that the manifest sets. The option normalize does the same for values that the server
-# itself stores in another form.
+# The plan has the objects that admission will return. Without the function, the provider fails with
+# "Provider produced inconsistent result after apply" if a policy changes a value, map or list of the
+# manifest. The option normalize also writes values in the form in which the server stores them.
 locals {
   policies = [for f in sort(fileset(path.module, "policies/*.yaml")) : file("${path.module}/${f}")]
   context  = [file("${path.module}/namespaces.yaml")]

@@ -12,8 +12,8 @@ terraform {
   }
 }
 
-# The rendered manifests pattern: what runs in the cluster is in Git, admission included.
-# Each file is written as it was, comments and all, but for what policies change.
+# The rendered manifests pattern: Git has the manifests as they run in the cluster, with the changes
+# of policies. Files keep their comments.
 data "preadmit_manifests" "app" {
   manifest_files = ["${path.module}/manifests.yaml"]
   policy_files   = ["${path.module}/policies"]
@@ -21,7 +21,7 @@ data "preadmit_manifests" "app" {
   outputs        = ["yaml"]
 }
 
-# The stream is sensitive because it may hold Secrets. Here it holds none.
+# The stream is sensitive because it may contain Secrets. Here it does not.
 resource "local_file" "stream" {
   filename = "${path.root}/rendered/app.yaml"
   content  = length(data.preadmit_manifests.app.sensitive_results) == 0 ? nonsensitive(data.preadmit_manifests.app.yaml) : ""
@@ -29,12 +29,12 @@ resource "local_file" "stream" {
   lifecycle {
     precondition {
       condition     = length(data.preadmit_manifests.app.sensitive_results) == 0
-      error_message = "Secrets do not belong into Git."
+      error_message = "Do not write Secrets to Git."
     }
   }
 }
 
-# Or one file for each object.
+# Alternatively, one file for each object.
 resource "local_file" "object" {
   for_each = data.preadmit_manifests.app.results
   filename = "${path.root}/rendered/${replace(each.key, "/", "_")}.json"

@@ -1,4 +1,4 @@
-// answers.ts has the types of what the engine answers; see the Go package answer.
+// answers.ts has the types of the engine's answers; see the Go package answer.
 
 export interface Place {
   file: string;
@@ -11,7 +11,7 @@ export interface Step {
   binding?: string;
   param?: string;
   rule?: string;
-  /** plugin is an admission plug-in of the API server, which is the author then. */
+  /** plugin is an admission plug-in of the API server, if it is the author. */
   plugin?: string;
   disposition: string;
   at?: Place;
@@ -86,12 +86,12 @@ export interface Download {
   data: string;
 }
 
-/** who names the author of a step: a policy, or what the server itself does. */
+/** who returns the author of a step: a policy, or a part of the server. */
 export function who(step: { policy?: string; plugin?: string; disposition?: string }): string {
   return step.policy ?? step.plugin ?? (step.disposition === "normalized" ? "normalized" : "the API server");
 }
 
-/** rule is what a step says besides its author. */
+/** rule returns the other details of a step. */
 export function rule(step: { policy?: string; binding?: string; param?: string; rule?: string; plugin?: string; pass?: number; disposition?: string }): string {
   const parts = [];
   if (step.binding && step.binding !== step.policy) parts.push("binding " + step.binding);
@@ -102,7 +102,7 @@ export function rule(step: { policy?: string; binding?: string; param?: string; 
   return parts.join(", ");
 }
 
-/** Field is a field that fits where somebody types. */
+/** Field is a field that can be added at the cursor. */
 export interface Field {
   name: string;
   type: string;

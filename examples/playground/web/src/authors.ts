@@ -1,9 +1,9 @@
-// authors.ts gives every policy a colour of its own, the same in all parts of the page.
+// authors.ts gives every policy a colour, the same in all parts of the page.
 
 import { who, type Result } from "./answers";
 import { h } from "./dom";
 
-/** hues are far from each other, and told apart by people who see few colours. */
+/** hues is the number of colours. Colour-blind people can distinguish them. */
 const hues = 8;
 
 export class Authors {
@@ -18,20 +18,20 @@ export class Authors {
     this.order = [...found].sort();
   }
 
-  /** color is the name of a colour in the style sheet. */
+  /** color returns the name of a colour in the style sheet. */
   color(name: string): string {
     const i = this.order.indexOf(name);
     return i < 0 ? "var(--soft)" : `var(--author-${(i % hues) + 1})`;
   }
 
-  /** dot is a spot in the colour of an author. */
+  /** dot returns a dot in the colour of an author. */
   dot(name: string): HTMLElement {
     const dot = h("span", { class: "dot" });
     dot.style.setProperty("--by", this.color(name));
     return dot;
   }
 
-  /** counts say how many edits each author has a part in. */
+  /** counts returns how many edits each author contributes to. */
   counts(result: Result): Map<string, number> {
     const counts = new Map<string, number>();
     for (const m of result.report.manifests) {

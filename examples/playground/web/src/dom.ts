@@ -1,10 +1,10 @@
-// dom.ts makes elements, without markup in texts: what users write is never markup.
+// dom.ts creates elements. Text of users is never markup.
 
 type Child = Node | string | null | undefined | false;
 
 type Properties = { [name: string]: string | number | boolean | null | undefined | ((event: any) => void) };
 
-/** h makes an element. Functions are listeners; a value that is null or false is left out. */
+/** h creates an element. Functions are listeners; values that are null or false are skipped. */
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Properties = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -18,12 +18,12 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
   return element;
 }
 
-/** by finds an element of the page, which is there. */
+/** by returns an element of the page, which must exist. */
 export function by<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
-/** say tells something for a moment, also to those who do not see it. */
+/** say shows a message for a moment, and announces it to screen readers. */
 export function say(text: string) {
   const toast = by("toast");
   toast.textContent = text;
@@ -33,12 +33,12 @@ export function say(text: string) {
 }
 let hiding = 0;
 
-/** plural is "1 change" or "2 changes". */
+/** plural returns "1 change" or "2 changes". */
 export function plural(n: number, one: string): string {
   return n === 1 ? `1 ${one}` : `${n} ${one}s`;
 }
 
-/** save has the browser save a file. */
+/** save saves a file with the browser. */
 export function save(name: string, data: BlobPart) {
   const url = URL.createObjectURL(new Blob([data]));
   const link = h("a", { href: url, download: name });

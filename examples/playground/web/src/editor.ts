@@ -1,5 +1,5 @@
-// editor.ts makes the editors. Each is in a shadow root, where CodeMirror's styles need no
-// exception from the page's policy for its content.
+// editor.ts creates the editors. Each is in a shadow root, where the page's content security policy
+// allows the styles of CodeMirror.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
@@ -65,7 +65,7 @@ const theme = EditorView.theme({
   ".cm-textfield": { backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", color: "var(--fg)", border: "1px solid var(--line)", borderRadius: "4px" },
   ".cm-searchMatch": { backgroundColor: "var(--found)" },
-  // What the engine says about a rule, at the end of its line.
+  // Notes of the engine about a rule, at the end of its line.
   ".told": { marginLeft: "16px", padding: "0 7px", border: "1px solid var(--line)", borderRadius: "9px", font: "11px/16px var(--sans)", color: "var(--soft)", background: "var(--panel)", cursor: "pointer", whiteSpace: "nowrap" },
   ".told:hover": { borderColor: "var(--accent)", color: "var(--fg)" },
   ".told .dot": { marginRight: "5px" },
@@ -74,10 +74,10 @@ const theme = EditorView.theme({
   ".flash": { backgroundColor: "var(--found)" },
 });
 
-/** look is what all editors have in common. */
+/** look has the common settings of all editors. */
 const look: Extension = [lineNumbers(), theme, syntaxHighlighting(colors), highlightSpecialChars(), drawSelection(), search({ top: false }), keymap.of([...searchKeymap, ...foldKeymap])];
 
-/** shadow makes the root that an editor lives in. */
+/** shadow creates the shadow root of an editor. */
 function shadow(parent: HTMLElement): { root: ShadowRoot; parent: HTMLElement } {
   const root = parent.attachShadow({ mode: "open" });
   const inner = document.createElement("div");
@@ -90,10 +90,10 @@ export function makeView(parent: HTMLElement): EditorView {
   return new EditorView({ ...shadow(parent) });
 }
 
-/** Completer says which fields fit at a place in a text: a line and a column, from 1. */
+/** Completer returns the fields for a position in a text: a line and a column, from 1. */
 export type Completer = (at: { line: number; column: number }, signal: AbortSignal) => Promise<Field[]>;
 
-/** completions offers fields where a key is typed. */
+/** completions offers fields while a key is typed. */
 async function completions(context: CompletionContext, fieldsAt: Completer): Promise<CompletionResult | null> {
   const word = context.matchBefore(/[A-Za-z]*/)!;
   if (word.from === word.to && !context.explicit) return null;
@@ -115,7 +115,7 @@ function isInline(type: string): boolean {
   return !/^(object|list|map)/.test(type);
 }
 
-/** editable is a state for a text that the user writes. */
+/** editable returns the editor state for a text that the user edits. */
 export function editable(text: string, label: string, fieldsAt: Completer, more: Extension): EditorState {
   return EditorState.create({
     doc: text,
@@ -131,7 +131,7 @@ export function editable(text: string, label: string, fieldsAt: Completer, more:
   });
 }
 
-/** readable is a state for a text that is only to be read. */
+/** readable returns the editor state for a read-only text. */
 export function readable(text: string, label: string, more: Extension): EditorState {
   return EditorState.create({
     doc: text,
@@ -142,7 +142,7 @@ export function readable(text: string, label: string, more: Extension): EditorSt
   });
 }
 
-/** rangeOf is what a place names: from its column to the end of the word there. */
+/** rangeOf returns the range of a position: from its column to the end of the word. */
 export function rangeOf(doc: Text, at: Place): { from: number; to: number } {
   const line = doc.line(Math.max(1, Math.min(at.line ?? 1, doc.lines)));
   const ahead = [...line.text].slice(0, Math.max(0, (at.column ?? 1) - 1)).join("").length;
@@ -152,7 +152,7 @@ export function rangeOf(doc: Text, at: Place): { from: number; to: number } {
   return from === line.to ? { from: line.from + line.text.search(/\S|$/), to: line.to } : { from, to: from + Math.max(1, word) };
 }
 
-/** mark underlines what diagnostics are about. */
+/** mark underlines the positions of diagnostics. */
 export function mark(view: EditorView, diagnostics: Diagnostic[]) {
   const marks: Mark[] = diagnostics.map((d) => ({
     ...rangeOf(view.state.doc, d.at!),

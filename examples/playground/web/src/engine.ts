@@ -1,6 +1,5 @@
-// engine.ts brings the engine into the browser and asks it: in a worker, one question
-// after the other. A question that nobody wants answered any more does not hold up the
-// next, and none runs forever: the worker is then replaced.
+// engine.ts loads the engine and sends questions to it, one after the other, in a worker. If a
+// question is outdated or takes too long, the worker is replaced.
 
 import type { Place } from "./answers";
 import { fromBase64, type State } from "./state";
@@ -11,7 +10,7 @@ declare global {
   var preadmitWasm: string | undefined;
 }
 
-/** patience is how long a question that is out of date may go on, longest how long any. */
+/** patience is how long an outdated question may run, longest how long any question may run. */
 const patience = 300;
 const longest = 20_000;
 
@@ -23,7 +22,7 @@ interface Job {
 }
 
 export class Engine {
-  // A page from a disk may start no worker from a file beside it; a blob is fine anywhere.
+  // A page from a disk cannot start a worker from a file. A blob works everywhere.
   private readonly script = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
   private module?: WebAssembly.Module;
   private worker?: Worker;
@@ -39,7 +38,7 @@ export class Engine {
     this.start();
   }
 
-  /** ask asks a question about a state, and about a place in it. */
+  /** ask asks a question about a state, and about a position in it. */
   ask<T>(question: string, state: State, signal?: AbortSignal, at?: Place): Promise<{ value: T; took: number }> {
     return new Promise((resolve, reject) => {
       const request = JSON.stringify({ ask: question, files: state.files, options: state.options, at });
@@ -62,7 +61,7 @@ export class Engine {
   private next() {
     if (!this.isReady || this.running || !this.queue.length) return;
     const job = (this.running = this.queue.shift()!);
-    this.deadline = window.setTimeout(() => this.fail(`no answer after ${longest / 1000} s, so it was stopped`), longest);
+    this.deadline = window.setTimeout(() => this.fail(`stopped after ${longest / 1000} s without an answer`), longest);
     this.worker!.postMessage({ id: job.id, request: job.request });
   }
 
@@ -84,7 +83,7 @@ export class Engine {
     this.running = undefined;
   }
 
-  /** fail gives up the running question, and the worker with it. */
+  /** fail cancels the running question and ends its worker. */
   private fail(why: string) {
     const job = this.running;
     this.finish();
@@ -103,7 +102,7 @@ export class Engine {
   }
 }
 
-/** Abandoned says that nobody wants the answer any more. */
+/** Abandoned is the error of an outdated question. */
 export class Abandoned extends Error {}
 
 async function compile(progress: (share: number) => void): Promise<WebAssembly.Module> {
@@ -126,7 +125,7 @@ async function fromHost(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   return response.body!;
 }
 
-/** fromScript is the way for pages from a disk, which may not fetch files beside them. */
+/** fromScript loads the engine as a script, for pages from a disk, which cannot fetch files. */
 function fromScript(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -141,7 +140,7 @@ function fromScript(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   });
 }
 
-/** unpacked undoes the compression, unless the host has said to the browser that it should. */
+/** unpacked decompresses the engine, unless the browser has already done so. */
 async function unpacked(source: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const reader = source.getReader();
   let first = await reader.read();

@@ -1,5 +1,5 @@
-// explain.ts lists what is not in the text of the result: values before and after, why
-// policies did nothing, what is wrong, and what policies see.
+// explain.ts lists details that are not in the text of the result: values before and after, why
+// policies did not apply, diagnostics, and the view of policies.
 
 import { RangeSetBuilder } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
@@ -11,7 +11,7 @@ import { makeView, readable } from "./editor";
 
 type Go = (at: Place) => void;
 
-/** explanation lists manifest by manifest what was done, and what was not. */
+/** explanation lists the changes of every manifest, and the policies that did not apply. */
 export function explanation(result: Result, authors: Authors, go: Go, reveal: (edit: Edit) => void): HTMLElement {
   const list = h("div", { class: "manifests" });
   for (const m of result.report.manifests) {
@@ -37,7 +37,7 @@ function sign(op: string): string {
   return { add: "+", remove: "−", replace: "~", move: "↕" }[op] ?? op;
 }
 
-/** values are what was and what is, shortened. */
+/** values returns the old and the new value, shortened. */
 function values(edit: { op: string; old?: unknown; new?: unknown }): HTMLElement {
   const old = edit.old === undefined ? null : h("span", { class: "old" }, brief(edit.old));
   const now = edit.new === undefined ? null : h("span", { class: "new" }, brief(edit.new));
@@ -61,21 +61,21 @@ function dropped(step: Step, authors: Authors, go: Go): HTMLElement {
 function others(m: Manifest, go: Go): HTMLElement | null {
   if (!m.notApplied?.length) return null;
   return h("details", { class: "others" },
-    h("summary", {}, `${plural(m.notApplied.length, "rule")} did nothing here`),
+    h("summary", {}, `${plural(m.notApplied.length, "rule")} did not apply`),
     h("ul", {}, ...m.notApplied.map((n) => {
       const more = rule(n);
       return h("li", {}, h("span", { class: "dot hollow" }), h("b", {}, n.policy ?? "mutation tree"), more && h("span", { class: "soft" }, " " + more), " ", place(n.at, go), h("div", { class: "reason" }, n.reason));
     })));
 }
 
-/** place is a link to a place in a file. */
+/** place returns a link to a position in a file. */
 function place(at: Place | undefined, go: Go): HTMLElement | null {
   if (!at) return null;
   const text = at.line ? `${at.file.slice(at.file.lastIndexOf("/") + 1)}:${at.line}` : at.file;
   return h("button", { type: "button", class: "place", title: `Go to ${at.file}`, click: () => go(at) }, text);
 }
 
-/** diagnostics lists what is wrong, worst first. */
+/** diagnostics lists the diagnostics, the most severe first. */
 export function diagnostics(found: Diagnostic[], go: Go): HTMLElement {
   const rank = { error: 0, warning: 1, info: 2 };
   const sorted = [...found].sort((a, b) => rank[a.severity] - rank[b.severity]);
@@ -84,11 +84,11 @@ export function diagnostics(found: Diagnostic[], go: Go): HTMLElement {
     d.subject && h("div", { class: "subject" }, d.subject),
     h("div", { class: d.message.includes("\n") ? "message code" : "message" }, d.field && h("code", {}, d.field + ": "), d.message),
     d.advice && h("div", { class: "advice" }, d.advice))));
-  if (!found.length) list.append(h("p", { class: "empty" }, "No mistakes found: the policies compile, write only fields that exist, and do not get in each other's way."));
+  if (!found.length) list.append(h("p", { class: "empty" }, "No mistakes found: the policies compile, write only fields that exist, and do not conflict."));
   return list;
 }
 
-/** ViewsView shows what policies see, or what the cluster runs. */
+/** ViewsView shows the objects that policies see, or the Pods that the cluster runs. */
 export class ViewsView {
   private readonly view: EditorView;
 

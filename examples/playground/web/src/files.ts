@@ -1,4 +1,4 @@
-// files.ts is a panel with files, of which one is shown in an editor.
+// files.ts is a panel with files. An editor shows one of them.
 
 import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
@@ -9,7 +9,7 @@ import { h } from "./dom";
 import { type Completer, editable, makeView, mark, rangeOf } from "./editor";
 import type { File, Role } from "./state";
 
-/** roleNames say what files are for, where that is not plain from the panel. */
+/** roleNames describe the roles of files that the panel does not show. */
 export const roleNames: Record<Role, string> = {
   policies: "policies",
   trees: "mutation trees",
@@ -20,7 +20,7 @@ export const roleNames: Record<Role, string> = {
   old: "objects before an update",
 };
 
-/** Note is what is told of a line: of a rule, what became of it. */
+/** Note is a message about a line, such as the effect of a rule. */
 export interface Note {
   line: number;
   make(): HTMLElement;
@@ -83,7 +83,7 @@ export class Panel {
     tabs.addEventListener("keydown", (event) => this.walk(event));
   }
 
-  /** show takes other files. */
+  /** show replaces the files. */
   show(files: File[]) {
     this.files = files;
     this.states.clear();
@@ -141,7 +141,7 @@ export class Panel {
     this.tabs.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
   }
 
-  /** tell shows what the engine says about the files: mistakes, and notes at rules. */
+  /** tell shows the diagnostics and notes of the engine. */
   tell(diagnostics: Diagnostic[], told: Map<string, Note[]>) {
     this.diagnostics = diagnostics;
     this.told = told;
@@ -155,7 +155,7 @@ export class Panel {
     this.view.dispatch({ effects: setNotes.of(this.told.get(name ?? "") ?? []) });
   }
 
-  /** go shows a place. It reports whether the panel has the file. */
+  /** go shows a position. It returns false if the panel does not have the file. */
   go(at: Place): boolean {
     const file = this.files.find((f) => f.name === at.file);
     if (!file) return false;
@@ -171,7 +171,7 @@ export class Panel {
   focus() { this.view.focus(); }
 }
 
-/** short is the name of a file without its directory, if that is enough. */
+/** short returns the name of a file, without its directory if the name is unique. */
 function short(file: File, all: File[]): string {
   const base = (f: File) => f.name.slice(f.name.lastIndexOf("/") + 1);
   return all.some((f) => f !== file && base(f) === base(file)) ? file.name : base(file);

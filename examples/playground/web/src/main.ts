@@ -1,4 +1,4 @@
-// main.ts is the page: it brings the parts together.
+// main.ts connects the parts of the page.
 
 import type { Diagnostic, Download, Field, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
 import { Authors } from "./authors";
@@ -18,7 +18,7 @@ let result: Result | undefined;
 let found: Diagnostic[] = [];
 let isLoaded = false;
 let pending = new AbortController();
-let answers = 0; // how many there have been, for who waits for the next
+let answers = 0; // number of answers so far; tests wait for the next one
 
 // The panels.
 
@@ -34,7 +34,7 @@ function go(at: Place) {
   if (!policies.go(at)) manifests.go(at);
 }
 
-/** fieldsAt are the fields to offer where somebody types. */
+/** fieldsAt returns the fields to offer at a position. */
 async function fieldsAt(at: Place, signal: AbortSignal): Promise<Field[]> {
   if (!isLoaded) return [];
   const { value } = await engine.ask<{ fields: Field[] }>("complete", state, signal, at);
@@ -62,7 +62,7 @@ function changed() {
 }
 
 let remembering = 0;
-/** remember puts the state into the address, so that it is there after a reload. */
+/** remember writes the state into the address, so that a reload keeps it. */
 async function remember() {
   const turn = ++remembering;
   const fragment = await toFragment(state, EXAMPLES);
@@ -101,14 +101,14 @@ async function showPods(asked: State, signal?: AbortSignal) {
   const { value } = await engine.ask<Views>("pods", asked, signal);
   pods.show(value);
   const errors = value.notes.findings.filter((d) => d.severity === "error");
-  by("pods-note").textContent = errors.length ? errors[0].message : value.lines.length ? "What Kubernetes' controllers make of the manifests, down to the Pods, each admitted like all else." : "There are no controllers and no Pods among the manifests.";
+  by("pods-note").textContent = errors.length ? errors[0].message : value.lines.length ? "The objects that Kubernetes' controllers create from the manifests, down to the Pods, as policies change them." : "There are no controllers and no Pods among the manifests.";
 }
 
 async function showViews(asked: State, signal?: AbortSignal) {
   const { value } = await engine.ask<Views>("view", asked, signal);
   views.show(value);
   const errors = value.notes.findings.filter((d) => d.severity === "error");
-  by("view-note").textContent = errors.length ? errors[0].message : value.lines.length ? "Lines with a bar are not in the manifests: the API server fills them in before policies run." : "Policies see none of these manifests.";
+  by("view-note").textContent = errors.length ? errors[0].message : value.lines.length ? "Lines with a bar are not in the manifests: the API server adds them before policies run." : "Policies see none of these manifests.";
 }
 
 function union(a: Diagnostic[], b: Diagnostic[]): Diagnostic[] {
@@ -129,7 +129,7 @@ function showResult(took: number) {
   by("tools").hidden = r.status !== "done";
   if (failed) {
     by("refused").replaceChildren(
-      h("h3", {}, r.status === "denied" ? "A policy denies a manifest, as it would in the cluster." : "There is no result: something is wrong with the input."),
+      h("h3", {}, r.status === "denied" ? "A policy denies a manifest, as it would in the cluster." : "No result: there are errors in the input."),
       diagnostics(r.report.diagnostics.filter((d) => d.severity === "error"), go));
   }
   if (r.status === "done") output.show(r);
@@ -144,7 +144,7 @@ function showResult(took: number) {
 function showFailure(why: string) {
   by("loading").hidden = true;
   by("failure").hidden = false;
-  by("failure").replaceChildren(h("h3", {}, "There is no answer."), h("p", {}, why), h("p", { class: "soft" }, "The next change to a file tries again."));
+  by("failure").replaceChildren(h("h3", {}, "No answer."), h("p", {}, why), h("p", { class: "soft" }, "Change a file to try again."));
 }
 
 function showFindings() {
@@ -160,7 +160,7 @@ function showFindings() {
   }
 }
 
-/** notes say at every rule what has become of it. */
+/** notes shows the effect of every rule next to it. */
 function notes(): Map<string, Note[]> {
   const acted = new Map<string, { at: Place; step: Step; edits: number }>();
   const idle = new Map<string, { at: Place; reasons: Map<string, number>; not: NotApplied }>();
@@ -185,7 +185,7 @@ function notes(): Map<string, Note[]> {
   const told = new Map<string, Note[]>();
   const tell = (at: Place, make: () => HTMLElement) => told.set(at.file, [...(told.get(at.file) ?? []), { line: at.line!, make }]);
   for (const { at, step, edits } of acted.values()) {
-    tell(at, () => h("span", { class: "told", title: "Show the first of them in the result", click: () => { show("result"); pick("result"); output.revealRule({ file: at.file, line: at.line! }); } },
+    tell(at, () => h("span", { class: "told", title: "Show the first change in the result", click: () => { show("result"); pick("result"); output.revealRule({ file: at.file, line: at.line! }); } },
       authors.dot(step.policy ?? ""), plural(edits, "change")));
   }
   for (const [key, { at, reasons }] of idle) {
@@ -210,7 +210,7 @@ function drawLegend() {
   output.focus(undefined);
 }
 
-// Tabs of the result, and which panel is seen where there is room for one only.
+// Tabs of the result, and the visible panel on small screens, which show only one.
 
 const tabs = ["result", "explain", "view", "pods", "findings"];
 
@@ -261,7 +261,7 @@ choice.addEventListener("change", () => {
   void remember();
 });
 
-/** describe says which example this is. */
+/** describe shows the description of the example. */
 function describe() {
   const example = EXAMPLES.find((e) => same(e, state));
   by<HTMLOptionElement>("own").hidden = example !== undefined;
@@ -290,19 +290,19 @@ function openFile(title: string, name: string, role: Role) {
 
 function editFile(file: File) {
   editing = file;
-  openFile("This file", file.name, file.role);
+  openFile("Edit file", file.name, file.role);
 }
 
 function addFile(role: Role) {
   editing = undefined;
   let n = state.files.length + 1;
   while (state.files.some((f) => f.name === `${role}/new-${n}.yaml`)) n++;
-  openFile("A new file", `${role}/new-${n}.yaml`, role);
+  openFile("New file", `${role}/new-${n}.yaml`, role);
 }
 
 fileForm.filename.addEventListener("input", () => fileForm.filename.setCustomValidity(nameProblem(fileForm.filename.value, editing)));
 
-/** nameProblem says why a file cannot have a name; nothing if it can. */
+/** nameProblem returns why a file cannot have a name, or "". */
 function nameProblem(name: string, file: File | undefined): string {
   const isPath = name !== "" && name.split("/").every((part) => part !== "" && part !== "." && part !== "..") && !/[\\\0\n\r]/.test(name);
   if (!isPath) return "a path below this directory, such as policies/team.yaml";
@@ -324,7 +324,7 @@ by("file-remove").addEventListener("click", () => {
   rearrange(undefined);
 });
 
-/** rearrange shows the files anew, with one of them open. */
+/** rearrange shows the files again, with one of them open. */
 function rearrange(file: File | undefined) {
   policies.show(state.files.filter((f) => left.includes(f.role)));
   manifests.show(state.files.filter((f) => !left.includes(f.role)));
@@ -380,7 +380,7 @@ optionsForm.addEventListener("input", () => {
   changed();
 });
 
-// What leaves the page, when the user says so.
+// Links, copies and downloads, which leave the page only on request.
 
 /** hasSecret reports whether a file may hold a Secret. */
 function hasSecret(): boolean {
@@ -389,7 +389,7 @@ function hasSecret(): boolean {
 
 by("share").addEventListener("click", async () => {
   await remember();
-  await toClipboard(location.href, hasSecret() ? "Link copied. It holds the values of the Secret." : "Link copied. It holds all files; no server has them.");
+  await toClipboard(location.href, hasSecret() ? "Link copied. It contains the values of the Secret." : "Link copied. It contains all files; no server has them.");
 });
 
 async function toClipboard(text: string, done: string) {
@@ -402,7 +402,7 @@ async function toClipboard(text: string, done: string) {
     area.select();
     const copied = document.execCommand("copy");
     area.remove();
-    if (!copied) return say("The browser lets nothing be copied; the link is in the address bar.");
+    if (!copied) return say("The browser does not allow copying; the link is in the address bar.");
   }
   say(done);
 }
@@ -428,7 +428,7 @@ for (const [id, question] of [["save-test", "test"], ["save-page", "page"]]) {
     save(value.name, fromBase64(value.data));
   });
 }
-by("copy-result").addEventListener("click", () => void toClipboard(result?.output ?? "", "The result is copied."));
+by("copy-result").addEventListener("click", () => void toClipboard(result?.output ?? "", "Result copied."));
 
 // The look.
 
@@ -441,7 +441,7 @@ function setTheme(theme: string) {
 by("theme").addEventListener("click", () => {
   const next = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % themes.length];
   setTheme(next);
-  try { localStorage.setItem("theme", next); } catch { /* a preference is not worth an error */ }
+  try { localStorage.setItem("theme", next); } catch { /* the theme is then not saved */ }
 });
 try { setTheme(localStorage.getItem("theme") ?? "system"); } catch { setTheme("system"); }
 
@@ -470,7 +470,7 @@ for (const dialog of document.querySelectorAll("dialog")) {
   for (const button of dialog.querySelectorAll<HTMLElement>(".close")) button.addEventListener("click", () => dialog.close());
 }
 
-// The beginning.
+// Start.
 
 async function fromAddress() {
   try {
@@ -492,7 +492,7 @@ async function begin() {
       bar.value = share;
       by("progress-text").textContent = share < 1 ? `${Math.round(share * 100)} %` : "starting";
     });
-    // The browser compiles the engine's code where it is first run: that is part of loading.
+    // The browser compiles the engine when it first runs, so this is part of loading.
     await engine.ask<Result>("explain", EXAMPLES[0]);
     isLoaded = true;
     await evaluate();

@@ -1,5 +1,5 @@
-// reference.ts searches the pages of reference. The index is in the script, so that it
-// works from a disk as well.
+// reference.ts searches the reference. The index is in the script, so that the search also works
+// from a disk.
 
 import { by, h } from "./dom";
 
@@ -13,13 +13,13 @@ interface Entry {
 
 declare const INDEX: Entry[];
 
-try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "system"; } catch { /* it stays as the system has it */ }
+try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "system"; } catch { /* the theme of the system is used */ }
 
 const input = by<HTMLInputElement>("search");
 const hits = by("hits");
 const index = INDEX.map((entry) => ({ entry, title: entry.title.toLowerCase(), text: entry.text.toLowerCase() }));
 
-/** find is the sections that have all words: those with them in the title first. */
+/** find returns the sections that contain all words, with matches in the title first. */
 function find(words: string[]): Entry[] {
   const scored = index.map(({ entry, title, text }) => {
     let score = 0;

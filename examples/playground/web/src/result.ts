@@ -1,5 +1,5 @@
-// result.ts shows the manifests as they come out: what is new with its author above it,
-// what is gone struck out, what stays folded away if that is wanted.
+// result.ts shows the resulting manifests: added lines with their author above them, removed lines
+// struck out, and unchanged lines folded on request.
 
 import { type Extension, RangeSetBuilder } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
@@ -9,7 +9,7 @@ import type { Authors } from "./authors";
 import { h, plural } from "./dom";
 import { makeView, readable } from "./editor";
 
-/** context is how many lines that stay are shown around a change. */
+/** context is how many unchanged lines are shown around a change. */
 const context = 3;
 
 const theme = EditorView.theme({
@@ -36,12 +36,12 @@ class Block extends WidgetType {
   override ignoreEvent() { return true; }
 }
 
-/** Group is lines in a row that belong to one edit. */
+/** Group is a sequence of lines of one edit. */
 interface Group {
   edit?: Edit;
   removed: string[];
-  added: number; // how many lines of the output
-  at: number; // the number of the first of them, or of the line after
+  added: number; // number of added lines
+  at: number; // number of the first added line, or of the line after the edit
 }
 
 export class ResultView {
@@ -66,7 +66,7 @@ export class ResultView {
     this.draw(false);
   }
 
-  /** focus fades what others have made. */
+  /** focus fades the changes of other authors. */
   focus(author: string | undefined) {
     this.focused = author;
     this.draw(true);
@@ -103,7 +103,7 @@ export class ResultView {
     this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start" }) });
   }
 
-  /** decorate finds the groups, and what is to be seen of them. */
+  /** decorate finds the groups and their decorations. */
   private decorate(lines: (Line & { file?: string })[]): Extension {
     this.groups = [];
     let number = 0;
@@ -151,7 +151,7 @@ export class ResultView {
       }
       if (this.changesOnly) this.fold(lines, (from, to) => {
         const start = doc.line(from).from, end = doc.line(to).to;
-        const widget = new Block(() => h("div", { class: "far", role: "button", tabindex: 0, click: () => this.unfold(from), keydown: (e: KeyboardEvent) => e.key === "Enter" && this.unfold(from) }, `⋯ ${to - from + 1} lines stay as they are`));
+        const widget = new Block(() => h("div", { class: "far", role: "button", tabindex: 0, click: () => this.unfold(from), keydown: (e: KeyboardEvent) => e.key === "Enter" && this.unfold(from) }, `⋯ ${to - from + 1} unchanged lines`));
         all.push({ from: start, to: end, side: 1, value: Decoration.replace({ widget, block: true }) });
       });
       all.sort((a, b) => a.from - b.from || a.value.startSide - b.value.startSide);
@@ -190,7 +190,7 @@ export class ResultView {
     return h("div", {}, by, ...group.removed.map((text) => h("div", { class: faded ? "gone faded" : "gone" }, /^\s*/.exec(text)![0], h("s", {}, text.trimStart() || " "))));
   }
 
-  /** step goes to the next change, or the one before. */
+  /** step goes to the next or the previous change. */
   step(by: 1 | -1) {
     const doc = this.view.state.doc;
     const here = doc.lineAt(this.view.state.selection.main.head).number;
@@ -199,7 +199,7 @@ export class ResultView {
     if (next !== undefined) this.reveal(next);
   }
 
-  /** revealRule shows the first change that a rule at a place has a part in. */
+  /** revealRule shows the first change by the rule at a position. */
   revealRule(at: { file: string; line: number }) {
     const group = this.groups.find((g) => g.edit?.causes?.some((c) => c.at?.file === at.file && c.at.line === at.line));
     if (group) this.reveal(Math.min(group.at, this.view.state.doc.lines));
@@ -218,7 +218,7 @@ export class ResultView {
   }
 }
 
-/** summary says in a line what has become of the manifests. */
+/** summary returns the number of changes as text. */
 export function summary(result: Result): string {
   const edits = result.report.manifests.reduce((n, m) => n + m.edits.length, 0);
   if (!edits) return "Nothing changes.";

@@ -1,5 +1,5 @@
-// state.ts is what the user has made of the page, and its way into an address: the whole
-// of it stands in the fragment, compressed, and no server is told of it.
+// state.ts holds the files and options of the user, and writes them compressed into the fragment of
+// the address, which browsers do not send to servers.
 
 export type Role = "policies" | "trees" | "context" | "values" | "user-info" | "old" | "manifests";
 
@@ -28,7 +28,7 @@ export function same(a: State, b: State): boolean {
   return plain(a) === plain(b);
 }
 
-/** toFragment is what stands behind the # of an address. */
+/** toFragment returns the text after the # of an address. */
 export async function toFragment(state: State, examples: Example[]): Promise<string> {
   const example = examples.find((e) => same(e, state));
   if (example) return example.name;
@@ -37,7 +37,7 @@ export async function toFragment(state: State, examples: Example[]): Promise<str
   return "state=" + toBase64(packed).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** fromFragment is the state in a fragment; an error says that it is damaged. */
+/** fromFragment returns the state in a fragment. It throws an error if the fragment is damaged. */
 export async function fromFragment(fragment: string, examples: Example[]): Promise<State> {
   const packed = fragment.startsWith("state=") ? fragment.slice("state=".length) : null;
   if (packed === null) {
@@ -51,7 +51,7 @@ export async function fromFragment(fragment: string, examples: Example[]): Promi
   return { files: state.files, options: state.options };
 }
 
-/** isState tells states from whatever else an address may hold. */
+/** isState reports whether a decoded value is a state. */
 function isState(value: any): value is State {
   const isText = (text: unknown) => typeof text === "string";
   return Array.isArray(value?.files) && value.files.every((f: any) => isText(f?.role) && isText(f?.name) && isText(f?.text)) &&
@@ -63,7 +63,7 @@ export function copy(state: State): State {
   return { files: state.files.map((f) => ({ role: f.role, name: f.name, text: f.text })), options: { ...state.options } };
 }
 
-/** longest is how much an address may unpack to: a small one must not fill the memory. */
+/** longest limits the decompressed size of an address, so that a short address cannot fill the memory. */
 const longest = 8 << 20;
 
 async function through(data: Uint8Array<ArrayBuffer>, transform: CompressionStream | DecompressionStream): Promise<Uint8Array<ArrayBuffer>> {

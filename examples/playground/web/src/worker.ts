@@ -1,5 +1,5 @@
-// worker.ts runs the engine away from the page. It gets the compiled module first, then
-// questions one by one.
+// worker.ts runs the engine in a worker. It first gets the compiled module, then questions one by
+// one.
 
 import "wasm_exec";
 

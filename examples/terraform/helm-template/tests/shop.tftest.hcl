@@ -1,7 +1,7 @@
 mock_provider "kubectl" {}
 
 mock_provider "helm" {
-  # What Helm 3 renders: a separator first, a comment with the name of each template.
+  # Output of Helm 3: it starts with a separator, and has a comment with the name of each template.
   mock_data "helm_template" {
     defaults = {
       manifest = <<-EOT
