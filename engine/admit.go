@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -98,7 +99,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	}
 	a.trace.before = request.Object
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
-		request.Reinvocation = a.trace.pass == 2
+		request.Reinvocation, request.Forms = a.trace.pass == 2, celenv.Forms{}
 		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
 			a.trace.after = a.placed(a.trace.before)
 			return a.trace

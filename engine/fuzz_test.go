@@ -63,7 +63,7 @@ spec:
 
 // FuzzIdentity checks the law that manifests which no policy changes keep their bytes.
 func FuzzIdentity(f *testing.F) {
-	behaviour := archive.Unpack(f, "testdata/behaviour", 118)
+	behaviour := archive.Unpack(f, "testdata/behaviour", 133)
 	for _, pattern := range []string{"../testdata/cases/*/manifests/*", "testdata/recorded/*/manifests/*.yaml", behaviour + "/*/manifests/*.yaml", "testdata/kyverno/*/*/resource*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

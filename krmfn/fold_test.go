@@ -30,7 +30,7 @@ func TestExplainFolds(t *testing.T) {
 		{"../testdata/cases/*/manifests", nil, 40},
 		{"../examples/*/manifests", nil, 2},
 		{"../engine/testdata/recorded/*/manifests", asRecorded, 100},
-		{archive.Unpack(t, "../engine/testdata/behaviour", 118) + "/*/manifests", asRecorded, 50},
+		{archive.Unpack(t, "../engine/testdata/behaviour", 133) + "/*/manifests", asRecorded, 50},
 		{"../../shared/corpus/map/realworld/*/manifests", asRecorded, 0},
 		{"../engine/testdata/kyverno/*/*/resource.yaml", nil, 20},
 		{"../../shared/corpus/kyverno/*/*/resource.yaml", nil, 0},

@@ -62,7 +62,7 @@ func recordings(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, root := range []string{"../engine/testdata/recorded", "../../shared/corpus/map/realworld", archive.Unpack(t, "../engine/testdata/behaviour", 118)} {
+	for _, root := range []string{"../engine/testdata/recorded", "../../shared/corpus/map/realworld", archive.Unpack(t, "../engine/testdata/behaviour", 133)} {
 		cases, err := filepath.Glob(root + "/*/server/summary.json")
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/source"
@@ -48,6 +49,8 @@ type Request struct {
 	// OldObject is the stored object of an update. It is nil for other operations, or if it is
 	// unknown.
 	OldObject map[string]any
+	// Forms are how a server holds Object and OldObject for expressions.
+	Forms celenv.Forms
 
 	Schemas  *schema.Registry
 	Snapshot *snapshot.Reader

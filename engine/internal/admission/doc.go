@@ -27,7 +27,7 @@
 // second table (defaults.txt); conditional defaults are functions. Custom resources follow their
 // schema.
 //
-// The files in order: view.go (View, Redefault); gotypes.go (the table of types), record.go (a
+// The files in order: view.go (View, Redefault); gotypes.go (the table of types), shape.go (the Go types of values, for others), record.go (a
 // struct that is being decoded), decode.go and scalars.go (decoding and normalising),
 // quantities.go; defaults.go, defaulted.go (whether a field has a default), pods.go and
 // images.go, core.go, workloads.go and groups.go (conditional defaults, by API group);

@@ -101,6 +101,9 @@ func (c *catalog) lookup(name string) *goType {
 	}
 	line, ok := findLine(typesTable.For(c.minor), name)
 	if !ok {
+		line, ok = findLine(requestTypes, name)
+	}
+	if !ok {
 		return nil
 	}
 	t, _ := c.read.LoadOrStore(name, c.readType(name, line))

@@ -35,6 +35,8 @@ var errOldUnknown = errors.New("oldObject was read, but the object before the up
 type Input struct {
 	// Object, OldObject and Params are nil where the variable is null.
 	Object, OldObject, Params map[string]any
+	// Shapes are the Go types of what the server gives as Go values.
+	Shapes Shapes
 	// Namespace returns the variable namespaceObject when an expression first reads it. The
 	// variable is null if Namespace or its result is nil.
 	Namespace func() map[string]any
@@ -108,21 +110,21 @@ func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 func (a *Activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "object":
-		return nullable(a.input.Object), true
+		return variableOf(a.input.Object, a.input.Shapes.Object), true
 	case "oldObject":
 		if a.input.OldUnknown {
 			a.refusal = errOldUnknown
 		}
-		return nullable(a.input.OldObject), true
+		return variableOf(a.input.OldObject, a.input.Shapes.OldObject), true
 	case "params":
-		return nullable(a.input.Params), true
+		return variableOf(a.input.Params, a.input.Shapes.Params), true
 	case "namespaceObject":
 		if a.input.Namespace == nil {
-			return nullable(nil), true
+			return nil, true
 		}
-		return nullable(a.input.Namespace()), true
+		return variableOf(a.input.Namespace(), a.input.Shapes.Namespace), true
 	case "request":
-		return a.requestObject(), true
+		return variableOf(a.requestObject(), a.input.Shapes.Request), true
 	case "variables":
 		return a.variables, a.variables != nil
 	case "authorizer":
@@ -150,13 +152,6 @@ func (a *Activation) requestObject() map[string]any {
 		a.request = a.input.Request()
 	}
 	return a.request
-}
-
-func nullable(object map[string]any) any {
-	if object == nil {
-		return nil
-	}
-	return object
 }
 
 // Bool evaluates a condition. Its cost is taken from budget; nil is no limit. The error

@@ -67,6 +67,10 @@ func (s *sizes) of(value ref.Val) int {
 		if value.HasValue() {
 			return s.of(value.GetValue())
 		}
+	case *goList:
+		return s.ofNative(value.items)
+	case *goMap:
+		return s.ofNative(value.entries)
 	case traits.Lister, traits.Mapper:
 		if reflect.TypeOf(value).Kind() == reflect.Pointer {
 			return s.once(value, func() int { return s.ofCollection(value) })
@@ -106,6 +110,13 @@ func (s *sizes) ofCollection(value ref.Val) int {
 				}
 			}
 		})
+	default:
+		return s.ofNative(native)
+	}
+}
+
+func (s *sizes) ofNative(native any) int {
+	switch native := native.(type) {
 	case map[string]any:
 		return s.once(reflect.ValueOf(native).UnsafePointer(), func() int { return sizeOf(native) })
 	case []any:

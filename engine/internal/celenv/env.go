@@ -12,12 +12,12 @@
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
 // compiler.go, activation.go (evaluation, lazy variables, costs), order.go (maps in the order
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
-// (values of Object and JSONPatch), check.go and guard.go (mistakes that a server accepts), coverage.go (what has been
-// evaluated), draft.go
-// (types of expressions in drafts); tree.go (the environment of mutation trees); kyverno.go
-// (Kyverno's environment), world.go (what its functions ask), kyvernoresource.go and
-// kyvernoasking.go (the functions that ask), kyvernoimage.go, kyvernotext.go,
-// kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
+// (values of Object and JSONPatch), govalue.go (Go values of a server), forms.go (when there
+// are any), check.go and guard.go (mistakes that a server accepts), coverage.go (what has been
+// evaluated), draft.go (types of expressions in drafts); tree.go (the environment of mutation
+// trees); kyverno.go (Kyverno's environment), world.go (what its functions ask),
+// kyvernoresource.go and kyvernoasking.go (the functions that ask), kyvernoimage.go,
+// kyvernotext.go, kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
 package celenv
 
 import (

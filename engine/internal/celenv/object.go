@@ -100,6 +100,9 @@ func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
 	case want == nativeObject:
 		return native, nil
 	case want == nativeJSON:
+		if value, found := goValueIn(native); found {
+			return nil, fmt.Errorf("proto: invalid type: %v", value.shape)
+		}
 		s, err := structpb.NewStruct(native)
 		if err != nil {
 			return nil, err
@@ -173,13 +176,9 @@ func isLiteral(value ref.Val) bool {
 	return false
 }
 
-// itself leaves everything but Object literals as CEL has it.
-func itself(value ref.Val) (any, error) {
-	if object, ok := value.(*objectValue); ok {
-		return object.native(object.convert)
-	}
-	return value.Value(), nil
-}
+// itself leaves everything but Object literals as CEL has it. The error of one that cannot be
+// converted becomes its value.
+func itself(value ref.Val) (any, error) { return value.Value(), nil }
 
 // parts converts the items of a list, or the values of a map.
 func parts(value ref.Val, convert conversion) (any, error) {
@@ -295,8 +294,11 @@ func (a *Activation) ApplyConfiguration(p *Program) (map[string]any, error) {
 		return nil, fmt.Errorf("type mismatch: %w", err)
 	}
 	native, err := object.native(object.convert)
-	if known := p.given.Load(); known != nil && err == nil {
+	if err != nil {
+		return nil, errors.New("invalid return type: *dynamic.ObjectVal")
+	}
+	if known := p.given.Load(); known != nil {
 		p.given.Store(&given{value: known.value, cost: known.cost, object: native})
 	}
-	return native, err
+	return native, nil
 }

@@ -33,8 +33,9 @@ type definition struct {
 	conditions  []condition
 	mutations   []mutation
 	bindings    []*binding
-	// conditioned is the fact that it is known which condition is false of an object.
-	conditioned change.Fact
+	// conditioned are the facts that it is known which condition is false of an object, for
+	// each view of its forms.
+	conditioned [celenv.Views]change.Fact
 }
 
 type condition struct {
@@ -54,8 +55,9 @@ type mutation struct {
 	// once says that the mutation of a draft does not run again with its policy.
 	once  bool
 	draft *draftMutation // nil for a mutation in the form of servers
-	// leaves is the fact that the mutation leaves an object as it is.
-	leaves change.Fact
+	// leaves are the facts that the mutation leaves an object as it is, for each view of its
+	// forms.
+	leaves [celenv.Views]change.Fact
 }
 
 const maxConditions = 64
@@ -93,18 +95,32 @@ func (r *reader) name(minor int) string {
 // index before 1.37.
 func (r *reader) ownerReferences(n policy.Node, minor int) {
 	for _, item := range n.Items() {
-		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
-			field := item.At(name)
-			switch {
+		version := item.At("apiVersion")
+		malformed := gvk.Parse(version.Text(), "").Version == "" || strings.Count(version.Text(), "/") > 1
+		switch {
+		case minor < 37 && malformed:
+			r.withoutIndex(n, item, "apiVersion", "version must not be empty")
+		case version.Text() == "":
+			r.Required(version, "must not be empty")
+		case malformed:
+			r.Invalid(version, "Invalid value: %q: must be <group>/<version> or <version>", version.Text())
+		}
+		for _, name := range []string{"kind", "name", "uid"} {
+			switch field := item.At(name); {
 			case field.Text() != "":
-			case minor >= 37:
-				r.Required(field, "must not be empty")
+			case minor < 37:
+				r.withoutIndex(n, item, name, "must not be empty")
 			default:
-				r.Invalid(field, "Invalid value: \"\": must not be empty")
-				r.Problems[len(r.Problems)-1].Field = n.Path.Key(name).String()
+				r.Required(field, "must not be empty")
 			}
 		}
 	}
+}
+
+// withoutIndex reports an invalid field of an item of a list.
+func (r *reader) withoutIndex(list, item policy.Node, name, problem string) {
+	r.Invalid(item.At(name), "Invalid value: %q: %s", item.At(name).Text(), problem)
+	r.Problems[len(r.Problems)-1].Field = list.Path.Key(name).String()
 }
 
 func (r *reader) failurePolicy(n policy.Node) (ignore bool) {

@@ -24,12 +24,14 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 	if len(i.conditions) == 0 {
 		return nil, nil
 	}
-	if failed, known := r.Memo.Recall(&i.conditioned, r.Object); known && i.param == nil {
+	forms := i.reads(r, celenv.AsGo)
+	fact := &i.conditioned[forms.View()]
+	if failed, known := r.Memo.Recall(fact, r.Object); known && i.param == nil {
 		return i.unless(failed), nil
 	}
-	notApplied, failure := i.evaluateConditions(r)
+	notApplied, failure := i.evaluateConditions(r, forms)
 	if failure == nil && i.param == nil && !i.ignore {
-		r.Memo.Note(&i.conditioned, r.Object, falseIndex(notApplied))
+		r.Memo.Note(fact, r.Object, falseIndex(notApplied))
 	}
 	return notApplied, failure
 }
@@ -55,8 +57,9 @@ func falseIndex(notApplied *policy.NotApplied) int {
 	return notApplied.Reason.(policy.FalseCondition).Index
 }
 
-func (i *invocation) evaluateConditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
+func (i *invocation) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *policy.Failure) {
 	input := i.input(r, nil)
+	input.Shapes = i.shapes(forms)
 	// In conditions, the server sets the resource of the request to the original resource.
 	input.Request = func() map[string]any { return r.Attributes(i.kind, r.Kind) }
 	activation := i.scope.Activate(r.Context, input)
@@ -110,11 +113,14 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 			}
 			step := policy.Step{ID: i.id, At: m.at, Replay: i.replay}
 			step.ID.Rule = m.rule
-			if !i.leaves(&step, m, r) {
-				i.mutate(&step, m, r)
+			forms := i.reads(r, celenv.AsJSON)
+			if !i.leaves(&step, m, r, forms) {
+				i.mutate(&step, m, r, forms)
 			}
 			if step.Failure != nil {
 				step.Failure.ID, step.Failure.At = step.ID, step.At
+			} else {
+				forms.Replaced()
 			}
 			if !yield(step) {
 				return
@@ -127,11 +133,11 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 // in the step's result, which was the same before: in an earlier pass the invocation saw the
 // same object, and everything else is the same in each pass. This excludes invocations with a
 // param, and mutations of drafts, which depend on the pass.
-func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request) bool {
+func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request, forms *celenv.Forms) bool {
 	if i.param != nil || m.draft != nil {
 		return false
 	}
-	variables, known := r.Memo.Recall(&m.leaves, r.Object)
+	variables, known := r.Memo.Recall(&m.leaves[forms.View()], r.Object)
 	if known {
 		step.Object, step.Variables = r.Object, variables
 	}
@@ -140,7 +146,7 @@ func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request) b
 
 // mutate runs one mutation and fills in the step's result. If matchPolicy led to another version
 // of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the result of any mutation.
-func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
+func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, forms *celenv.Forms) {
 	deny := func(err error) {
 		failure := i.Deny(err)
 		step.Failure = &failure
@@ -151,11 +157,15 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 	}
 	known := true
 	var err error
-	activation := i.scope.Activate(r.Context, i.input(r, func() (namespace map[string]any) {
+	input := i.input(r, func() (namespace map[string]any) {
 		// Without the object, the result must not be used: see snapshot.Reader.
 		namespace, known, _ = r.NamespaceObject()
 		return namespace
-	}))
+	})
+	if m.draft == nil { // no server runs drafts
+		input.Shapes = i.shapes(forms)
+	}
+	activation := i.scope.Activate(r.Context, input)
 	if m.draft != nil {
 		step.Object, err = i.draft(activation, m, r)
 	} else if m.patchType == applyConfiguration {
@@ -194,7 +204,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request) {
 	case i.kind != r.Kind:
 		step.Object = policy.InVersion(step.Object, r.Kind)
 	case i.param == nil && change.Same(step.Object, r.Object):
-		r.Memo.Note(&m.leaves, r.Object, step.Variables)
+		r.Memo.Note(&m.leaves[forms.View()], r.Object, step.Variables)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
 		step.Object = nil

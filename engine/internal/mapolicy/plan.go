@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -20,6 +21,8 @@ type invocation struct {
 	binding *binding
 	id      policy.ID
 	param   map[string]any
+	// paramShape is the Go type that the server has for the param.
+	paramShape admission.Shape
 	// kind is the kind under which the policy matched. With matchPolicy Equivalent it may be
 	// another version of the request's kind.
 	kind *schema.Kind
@@ -121,7 +124,7 @@ func (p *program) planBinding(d *definition, b *binding, paramKind *schema.Kind,
 	}
 	for _, param := range params {
 		plan.Invocations = append(plan.Invocations, &invocation{
-			definition: d, program: p, binding: b, param: param, kind: decision.Kind,
+			definition: d, program: p, binding: b, param: param, paramShape: paramShape(paramKind, p.minor), kind: decision.Kind,
 			id: policy.ID{Policy: d.name, Binding: b.name, Param: objectName(param)},
 		})
 	}

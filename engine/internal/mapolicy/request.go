@@ -1,7 +1,9 @@
 package mapolicy
 
 import (
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -20,4 +22,50 @@ func (i *invocation) input(r *policy.Request, namespace func() map[string]any) c
 		input.OldUnknown = r.Operation == policy.Update
 	}
 	return input
+}
+
+// goValuesSince is the first version whose servers give expressions Go values.
+const goValuesSince = 37
+
+// reads notes that expressions of the invocation may read the objects, and returns how the
+// server holds them. It holds another version of an object for itself.
+func (i *invocation) reads(r *policy.Request, as celenv.Form) *celenv.Forms {
+	forms := &r.Forms
+	if i.program.minor < goValuesSince {
+		return forms
+	}
+	if i.kind != r.Kind {
+		forms = &celenv.Forms{}
+	}
+	forms.Read(as)
+	return forms
+}
+
+// shapes are the Go types of what the server gives as Go values.
+func (i *invocation) shapes(forms *celenv.Forms) celenv.Shapes {
+	minor := i.program.minor
+	if minor < goValuesSince {
+		return celenv.Shapes{}
+	}
+	shapes := celenv.Shapes{Params: i.paramShape, Namespace: admission.NamespaceShape(minor), Request: admission.RequestShape(minor)}
+	object := admission.ShapeOf(i.kind)
+	if forms.Object == celenv.AsGo {
+		shapes.Object = object
+	}
+	if forms.OldObject == celenv.AsGo {
+		shapes.OldObject = object
+	}
+	return shapes
+}
+
+// withoutInformer are the groups of built-in kinds that a server reads params of as JSON:
+// k8s.io/client-go has no types for them.
+var withoutInformer = map[string]bool{"apiextensions.k8s.io": true, "apiregistration.k8s.io": true}
+
+// paramShape is the Go type that the server has for params; kind is nil if there are none.
+func paramShape(kind *schema.Kind, minor int) admission.Shape {
+	if kind == nil || minor < goValuesSince || withoutInformer[kind.Group] {
+		return admission.Shape{}
+	}
+	return admission.ShapeOf(kind)
 }

@@ -30,7 +30,7 @@ type recorded struct {
 func TestCorpus(t *testing.T) {
 	var cases []string
 	for _, root := range []string{
-		archive.Unpack(t, "../../testdata/behaviour", 118),
+		archive.Unpack(t, "../../testdata/behaviour", 133),
 		"../../testdata/recorded",
 		"../../../../shared/corpus/map/realworld", // not part of this repository
 	} {

@@ -1,0 +1,347 @@
+package celenv
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/preadmit/preadmit/engine/internal/admission"
+)
+
+// Since 1.37 a server gives some variables to expressions as the Go values that it has, in
+// wrappers that are lists and maps for CEL (k8s.io/apiserver v0.37.1,
+// pkg/cel/common/valuesschemalesstyped.go). What comes of them differs from JSON where CEL
+// hands a value over: the wrappers cannot become JSON, which a JSONPatch must, and a literal
+// that has one of them as an item holds the Go value.
+
+// Shapes are the Go types of the variables that a server gives as Go values. Those with the
+// zero Shape are JSON.
+type Shapes struct{ Object, OldObject, Params, Namespace, Request admission.Shape }
+
+// variableOf is an object as a variable: null if there is none.
+func variableOf(object map[string]any, shape admission.Shape) any {
+	switch {
+	case object == nil:
+		return nil
+	case shape.IsStruct():
+		return wrap(object, shape)
+	}
+	return object
+}
+
+// wrap returns the CEL value of a Go value, given as JSON.
+func wrap(value any, shape admission.Shape) ref.Val {
+	switch value := value.(type) {
+	case []any:
+		if shape.IsList() {
+			return &goList{value, shape}
+		}
+	case map[string]any:
+		if shape.IsMap() || shape.IsStruct() {
+			return &goMap{value, shape}
+		}
+	}
+	return plainAdapter.NativeToValue(value)
+}
+
+var plainAdapter = ordered{types.DefaultTypeAdapter}
+
+// goList is the wrapper of a slice.
+type goList struct {
+	items []any
+	shape admission.Shape
+}
+
+// Type implements ref.Val.
+func (l *goList) Type() ref.Type { return types.ListType }
+
+// Value implements ref.Val.
+func (l *goList) Value() any { return goValue{l.items, l.shape} }
+
+// ConvertToNative implements ref.Val.
+func (l *goList) ConvertToNative(want reflect.Type) (any, error) {
+	return nil, fmt.Errorf("type conversion error from '%s' to '%s'", l.Type(), want)
+}
+
+// ConvertToType implements ref.Val.
+func (l *goList) ConvertToType(want ref.Type) ref.Val {
+	switch want {
+	case types.ListType:
+		return l
+	case types.TypeType:
+		return types.ListType
+	}
+	return types.NewErr("type conversion error from '%s' to '%s'", l.Type(), want.TypeName())
+}
+
+// Equal implements ref.Val.
+func (l *goList) Equal(other ref.Val) ref.Val {
+	list, ok := other.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	if l.Size() != list.Size() {
+		return types.False
+	}
+	for i := range l.items {
+		if l.Get(types.Int(i)).Equal(list.Get(types.Int(i))) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+// Add implements traits.Adder. Unlike other sums, this one is a list literal.
+func (l *goList) Add(other ref.Val) ref.Val {
+	list, ok := other.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	var items []ref.Val
+	for _, part := range []traits.Lister{l, list} {
+		for it := part.Iterator(); it.HasNext() == types.True; {
+			items = append(items, it.Next())
+		}
+	}
+	return types.NewRefValList(plainAdapter, items)
+}
+
+// Contains implements traits.Container.
+func (l *goList) Contains(value ref.Val) ref.Val {
+	for i := range l.items {
+		if l.Get(types.Int(i)).Equal(value) == types.True {
+			return types.True
+		}
+	}
+	return types.False
+}
+
+// Get implements traits.Indexer.
+func (l *goList) Get(index ref.Val) ref.Val {
+	i, ok := index.(types.Int)
+	switch {
+	case !ok:
+		return types.ValOrErr(index, "unsupported index type: %T", index)
+	case i < 0 || int(i) >= len(l.items):
+		return types.NewErr("index out of bounds: %d", i)
+	}
+	return wrap(l.items[i], l.shape.Elem())
+}
+
+// Iterator implements traits.Iterable.
+func (l *goList) Iterator() traits.Iterator {
+	items := make([]ref.Val, len(l.items))
+	for i := range items {
+		items[i] = l.Get(types.Int(i))
+	}
+	return types.NewRefValList(plainAdapter, items).Iterator()
+}
+
+// Size implements traits.Sizer.
+func (l *goList) Size() ref.Val { return types.Int(len(l.items)) }
+
+// goMap is the wrapper of a map or struct.
+type goMap struct {
+	entries map[string]any
+	shape   admission.Shape
+}
+
+// Type implements ref.Val.
+func (m *goMap) Type() ref.Type { return types.MapType }
+
+// Value implements ref.Val.
+func (m *goMap) Value() any { return goValue{m.entries, m.shape} }
+
+// ConvertToNative implements ref.Val.
+func (m *goMap) ConvertToNative(want reflect.Type) (any, error) {
+	if m.shape.IsStruct() {
+		return nil, fmt.Errorf("type conversion error from struct type %v to %v", m.shape, want)
+	}
+	return nil, fmt.Errorf("type conversion error from '%s' to '%s'", m.Type(), want)
+}
+
+// ConvertToType implements ref.Val.
+func (m *goMap) ConvertToType(want ref.Type) ref.Val {
+	switch want {
+	case types.MapType:
+		return m
+	case types.TypeType:
+		return types.MapType
+	}
+	if m.shape.IsStruct() {
+		return types.NewErr("type conversion error from struct to %s", want.TypeName())
+	}
+	return types.NewErr("type conversion error from '%s' to '%s'", m.Type(), want.TypeName())
+}
+
+// Equal implements ref.Val. Two structs are compared in Go.
+func (m *goMap) Equal(other ref.Val) ref.Val {
+	if o, ok := other.(*goMap); ok && m.shape.IsStruct() && o.shape.IsStruct() {
+		return types.Bool(m.shape.String() == o.shape.String() && m.shape.Equal(m.entries, o.entries))
+	}
+	object, ok := other.(traits.Mapper)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	if m.Size() != object.Size() {
+		return types.False
+	}
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		value, found := object.Find(key)
+		if !found {
+			return types.False
+		}
+		if equal := m.Get(key).Equal(value); equal != types.True && m.shape.IsStruct() {
+			return equal
+		} else if equal != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+// Find implements traits.Mapper.
+func (m *goMap) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return types.ValOrErr(key, "unsupported map key type: %T", key), false
+	}
+	value, found := m.entries[string(name)]
+	if !found {
+		return nil, false
+	}
+	return wrap(value, m.shape.At(string(name))), true
+}
+
+// Contains implements traits.Container.
+func (m *goMap) Contains(key ref.Val) ref.Val {
+	value, found := m.Find(key)
+	if types.IsError(value) {
+		return value
+	}
+	return types.Bool(found)
+}
+
+// Get implements traits.Indexer.
+func (m *goMap) Get(key ref.Val) ref.Val {
+	value, found := m.Find(key)
+	if !found && value == nil {
+		return types.ValOrErr(key, "no such key: %v", key)
+	}
+	return value
+}
+
+// Iterator implements traits.Iterable: the keys in their order, as in an orderedMap.
+func (m *goMap) Iterator() traits.Iterator {
+	keys := make([]ref.Val, 0, len(m.entries))
+	for _, name := range slices.Sorted(maps.Keys(m.entries)) {
+		keys = append(keys, types.String(name))
+	}
+	return types.NewRefValList(plainAdapter, keys).Iterator()
+}
+
+// Size implements traits.Sizer.
+func (m *goMap) Size() ref.Val { return types.Int(len(m.entries)) }
+
+// goValue is a slice, map or struct without its wrapper. CEL takes slices and maps up again
+// as its own, but does not know structs.
+type goValue struct {
+	json  any
+	shape admission.Shape
+}
+
+// String is the value as Go prints it with %v.
+func (v goValue) String() string { return v.shape.Print(v.json) }
+
+// GoString is the value as Go prints it with %#v, if it has texts only.
+func (v goValue) GoString() string {
+	var items []string
+	switch value := v.json.(type) {
+	case []any:
+		for _, item := range value {
+			items = append(items, fmt.Sprintf("%#v", item))
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			items = append(items, fmt.Sprintf("%q:%#v", key, value[key]))
+		}
+	}
+	return v.shape.String() + "{" + strings.Join(items, ", ") + "}"
+}
+
+// Type implements ref.Val.
+func (v goValue) Type() ref.Type {
+	if v.shape.IsList() {
+		return types.ListType
+	}
+	return types.MapType
+}
+
+// Value implements ref.Val.
+func (v goValue) Value() any { return v }
+
+// Equal implements ref.Val.
+func (v goValue) Equal(other ref.Val) ref.Val { return wrap(v.json, v.shape).Equal(other) }
+
+// ConvertToType implements ref.Val.
+func (v goValue) ConvertToType(want ref.Type) ref.Val {
+	return wrap(v.json, v.shape).ConvertToType(want)
+}
+
+// ConvertToNative implements ref.Val.
+func (v goValue) ConvertToNative(want reflect.Type) (any, error) {
+	if foreign, found := foreignIn(v.json, v.shape); found {
+		return nil, fmt.Errorf("unsupported conversion to ref.Val: (%v)%v", foreign.shape, foreign)
+	}
+	return plainAdapter.NativeToValue(v.json).ConvertToNative(want)
+}
+
+// foreignIn returns the first value of a type that CEL does not know.
+func foreignIn(value any, shape admission.Shape) (goValue, bool) {
+	if shape.IsStruct() || shape.IsQuantity() {
+		return goValue{value, shape}, true
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if foreign, found := foreignIn(item, shape.Elem()); found {
+				return foreign, true
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if foreign, found := foreignIn(value[key], shape.At(key)); found {
+				return foreign, true
+			}
+		}
+	}
+	return goValue{}, false
+}
+
+// goValueIn returns the first Go value in what has been converted.
+func goValueIn(native any) (goValue, bool) {
+	switch native := native.(type) {
+	case goValue:
+		return native, true
+	case []any:
+		for _, item := range native {
+			if value, found := goValueIn(item); found {
+				return value, true
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(native)) {
+			if value, found := goValueIn(native[key]); found {
+				return value, true
+			}
+		}
+	}
+	return goValue{}, false
+}
