@@ -13,8 +13,8 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// A Shape is the Go type that an API server has for a value. That of what is JSON in Go, too,
-// is the zero Shape: custom resources, and fields that can hold anything.
+// A Shape is the Go type of a value on an API server. Custom resources, and fields that can hold
+// anything, have the zero Shape.
 type Shape struct{ value *goValue }
 
 // ShapeOf returns the Go type of the objects of a kind.
@@ -48,23 +48,22 @@ func (c *catalog) shape(name string) Shape {
 	return Shape{&goValue{name: name, of: c}}
 }
 
-// IsStruct, IsMap and IsList report what the type is. It is none of them if CEL reads its
-// values as JSON.
+// IsStruct reports whether the type is a struct that CEL reads by its fields.
 func (s Shape) IsStruct() bool { return s.value != nil && s.value.code == 0 }
 
-// IsMap reports whether the type is a map; see IsStruct.
+// IsMap reports whether the type is a map.
 func (s Shape) IsMap() bool { return s.value != nil && s.value.code == '{' }
 
-// IsList reports whether the type is a slice; see IsStruct.
+// IsList reports whether the type is a slice.
 func (s Shape) IsList() bool { return s.value != nil && s.value.code == '[' }
 
-// IsQuantity reports whether the type is that of quantities, which are texts for CEL.
+// IsQuantity reports whether the type is resource.Quantity, which CEL reads as a text.
 func (s Shape) IsQuantity() bool { return s.value != nil && s.value.code == 'q' }
 
 // Elem returns the type of the items of a slice.
 func (s Shape) Elem() Shape { return Shape{s.value.elem} }
 
-// At returns the type of a field of a struct, or of what a map has under a key.
+// At returns the type of a field of a struct, or of the values of a map.
 func (s Shape) At(key string) Shape {
 	switch {
 	case s.IsMap():
@@ -77,8 +76,8 @@ func (s Shape) At(key string) Shape {
 	return Shape{}
 }
 
-// String is the type as Go prints it. The table does not tell types that are made of string
-// from string, so that neither does this.
+// String returns the type as Go prints it. A named type of string is "string", because the table
+// has no names for these.
 func (s Shape) String() string {
 	switch {
 	case s.IsList():
@@ -99,9 +98,9 @@ var basicTypes = map[byte]string{
 	'j': "v1.JSON", 'B': "v1.JSONSchemaPropsOrBool", 'A': "v1.JSONSchemaPropsOrArray", 'S': "v1.JSONSchemaPropsOrStringArray",
 }
 
-// Print is a value of the type, given as JSON, as Go prints it with %v. Nobody knows
-// addresses: a pointer that is set is printed as 0x…. Quantities are printed as text, and the
-// fields of an embedded struct as if they were its own.
+// Print prints a value of the type, given as JSON, as Go prints it with %v. It differs for
+// pointers, which it prints as 0x…, for quantities, which it prints as text, and for embedded
+// structs, which it prints without braces.
 func (s Shape) Print(value any) string {
 	var parts []string
 	switch v := value.(type) {
@@ -125,7 +124,7 @@ func (s Shape) Print(value any) string {
 }
 
 func (s Shape) printStruct(object map[string]any) string {
-	if s.value.name == "meta/v1.GroupVersionKind" { // which says itself how it is printed
+	if s.value.name == "meta/v1.GroupVersionKind" { // it implements fmt.Stringer
 		return fmt.Sprintf("%v/%v, Kind=%v", object["group"], object["version"], object["kind"])
 	}
 	var parts []string
@@ -146,7 +145,7 @@ func (s Shape) printStruct(object map[string]any) string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// zero is what Go prints for the zero value of the type.
+// zero returns what Go prints for the zero value of the type.
 func (s Shape) zero() string {
 	switch {
 	case s.IsList():
@@ -161,9 +160,9 @@ func (s Shape) zero() string {
 	return map[byte]string{'b': "false", 'i': "0", 'l': "0", 'f': "0", 'y': "[]", 't': "0001-01-01 00:00:00 +0000 UTC", 'm': "0001-01-01 00:00:00 +0000 UTC"}[s.value.code]
 }
 
-// Equal reports whether a server takes two values of the type for the same
-// (k8s.io/apimachinery/pkg/api/equality.Semantic): quantities of one size are, and so are an
-// empty list or map and none.
+// Equal reports whether two values of the type are equal in Go
+// (k8s.io/apimachinery/pkg/api/equality.Semantic): 1Gi equals 1024Mi, and a missing list or map
+// equals an empty one.
 func (s Shape) Equal(a, b any) bool {
 	switch {
 	case s.IsList():
@@ -180,7 +179,7 @@ func (s Shape) Equal(a, b any) bool {
 	return change.Equal(a, b)
 }
 
-// contains reports whether two structs or maps are the same at the keys of the second.
+// contains reports whether the first struct or map has the entries of the second.
 func (s Shape) contains(entries, others map[string]any) bool {
 	for key, other := range others {
 		if !s.At(key).Equal(entries[key], other) {

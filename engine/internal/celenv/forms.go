@@ -1,27 +1,25 @@
 package celenv
 
-// Form is how an API server holds an object for expressions.
+// Form is the form in which an API server gives an object to expressions.
 type Form int
 
-// An object is NotRead until expressions may read it. AsGo is as the Go value that the server
-// has, in a wrapper.
+// An object is NotRead before the first expression. AsGo is a Go value in a wrapper.
 const (
 	NotRead Form = iota
 	AsJSON
 	AsGo
 )
 
-// Forms says how a server of 1.37 holds the objects of a request: matchConditions want them as
-// Go values, mutations as JSON, and who reads an object first decides for those after it. Once
-// there was a matchCondition, every object that is read is held as a Go value
-// (k8s.io/apiserver v0.37.1, pkg/admission/conversion.go, LazyObject). The forms are those of
-// one pass.
+// Forms are the forms of the objects of a request in one pass, on a server of 1.37.
+// matchConditions ask for Go values, mutations for JSON. The server keeps the form of the first
+// that asks, and gives it to all later ones. After the first matchCondition, it gives Go values to
+// mutations, too (k8s.io/apiserver v0.37.1, pkg/admission/conversion.go, LazyObject).
 type Forms struct {
 	Object, OldObject Form
 	next              Form
 }
 
-// Read notes that expressions may read the objects, and which form they want.
+// Read notes that expressions ask for the objects in a form.
 func (f *Forms) Read(as Form) {
 	f.next = max(f.next, as)
 	for _, form := range []*Form{&f.Object, &f.OldObject} {
@@ -31,13 +29,15 @@ func (f *Forms) Read(as Form) {
 	}
 }
 
-// Replaced notes that a mutation was carried out, even if it changed nothing.
+// Replaced notes that a mutation has run without an error, even if it changed nothing. The
+// server then gives the object in a new form.
 func (f *Forms) Replaced() { f.Object = NotRead }
 
-// Views is how many values View has.
+// Views is the number of results of View.
 const Views = 4
 
-// View is a number for what expressions can tell of the forms.
+// View returns a number below Views for the two forms. Expressions may give different results
+// for different numbers.
 func (f *Forms) View() int {
 	view := 0
 	if f.Object == AsGo {

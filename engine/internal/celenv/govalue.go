@@ -14,17 +14,16 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
-// Since 1.37 a server gives some variables to expressions as the Go values that it has, in
-// wrappers that are lists and maps for CEL (k8s.io/apiserver v0.37.1,
-// pkg/cel/common/valuesschemalesstyped.go). What comes of them differs from JSON where CEL
-// hands a value over: the wrappers cannot become JSON, which a JSONPatch must, and a literal
-// that has one of them as an item holds the Go value.
+// Since 1.37 a server gives some variables to expressions as Go values, in wrappers that CEL
+// takes for lists and maps (k8s.io/apiserver v0.37.1, pkg/cel/common/valuesschemalesstyped.go).
+// The wrappers cannot be converted to JSON, so that a JSONPatch refuses them. A list or map
+// literal with a wrapper as an item holds the Go value.
 
-// Shapes are the Go types of the variables that a server gives as Go values. Those with the
-// zero Shape are JSON.
+// Shapes are the Go types of the variables that a server gives as Go values. A variable with
+// the zero Shape is JSON.
 type Shapes struct{ Object, OldObject, Params, Namespace, Request admission.Shape }
 
-// variableOf is an object as a variable: null if there is none.
+// variableOf returns the value of a variable: null for the nil object.
 func variableOf(object map[string]any, shape admission.Shape) any {
 	switch {
 	case object == nil:
@@ -97,7 +96,7 @@ func (l *goList) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// Add implements traits.Adder. Unlike other sums, this one is a list literal.
+// Add implements traits.Adder. Unlike the sum of other lists, the sum is like a list literal.
 func (l *goList) Add(other ref.Val) ref.Val {
 	list, ok := other.(traits.Lister)
 	if !ok {
@@ -180,7 +179,7 @@ func (m *goMap) ConvertToType(want ref.Type) ref.Val {
 	return types.NewErr("type conversion error from '%s' to '%s'", m.Type(), want.TypeName())
 }
 
-// Equal implements ref.Val. Two structs are compared in Go.
+// Equal implements ref.Val. The server compares two structs in Go.
 func (m *goMap) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*goMap); ok && m.shape.IsStruct() && o.shape.IsStruct() {
 		return types.Bool(m.shape.String() == o.shape.String() && m.shape.Equal(m.entries, o.entries))
@@ -250,8 +249,8 @@ func (m *goMap) Iterator() traits.Iterator {
 // Size implements traits.Sizer.
 func (m *goMap) Size() ref.Val { return types.Int(len(m.entries)) }
 
-// goValue is a slice, map or struct without its wrapper. CEL takes slices and maps up again
-// as its own, but does not know structs.
+// goValue is a slice, map or struct without its wrapper. CEL can convert slices and maps to its
+// own values again, but not structs.
 type goValue struct {
 	json  any
 	shape admission.Shape

@@ -176,8 +176,8 @@ func isLiteral(value ref.Val) bool {
 	return false
 }
 
-// itself leaves everything but Object literals as CEL has it. The error of one that cannot be
-// converted becomes its value.
+// itself returns the Go value of a CEL value. For an Object literal that cannot be converted,
+// this is the error.
 func itself(value ref.Val) (any, error) { return value.Value(), nil }
 
 // parts converts the items of a list, or the values of a map.

@@ -33,8 +33,8 @@ type definition struct {
 	conditions  []condition
 	mutations   []mutation
 	bindings    []*binding
-	// conditioned are the facts that it is known which condition is false of an object, for
-	// each view of its forms.
+	// conditioned are the facts that it is known which condition is false for an object, by the
+	// view of its forms.
 	conditioned [celenv.Views]change.Fact
 }
 
@@ -55,8 +55,7 @@ type mutation struct {
 	// once says that the mutation of a draft does not run again with its policy.
 	once  bool
 	draft *draftMutation // nil for a mutation in the form of servers
-	// leaves are the facts that the mutation leaves an object as it is, for each view of its
-	// forms.
+	// leaves are the facts that the mutation does not change an object, by the view of its forms.
 	leaves [celenv.Views]change.Fact
 }
 

@@ -24,11 +24,11 @@ func (i *invocation) input(r *policy.Request, namespace func() map[string]any) c
 	return input
 }
 
-// goValuesSince is the first version whose servers give expressions Go values.
+// goValuesSince is the first minor version whose servers give Go values to expressions.
 const goValuesSince = 37
 
-// reads notes that expressions of the invocation may read the objects, and returns how the
-// server holds them. It holds another version of an object for itself.
+// reads notes that expressions of the invocation ask for the objects in a form, and returns the
+// forms that they get. Objects in another version have their own forms.
 func (i *invocation) reads(r *policy.Request, as celenv.Form) *celenv.Forms {
 	forms := &r.Forms
 	if i.program.minor < goValuesSince {
@@ -41,7 +41,7 @@ func (i *invocation) reads(r *policy.Request, as celenv.Form) *celenv.Forms {
 	return forms
 }
 
-// shapes are the Go types of what the server gives as Go values.
+// shapes returns the Go types of the variables that the server gives as Go values.
 func (i *invocation) shapes(forms *celenv.Forms) celenv.Shapes {
 	minor := i.program.minor
 	if minor < goValuesSince {
@@ -58,11 +58,11 @@ func (i *invocation) shapes(forms *celenv.Forms) celenv.Shapes {
 	return shapes
 }
 
-// withoutInformer are the groups of built-in kinds that a server reads params of as JSON:
-// k8s.io/client-go has no types for them.
+// withoutInformer are groups of built-in kinds without types in k8s.io/client-go. The server
+// reads params of these kinds as JSON.
 var withoutInformer = map[string]bool{"apiextensions.k8s.io": true, "apiregistration.k8s.io": true}
 
-// paramShape is the Go type that the server has for params; kind is nil if there are none.
+// paramShape returns the Go type of params of a kind; the kind may be nil.
 func paramShape(kind *schema.Kind, minor int) admission.Shape {
 	if kind == nil || minor < goValuesSince || withoutInformer[kind.Group] {
 		return admission.Shape{}
