@@ -74,7 +74,7 @@ func (d *decoder) integer(v *goValue, in any) (any, bool) {
 	if v.code != 'l' && n != int64(int32(n)) {
 		d.problem(FieldError{
 			Problem: fmt.Sprintf("%d does not fit into the 32 bits of this field", n),
-			server: fmt.Sprintf("%d does not fit into an int32; kube-apiserver 1.36 wraps it around to %d without telling, which is not what anyone means",
+			server: fmt.Sprintf("%d does not fit into an int32; kube-apiserver 1.36 wraps it around to %d without an error, which is hardly intended",
 				n, int32(n)),
 		})
 		return nil, false

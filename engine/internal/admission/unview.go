@@ -66,7 +66,7 @@ func Pin(memo *change.Memo, kind *schema.Kind, manifest, object map[string]any, 
 		}
 		object = next
 	}
-	return nil, fmt.Errorf("the object does not become what it is on the server in %d rounds", maxRounds)
+	return nil, fmt.Errorf("the manifest does not lead to the object of the server after %d rounds", maxRounds)
 }
 
 // maxRounds bounds the work of Pin. Each round pins what depends on the round before. More than

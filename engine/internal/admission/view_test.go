@@ -235,7 +235,7 @@ func TestRedefaultErrors(t *testing.T) {
 		{
 			"overflow", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 9999999999}}`,
 			"unable to convert unstructured object to apps/v1, Kind=Deployment: 9999999999 does not fit into an int32; " +
-				"kube-apiserver 1.36 wraps it around to 1410065407 without telling, which is not what anyone means", "spec.replicas",
+				"kube-apiserver 1.36 wraps it around to 1410065407 without an error, which is hardly intended", "spec.replicas",
 		},
 		{
 			"int or string", `{apiVersion: v1, kind: Service, spec: {ports: [{targetPort: 1.5}]}}`,

@@ -13,7 +13,7 @@ const (
 	DenyAll
 )
 
-var errNoAuthorizer = errors.New("the authorizer was asked, but what a user may do is known to the cluster only; say what it answers with the option authorizer (allow or deny)")
+var errNoAuthorizer = errors.New("the authorizer was asked, but only the cluster knows what a user may do; set the answer with the option authorizer (allow or deny)")
 
 // authorize returns the answer of the authorizer of an activation.
 func (a *Activation) authorize() (allowed bool, err error) {

@@ -127,7 +127,7 @@ func jsonOf(value ref.Val) (any, error) {
 			key := it.Next()
 			name, ok := key.(types.String)
 			if !ok {
-				return nil, errors.New("a map with keys that are no strings has no form in JSON")
+				return nil, errors.New("a map with keys that are not strings has no form in JSON")
 			}
 			var err error
 			if object[string(name)], err = jsonOf(value.Get(key)); err != nil {

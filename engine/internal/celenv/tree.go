@@ -170,7 +170,7 @@ func manifestObject(value traits.Mapper) (any, error) {
 		key := it.Next()
 		name, ok := key.(types.String)
 		if !ok {
-			return nil, errors.New("the result is a map with keys that are no strings")
+			return nil, errors.New("the result is a map with keys that are not strings")
 		}
 		item, err := manifestValue(value.Get(key))
 		if err != nil {

@@ -60,7 +60,7 @@ func (c *checker) known() []*schema.Kind {
 // checkMatch looks for criteria that no object meets.
 func (c *checker) checkMatch() {
 	if c.mutator.match.generated {
-		c.idle(c.mutator.criteria["source"], "leave source out, or set it to Original", "match.source is Generated, which only what ExpansionTemplates make is")
+		c.idle(c.mutator.criteria["source"], "leave source out, or set it to Original", "match.source is Generated, which selects only objects that ExpansionTemplates generate")
 	}
 	if included := c.mutator.match.namespaces; len(included) > 0 && !slices.ContainsFunc(included, func(n string) bool { return !anyWild(c.mutator.match.excluded, n) }) {
 		c.idle(c.mutator.criteria["excludedNamespaces"], "remove a namespace from one of the lists", "match.excludedNamespaces has all of match.namespaces")
@@ -101,9 +101,9 @@ func (c *checker) checkTests() {
 		case test.condition == "":
 			c.idle(at, "set condition to MustExist or MustNotExist", "%s has no condition", test)
 		case test.condition == mustNotExist && c.mutator.location[depth].glob:
-			c.idle(at, "test a field of the items", "%s wants all items not to exist, but they always count as existing", test)
+			c.idle(at, "test a field of the items", "%s requires that no item exists, but items always count as existing", test)
 		case test.condition == mustExist && forbidden >= 0:
-			c.idle(at, "remove one of the two tests", "%s wants to exist what is part of a value that %s wants not to exist", test, c.mutator.tests[forbidden])
+			c.idle(at, "remove one of the two tests", "%s requires a part of a value to exist, and %s requires the value not to exist", test, c.mutator.tests[forbidden])
 		case test.condition == mustNotExist:
 			forbidden = depth
 			c.checkDefault(depth, test, at)
@@ -142,7 +142,7 @@ func (c *checker) checkLocation() {
 		return
 	}
 	if first := c.mutator.location; len(first) > 0 && (first[0].name == "kind" || first[0].name == "apiVersion") {
-		c.warn(c.mutator.node(0), "mutator-fails", "change another field", "an API server refuses an object whose %s a webhook has changed", first[0].name)
+		c.warn(c.mutator.node(0), "mutator-fails", "change another field", "an API server refuses a request if a webhook changed %s of the object", first[0].name)
 		return
 	}
 	var first *misfit
@@ -167,7 +167,7 @@ func (c *checker) checkMetadata() {
 		value, _ = constant.value.(string)
 	}
 	if _, err := match.NewSelector(map[string]any{"matchLabels": map[string]any{key: value}}); err != nil {
-		c.warn(c.mutator.node(2), "mutator-fails", "correct the key or the value", "an API server refuses what it makes: %v", err)
+		c.warn(c.mutator.node(2), "mutator-fails", "correct the key or the value", "an API server refuses the result: %v", err)
 	}
 }
 

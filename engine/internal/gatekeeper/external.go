@@ -88,13 +88,13 @@ func (r *reader) provider() *provider {
 		r.advise(r.Root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
 	}
 	if idempotent := response.At("idempotent"); idempotent.Value != true && r.IsSound(idempotent) {
-		r.advise(idempotent, 0, "set idempotent: true", "Gatekeeper takes no answer for a mutator that is not idempotent")
+		r.advise(idempotent, 0, "set idempotent: true", "Gatekeeper uses no answer that is not idempotent")
 	}
 	p.failed = response.At("systemError").Text()
 	for _, n := range response.At("items").Items() {
 		key := n.At("key")
 		if _, twice := p.items[key.Text()]; twice {
-			r.advise(key, 0, "keep one of the two", "the key is there twice")
+			r.advise(key, 0, "keep one of the two", "the key is duplicated")
 		}
 		p.items[key.Text()] = item{n.At("value").Value, n.At("error").Text()}
 	}

@@ -89,7 +89,7 @@ func (h *hook) Deny(err error) policy.Failure {
 			names = append(names, name)
 		}
 	}
-	f.Err = fmt.Errorf("what the mutators of Gatekeeper make is not valid (%s): %w", strings.Join(names, ", "), err)
+	f.Err = fmt.Errorf("the result of Gatekeeper's mutators is not valid (%s): %w", strings.Join(names, ", "), err)
 	return f
 }
 

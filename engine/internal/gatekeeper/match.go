@@ -77,12 +77,12 @@ func readMatcher(n policy.Node) matcher {
 // about invalid selectors that Gatekeeper accepts.
 func (r *reader) checkMatch(n policy.Node, m *matcher) {
 	if !slices.Contains([]string{"", "*", "Cluster", "Namespaced"}, m.scope) {
-		r.warn(n.At("scope"), "criterion-ignored", "expected Cluster, Namespaced or *", "Gatekeeper takes the scope %q for any", m.scope)
+		r.warn(n.At("scope"), "criterion-ignored", "expected Cluster, Namespaced or *", "Gatekeeper treats the scope %q as any scope", m.scope)
 	}
 	for i, entry := range m.kinds {
 		for _, name := range slices.Concat(entry.kinds, entry.groups) {
 			if name != "*" && strings.Contains(name, "*") {
-				r.warn(n.At("kinds").Items()[i], "criterion-ignored", "list the kinds", "in match.kinds, %q is a name: only * by itself stands for others", name)
+				r.warn(n.At("kinds").Items()[i], "criterion-ignored", "list the kinds", "in match.kinds, %q is a literal name: only a single * is a wildcard", name)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func (m *matcher) check(s *subject) (*unmatched, error) {
 	}
 	switch {
 	case m.generated:
-		return no("source", "it is Generated, so the mutator is only for what ExpansionTemplates make when Gatekeeper validates"), nil
+		return no("source", "it is Generated, so the mutator applies only to objects that ExpansionTemplates generate when Gatekeeper validates"), nil
 	}
 	return nil, nil
 }

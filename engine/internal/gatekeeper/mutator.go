@@ -233,7 +233,7 @@ func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
 			r.advise(item, 0, `name groups ("" is that of Pods), versions and kinds`, "invalid applyTo for %s mutator %s, all of group, version and kind must be specified", m.kind, m.name)
 		}
 		if slices.Contains(slices.Concat(a.groups, a.versions, a.kinds), "*") {
-			r.warn(item, "criterion-ignored", "list the groups, versions and kinds", "in applyTo, * is a name and does not stand for others")
+			r.warn(item, "criterion-ignored", "list the groups, versions and kinds", "in applyTo, * is a literal name, not a wildcard")
 		}
 		for j, operation := range a.operations {
 			if slices.Contains(a.operations[:j], operation) {

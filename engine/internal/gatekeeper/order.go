@@ -41,7 +41,7 @@ func lost(earlier, later *mutator) string {
 	holds := len(later.location) < len(earlier.location)
 	switch {
 	case holds && later.adds():
-		return fmt.Sprintf("%s makes %s, so %s does not write it", earlier.key(), later.location, later.key())
+		return fmt.Sprintf("%s creates %s, so %s does not write it", earlier.key(), later.location, later.key())
 	case holds && contributes(earlier, later), !holds && agree(earlier, later), !holds && earlier.adds() != later.adds():
 		return ""
 	case later.adds():

@@ -144,11 +144,11 @@ func (s *system) warn(m *mutator, w *walk) {
 	}
 	if set, ok := m.action.(*set); ok && set.prunes && w.made {
 		tell("empty-parents", "add a path test with MustExist for the list",
-			"%s is to take values out of a list that is not there, and makes what is missing on the way to it", m.key())
+			"%s removes values from a list that does not exist, and creates the missing parents of the list", m.key())
 	}
 	if w.spread {
 		tell("value-shared", "have "+s.aliases.owner.key()+" assign each field of its value by itself",
-			"%s also changes what its location does not lead to: Gatekeeper does not copy the value of %s for each of the places where it assigns it", m.key(), s.aliases.owner.key())
+			"%s also changes values outside of its location: Gatekeeper does not copy the value of %s for each place where it assigns it", m.key(), s.aliases.owner.key())
 	}
 }
 

@@ -236,15 +236,15 @@ func (f failedTest) String() string {
 	path := f.mutator.location[:f.depth+1].String()
 	switch {
 	case f.mutator.kind == assignMetadataKind:
-		return path + " is there already, and an AssignMetadata only adds"
+		return path + " exists already, and an AssignMetadata only adds"
 	case f.test.condition == "":
 		return fmt.Sprintf("%s has no condition, so it never holds", f.test)
 	case f.mutator.location[f.depth].glob:
-		return fmt.Sprintf("%s wants %s not to exist, but the items of a list always count as existing", f.test, path)
+		return fmt.Sprintf("%s requires %s not to exist, but the items of a list always count as existing", f.test, path)
 	case f.exists:
-		return fmt.Sprintf("%s wants %s not to exist, but it does", f.test, path)
+		return fmt.Sprintf("%s requires %s not to exist, but it does", f.test, path)
 	}
-	return fmt.Sprintf("%s wants %s to exist, but it does not", f.test, path)
+	return fmt.Sprintf("%s requires %s to exist, but it does not", f.test, path)
 }
 
 // emptyList is an empty list at the node at a depth.

@@ -91,7 +91,7 @@ func (w *webhook) readConfiguration(r *reader) {
 			return
 		}
 	}
-	r.advise(r.Root.At("webhooks"), 0, "the configuration as Gatekeeper installs it has one", "there is no webhook %s", webhookName)
+	r.advise(r.Root.At("webhooks"), 0, "Gatekeeper's own configuration has this webhook", "there is no webhook %s", webhookName)
 }
 
 func (w *webhook) readWebhook(r *reader, n policy.Node) {
@@ -111,7 +111,7 @@ func (w *webhook) readWebhook(r *reader, n policy.Node) {
 		r.Invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
 	}
 	if conditions := n.At("matchConditions"); len(conditions.Items()) > 0 {
-		r.advise(conditions, 0, "say the same with match of the mutators, or leave the configuration out", "conditions of the webhook in CEL are not evaluated")
+		r.advise(conditions, 0, "use match in the mutators instead, or leave the configuration out", "conditions of the webhook in CEL are not evaluated")
 	}
 	w.resources = resources
 	if len(rules) == 0 {
@@ -156,10 +156,10 @@ func (w *webhook) skips(r *policy.Request) (fmt.Stringer, error) {
 		return why, nil
 	}
 	if r.User.Name == serviceAccount {
-		return policy.Text("Gatekeeper leaves its own requests alone"), nil
+		return policy.Text("Gatekeeper does not change objects in its own requests"), nil
 	}
 	if w.resources == nil {
-		return policy.Text("the webhook of Gatekeeper is for no operation that changes objects"), nil
+		return policy.Text("the webhook of Gatekeeper covers neither CREATE nor UPDATE"), nil
 	}
 	decision := w.resources.Matches(match.Request{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
@@ -178,7 +178,7 @@ func (w *webhook) skips(r *policy.Request) (fmt.Stringer, error) {
 	case !anyWild(w.excluded, r.Namespace):
 		return nil, nil
 	case r.Namespace == "":
-		return policy.Text("the Config of Gatekeeper excludes all namespaces, and with them what is in none"), nil
+		return policy.Text("the Config of Gatekeeper excludes all namespaces, and objects without a namespace"), nil
 	}
 	return policy.Text(fmt.Sprintf("the Config of Gatekeeper excludes namespace %q", r.Namespace)), nil
 }

@@ -50,7 +50,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 		s.assume(e, absent.what+", so that the default is used")
 		return fallback.Value, nil
 	case absent != nil && s.isSecret():
-		return nil, errors.New("what it asks for is not in the input; " + absent.advice)
+		return nil, errors.New("the requested object is not in the input; " + absent.advice)
 	case err != nil:
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 // assume warns that a cluster may answer a call differently.
 func (s *scope) assume(e *entry, what string) {
 	if s.isSecret() {
-		what = "what it asks for is not in the input"
+		what = "the requested object is not in the input"
 	}
 	s.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", e.rule.key(), e.rule.name, e.name, what).
 		With(giveObject))

@@ -63,12 +63,12 @@ func TestAPICall(t *testing.T) {
 		{"urlPath: /apis/autoscaling/v1/namespaces/shop/horizontalpodautoscalers/h", `!the input has a HorizontalPodAutoscaler of another version than autoscaling/v1, which only a cluster converts: give the value of the entry among the values`},
 		{"urlPath: '/api/v1/pods?fieldSelector=spec.nodeName=n1'", `!only a cluster selects by other fields than metadata.name and metadata.namespace: give the value of the entry among the values`},
 		{"urlPath: '/api/v1/pods?labelSelector=a=,,'", `!the labelSelector of the path is not valid`},
-		{"urlPath: '/api/v1/pods?limit=1'", `!a cluster would find it out by a call to an API: give its value among the values, under its name`},
-		{"urlPath: /apis/apps/v1/namespaces/shop/deployments/web/scale", `!a cluster would find it out by a call to an API: give its value among the values, under its name`},
-		{"urlPath: /healthz", `!a cluster would find it out by a call to an API: give its value among the values, under its name`},
+		{"urlPath: '/api/v1/pods?limit=1'", `!a cluster would get it by a call to an API: give its value among the values, under its name`},
+		{"urlPath: /apis/apps/v1/namespaces/shop/deployments/web/scale", `!a cluster would get it by a call to an API: give its value among the values, under its name`},
+		{"urlPath: /healthz", `!a cluster would get it by a call to an API: give its value among the values, under its name`},
 		{"urlPath: api/v1/pods", `!the path is not that of a URL`},
-		{"urlPath: /apis/authorization.k8s.io/v1/subjectaccessreviews, method: POST", `!a cluster would find it out by a call to an API: give its value among the values, under its name`},
-		{"service: {url: 'http://x'}, default: 1", `!a cluster would find it out by a call to an API: give its value among the values, under its name`},
+		{"urlPath: /apis/authorization.k8s.io/v1/subjectaccessreviews, method: POST", `!a cluster would get it by a call to an API: give its value among the values, under its name`},
+		{"service: {url: 'http://x'}, default: 1", `!a cluster would get it by a call to an API: give its value among the values, under its name`},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			s, told := scopeOf(t, "ClusterPolicy", c.call)

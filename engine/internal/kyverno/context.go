@@ -92,7 +92,7 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 
 // errAsk returns an error about a value that only a cluster can provide.
 func errAsk(how string) error {
-	return fmt.Errorf("a cluster would find it out by %s: give its value among the values, under its name", how)
+	return fmt.Errorf("a cluster would get it by %s: give its value among the values, under its name", how)
 }
 
 var asks = map[string]string{

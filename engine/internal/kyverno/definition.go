@@ -164,7 +164,7 @@ func (r *reader) choice(n policy.Node, allowed ...string) {
 func (r *reader) notOurs(n policy.Node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.At(kind).Given() {
-			r.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change the object, so it is left alone", "")
+			r.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change objects, so it is ignored", "")
 			return
 		}
 	}

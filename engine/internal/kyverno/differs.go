@@ -33,7 +33,7 @@ var (
 		"ignores it", "write it as a condition: (name)",
 	}
 	belowCondition = &deviation{
-		"what is below a condition is only compared",
+		"the value of a condition is only compared",
 		"also writes parts of it into the object", "write the condition with anchors down to single values, or as a precondition",
 	}
 	emptyMap = &deviation{"empty maps of the patch are written", "leaves them out", "write them with patchesJson6902"}
@@ -43,23 +43,23 @@ var (
 	}
 	replaceMissing = &deviation{"replace adds what is missing", "fails", "use add"}
 	nestedForeach  = &deviation{
-		"the nested foreach is carried over to the controllers of pods",
+		"the nested foreach also applies to pod controllers",
 		"deletes their pod template", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none",
 	}
 	orderDropped = &deviation{
-		"the order of the foreach is carried over to the controllers of pods",
+		"the order of the foreach also applies to pod controllers",
 		"takes the default order for them", "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none",
 	}
 	targetsDropped = &deviation{
-		"a rule with targets is not carried over to the controllers of pods",
-		"carries it over without its targets, and patches the controllers", "set the annotation " + autogenAnnotation + " to none",
+		"a rule with targets does not apply to pod controllers",
+		"applies it without its targets, and patches the controllers", "set the annotation " + autogenAnnotation + " to none",
 	}
 	afterFailure = &deviation{
-		"the rules after one that failed go on with the object as it was",
+		"after a failing rule, later rules see the object",
 		"gives them an empty object", "correct the rule that fails",
 	}
 	listOfOperations = &deviation{"a list of operations is a JSON Patch", "refuses the policy: its CustomResourceDefinition wants a text", "write it as a text: patchesJson6902: |-"}
-	otherSpelling    = &deviation{"operators may be written in lower or upper case", "takes this one, written like that, as never true", "write it as the documentation does"}
+	otherSpelling    = &deviation{"operators may be written in lower or upper case", "treats this spelling as never true", "write it as the documentation does"}
 )
 
 // String implements fmt.Stringer.

@@ -49,12 +49,12 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 	for _, named := range x.rules {
 		found := matching(definitions, func(d *definition) bool { return d.key() == named.policy })
 		if len(found) == 0 {
-			r.unknown(named.node.At("policyName"), "exception-without-policy", "there is no policy %q, so the exception is from nothing", namesOf(definitions))
+			r.unknown(named.node.At("policyName"), "exception-without-policy", "there is no policy %q, so the exception has no effect", namesOf(definitions))
 			continue
 		}
 		for _, name := range named.node.At("ruleNames").Items() {
 			if !found[0].hasRule(name.Text()) {
-				r.unknown(name, "exception-without-policy", "policy "+named.policy+" has no rule %q, so the exception is not from it", found[0].written)
+				r.unknown(name, "exception-without-policy", "policy "+named.policy+" has no rule %q, so the exception has no effect", found[0].written)
 			}
 		}
 	}

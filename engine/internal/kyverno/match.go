@@ -298,7 +298,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 	case len(b.clusterRoles) > 0 && !intersects(b.clusterRoles, user.ClusterRoles):
 		return "the user has none of the clusterRoles"
 	case len(b.subjects) > 0 && !slices.ContainsFunc(b.subjects, user.is):
-		return "the user is none of the subjects"
+		return "the user is not one of the subjects"
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func TestMatch(t *testing.T) {
 		{"{resources: {kinds: [Pod]}, subjects: [{kind: User, name: jane}]}", policy.User{}, ""},
 		{"{subjects: [{kind: User, name: 'j*'}]}", jane, ""},
 		{"{subjects: [{kind: Group, name: developers}]}", jane, ""},
-		{"{subjects: [{kind: User, name: joe}]}", jane, "the user is none of the subjects"},
+		{"{subjects: [{kind: User, name: joe}]}", jane, "the user is not one of the subjects"},
 		{"{subjects: [{kind: ServiceAccount, name: bot, namespace: ci}]}", policy.User{Name: "system:serviceaccount:ci:bot"}, ""},
 		{"{clusterRoles: [edit]}", jane, ""},
 		{"{clusterRoles: [admin]}", jane, "the user has none of the clusterRoles"},

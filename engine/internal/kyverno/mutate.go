@@ -111,7 +111,7 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	}
 	switch {
 	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
-		return nil, "", &patchError{patch.Path, errors.New("the patch, with the values of its variables, cannot be carried out")}
+		return nil, "", &patchError{patch.Path, errors.New("the patch, with the values of its variables, cannot be applied")}
 	case err != nil:
 		return nil, "", &patchError{patch.Path, err}
 	case reason != "":

@@ -90,7 +90,7 @@ func (webhook) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure)
 
 // Deny implements policy.Invocation.
 func (w webhook) Deny(err error) policy.Failure {
-	return policy.Failure{ID: w.ID(), Err: fmt.Errorf("the policies of Kyverno make an object that is not valid: %w", err)}
+	return policy.Failure{ID: w.ID(), Err: fmt.Errorf("the result of Kyverno's policies is not valid: %w", err)}
 }
 
 // Steps implements policy.Invocation. There is a step for each rule, or for each element of its

@@ -249,7 +249,7 @@ func (s *scope) references(text string, at substitution) (replaced string, whole
 // resolve returns the value of a reference, which is relative to the value itself (./../name) or
 // to the rule (/mutate/…).
 func (at substitution) resolve(reference string) (any, error) {
-	failed := fmt.Errorf("$(%s) leads nowhere in the rule; write \\$(%s) for the text itself", reference, reference)
+	failed := fmt.Errorf("$(%s) refers to nothing in the rule; write \\$(%s) for the text itself", reference, reference)
 	var path []string
 	rest, absolute := strings.CutPrefix(reference, "/")
 	if !absolute {

@@ -80,7 +80,7 @@ func (r *reader) lost(n policy.Node, advice string) {
 	if !n.Given() {
 		return
 	}
-	d := source.Warningf(r.Document.At(n.Path), "policy-field-lost", "the field has no place in %s/v1, and is left out", group).With(advice)
+	d := source.Warningf(r.Document.At(n.Path), "policy-field-lost", "the field has no equivalent in %s/v1, and is left out", group).With(advice)
 	d.Subject, d.Field = r.Subject, n.Path.String()
 	r.Problems = append(r.Problems, d)
 }
@@ -124,7 +124,7 @@ func (r *reader) converted(m mutation) string {
 	text := strings.TrimSpace(d.rewritten.text)
 	mayBeNull := d.rewritten.uses("null")
 	if d.rewritten.uses(unsetKey) || strings.Contains(text, unsetKey) {
-		r.noForm(d.source, "an ApplyConfiguration cannot take anything away", `write a JSONPatch with op "remove"`)
+		r.noForm(d.source, "an ApplyConfiguration cannot remove anything", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
 		warning := source.Warningf(r.Document.At(d.source.Path), "policy-nested-maps",
@@ -147,7 +147,7 @@ func (r *reader) converted(m mutation) string {
 	case shape == celenv.NestedPatches:
 		text = wrap("(", text, ").flatten()")
 	case shape == celenv.Undecided:
-		r.noForm(d.source, "a mutation of v1 gives a patch, and neither null nor a bool", "let a ValidatingAdmissionPolicy deny requests")
+		r.noForm(d.source, "a mutation of v1 returns a patch, never null or a bool", "let a ValidatingAdmissionPolicy deny requests")
 	}
 	if d.condition != nil {
 		text = wrap("(", strings.TrimSpace(d.conditionText), ")") + "\n? " + wrap("(", text, ")") + "\n: " + empty

@@ -69,7 +69,7 @@ func (l *Language) isDraft(r *reader) bool {
 // draftAdvice returns advice about a field that servers do not know, but that a draft may have.
 func draftAdvice(path change.Path) string {
 	if last := len(path) - 1; last == 3 && path[1].Key == "mutations" && path[last].Key == "expression" {
-		return "servers want it in applyConfiguration or jsonPatch; it is the form of a proposal, which preadmit takes in v1alpha1, where all else is as servers want it"
+		return "servers want it in applyConfiguration or jsonPatch; it is the form of a proposal, which preadmit accepts in v1alpha1, if everything else is as servers require"
 	}
 	return ""
 }

@@ -136,7 +136,7 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 	}
 	for _, key := range []string{"overlay", "patches"} {
 		if old := n.At(key); old.Given() {
-			return c.refuse(old.Path, key+" is a form of before Kyverno 1.6", "write it as patchStrategicMerge or patchesJson6902 first")
+			return c.refuse(old.Path, key+" is a form from before Kyverno 1.6", "write it as patchStrategicMerge or patchesJson6902 first")
 		}
 	}
 	return nil
@@ -220,7 +220,7 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			return v, nil
 		}
 	}
-	return code{}, noFormf("", "nobody defines %s", name)
+	return code{}, noFormf("", "%s is not defined", name)
 }
 
 // entryOf returns the value of an entry of a context.

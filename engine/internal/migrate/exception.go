@@ -34,8 +34,8 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 				default:
 					at := n.At("ruleNames").Path
 					return nil, []source.Diagnostic{source.Errorf(d.At(at), "policy-not-convertible",
-						"there is no equivalent for this: the exception is from some of the rules that policy %s is made of, as they need each other's work", p.name).
-						With("say the exception in the conditions of these rules")}
+						"there is no equivalent for this: the exception is from only some of the rules in policy %s, which depend on each other", p.name).
+						With("write the exception into the conditions of these rules")}
 				}
 				found++
 			}

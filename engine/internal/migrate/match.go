@@ -208,11 +208,11 @@ func (c *converter) selects(n policy.Node) error {
 		return nil
 	}
 	if p.Group == "*" || wildcard.Has(p.Kind) || wildcard.Has(p.Group) {
-		return c.refuse(n.Path, "the kind "+n.Text()+" is not known, so neither is its group nor its resource",
+		return c.refuse(n.Path, "the kind "+n.Text()+" is not known, so its group and resource are not known either",
 			"give its CustomResourceDefinition with --context, or write group/version/Kind")
 	}
 	resource := plural(p.Kind)
-	c.warn(n.Path, fmt.Sprintf("nobody defines the kind %s; its resource is taken to be %q", n.Text(), resource), "give its CustomResourceDefinition with --context")
+	c.warn(n.Path, fmt.Sprintf("the kind %s is not defined; its resource is assumed to be %q", n.Text(), resource), "give its CustomResourceDefinition with --context")
 	c.matched.rules = append(c.matched.rules, resourceRule{groups: []string{p.Group}, versions: []string{p.Version}, resources: []string{resource}})
 	c.matched.kinds = append(c.matched.kinds, c.schemas.Unknown(gvk.Kind{Group: p.Group, Version: p.Version, Kind: p.Kind}))
 	return nil
@@ -425,7 +425,7 @@ func (c *converter) selector(labels code, n policy.Node) (string, error) {
 func (c *converter) users(n policy.Node) (string, error) {
 	for _, key := range []string{"roles", "clusterRoles"} {
 		if of := n.At(key); of.Given() {
-			return "", c.refuse(of.Path, "Kyverno finds roles out by asking the cluster for bindings, and a MutatingPolicy does not know them", "name users or groups among the subjects in their place")
+			return "", c.refuse(of.Path, "Kyverno looks up roles in the bindings of the cluster, and a MutatingPolicy does not know them", "name users or groups among the subjects in their place")
 		}
 	}
 	var any []string

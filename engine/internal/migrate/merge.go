@@ -94,7 +94,7 @@ func (c *converter) join(other *converter) {
 		if text, taken := names[v.name]; !taken {
 			c.variables = append(c.variables, v)
 		} else if text != v.text {
-			c.warn(other.rule.Root.At("context").Path, fmt.Sprintf("the rules mean different things by %s, and are one policy now", v.name), "give one of the variables another name")
+			c.warn(other.rule.Root.At("context").Path, fmt.Sprintf("the rules use the name %s for different things, and are one policy now", v.name), "give one of the variables another name")
 		}
 	}
 	c.replacesAtomics = c.replacesAtomics || other.replacesAtomics

@@ -57,7 +57,7 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 	for _, rule := range rules {
 		c := &converter{rule: rule, schemas: m.schemas, isNative: m.target == MutatingAdmissionPolicy}
 		if rule.First && len(rules) > 1 {
-			c.refuse(rule.Root.Path, "applyRules One: of several rules, the first that changes the object is the last", "give the rules conditions that exclude each other, and leave applyRules out")
+			c.refuse(rule.Root.Path, "applyRules One: only the first rule that changes the object applies", "give the rules conditions that exclude each other, and leave applyRules out")
 			return append(problems, c.problems...)
 		}
 		err := c.convert()
@@ -148,7 +148,7 @@ func (m *Migration) rest(d *manifest.Document) (string, []source.Diagnostic) {
 	}
 	spec["rules"] = others
 	if err := d.Set(object, nil); err != nil {
-		return "", []source.Diagnostic{source.Errorf(d.At(nil), "policy-not-convertible", "the rules that do not mutate cannot be left alone: %v", err)}
+		return "", []source.Diagnostic{source.Errorf(d.At(nil), "policy-not-convertible", "the rules that do not mutate cannot be kept: %v", err)}
 	}
 	text := textOf(d)
 	d.Reset()

@@ -52,7 +52,7 @@ func (c *converter) fitServer() error {
 func (m *Migration) noException(d *manifest.Document) ([]string, []source.Diagnostic) {
 	at := d.At(nil)
 	return []string{textOf(d)}, []source.Diagnostic{source.Errorf(at, "policy-not-convertible", "there is no equivalent for this: a MutatingAdmissionPolicy has no exceptions").
-		With("say the exception in the conditions of the policy")}
+		With("write the exception into the conditions of the policy")}
 }
 
 // native converts a MutatingPolicy to a MutatingAdmissionPolicy, in place, so that comments
@@ -125,8 +125,8 @@ func (n *nativePolicy) check(spec policy.Node) {
 	}
 	if len(spec.At("variables").Items()) > 0 && len(spec.At("mutations").Items()) > 1 {
 		at := spec.At("variables")
-		w := source.Warningf(n.d.At(at.Path), "policy-converted-almost", "a server works out variables anew for each mutation, Kyverno once").
-			With("see that no variable reads what a mutation changes")
+		w := source.Warningf(n.d.At(at.Path), "policy-converted-almost", "a server evaluates variables again for each mutation, Kyverno once").
+			With("check that no variable reads what a mutation changes")
 		w.Subject, w.Field = n.d.Kind().Kind+" "+n.d.Name(), at.Path.String()
 		n.problems = append(n.problems, w)
 	}

@@ -132,7 +132,7 @@ func (s *scope) text(written string) (code, error) {
 		parts = append(parts, quote(written[end:]))
 	}
 	if rest := innermost().ReplaceAllString(written, ""); strings.Contains(rest, "{{") {
-		return code{}, noFormf("write the expression without variables within", "an expression that is made of the values of others: %s", written)
+		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
 	}
 	return code{text: strings.Join(parts, " + "), level: sum, kind: text}, nil
 }
@@ -141,7 +141,7 @@ func (s *scope) text(written string) (code, error) {
 func (s *scope) expression(written string) (code, error) {
 	written = strings.TrimPrefix(strings.TrimSpace(written), "-")
 	if strings.Contains(written, "{{") {
-		return code{}, noFormf("write the expression without variables within", "an expression that is made of the values of others: %s", written)
+		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
 	}
 	node, err := jmespath.Parse(strings.TrimSpace(written))
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 		case s.self != nil:
 			return *s.self, nil
 		}
-		return code{}, noFormf("", "@ where there is nothing that it means")
+		return code{}, noFormf("", "@ outside of a selection or a patch")
 	case jmespath.OpLiteral:
 		return literal(integral(n.Value)), nil
 	case jmespath.OpSelect, jmespath.OpPipe:
@@ -174,7 +174,7 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 	case jmespath.OpIndex:
 		index, _ := n.Value.(int)
 		if s.current == nil {
-			return code{}, noFormf("", "an index of nothing")
+			return code{}, noFormf("", "an index without a list")
 		}
 		return s.current.item(index), nil
 	case jmespath.OpOr:
@@ -188,7 +188,7 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 	case jmespath.OpList:
 		return s.listOf(n)
 	}
-	return code{}, noFormf("say it in CEL by hand", "an operation of JMESPath that is not known how to say in CEL")
+	return code{}, noFormf("write it in CEL by hand", "an operation of JMESPath without an equivalent in CEL")
 }
 
 // integral converts the numbers of a literal to the numbers of a manifest.
@@ -263,7 +263,7 @@ func (s *scope) ofRoot(left code, right jmespath.Node) (code, error) {
 	case "userInfo", "kind", "resource", "requestKind", "requestResource":
 		return ofPath(&path{root: requestRoot, parts: []part{{key: right.Name}}, sure: 1}, nil), nil
 	}
-	return code{}, noFormf("Kyverno finds roles out by asking the cluster for bindings; name users or groups in their place", "request.%s", right.Name)
+	return code{}, noFormf("Kyverno looks up roles in the bindings of the cluster; name users or groups in their place", "request.%s", right.Name)
 }
 
 func withKind(c code, k kind) code {
@@ -612,7 +612,7 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	}
 	known, ok := calls[n.Name]
 	if !ok {
-		return code{}, noFormf("say it in CEL by hand", "the function %s of JMESPath", n.Name)
+		return code{}, noFormf("write it in CEL by hand", "the function %s of JMESPath", n.Name)
 	}
 	written := known.cel
 	for i := len(args); i > 0; i-- {

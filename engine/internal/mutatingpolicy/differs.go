@@ -111,7 +111,7 @@ func (e *evaluation) differ(at source.Position, does, instead, advice string) {
 // fails describes the effect of an error in Kyverno v1.19.0.
 func (d *definition) fails(err error) string {
 	if d.ignore {
-		return "fails, and leaves the object as it is: " + err.Error()
+		return "fails, and does not change the object: " + err.Error()
 	}
 	return "fails, and denies the request: " + err.Error()
 }
@@ -184,7 +184,7 @@ func (e *evaluation) compareNeedless() *stepError {
 	if d.differs.strict {
 		return &stepError{err: err, at: d.at, mutation: -1}
 	}
-	e.differ(d.at, "the argument of orValue is not needed", "evaluates it all the same: it "+d.fails(err), "write a condition: x.hasValue() ? x.value() : y")
+	e.differ(d.at, "the argument of orValue is not needed", "evaluates it anyway: it "+d.fails(err), "write a condition: x.hasValue() ? x.value() : y")
 	return nil
 }
 
@@ -268,7 +268,7 @@ func (e *evaluation) compareRewritten(result map[string]any, failed *stepError) 
 	units, err := d.differs.rewritten()
 	if err != nil {
 		if failed == nil && !change.Equal(result, e.object()) {
-			e.differ(d.at, "it changes the object", "does not run it at all, as it cannot compile what it makes of it for controllers: "+err.Error(), advice)
+			e.differ(d.at, "it changes the object", "does not run it at all, because it cannot compile its version for controllers: "+err.Error(), advice)
 		}
 		return
 	}
@@ -276,7 +276,7 @@ func (e *evaluation) compareRewritten(result map[string]any, failed *stepError) 
 		return
 	}
 	theirs, theirFailure := e.standIn(units[e.unit.autogen].policy, nil).decided()
-	what := "it is carried over from pods to their controllers"
+	what := "it also applies to pod controllers"
 	switch {
 	case theirFailure != nil && failed == nil:
 		e.differ(theirFailure.at, what, "replaces texts in its expressions, and "+d.fails(theirFailure.err), advice)

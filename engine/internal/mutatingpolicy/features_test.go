@@ -137,67 +137,67 @@ func TestControllers(t *testing.T) {
 		},
 		"R1: metadata": {
 			situation{spec: apply(`Object{metadata: Object.metadata{labels: {"x": "y"}}}`)},
-			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.metadata", expected "Object.spec.template.metadata", which matches field name path from root Object type
+			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.metadata", expected "Object.spec.template.metadata", which matches field name path from root Object type
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"`,
 		},
 		"R2: no literal": {
 			situation{spec: apply(`has(object.spec.hostNetwork) ? Object{} : ` + hostNetwork)},
-			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.spec.template.spec", expected "Object.spec", which matches field name path from root Object type
+			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.spec.template.spec", expected "Object.spec", which matches field name path from root Object type
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
 		},
 		"R3: a patch": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/spec/hostNetwork", value: true}, JSONPatch{op: "add", path: "/metadata/labels/x", value: "y"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x and 1 more are not the same
+			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x and 1 more are not the same
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"; add spec.template.spec.hostNetwork true`,
 		},
 		"R3: a patch that fails": {
 			situation{spec: "failurePolicy: Ignore\n" + patch(`object.spec.containers.map(c, JSONPatch{op: "replace", path: "/spec/containers/" + string(object.spec.containers.indexOf(c)) + "/image", value: "r/" + c.image})`)},
-			`11:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and leaves the object as it is: no such key: containers
+			`11:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and does not change the object: no such key: containers
 11:5 policy p, mutations[0] (autogen defaults): replace spec.template.spec.containers[0].image "r/nginx"`,
 		},
 		"R4: variables": {
 			situation{spec: "variables:\n- {name: size, expression: object.spec.containers.size()}\n" + apply(`Object{spec: Object.spec{priority: variables.size}}`)},
-			`12:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
+			`12:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
 12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.priority 1`,
 		},
 		"R5: texts": {
 			situation{spec: apply(`Object{spec: Object.spec{nodeName: "object.spec"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.nodeName is not the same
+			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.nodeName is not the same
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "object.spec"`,
 		},
 		"R5: braces": {
 			situation{spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, as it cannot compile what it makes of it for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
+			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, because it cannot compile its version for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "}}"`,
 		},
 		"R5: braces, for a pod": {
 			situation{object: pod, spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, as it cannot compile what it makes of it for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
+			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, because it cannot compile its version for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
 10:5 policy p, mutations[0]: add spec.nodeName "}}"`,
 		},
 		"R5: an index": {
 			situation{spec: "matchConditions:\n- {name: m, expression: 'object[\"spec\"].containers.size() == 1'}\n" + apply(hostNetwork)},
-			`10:27 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
+			`10:27 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
 12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
 		},
 		"R5: an optional": {
 			situation{spec: "matchConditions:\n- {name: m, expression: 'object.?spec.?containers.hasValue()'}\n" + apply(hostNetwork)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.hostNetwork is not the same
+			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.hostNetwork is not the same
 12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
 		},
 		"a template without metadata": {
 			situation{object: cronJob, spec: "matchConditions:\n- {name: m, expression: '!has(object.metadata.labels)'}\n" + patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"x": "y"}}]`)},
-			`10:27 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: metadata
+			`10:27 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: metadata
 12:5 policy p, mutations[0] (autogen cronjobs): add spec.jobTemplate.spec.template.metadata {"labels":{"x":"y"}}`,
 		},
 		"what a template does not have": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/status", value: {"x": "y"}}]`)},
-			`10:5 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and does not fail
+			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and does not fail
 10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: the patch changes "status", which the template of pods does not have]`,
 		},
 		"metadata that only a pod of its own has": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/metadata/finalizers", value: ["x"]}, JSONPatch{op: "remove", path: "/metadata/labels"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it is carried over from pods to their controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers and 1 more are not the same
+			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers and 1 more are not the same
 10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.finalizers ["x"]; remove spec.template.metadata.labels`,
 		},
 		"the object before an update": {
@@ -295,13 +295,13 @@ spec:
 		`resource.Get("autoscaling/v2", "horizontalpodautoscalers", "default", "h").kind`: fail + `failed to get resource: the input has a HorizontalPodAutoscaler of another version than autoscaling/v2, which only a cluster converts]`,
 		`resource.Get("v1", "pods/exec", "default", "web").kind`:                          fail + `failed to get resource: what a cluster has as exec of pods is not known; give it in the values, as apiCallResponses, with the urlPath of the request]`,
 		`resource.Get(resource.ToGVR("v1", "Nope"), "default", "one").kind`:               fail + `failed to map kind to resource: no matches for kind "Nope" in version "v1"; if the cluster has it, give its CustomResourceDefinition as context]`,
-		`resource.Post("v1", "pods", "ns", {"a": "b"}).kind`:                              fail + `failed to create resource: what a cluster answers to POST /api/v1/namespaces/ns/pods is not known; give it in the values, as apiCallResponses, with that urlPath]`,
+		`resource.Post("v1", "pods", "ns", {"a": "b"}).kind`:                              fail + `failed to create resource: the answer of a cluster to POST /api/v1/namespaces/ns/pods is not known; give it in the values, as apiCallResponses, with that urlPath]`,
 		`string(http.Get("https://x").a) + string(http.Get("https://x").statusCode)`:      `"1200"`,
 		`string(http.Post("https://y", {"z": 1}).body[1])`:                                `"2"`,
 		`string(http.Get("https://z"))`:                                                   fail + `request failed: no connection is made; what http.Get would be answered by https://z is not known: give it in the values, as apiCallResponses]`,
 		`string(http.Get("https://y"))`:                                                   fail + `request failed: no connection is made; what http.Get would be answered by https://y is not known: give it in the values, as apiCallResponses]`,
 		`image.GetMetadata("nginx").config.architecture`:                                  `"arm64"`,
-		`image.GetMetadata("redis").config.architecture`:                                  fail + `failed to get image data: no registry is asked; what one says of redis to image.GetMetadata is not known: give it in a document of kind Context, as spec.images, with the option context]`,
+		`image.GetMetadata("redis").config.architecture`:                                  fail + `failed to get image data: no registry is asked, and the metadata of image redis are not known: give it in a document of kind Context, as spec.images, with the option context]`,
 		`globalContext.Get("maps").map(m, string(m.metadata.name)).join(",")`:             `"one,two"`,
 		`globalContext.Get("maps", "names").map(n, string(n)).join(",")`:                  `"one,two"`,
 		`globalContext.Get("maps", "nope")`:                                               fail + `failed to get global reference: projection "nope" not found]`,

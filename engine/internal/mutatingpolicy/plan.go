@@ -152,7 +152,7 @@ func (i *invocation) Reinvocable() bool { return false }
 // Deny implements policy.Invocation.
 func (i *invocation) Deny(err error) policy.Failure {
 	d := i.unit.policy
-	return policy.Failure{ID: d.id(), At: d.at, Err: fmt.Errorf("the policies of Kyverno make an object that is not valid: %w", err)}
+	return policy.Failure{ID: d.id(), At: d.at, Err: fmt.Errorf("the result of Kyverno's policies is not valid: %w", err)}
 }
 
 // Conditions implements policy.Invocation.

@@ -153,7 +153,7 @@ func TestDiffers(t *testing.T) {
 9:48 warning[kyverno-differs]: policy p: the audit annotation "a" is null and left out; Kyverno 1.19.0 fails, and denies the request: failed to convert auditAnnotation "a" expression: unsupported type conversion to 'string'
 11:5 policy p, mutations[0]: add data.x "y"`},
 		"R16: an argument that is not needed": {situation{spec: "failurePolicy: Ignore\n" + add("x", `object.?data.?k.orValue(object.nope)`)}, `
-4:9 warning[kyverno-differs]: policy p: the argument of orValue is not needed; Kyverno 1.19.0 evaluates it all the same: it fails, and leaves the object as it is: no such key: nope
+4:9 warning[kyverno-differs]: policy p: the argument of orValue is not needed; Kyverno 1.19.0 evaluates it anyway: it fails, and does not change the object: no such key: nope
 11:5 policy p, mutations[0]: add data.x "v"`},
 		"R17: two failurePolicies": {situation{policies: header + "  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\n" + strings.Replace(header, "name: p", "name: q", 1) + "  failurePolicy: Ignore\n  " + strings.ReplaceAll(add("k", `object.data.k + "v"`), "\n", "\n  ")}, `
 10:5 policy p, mutations[0]: add data.x "y"

@@ -166,7 +166,7 @@ func (w *world) Post(apiVersion, resource, namespace string) (map[string]any, er
 	url := path(apiVersion, resource, cmp.Or(w.evaluation.unit.policy.namespace, namespace), "")
 	body, _, ok := w.evaluation.language.answers.Call("POST", url)
 	if !ok {
-		return nil, fmt.Errorf("what a cluster answers to POST %s is not known; %s, with that urlPath", url, inResponses)
+		return nil, fmt.Errorf("the answer of a cluster to POST %s is not known; %s, with that urlPath", url, inResponses)
 	}
 	object, ok := body.(map[string]any)
 	if !ok {
@@ -188,7 +188,7 @@ func (w *world) Request(method, url string) (any, int64, error) {
 func (w *world) Image(reference string) (map[string]any, error) {
 	image, ok := w.evaluation.language.answers.Image(reference)
 	if !ok {
-		return nil, fmt.Errorf("no registry is asked; what one says of %s to image.GetMetadata is not known: %s", reference, inContext)
+		return nil, fmt.Errorf("no registry is asked, and the metadata of image %s are not known: %s", reference, inContext)
 	}
 	return image, nil
 }

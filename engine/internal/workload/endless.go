@@ -20,7 +20,7 @@ func endlessReplicaSet(owner, made map[string]any, _ int) (change.Path, string) 
 	got := withoutHash(object(made, "spec", "template"))
 	if differences := change.Diff(wanted, got, nil); len(differences) > 0 {
 		return append(change.Keys("spec", "template"), differences[0].Path...),
-			"its template is not that of the Deployment, which takes it for that of another revision and makes another ReplicaSet"
+			"its template differs from that of the Deployment, which takes it for another revision and makes another ReplicaSet"
 	}
 	return nil, ""
 }
@@ -87,7 +87,7 @@ func endlessDaemon(owner, made map[string]any, minor int) (change.Path, string) 
 		return path, why
 	}
 	if podspec.Text(made, "spec", "nodeName") == "" && !isForNode(made) {
-		return change.Keys("spec", "affinity", "nodeAffinity"), "it does not say for which node it is: the controller takes the node to have none, and makes another Pod"
+		return change.Keys("spec", "affinity", "nodeAffinity"), "it names no node: the controller assumes that the node has no Pod, and makes another Pod"
 	}
 	labels := podspec.Map(made, "metadata", "labels")
 	if podspec.Text(owner, "spec", "updateStrategy", "type") != "RollingUpdate" || labels[generationLabel] == podspec.Text(owner, "metadata", "annotations", generationAnnotation) {
