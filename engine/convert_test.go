@@ -18,12 +18,12 @@ var update = flag.Bool("update", false, "rewrite what drafts convert to")
 
 // noForm are the cases of drafts that v1 cannot express, with the reasons.
 var noForm = map[string]string{
-	"kep-3775-denied":              "gives a patch, and neither null nor a bool",
-	"kep-3775-results":             "gives a patch, and neither null nor a bool",
+	"kep-3775-denied":              "returns a patch, never null or a bool",
+	"kep-3775-results":             "returns a patch, never null or a bool",
 	"kep-3775-reinvocation":        "all mutations of a policy are reinvoked, or none",
-	"kep-3962-annotation-to-field": "cannot take anything away",
-	"kep-3962-remove-annotation":   "cannot take anything away",
-	"kep-3962-unset-item":          "cannot take anything away",
+	"kep-3962-annotation-to-field": "cannot remove anything",
+	"kep-3962-remove-annotation":   "cannot remove anything",
+	"kep-3962-unset-item":          "cannot remove anything",
 }
 
 // nestedMaps are the cases with maps inside lists or maps, which no server converts.
