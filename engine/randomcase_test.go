@@ -118,7 +118,9 @@ func (r random) podField(typed, path string) string {
 		containers(`ports: [T.containers.ports{containerPort: 9090}]`), containers(`args: ["x"]`),
 		`hostNetwork: `+oneOf(r, "true", "false"), `terminationGracePeriodSeconds: `+oneOf(r, "0", "5", "30"), `dnsPolicy: "Default"`,
 		`nodeSelector: {"disk": "ssd"}`, `serviceAccountName: "robot"`, `automountServiceAccountToken: false`, `priorityClassName: "high"`,
-		`tolerations: [T.tolerations{key: "a", operator: "Exists"}]`, `securityContext: T.securityContext{seccompProfile: T.securityContext.seccompProfile{type: "RuntimeDefault"}}`,
+		`tolerations: [T.tolerations{key: "a", operator: "Exists"}]`,
+		`containers: [`+path+`.containers[0]]`, `containers: `+path+`.containers.filter(c, true)`, `containers: `+path+`.containers + [T.containers{name: "more", image: "i"}]`,
+		`containers: [T.containers{name: "more", image: "i"}] + `+path+`.containers`, `?nodeSelector: `+path+`.?nodeSelector`, `nodeSelector: {"labels": object.metadata.labels}`, `securityContext: T.securityContext{seccompProfile: T.securityContext.seccompProfile{type: "RuntimeDefault"}}`,
 		`initContainers: [T.initContainers{name: "proxy", image: "proxy:1", restartPolicy: "Always"}]`, `volumes: [T.volumes{name: "tmp", emptyDir: T.volumes.emptyDir{}}]`,
 		`containers: [T.containers{name: "side", image: "side"}]`, `restartPolicy: "Always"`, `shareProcessNamespace: true`, `nosuchfield: 1`))
 }
@@ -126,7 +128,8 @@ func (r random) podField(typed, path string) string {
 // patch returns an expression of a JSON patch.
 func (r random) patch(k randomKind) string {
 	pointers := []string{"/metadata/labels/team", "/metadata/labels", "/metadata/annotations/a~1b", "/metadata/annotations"}
-	values := []string{`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`}
+	values := []string{`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`,
+		`object.metadata.labels`, `object.metadata.?labels.orValue({})`, `{"a": object.metadata.name}`, `namespaceObject.metadata.labels`, `request.kind`}
 	if k.pod != nil && r.chance(70) {
 		base := "/" + strings.Join(k.pod, "/")
 		pointers = []string{
@@ -136,6 +139,12 @@ func (r random) patch(k randomKind) string {
 		values = []string{
 			`"nginx:1"`, `"Always"`, `[{"name": "A", "value": "b"}]`, `{"name": "A", "value": "b"}`, `{"name": "side", "image": "side:1"}`, `{"disk": "ssd"}`, `true`, `5`,
 			`{}`, `[]`, fmt.Sprintf(`Object.%s.containers{name: "typed", image: "i"}`, strings.Join(k.pod, ".")),
+		}
+		for _, value := range []string{
+			`P.containers[0]`, `[P.containers[0]]`, `P.containers.filter(c, c.name != "x")`, `P.containers.map(c, {"name": c.name})`, `P.containers + P.containers`,
+			`[dyn({"name": "z"})] + P.containers`, `P.?volumes.orValue([])`, `P.?nodeSelector`, `request.userInfo.groups`, `P.containers[0] == P.containers[0]`,
+		} {
+			values = append(values, strings.ReplaceAll(value, "P.", "object."+strings.Join(k.pod, ".")+"."))
 		}
 	}
 	var patches []string
