@@ -239,7 +239,7 @@ func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error)
 			if err != nil {
 				return nil, err
 			}
-			return full.PlanProgram(checked, e.programOptions(branches)...)
+			return full.PlanProgram(checked, e.programOptions(checked, branches)...)
 		}
 		called = append(called, f)
 	}
@@ -247,7 +247,7 @@ func (e *Env) program(checked *ast.AST, branches []*Branch) (cel.Program, error)
 	if err != nil {
 		return nil, err
 	}
-	return env.PlanProgram(checked, e.programOptions(branches)...)
+	return env.PlanProgram(checked, e.programOptions(checked, branches)...)
 }
 
 // patchFunction returns a function that only patches have; nil for other names.
@@ -283,10 +283,10 @@ var programOptions = []cel.ProgramOption{
 	cel.CustomDecorator(sized),
 }
 
-// programOptions returns the options of a program: of all programs, of the host, and for
-// branches.
-func (e *Env) programOptions(branches []*Branch) []cel.ProgramOption {
-	options := append(programOptions[:len(programOptions):len(programOptions)], e.host.programs...)
+// programOptions returns the options of a program: of all programs, of the host, for the order
+// of maps, and for branches.
+func (e *Env) programOptions(checked *ast.AST, branches []*Branch) []cel.ProgramOption {
+	options := slices.Concat(programOptions, e.host.programs, ordering(checked))
 	if len(branches) > 0 {
 		options = append(options, watching(branches))
 	}

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
 )
 
 // ordered is an adapter whose maps are iterated in the order of their keys. The maps of cel-go,
 // and so of an API server, have Go's random order, so that a policy that lists the keys of a map
-// would have a different result every time. Maps that transformMap creates do not use an
-// adapter, and keep the random order.
+// would have a different result every time.
 type ordered struct{ types.Adapter }
 
 // NativeToValue implements types.Adapter.
@@ -32,6 +34,40 @@ func (a ordered) NativeToValue(value any) ref.Val {
 		return types.NewRefValList(a, value)
 	}
 	return a.Adapter.NativeToValue(value)
+}
+
+// ordering makes the comprehensions that return new maps, such as transformMap, return ordered
+// ones. They create their maps without an adapter. It is nil if the expression has none.
+func ordering(checked *ast.AST) []cel.ProgramOption {
+	results := map[int64]bool{}
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind && e.AsComprehension().AccuInit().Kind() == ast.MapKind {
+			results[e.AsComprehension().Result().ID()] = true
+		}
+	}))
+	if len(results) == 0 {
+		return nil
+	}
+	return []cel.ProgramOption{cel.CustomDecorator(func(node interpreter.Interpretable) (interpreter.Interpretable, error) {
+		if attribute, ok := node.(interpreter.InterpretableAttribute); ok && results[node.ID()] {
+			return orderedResult{attribute}, nil
+		}
+		return node, nil
+	})}
+}
+
+// orderedResult is the variable that holds the new map of a comprehension.
+type orderedResult struct {
+	interpreter.InterpretableAttribute
+}
+
+// Eval implements interpreter.Interpretable.
+func (r orderedResult) Eval(vars interpreter.Activation) ref.Val {
+	value := r.InterpretableAttribute.Eval(vars)
+	if m, ok := value.(traits.MutableMapper); ok {
+		return &orderedMap{m.ToImmutableMap()}
+	}
+	return value
 }
 
 // orderedMap is a map of cel-go with another order.

@@ -20,6 +20,10 @@ func TestOrder(t *testing.T) {
 		"object.map(k, object[k].map(l, l)[0])",
 		`{"h": 1, "g": 1, "f": 1, "e": 1, "d": 1, "c": 1, "b": 1, "a": 1}.map(k, k)`,
 		`bindings.labels.map(k, k)`,
+		"object.transformMap(k, v, k).map(k, k)",
+		"object.transformMap(k, v, k != 'i', k).map(k, k)",
+		"object.transformMapEntry(k, v, {k: k}).map(k, k)",
+		"[object.transformMap(k, v, k)].map(m, m.map(k, k))[0]",
 	} {
 		program, err := New(36).TreeExpression(expression)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 		}
 		return nil, compileError
 	}
-	program, err := env.Program(checked, programOptions...)
+	program, err := env.Program(checked, slices.Concat(programOptions, ordering(checked.NativeRep()))...)
 	if err != nil {
 		return nil, internalError(err)
 	}
