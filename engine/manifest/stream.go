@@ -619,9 +619,14 @@ func (r *reader) accept(u *unit, root int) {
 		return
 	}
 	hasKind := t.lookupString(root, "kind") != ""
-	for _, p := range r.scan.problems[:min(maxProblems, len(r.scan.problems))] {
-		if d := r.refuse(p.at, p.why); hasKind {
-			d.Field = t.pathTo(root, p.at).String()
+	for i, p := range r.scan.problems[:min(maxProblems, len(r.scan.problems))] {
+		d := r.refuse(p.at, p.why)
+		if !hasKind {
+			continue
+		}
+		d.Field = t.pathTo(root, p.at).String()
+		if i == 0 && p.why == duplicateKey && (d.Field == "apiVersion" || d.Field == "kind") {
+			*d = d.With("put --- before it if another manifest begins here; otherwise remove one of the two")
 		}
 	}
 	r.scan.problems = nil
