@@ -86,6 +86,15 @@ var shapes = map[string]shape{
 	}),
 }
 
+// configShape is the part of the schema of a Config that is about namespaces.
+var configShape = shape{kind: "object", open: true, fields: map[string]shape{
+	"spec": {kind: "object", open: true, fields: map[string]shape{
+		"match": listOf(shape{kind: "object", open: true, fields: map[string]shape{
+			"excludedNamespaces": listOf(pattern), "processes": listOf(text),
+		}}),
+	}},
+}}
+
 // mutatorShape returns the schema of a mutator. spec has the fields beyond those that all
 // mutators have.
 func mutatorShape(spec, parameters map[string]shape) shape {

@@ -70,11 +70,8 @@ func stockWebhook() *webhook {
 // readConfig reads Gatekeeper's Config. It replaces an earlier Config.
 func (w *webhook) readConfig(r *reader) {
 	w.excluded = nil
-	entries := r.Root.At("spec", "match")
-	r.conforms(entries, listOf(shape{kind: "object", open: true, fields: map[string]shape{
-		"excludedNamespaces": listOf(pattern), "processes": listOf(text),
-	}}))
-	for _, item := range entries.Items() {
+	r.conforms(r.Root, configShape)
+	for _, item := range r.Root.At("spec", "match").Items() {
 		processes := item.At("processes").Texts()
 		if slices.Contains(processes, "mutation-webhook") || slices.Contains(processes, "*") {
 			w.excluded = append(w.excluded, item.At("excludedNamespaces").Texts()...)
