@@ -128,8 +128,10 @@ func (r random) podField(typed, path string) string {
 // patch returns an expression of a JSON patch.
 func (r random) patch(k randomKind) string {
 	pointers := []string{"/metadata/labels/team", "/metadata/labels", "/metadata/annotations/a~1b", "/metadata/annotations"}
-	values := []string{`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`,
-		`object.metadata.labels`, `object.metadata.?labels.orValue({})`, `{"a": object.metadata.name}`, `namespaceObject.metadata.labels`, `request.kind`}
+	values := []string{
+		`"x"`, `variables.team`, `{"a": "b"}`, `null`, `1`, `true`,
+		`object.metadata.labels`, `object.metadata.?labels.orValue({})`, `{"a": object.metadata.name}`, `namespaceObject.metadata.labels`, `request.kind`,
+	}
 	if k.pod != nil && r.chance(70) {
 		base := "/" + strings.Join(k.pod, "/")
 		pointers = []string{

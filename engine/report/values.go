@@ -11,7 +11,7 @@ import (
 const (
 	// longestInline is the number of characters of a value that are shown beside its path.
 	longestInline = 60
-	//longestLine is the number of characters that are shown of a line of a larger value, and
+	// longestLine is the number of characters that are shown of a line of a larger value, and
 	// longestRun the number of lines in a row.
 	longestLine, longestRun = 160, 40
 )
