@@ -43,8 +43,8 @@ func (j *job) attribute() {
 	}
 }
 
-// causes returns the changes at, inside or above a path. If there are none, because the manifest
-// uses another field than the view (stringData for data), the nearest changes are the cause.
+// causes returns the changes at, inside or above a path. The manifest may use another field than the
+// view (stringData for data). Then no change has the path, and the nearest changes are the cause.
 func causes(all []Change, path change.Path, final []change.Path) []int {
 	var found []int
 	best := -1

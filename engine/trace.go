@@ -167,9 +167,8 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 	return failure
 }
 
-// wrote records a step with a result. If the result equals the object before, there is no event. If
-// the step only removed the namespace, there is none either, because the server restores the
-// namespace.
+// wrote records a step with a result. It adds no event if the result equals the object before, or
+// if the step only removed the namespace, which the server restores.
 func (t *trace) wrote(step policy.Step, before, next map[string]any, told []string) {
 	t.tries.step(step, applied)
 	if change.Same(before, step.Object) && change.Same(before, next) {

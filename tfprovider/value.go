@@ -15,23 +15,23 @@ import (
 )
 
 // plain converts a decoded value to a value that can be encoded as JSON. It replaces unknown values
-// by the results of stand.
-func plain(value any, stand func(unknown) any) any {
+// by the results of replace.
+func plain(value any, replace func(unknown) any) any {
 	switch v := value.(type) {
 	case unknown:
-		return stand(v)
+		return replace(v)
 	case number:
 		return json.Number(v)
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = plain(v[i], stand)
+			list[i] = plain(v[i], replace)
 		}
 		return list
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for key := range v {
-			object[key] = plain(v[key], stand)
+			object[key] = plain(v[key], replace)
 		}
 		return object
 	}

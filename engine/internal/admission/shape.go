@@ -40,7 +40,7 @@ meta/v1.GroupVersionKind group!s version!s kind!s
 meta/v1.GroupVersionResource group!s version!s resource!s
 `
 
-// shape returns the struct of a name; the zero Shape if there is none.
+// shape returns the Shape of a struct, or the zero Shape for an unknown name.
 func (c *catalog) shape(name string) Shape {
 	if c.lookup(name) == nil {
 		return Shape{}

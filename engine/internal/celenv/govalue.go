@@ -69,14 +69,17 @@ func (l *goList) ConvertToNative(want reflect.Type) (any, error) {
 }
 
 // ConvertToType implements ref.Val.
-func (l *goList) ConvertToType(want ref.Type) ref.Val {
+func (l *goList) ConvertToType(want ref.Type) ref.Val { return convertWrapper(l, types.ListType, want) }
+
+// convertWrapper converts a wrapper of a CEL type to another type.
+func convertWrapper(wrapper ref.Val, own *types.Type, want ref.Type) ref.Val {
 	switch want {
-	case types.ListType:
-		return l
+	case own:
+		return wrapper
 	case types.TypeType:
-		return types.ListType
+		return own
 	}
-	return types.NewErr("type conversion error from '%s' to '%s'", l.Type(), want.TypeName())
+	return types.NewErr("type conversion error from '%s' to '%s'", own, want.TypeName())
 }
 
 // Equal implements ref.Val.
@@ -167,16 +170,10 @@ func (m *goMap) ConvertToNative(want reflect.Type) (any, error) {
 
 // ConvertToType implements ref.Val.
 func (m *goMap) ConvertToType(want ref.Type) ref.Val {
-	switch want {
-	case types.MapType:
-		return m
-	case types.TypeType:
-		return types.MapType
-	}
-	if m.shape.IsStruct() {
+	if m.shape.IsStruct() && want != types.MapType && want != types.TypeType {
 		return types.NewErr("type conversion error from struct to %s", want.TypeName())
 	}
-	return types.NewErr("type conversion error from '%s' to '%s'", m.Type(), want.TypeName())
+	return convertWrapper(m, types.MapType, want)
 }
 
 // Equal implements ref.Val. The server compares two structs in Go.

@@ -64,7 +64,7 @@ func (c *compiler) parseAssertion(value any, language string, at change.Path) as
 		return assertion{at: at, items: &items}
 	case string:
 		if eachSyntax().MatchString(value) || bindingSyntax().MatchString(value) {
-			c.fail(at, "~ and -> belong in keys", `write \…\ for a text that is meant as it stands`)
+			c.fail(at, "~ and -> belong in keys", `write \…\ for a literal text`)
 		}
 	}
 	return assertion{at: at, scalar: c.parseScalar(value, language, at)}

@@ -59,7 +59,7 @@ func (c *compiler) parseFields(object map[string]any, language string, at change
 		} else if m := replaceSyntax().FindStringSubmatch(key); m != nil {
 			f.key, f.replaces = m[1], true
 		} else if expressionSyntax().MatchString(key) {
-			c.fail(at, "a key in parentheses is reserved", `write \`+key+`\ for a key that is meant as it stands`)
+			c.fail(at, "a key in parentheses is reserved", `write \`+key+`\ for a key with this text`)
 		}
 		if other, twice := written[f.key]; twice {
 			c.fail(at, fmt.Sprintf("%s and %s are the same field", other, key), "keep one of the two")
