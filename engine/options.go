@@ -21,6 +21,9 @@ type Options struct {
 	// KubernetesVersion is the version of the cluster, "1.32" to "1.37". The default is
 	// DefaultKubernetesVersion. A patch version is ignored.
 	KubernetesVersion string
+	// KyvernoVersion is the version of Kyverno in the cluster. The default, and the only known
+	// version, is DefaultKyvernoVersion.
+	KyvernoVersion string
 	// OpenAPI are OpenAPI v3 documents of the cluster, as served under /openapi/v3.
 	OpenAPI []OpenAPIDocument
 	// Namespace is the namespace of manifests without one. The default is "default".
@@ -103,6 +106,9 @@ type OpenAPIDocument struct {
 // DefaultKubernetesVersion is the version of Kubernetes if the options have none.
 const DefaultKubernetesVersion = "1.36"
 
+// DefaultKyvernoVersion is the version of Kyverno if the options have none.
+const DefaultKyvernoVersion = "1.19"
+
 // settings are the checked options, with defaults filled in.
 type settings struct {
 	Options
@@ -122,6 +128,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	s := settings{Options: o}
 	diagnostics := slices.Concat(
 		choose("operation", &s.Operation, policy.Create, policy.Update),
+		choose("kyverno-version", &s.KyvernoVersion, DefaultKyvernoVersion),
 		choose("defaulting", &s.Defaulting, DefaultingOn, DefaultingOff),
 		choose("non-idempotent", &s.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip))
 	if s.Authorizer != "" {

@@ -144,6 +144,11 @@ var options = []option{
 		target: func(c *config) any { return &c.engine.KubernetesVersion }, view: true,
 	},
 	{
+		flag: "kyverno-version", arg: "VERSION", field: "kyvernoVersion", key: "kyvernoVersion", values: []string{engine.DefaultKyvernoVersion},
+		help:   "version of Kyverno in the cluster: " + engine.DefaultKyvernoVersion + ", the only known one",
+		target: func(c *config) any { return &c.engine.KyvernoVersion },
+	},
+	{
 		flag: "openapi", arg: "PATH", field: "openapiPaths", key: "openapiPaths",
 		help:   "OpenAPI v3 documents of the cluster (default: built in)",
 		target: func(c *config) any { return &c.openAPI }, view: true,

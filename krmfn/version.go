@@ -20,11 +20,15 @@ type build struct {
 	Go       string `json:"go"`
 	OS       string `json:"os,omitempty"`
 	Arch     string `json:"arch,omitempty"`
-	// Kubernetes are the supported versions of Kubernetes.
-	Kubernetes struct {
-		Default string `json:"default"`
-		Known   string `json:"known"`
-	} `json:"kubernetes"`
+	// Kubernetes and Kyverno are the versions that policies can run as.
+	Kubernetes versions `json:"kubernetes"`
+	Kyverno    versions `json:"kyverno"`
+}
+
+// versions are the versions of a system that the program knows.
+type versions struct {
+	Default string `json:"default"`
+	Known   string `json:"known"`
 }
 
 // version prints the version of the program and how it was built.
@@ -49,7 +53,8 @@ func (p *Process) version(_ context.Context, given arguments) int {
 // build returns the description of the program.
 func (p *Process) build() build {
 	b := build{Version: "(unknown version)"}
-	b.Kubernetes.Default, b.Kubernetes.Known = engine.DefaultKubernetesVersion, engine.KnownKubernetesVersions()
+	b.Kubernetes = versions{engine.DefaultKubernetesVersion, engine.KnownKubernetesVersions()}
+	b.Kyverno = versions{engine.DefaultKyvernoVersion, engine.DefaultKyvernoVersion}
 	if p.Build == nil {
 		return b
 	}

@@ -120,6 +120,11 @@ var options = []option{
 		target: func(c *config) any { return &c.engine.KubernetesVersion },
 	},
 	{
+		name: "kyverno_version", scope: inDataSource | inFunctions,
+		help:   "Version of Kyverno in the cluster: `" + engine.DefaultKyvernoVersion + "`, the only known one.",
+		target: func(c *config) any { return &c.engine.KyvernoVersion },
+	},
+	{
 		name: "openapi_files", scope: inDataSource,
 		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones. " + paths,
 		target: func(c *config) any { return &c.apiFiles },

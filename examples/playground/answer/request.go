@@ -62,6 +62,7 @@ type option struct {
 
 var options = []option{
 	text("kubernetes-version", "kubernetesVersion", func(o *engine.Options) *string { return &o.KubernetesVersion }),
+	text("kyverno-version", "kyvernoVersion", func(o *engine.Options) *string { return &o.KyvernoVersion }),
 	text("namespace", "namespace", func(o *engine.Options) *string { return &o.Namespace }),
 	text("operation", "request.operation", func(o *engine.Options) *policy.Operation { return &o.Operation }),
 	flag("dry-run", "request.dryRun", func(o *engine.Options) *bool { return &o.DryRun }),
