@@ -3,7 +3,7 @@ package engine
 import (
 	ctx "context"
 
-	"github.com/preadmit/preadmit/engine/internal/mapolicy"
+	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
@@ -46,7 +46,7 @@ func (r *run) viewAll() {
 	}
 	var seen []*job
 	for _, j := range r.jobs {
-		if r.locate(j); mapolicy.Hides(j.kind) {
+		if r.locate(j); admissionpolicy.Hides(j.kind) {
 			r.leaveOut(j.document, "an API server hides it from policies")
 			continue
 		}

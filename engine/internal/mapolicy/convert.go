@@ -20,7 +20,7 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	if kind := d.Kind(); !slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 		return nil
 	}
-	r := newReader(d)
+	r := &reader{l.shared.Reader(d)}
 	object := d.Object()
 	isDraft := l.isDraft(r)
 	if isDraft {
@@ -59,8 +59,8 @@ func (l *Language) checkConverted(r *reader, object map[string]any) {
 	}
 	stream, problems := manifest.Read("converted", text)
 	if len(problems) == 0 {
-		converted := newReader(stream.Documents()[0])
-		if l.decodes(converted) {
+		converted := &reader{l.shared.Reader(stream.Documents()[0])}
+		if l.shared.Decodes(converted.Reader, draftAdvice) {
 			l.definition(converted)
 		}
 		problems = converted.Problems
@@ -89,7 +89,7 @@ func (r *reader) lost(n policy.Node, advice string) {
 func (r *reader) convert(d *definition, spec map[string]any) {
 	root := r.Root.At("spec")
 	if kind := root.At("paramKind"); kind.At("version").Given() {
-		spec["paramKind"] = map[string]any{"apiVersion": d.paramKind.APIVersion(), "kind": d.paramKind.Kind}
+		spec["paramKind"] = map[string]any{"apiVersion": d.policy.ParamKind.APIVersion(), "kind": d.policy.ParamKind.Kind}
 	}
 	r.lost(root.At("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
 	delete(spec, "mutationValidationPolicy")

@@ -1,11 +1,6 @@
 package mapolicy
 
-import (
-	"github.com/preadmit/preadmit/engine/internal/policydoc"
-	"github.com/preadmit/preadmit/engine/manifest"
-)
+import "github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 
 // reader reads one document of the language.
-type reader struct{ *policydoc.Reader }
-
-func newReader(d *manifest.Document) *reader { return &reader{policydoc.New(d)} }
+type reader struct{ *admissionpolicy.Reader }

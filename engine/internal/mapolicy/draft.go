@@ -91,15 +91,7 @@ func (l *Language) draft(r *reader) *definition {
 		"%s is in the form of %s, which no API server accepts", r.Subject, r.proposal()).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
-	d := &definition{name: r.name(l.minor), document: r.Document, at: r.Document.At(r.Root.At("metadata").At("name").Path)}
-	d.ignore = r.failurePolicy(spec.At("failurePolicy"))
-	if kind := spec.At("paramKind"); kind.Given() {
-		d.paramKind = r.draftParamKind(kind)
-	}
-	d.constraints = r.constraints(spec.At("matchConstraints"))
-	d.scope = l.cel.Scope(spec.At("paramKind").Given())
-	d.conditions = r.conditions(spec.At("matchConditions"), d.scope)
-	r.variables(spec.At("variables"), d.scope)
+	d := &definition{policy: r.Policy(r.draftParamKind)}
 	d.reinvocable = r.draftReinvocation(spec.At("reinvocationPolicy"), false)
 	d.replay = r.validationPolicy(spec.At("mutationValidationPolicy"))
 	d.mutations = r.draftMutations(spec.At("mutations"), d)
@@ -113,10 +105,10 @@ func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
 		if version.Given() || n.At("group").Given() {
 			r.Invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
 		}
-		return r.paramKind(n)
+		return r.ParamKind(n)
 	}
 	kind := gvk.Kind{Group: n.At("group").Text(), Version: version.Text(), Kind: n.At("kind").Text()}
-	r.paramKind(policy.Node{Path: n.Path, Value: map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind}})
+	r.ParamKind(policy.Node{Path: n.Path, Value: map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind}})
 	return kind
 }
 
@@ -148,9 +140,9 @@ func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 	for _, item := range n.Items() {
 		var m mutation
 		if item.At("expression").Given() {
-			m = r.draftMutation(item, d.scope)
+			m = r.draftMutation(item, d.policy.Scope)
 		} else {
-			m = r.serverMutation(item, d.scope)
+			m = r.serverMutation(item, d.policy.Scope)
 		}
 		m.once = !r.draftReinvocation(item.At("reinvocationPolicy"), specWide)
 		d.reinvocable = d.reinvocable || !m.once

@@ -34,7 +34,7 @@ func (i *invocation) draft(a *celenv.Activation, m *mutation, r *policy.Request)
 	case result.Refused:
 		return nil, rejection{m.draft.denial()}
 	case result.Object != nil:
-		object, patch, err := unset(i.object(r.Object), result.Object, i.kind.Type())
+		object, patch, err := unset(i.to.InVersion(r.Object), result.Object, i.to.Kind.Type())
 		if err != nil {
 			return nil, fmt.Errorf("error applying patch: %w", err)
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -15,105 +13,19 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/source"
 )
-
-// Conditions implements policy.Invocation. All conditions are evaluated. The first false
-// condition decides, even if others had errors.
-func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
-	if len(i.conditions) == 0 {
-		return nil, nil
-	}
-	forms := i.reads(r, celenv.AsGo)
-	fact := &i.conditioned[forms.View()]
-	if failed, known := r.Memo.Recall(fact, r.Object); known && i.param == nil {
-		return i.unless(failed), nil
-	}
-	notApplied, failure := i.evaluateConditions(r, forms)
-	if failure == nil && i.param == nil && !i.ignore {
-		r.Memo.Note(fact, r.Object, falseIndex(notApplied))
-	}
-	return notApplied, failure
-}
-
-// allHold is the index if all conditions hold.
-const allHold = -1
-
-// unless returns the reason why an invocation does not apply if the condition at an index is
-// false.
-func (i *invocation) unless(index int) *policy.NotApplied {
-	if index == allHold {
-		return nil
-	}
-	c := i.conditions[index]
-	return &policy.NotApplied{ID: i.id, At: c.at, Reason: policy.FalseCondition{Index: index, Name: c.name, AsksOperation: c.asksOperation}}
-}
-
-// falseIndex returns the index of the false condition.
-func falseIndex(notApplied *policy.NotApplied) int {
-	if notApplied == nil {
-		return allHold
-	}
-	return notApplied.Reason.(policy.FalseCondition).Index
-}
-
-func (i *invocation) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *policy.Failure) {
-	input := i.input(r, nil)
-	input.Shapes = i.shapes(forms)
-	// In conditions, the server sets the resource of the request to the original resource.
-	input.Request = func() map[string]any { return r.Attributes(i.kind, r.Kind) }
-	activation := i.scope.Activate(r.Context, input)
-	budget := celenv.ConditionsBudget
-	var notApplied *policy.NotApplied
-	var errs []string
-	var failed source.Position // the first condition that fails
-	for n, c := range i.conditions {
-		ok, err := activation.Bool(c.program, &budget)
-		switch {
-		case errors.Is(err, celenv.ErrBudget):
-			return i.conditionsFailed(err, c.at)
-		case err != nil:
-			if len(errs) == 0 {
-				failed = c.at
-			}
-			if !slices.Contains(errs, err.Error()) {
-				errs = append(errs, err.Error())
-			}
-		case !ok && notApplied == nil:
-			notApplied = i.unless(n)
-		}
-	}
-	switch {
-	case notApplied != nil || len(errs) == 0:
-		return notApplied, nil
-	case len(errs) == 1:
-		return i.conditionsFailed(errors.New(errs[0]), failed)
-	default:
-		return i.conditionsFailed(errors.New("["+strings.Join(errs, ", ")+"]"), failed)
-	}
-}
-
-func (i *invocation) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
-	var exceeded *limit.Error
-	if i.ignore && !errors.As(err, &exceeded) {
-		return &policy.NotApplied{ID: i.id, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error()), Err: err}, nil
-	}
-	failure := i.Deny(err)
-	failure.At, failure.Ignored = at, false
-	return nil, &failure
-}
 
 // Steps implements policy.Invocation: one step for each mutation.
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
-		for n := range i.mutations {
-			m := &i.mutations[n]
+		for n := range i.definition.mutations {
+			m := &i.definition.mutations[n]
 			if m.once && r.Reinvocation {
 				continue
 			}
-			step := policy.Step{ID: i.id, At: m.at, Replay: i.replay}
+			step := policy.Step{ID: i.to.ID, At: m.at, Replay: i.definition.replay}
 			step.ID.Rule = m.rule
-			forms := i.reads(r, celenv.AsJSON)
+			forms := i.to.Reads(r, celenv.AsJSON)
 			if !i.leaves(&step, m, r, forms) {
 				i.mutate(&step, m, r, forms)
 			}
@@ -134,7 +46,7 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 // same object, and everything else is the same in each pass. This excludes invocations with a
 // param, and mutations of drafts, which depend on the pass.
 func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request, forms *celenv.Forms) bool {
-	if i.param != nil || m.draft != nil {
+	if i.to.Param != nil || m.draft != nil {
 		return false
 	}
 	variables, known := r.Memo.Recall(&m.leaves[forms.View()], r.Object)
@@ -151,21 +63,21 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 		failure := i.Deny(err)
 		step.Failure = &failure
 	}
-	if i.kind != r.Kind && !r.Kind.Custom {
-		deny(fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.kind.Version, i.kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
+	if i.to.Kind != r.Kind && !r.Kind.Custom {
+		deny(fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.to.Kind.Version, i.to.Kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
 		return
 	}
 	known := true
 	var err error
-	input := i.input(r, func() (namespace map[string]any) {
+	input := i.to.Input(r, func() (namespace map[string]any) {
 		// Without the object, the result must not be used: see snapshot.Reader.
 		namespace, known, _ = r.NamespaceObject()
 		return namespace
 	})
 	if m.draft == nil { // no server runs drafts
-		input.Shapes = i.shapes(forms)
+		input.Shapes = i.to.Shapes(forms)
 	}
-	activation := i.scope.Activate(r.Context, input)
+	activation := i.definition.policy.Scope.Activate(r.Context, input)
 	if m.draft != nil {
 		step.Object, err = i.draft(activation, m, r)
 	} else if m.patchType == applyConfiguration {
@@ -177,7 +89,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 	if activation.ReadNamespace() {
 		r.Snapshot.Ask()
 		if !known {
-			r.WarnAssumed(r.Namespace, m.at, "policy "+i.name+" reads namespaceObject")
+			r.WarnAssumed(r.Namespace, m.at, "policy "+i.definition.policy.Name+" reads namespaceObject")
 		}
 	}
 	var refused undecodable
@@ -201,9 +113,9 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
 		deny(m.draft.explain(err))
-	case i.kind != r.Kind:
+	case i.to.Kind != r.Kind:
 		step.Object = policy.InVersion(step.Object, r.Kind)
-	case i.param == nil && change.Same(step.Object, r.Object):
+	case i.to.Param == nil && change.Same(step.Object, r.Object):
 		r.Memo.Note(&m.leaves[forms.View()], r.Object, step.Variables)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
@@ -216,11 +128,11 @@ func (i *invocation) apply(a *celenv.Activation, m *mutation, r *policy.Request)
 	if err != nil {
 		return nil, err
 	}
-	return i.merge(r, i.object(r.Object), patch)
+	return i.merge(r, i.to.InVersion(r.Object), patch)
 }
 
 func (i *invocation) merge(r *policy.Request, object, patch map[string]any) (map[string]any, error) {
-	return i.kind.Merge(r.Memo, object, patch, schema.KeyRuleOf(i.program.minor))
+	return i.to.Kind.Merge(r.Memo, object, patch, schema.KeyRuleOf(i.minor))
 }
 
 func (i *invocation) patch(a *celenv.Activation, m *mutation, r *policy.Request) (map[string]any, error) {
@@ -232,7 +144,7 @@ func (i *invocation) patch(a *celenv.Activation, m *mutation, r *policy.Request)
 }
 
 func (i *invocation) patchWith(operations []jsonpatch.Operation, r *policy.Request) (map[string]any, error) {
-	patched, err := jsonpatch.APIServer.Apply(i.object(r.Object), operations)
+	patched, err := jsonpatch.APIServer.Apply(i.to.InVersion(r.Object), operations)
 	if err != nil {
 		if errors.Is(err, jsonpatch.ErrTestFailed) {
 			return nil, err
@@ -251,8 +163,8 @@ type undecodable struct{ error }
 func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	apiVersion, _ := patched["apiVersion"].(string)
 	name, _ := patched["kind"].(string)
-	kind := gvk.Parse(cmp.Or(apiVersion, i.kind.APIVersion()), cmp.Or(name, i.kind.Kind.Kind))
-	if i.kind.Custom || i.kind.Unknown {
+	kind := gvk.Parse(cmp.Or(apiVersion, i.to.Kind.APIVersion()), cmp.Or(name, i.to.Kind.Kind.Kind))
+	if i.to.Kind.Custom || i.to.Kind.Unknown {
 		return nil
 	}
 	other := r.Schemas.Lookup(kind)
@@ -262,13 +174,8 @@ func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	if err := other.StrictDecode(r.Memo, patched); err != nil {
 		return undecodable{err}
 	}
-	if kind != i.kind.Kind {
+	if kind != i.to.Kind.Kind {
 		return undecodable{fmt.Errorf("a patch must not make a %s of the object", kind)}
 	}
 	return nil
-}
-
-// object returns the object in the version in which the policy matched it.
-func (i *invocation) object(object map[string]any) map[string]any {
-	return policy.InVersion(object, i.kind)
 }

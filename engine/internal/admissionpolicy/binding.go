@@ -1,4 +1,4 @@
-package mapolicy
+package admissionpolicy
 
 import (
 	"strings"
@@ -9,12 +9,14 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// binding is a MutatingAdmissionPolicyBinding.
-type binding struct {
-	name, policy string
-	document     *manifest.Document
-	resources    *match.Resources // nil: all that the policy matches
-	params       *paramRef        // nil: no params
+// Binding is a binding of a policy.
+type Binding struct {
+	Name     string
+	Document *manifest.Document
+	// policy is the name of the policy.
+	policy    string
+	resources *match.Resources // nil: all that the policy matches
+	params    *paramRef        // nil: no params
 }
 
 // paramRef selects the params: one by name, or all that the selector selects.
@@ -26,10 +28,10 @@ type paramRef struct {
 	allowNone bool
 }
 
-// readBinding reads a binding, in the order in which the server checks it.
-func readBinding(r *reader, minor int) *binding {
+// Binding reads the fields that all bindings have, in the order in which the server checks them.
+func (r *Reader) Binding() *Binding {
 	spec := r.Root.At("spec")
-	b := &binding{name: r.name(minor), document: r.Document, policy: spec.At("policyName").Text()}
+	b := &Binding{Name: r.name(), Document: r.Document, policy: spec.At("policyName").Text()}
 	if b.policy == "" {
 		r.Required(spec.At("policyName"), "")
 	} else {
@@ -48,7 +50,7 @@ func readBinding(r *reader, minor int) *binding {
 	return b
 }
 
-func (r *reader) paramRef(n policy.Node) *paramRef {
+func (r *Reader) paramRef(n policy.Node) *paramRef {
 	name, selector, action := n.At("name"), n.At("selector"), n.At("parameterNotFoundAction")
 	ref := &paramRef{name: name.Text(), namespace: n.At("namespace").Text()}
 	both := ref.name != "" && selector.Given()

@@ -1,4 +1,4 @@
-package mapolicy
+package admissionpolicy
 
 import (
 	"errors"
@@ -11,20 +11,20 @@ import (
 )
 
 // resolveParamKind returns the policy's paramKind; nil if it has no paramKind.
-func (d *definition) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
-	if d.paramKind == (gvk.Kind{}) {
+func (p *Policy) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
+	if p.ParamKind == (gvk.Kind{}) {
 		return nil, nil
 	}
-	kind := r.Schemas.Lookup(d.paramKind)
+	kind := r.Schemas.Lookup(p.ParamKind)
 	if kind == nil {
-		return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%s'", d.paramKind)
+		return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%s'", p.ParamKind)
 	}
 	return kind, nil
 }
 
 // params returns the params of a binding: one nil param if the policy or the binding has no
 // params, and an empty list if params are missing and the binding allows that.
-func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([]map[string]any, error) {
+func (l *Language) params(b *Binding, kind *schema.Kind, r *policy.Request) ([]map[string]any, error) {
 	if kind == nil || b.params == nil {
 		return []map[string]any{nil}, nil
 	}
@@ -37,7 +37,7 @@ func (d *definition) params(b *binding, kind *schema.Kind, r *policy.Request) ([
 	case !kind.Namespaced && namespace != "":
 		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
-	params, err := b.params.find(kind, namespace, r)
+	params, err := l.find(b.params, kind, namespace, r)
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +63,16 @@ func (p *paramRef) describe(kind *schema.Kind) string {
 	return what
 }
 
-func (p *paramRef) find(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
+func (l *Language) find(p *paramRef, kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
 	r.Snapshot.Ask()
 	if p.name != "" {
 		object, err := r.Snapshot.Get(kind.Kind, namespace, p.name)
 		if err != nil || object == nil {
 			return nil, err
 		}
-		return []map[string]any{shape(kind, object)}, nil
+		return []map[string]any{l.typed(kind, object)}, nil
 	}
-	selected, err := r.Snapshot.Once(selection{p, kind, namespace}, func() (any, error) { return p.selected(kind, namespace, r) })
+	selected, err := r.Snapshot.Once(selection{p, kind, namespace}, func() (any, error) { return l.selected(p, kind, namespace, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ type selection struct {
 	namespace string
 }
 
-func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
+func (l *Language) selected(p *paramRef, kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {
 	objects, err := r.Snapshot.List(kind.Kind, namespace)
 	if err != nil {
 		return nil, err
@@ -95,16 +95,16 @@ func (p *paramRef) selected(kind *schema.Kind, namespace string, r *policy.Reque
 	var params []map[string]any
 	for _, object := range objects {
 		if p.selector.Matches(policy.LabelsOf(object)) {
-			params = append(params, shape(kind, object))
+			params = append(params, l.typed(kind, object))
 		}
 	}
 	return params, nil
 }
 
-// shape returns a param as expressions see it: a server reads built-in kinds with its own types,
-// which have no apiVersion and kind.
-func shape(kind *schema.Kind, object map[string]any) map[string]any {
-	if kind.Custom {
+// typed returns a param as expressions see it. For mutating policies, a server reads built-in kinds
+// with its own types, which have no apiVersion and kind.
+func (l *Language) typed(kind *schema.Kind, object map[string]any) map[string]any {
+	if kind.Custom || l.TypedParams {
 		return object
 	}
 	object = maps.Clone(object)

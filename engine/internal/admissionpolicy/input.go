@@ -1,4 +1,4 @@
-package mapolicy
+package admissionpolicy
 
 import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
@@ -7,48 +7,54 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// input returns the input of the invocation's expressions.
-func (i *invocation) input(r *policy.Request, namespace func() map[string]any) celenv.Input {
+// Input returns the input of the application's expressions. namespace returns the variable
+// namespaceObject; it may be nil.
+func (a *Application) Input(r *policy.Request, namespace func() map[string]any) celenv.Input {
 	input := celenv.Input{
-		Object:     i.object(r.Object),
-		Params:     i.param,
+		Object:     a.InVersion(r.Object),
+		Params:     a.Param,
 		Namespace:  namespace,
-		Request:    func() map[string]any { return r.Attributes(i.kind, i.kind) },
-		Authorizer: i.program.authorizer,
+		Request:    func() map[string]any { return r.Attributes(a.Kind, a.Kind) },
+		Authorizer: a.language.Authorizer,
 	}
 	if r.OldObject != nil {
-		input.OldObject = i.object(r.OldObject)
+		input.OldObject = a.InVersion(r.OldObject)
 	} else {
 		input.OldUnknown = r.Operation == policy.Update
 	}
 	return input
 }
 
+// InVersion returns an object in the version in which the policy matched it.
+func (a *Application) InVersion(object map[string]any) map[string]any {
+	return policy.InVersion(object, a.Kind)
+}
+
 // goValuesSince is the first minor version whose servers give Go values to expressions.
 const goValuesSince = 37
 
-// reads notes that expressions of the invocation ask for the objects in a form, and returns the
+// Reads notes that expressions of the application ask for the objects in a form, and returns the
 // forms that they get. Objects in another version have their own forms.
-func (i *invocation) reads(r *policy.Request, as celenv.Form) *celenv.Forms {
+func (a *Application) Reads(r *policy.Request, as celenv.Form) *celenv.Forms {
 	forms := &r.Forms
-	if i.program.minor < goValuesSince {
+	if a.language.Minor < goValuesSince {
 		return forms
 	}
-	if i.kind != r.Kind {
+	if a.Kind != r.Kind {
 		forms = &celenv.Forms{}
 	}
 	forms.Read(as)
 	return forms
 }
 
-// shapes returns the Go types of the variables that the server gives as Go values.
-func (i *invocation) shapes(forms *celenv.Forms) celenv.Shapes {
-	minor := i.program.minor
+// Shapes returns the Go types of the variables that the server gives as Go values.
+func (a *Application) Shapes(forms *celenv.Forms) celenv.Shapes {
+	minor := a.language.Minor
 	if minor < goValuesSince {
 		return celenv.Shapes{}
 	}
-	shapes := celenv.Shapes{Params: i.paramShape, Namespace: admission.NamespaceShape(minor), Request: admission.RequestShape(minor)}
-	object := admission.ShapeOf(i.kind)
+	shapes := celenv.Shapes{Params: a.paramShape, Namespace: admission.NamespaceShape(minor), Request: admission.RequestShape(minor)}
+	object := admission.ShapeOf(a.Kind)
 	if forms.Object == celenv.AsGo {
 		shapes.Object = object
 	}

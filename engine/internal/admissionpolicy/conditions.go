@@ -1,0 +1,97 @@
+package admissionpolicy
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Conditions evaluates the matchConditions of the policy. All conditions are evaluated. The first false
+// condition decides, even if others had errors.
+func (a *Application) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
+	if len(a.Policy.Conditions) == 0 {
+		return nil, nil
+	}
+	forms := a.Reads(r, celenv.AsGo)
+	fact := &a.Policy.conditioned[forms.View()]
+	if failed, known := r.Memo.Recall(fact, r.Object); known && a.Param == nil {
+		return a.unless(failed), nil
+	}
+	notApplied, failure := a.evaluateConditions(r, forms)
+	if failure == nil && a.Param == nil && !a.Policy.Ignore {
+		r.Memo.Note(fact, r.Object, falseIndex(notApplied))
+	}
+	return notApplied, failure
+}
+
+// allHold is the index if all conditions hold.
+const allHold = -1
+
+// unless returns the reason why the policy does not apply if the condition at an index is
+// false.
+func (a *Application) unless(index int) *policy.NotApplied {
+	if index == allHold {
+		return nil
+	}
+	c := a.Policy.Conditions[index]
+	return &policy.NotApplied{ID: a.ID, At: c.At, Reason: policy.FalseCondition{Index: index, Name: c.Name, AsksOperation: c.asksOperation}}
+}
+
+// falseIndex returns the index of the false condition.
+func falseIndex(notApplied *policy.NotApplied) int {
+	if notApplied == nil {
+		return allHold
+	}
+	return notApplied.Reason.(policy.FalseCondition).Index
+}
+
+func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *policy.Failure) {
+	input := a.Input(r, nil)
+	input.Shapes = a.Shapes(forms)
+	// In conditions, the server sets the resource of the request to the original resource.
+	input.Request = func() map[string]any { return r.Attributes(a.Kind, r.Kind) }
+	activation := a.Policy.Scope.Activate(r.Context, input)
+	budget := celenv.ConditionsBudget
+	var notApplied *policy.NotApplied
+	var errs []string
+	var failed source.Position // the first condition that fails
+	for n, c := range a.Policy.Conditions {
+		ok, err := activation.Bool(c.Program, &budget)
+		switch {
+		case errors.Is(err, celenv.ErrBudget):
+			return a.conditionsFailed(err, c.At)
+		case err != nil:
+			if len(errs) == 0 {
+				failed = c.At
+			}
+			if !slices.Contains(errs, err.Error()) {
+				errs = append(errs, err.Error())
+			}
+		case !ok && notApplied == nil:
+			notApplied = a.unless(n)
+		}
+	}
+	switch {
+	case notApplied != nil || len(errs) == 0:
+		return notApplied, nil
+	case len(errs) == 1:
+		return a.conditionsFailed(errors.New(errs[0]), failed)
+	default:
+		return a.conditionsFailed(errors.New("["+strings.Join(errs, ", ")+"]"), failed)
+	}
+}
+
+func (a *Application) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
+	var exceeded *limit.Error
+	if a.Policy.Ignore && !errors.As(err, &exceeded) {
+		return &policy.NotApplied{ID: a.ID, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error()), Err: err}, nil
+	}
+	failure := a.Deny(err)
+	failure.At, failure.Ignored = at, false
+	return nil, &failure
+}

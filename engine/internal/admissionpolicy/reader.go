@@ -1,0 +1,258 @@
+package admissionpolicy
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/dns"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Policy has the fields that policies of both languages have, compiled.
+type Policy struct {
+	Name     string
+	Document *manifest.Document
+	At       source.Position
+
+	Ignore      bool // failurePolicy Ignore
+	ParamKind   gvk.Kind
+	Constraints *match.Resources
+	Scope       *celenv.Scope
+	Conditions  []Condition
+	Bindings    []*Binding
+	// conditioned are the facts that it is known which condition is false for an object, by the
+	// view of its forms.
+	conditioned [celenv.Views]change.Fact
+}
+
+// Condition is a matchCondition.
+type Condition struct {
+	Name    string
+	Program *celenv.Program
+	At      source.Position
+	// asksOperation: see policy.FalseCondition.
+	asksOperation bool
+}
+
+const maxConditions = 64
+
+// Reader reads one document of a language.
+type Reader struct {
+	*policydoc.Reader
+	language *Language
+}
+
+// Read calls read for every document with its index, and returns the problems of all documents.
+// Policies are compiled in parallel, because compiling is most of the work of a run on few
+// manifests.
+func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Reader)) []source.Diagnostic {
+	readers := make([]*Reader, len(documents))
+	inParallel(len(documents), func(i int) {
+		readers[i] = l.Reader(documents[i])
+		read(i, readers[i])
+	})
+	var problems []source.Diagnostic
+	for _, r := range readers {
+		problems = append(problems, r.Problems...)
+	}
+	return problems
+}
+
+// inParallel calls do for every index below n, on all processors. It uses few goroutines, so
+// that few stacks have to grow.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Reader returns a reader of a document.
+func (l *Language) Reader(d *manifest.Document) *Reader { return &Reader{policydoc.New(d), l} }
+
+// Policy reads the fields that all policies have, in the order in which the server checks them,
+// with a paramKind in the form that readParamKind reads.
+func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
+	spec := r.Root.At("spec")
+	p := &Policy{Name: r.name(), Document: r.Document, At: r.Document.At(r.Root.At("metadata").At("name").Path)}
+	p.Ignore = r.failurePolicy(spec.At("failurePolicy"))
+	if kind := spec.At("paramKind"); kind.Given() {
+		p.ParamKind = readParamKind(kind)
+	}
+	p.Constraints = r.constraints(spec.At("matchConstraints"))
+	p.Scope = r.language.CEL.Scope(spec.At("paramKind").Given())
+	p.Conditions = r.conditions(spec.At("matchConditions"), p.Scope)
+	r.variables(spec.At("variables"), p.Scope)
+	return p
+}
+
+// name reads metadata.name, and checks the rest of the metadata on the way.
+func (r *Reader) name() string {
+	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"), r.language.Minor)
+	return r.Name()
+}
+
+// ownerReferences checks the ownerReferences of an object. The server's field paths have no
+// index before 1.37.
+func (r *Reader) ownerReferences(n policy.Node, minor int) {
+	for _, item := range n.Items() {
+		version := item.At("apiVersion")
+		malformed := gvk.Parse(version.Text(), "").Version == "" || strings.Count(version.Text(), "/") > 1
+		switch {
+		case minor < 37 && malformed:
+			r.withoutIndex(n, item, "apiVersion", "version must not be empty")
+		case version.Text() == "":
+			r.Required(version, "must not be empty")
+		case malformed:
+			r.Invalid(version, "Invalid value: %q: must be <group>/<version> or <version>", version.Text())
+		}
+		for _, name := range []string{"kind", "name", "uid"} {
+			switch field := item.At(name); {
+			case field.Text() != "":
+			case minor < 37:
+				r.withoutIndex(n, item, name, "must not be empty")
+			default:
+				r.Required(field, "must not be empty")
+			}
+		}
+	}
+}
+
+// withoutIndex reports an invalid field of an item of a list.
+func (r *Reader) withoutIndex(list, item policy.Node, name, problem string) {
+	r.Invalid(item.At(name), "Invalid value: %q: %s", item.At(name).Text(), problem)
+	r.Problems[len(r.Problems)-1].Field = list.Path.Key(name).String()
+}
+
+func (r *Reader) failurePolicy(n policy.Node) (ignore bool) {
+	switch n.Text() {
+	case "", "Fail":
+	case "Ignore":
+		return true
+	default:
+		r.Unsupported(n, "Fail", "Ignore")
+	}
+	return false
+}
+
+// ParamKind reads a paramKind of apiVersion and kind.
+func (r *Reader) ParamKind(n policy.Node) gvk.Kind {
+	version, kind := n.At("apiVersion"), n.At("kind")
+	parsed := gvk.Parse(version.Text(), kind.Text())
+	switch {
+	case version.Text() == "":
+		r.Required(version, "")
+	case strings.Contains(parsed.Version, "/"):
+		r.Invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
+	default:
+		if parsed.Group != "" {
+			r.check(version, parsed.Group, "", dns.Subdomain(parsed.Group))
+		}
+		if parsed.Version == "" {
+			r.Invalid(version, "Invalid value: %q: version must be specified", version.Text())
+		} else {
+			r.check(version, parsed.Version, "", dns.Label1035(parsed.Version))
+		}
+	}
+	if kind.Text() == "" {
+		r.Required(kind, "")
+	} else {
+		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", dns.Label1035(strings.ToLower(kind.Text())))
+	}
+	return parsed
+}
+
+// check reports the problems of a validation with a value, as one error.
+func (r *Reader) check(n policy.Node, value, prefix string, problems []string) {
+	if len(problems) > 0 {
+		r.Invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
+	}
+}
+
+func (r *Reader) constraints(n policy.Node) *match.Resources {
+	if !n.Given() {
+		r.Required(n, "")
+		return nil
+	}
+	resources, problems := match.Parse(n.Value)
+	r.Matched(n, problems)
+	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
+		r.Required(rules, "")
+	}
+	return resources
+}
+
+func (r *Reader) conditions(n policy.Node, scope *celenv.Scope) []Condition {
+	items := n.Items()
+	if len(items) > maxConditions {
+		r.Invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
+	}
+	seen := map[string]bool{}
+	var conditions []Condition
+	for _, item := range items {
+		name, expression := item.At("name"), item.At("expression")
+		c := Condition{Name: name.Text(), At: r.Document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
+		if strings.TrimSpace(expression.Text()) == "" {
+			r.Required(expression, "")
+		} else {
+			c.Program = r.Expression(expression, scope.Condition)
+		}
+		if c.Name == "" {
+			r.Required(name, "")
+		} else {
+			for _, problem := range content.IsLabelKey(c.Name) {
+				r.Invalid(name, "Invalid value: %q: %s", c.Name, problem)
+			}
+			if seen[c.Name] {
+				r.Invalid(name, "Duplicate value: %q", c.Name)
+			}
+			seen[c.Name] = true
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+func (r *Reader) variables(n policy.Node, scope *celenv.Scope) {
+	for _, item := range n.Items() {
+		name, expression := item.At("name"), item.At("expression")
+		if strings.TrimSpace(name.Text()) == "" {
+			r.Required(name, "name is not specified")
+		} else if !isIdentifier(name.Text()) {
+			r.Invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
+		}
+		if strings.TrimSpace(expression.Text()) == "" {
+			r.Required(expression, "expression is not specified")
+			continue
+		}
+		r.Compiled(expression, scope.Variable(name.Text(), expression.Text()))
+	}
+}
+
+var identifier = lazyregexp.New(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+
+// reserved are the words that CEL does not allow as identifiers.
+var reserved = strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while")
+
+func isIdentifier(name string) bool {
+	return !slices.Contains(reserved, name) && identifier().MatchString(name)
+}
