@@ -19,7 +19,7 @@ const module = "github.com/preadmit/preadmit"
 // ladder lists the packages of the module from the bottom up. A package may import only packages of
 // lower rungs. So languages do not depend on each other, and neither do frontends.
 var ladder = [][]string{
-	{"internal/archive"},
+	{"internal/archive", "internal/input"},
 	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp", "engine/internal/release"},
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
@@ -64,6 +64,7 @@ var owners = []struct {
 	{"k8s.io/apimachinery", []string{"engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/admissionpolicy", "engine/internal/mutatingpolicy", "engine/internal/workload", "engine/internal/builtin"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 	{"github.com/bmatcuk/doublestar", []string{"krmfn"}},
+	{"golang.org/x/text", []string{"internal/input"}},
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }
 

@@ -75,6 +75,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	}
 	broken := len(f.diagnostics)
 	given := f.set()
+	given.policies = true
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)

@@ -48,7 +48,7 @@ func (f *files) printed(c *config, program *Program, output []byte, err error) [
 	set := f.set()
 	set.read = c.within(f.bounds())
 	name := "output of " + program.name()
-	set.found = append(set.found, file{name: name, data: output})
+	set.found = append(set.found, newFile(name, output))
 	return f.filled(set.parse(), "the "+name, c)
 }
 

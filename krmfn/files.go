@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,13 +14,16 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // file is a file that was read. name is its path for messages, relative if the user gave a
 // relative path.
 type file struct {
 	name string
-	data []byte
+	// data is the text in UTF-8, raw what was read, and encoding leads from one to the other.
+	data, raw []byte
+	encoding  input.Encoding
 	// real is its path without symbolic links. below is its path relative to the directory that
 	// the user named, or its base name if the user named the file. Both are empty for standard
 	// input.
@@ -32,6 +36,21 @@ type file struct {
 	found string
 	// err is why the file cannot be written in place, or nil.
 	err error
+}
+
+// newFile returns a file with the text of data.
+func newFile(name string, data []byte) file {
+	text, encoding := input.Decode(data)
+	return file{name: name, data: text, raw: data, encoding: encoding}
+}
+
+// encode returns a text in the encoding of the file. It returns the bytes of the file for the text
+// of the file, even where decoding has replaced some.
+func (f *file) encode(text []byte) ([]byte, error) {
+	if bytes.Equal(text, f.data) {
+		return f.raw, nil
+	}
+	return f.encoding.Encode(text)
 }
 
 // files reads the files that options and arguments name. It reads standard input only once,
@@ -64,9 +83,12 @@ type fileSet struct {
 	lenient bool
 	// whole says that no file is skipped, whatever it contains.
 	whole bool
-	site  site
-	seen  map[string]bool
-	found []file
+	// policies says that the files may hold policies. Then a template of a chart is not skipped,
+	// because a run without one of its policies has another result.
+	policies bool
+	site     site
+	seen     map[string]bool
+	found    []file
 }
 
 // files returns a reader of the files of a config.
@@ -134,7 +156,8 @@ func (s *fileSet) addStdin(p path) {
 			s.failStdin(p, "cannot be read: "+err.Error())
 			return
 		}
-		s.stdin = &file{name: "-", data: data}
+		stdin := newFile("-", data)
+		s.stdin = &stdin
 		s.process.ledger.noteStream("standard input", s.process.Stdin)
 	}
 	if !s.seen["-"] {
@@ -184,7 +207,9 @@ func (s *fileSet) addFile(p path, full string, in *directory) error {
 		return err
 	}
 	s.process.ledger.noteRead(s.nameOf(p, full), real)
-	s.found = append(s.found, file{name: s.nameOf(p, full), data: data, real: real, below: below, mode: info.Mode(), outside: outside, found: found})
+	f := newFile(s.nameOf(p, full), data)
+	f.real, f.below, f.mode, f.outside, f.found = real, below, info.Mode(), outside, found
+	s.found = append(s.found, f)
 	return nil
 }
 
@@ -228,7 +253,9 @@ func (s *fileSet) addPipe(p path, full string) error {
 		}
 		s.pipes[full] = data
 	}
-	s.found = append(s.found, file{name: full, data: data, real: full, err: errNotRegular})
+	f := newFile(full, data)
+	f.real, f.err = full, errNotRegular
+	s.found = append(s.found, f)
 	return nil
 }
 
@@ -290,7 +317,7 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 	entries, err := os.ReadDir(dir)
 	s.fail(p, err)
 	if !s.whole {
-		s.survey(dir, entries)
+		s.survey(p, dir, entries)
 	}
 	for _, e := range entries {
 		full := filepath.Join(dir, e.Name())
@@ -452,21 +479,9 @@ func (s *fileSet) parse() []*manifest.Stream {
 		s.unrendered = s.site
 	}
 	for _, f := range s.found {
-		what, known := s.site.sift(f)
-		if known {
+		stream, diagnostics, what := s.sift(f)
+		if what != (foreign{}) {
 			s.foreign = append(s.foreign, passedOver{f.name, what})
-			continue
-		}
-		stream, diagnostics := s.read(f.name, f.data)
-		if i := slices.IndexFunc(diagnostics, isTemplate); i >= 0 {
-			diagnostics = diagnostics[i : i+1] // as YAML, a template has many more errors
-			if s.site.isInChart(f) {
-				s.foreign = append(s.foreign, passedOver{f.name, chartTemplate})
-				continue
-			}
-		}
-		if f.found != "" && !s.whole && !holdsObjects(stream, diagnostics) {
-			s.foreign = append(s.foreign, passedOver{f.name, otherFile})
 			continue
 		}
 		s.diagnostics = append(s.diagnostics, diagnostics...)

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf16"
 )
 
 // tree creates files, or symbolic links for texts that start with "-> ".
@@ -251,6 +253,126 @@ func TestInputLimit(t *testing.T) {
 		p := &Process{Args: []string{"render", "--input-limit=" + size, "large.yaml"}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}
 		if got := Main(t.Context(), p); got != want || strings.Contains(stderr.String(), "the input is larger than 1 MiB") != (want == exitInvalid) {
 			t.Errorf("%s: status %d\n%s", size, got, stderr.String())
+		}
+	}
+}
+
+// unreadable are texts of manifests that cannot be read, or only by their encoding.
+var unreadable = map[string]string{
+	"an open brace":                 "{apiVersion: v1, kind: Secret, metadata: {name: x}",
+	"a duplicate key in braces":     "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b, a: c}}\n",
+	"an unknown alias":              "{apiVersion: v1, kind: ConfigMap, metadata: {name: *x}}\n",
+	"a control character":           "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: \"\x01\"}}\n",
+	"Latin-1":                       "{apiVersion: v1, kind: ConfigMap, metadata: {name: gr\xfcn}}\n",
+	"quoted keys":                   "\"apiVersion\": v1\n\"kind\": ConfigMap\n\"metadata\": {name: x\n",
+	"keys in single quotes":         "'apiVersion': v1\n'kind': ConfigMap\n'metadata': {name: x\n",
+	"spaces before the colon":       "apiVersion : v1\nkind : ConfigMap\nmetadata : {name: x\n",
+	"only a kind":                   "kind : ConfigMap\nmetadata : {name: x\n",
+	"only an apiVersion":            "apiVersion : v1\nmetadata : {name: x\n",
+	"a kind without a colon":        "apiVersion v1\nkind ConfigMap\nmetadata: {name: x\n",
+	"explicit keys":                 "? kind\n: ConfigMap\n? metadata\n: {name: x\n",
+	"escaped keys":                  "\"api\\u0056ersion\": v1\n\"k\\x69nd\": ConfigMap\nmetadata: {name: x\n",
+	"other letters":                 "APIVersion: v1\nKind: ConfigMap\nmetadata: {name: x\n",
+	"indentation":                   "  apiVersion: v1\n  kind: ConfigMap\n metadata: {name: x}\n",
+	"tabs":                          "\tapiVersion: v1\n\tkind: ConfigMap\n",
+	"broken JSON":                   `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}`,
+	"broken JSON after a document":  "a: b\n---\n{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"x\"}\n",
+	"a broken document after JSON":  "{\"a\": 1}\n---\nkind : ConfigMap\nmetadata : {name: x\n",
+	"an array":                      `[{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}]`,
+	"a list":                        "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: x}\n",
+	"a list of a list":              "- - kind: ConfigMap\n",
+	"a byte order mark":             "\ufeff{apiVersion: v1, kind: ConfigMap, metadata: {name: x}",
+	"UTF-16 without a mark":         utf16Text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")[2:],
+	"UTF-16 that is broken":         utf16Text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x\n"),
+	"UTF-32":                        "\xff\xfe\x00\x00k\x00\x00\x00i\x00\x00\x00n\x00\x00\x00d\x00\x00\x00:\x00\x00\x00",
+	"a directive":                   "%YAML 1.2\n---\nkind: ConfigMap\n",
+	"text after the document":       "a: b\n...\nkind: ConfigMap\n",
+	"content after the separator":   "--- kind: ConfigMap\n",
+	"a template":                    "{{ if true }}\nkind: ConfigMap\n{{ end }}\n",
+	"too many aliases of something": "kind: &a [*a]\n",
+}
+
+var namesBad = regexp.MustCompile(`(?m)^(\S+/)?bad\.ya?ml:\d+:\d+: error\[`)
+
+// utf16Text encodes a text as PowerShell does.
+func utf16Text(text string) string {
+	encoded := "\xff\xfe"
+	for _, c := range utf16.Encode([]rune(text)) {
+		encoded += string([]byte{byte(c), byte(c >> 8)})
+	}
+	return encoded
+}
+
+// TestUnreadable puts a file that cannot be read into a directory with others: no command takes it
+// for something else than a manifest, and none succeeds.
+func TestUnreadable(t *testing.T) {
+	const good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n"
+	for name, text := range unreadable {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := tree(t, map[string]string{
+				"policies/team.yaml": teamPolicy, "policies/sub/bad.yaml": text,
+				"manifests/good.yaml": good, "manifests/sub/bad.yaml": text,
+				"argocd/good.yaml": good, "argocd/bad.yml": text,
+				"good/good.yaml": good, "good/team.yaml": teamPolicy,
+			})
+			for _, args := range []string{
+				"render manifests", "diff manifests", "explain manifests", "check manifests", "view manifests", "pods manifests",
+				"render --strict manifests", "diff --strict manifests", "render --in-place manifests", "render --per-directory manifests",
+				"render -p policies good", "diff -p policies good", "explain -p policies good", "check -p policies", "diff --against policies -p good good",
+				"render -c policies good", "render --old policies good", "render --values policies good", "render --tree policies good", "convert --to MutatingPolicy policies",
+				"cmp generate",
+			} {
+				var stdout, stderr bytes.Buffer
+				p := &Process{Args: strings.Fields(args), Dir: dir, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}
+				if args == "cmp generate" {
+					p.Dir = filepath.Join(dir, "argocd")
+				}
+				status := Main(t.Context(), p)
+				if text := stdout.String() + stderr.String(); status == exitDone || !namesBad.MatchString(text) {
+					t.Errorf("%s: status %d\n%s", args, status, text)
+				}
+			}
+		})
+	}
+}
+
+// TestUTF16 reads manifests and policies that PowerShell has written, from files and from standard
+// input, and writes a file in its own encoding.
+func TestUTF16(t *testing.T) {
+	const object = "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: a\r\ndata: {name: gr\u00fcn}\r\n"
+	const want = "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: a\r\n  labels:\r\n    team: web\r\ndata: {name: gr\u00fcn}\r\n"
+	dir := tree(t, map[string]string{
+		"policies/team.yaml": utf16Text(teamPolicy), "manifests/a.yaml": utf16Text(object),
+		"manifests/untouched.yaml": utf16Text("apiVersion: v1\nkind: Service\nmetadata: {name: a} # ") + "\x3d\xd8",
+		"manifests/parts/kustomization.yaml": utf16Text("patches: [{path: patch.yaml}]\n"), "manifests/parts/patch.yaml": "kind: [",
+	})
+	run := func(stdin string, args ...string) string {
+		var stdout, stderr bytes.Buffer
+		p := &Process{Args: args, Dir: dir, Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr}
+		if status := Main(t.Context(), p); status != exitDone {
+			t.Errorf("%q: status %d\n%s", args, status, &stderr)
+		}
+		return stdout.String()
+	}
+	if got := run("", "render", "-p", "policies", "manifests/a.yaml"); got != want {
+		t.Errorf("%q", got)
+	}
+	if got := run(utf16Text(object), "render", "-p", "policies", "-"); got != want {
+		t.Errorf("%q", got)
+	}
+	before := filesIn(t, dir)
+	run("", "render", "--output-dir", "out", "-p", "policies", "manifests")
+	run("", "render", "--in-place", "-p", "policies", "manifests")
+	after := filesIn(t, dir)
+	for _, name := range []string{"manifests/a.yaml", "out/a.yaml"} {
+		if after[name] != utf16Text(want) {
+			t.Errorf("%s: %q", name, after[name])
+		}
+	}
+	for _, name := range []string{"manifests/untouched.yaml", "out/untouched.yaml"} {
+		if after[name] != before["manifests/untouched.yaml"] {
+			t.Errorf("%s: %q", name, after[name])
 		}
 	}
 }

@@ -80,8 +80,9 @@ Manifests come from the named files. Without files, or for -, they come from sta
 A directory means all *.yaml, *.yml and *.json files in it and its subdirectories, sorted,
 without hidden files and without links to directories outside of it. Files in a directory
 without Kubernetes objects (templates and values of charts, kustomizations and their
-patches, configuration of other programs) are skipped and counted; -v lists them. A pipe
-can be given in place of any file, as with <(command) in a shell.
+patches, configuration of other programs) are skipped and counted; -v lists them. A file
+that cannot be read is an error if it has an apiVersion or a kind. A pipe can be given in
+place of any file, as with <(command) in a shell. Files in UTF-16 need a byte order mark.
 
 Policies, bindings and context among the manifests are used, and printed unchanged. Those
 given with -p and -c are not printed.

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -23,10 +26,11 @@ type foreign struct{ one, many string }
 var (
 	chartTemplate     = foreign{"template of a chart", "templates of charts"}
 	chartFile         = foreign{"chart", "charts"}
+	chartValues       = foreign{"values file of a chart", "values files of charts"}
 	kustomizationFile = foreign{"kustomization", "kustomizations"}
 	kustomizePart     = foreign{"patch or part of a kustomization", "patches and parts of kustomizations"}
 	otherFile         = foreign{"file without apiVersion and kind", "files without apiVersion and kind"}
-	foreigns          = []foreign{chartTemplate, chartFile, kustomizationFile, kustomizePart, otherFile}
+	foreigns          = []foreign{chartTemplate, chartFile, chartValues, kustomizationFile, kustomizePart, otherFile}
 )
 
 // passedOver is a file in a directory that was skipped because it holds no manifests.
@@ -44,15 +48,15 @@ type site struct {
 }
 
 // survey notes the chart or kustomization in a directory.
-func (s *fileSet) survey(dir string, entries []fs.DirEntry) {
+func (s *fileSet) survey(p path, dir string, entries []fs.DirEntry) {
 	for _, e := range entries {
 		switch name := e.Name(); {
+		case modeOf(filepath.Join(dir, name), e).IsDir():
 		case name == chartName:
 			s.site.charts = append(s.site.charts, dir)
 			s.noteChart(dir)
 		case isKustomization(name):
-			s.site.kustomizations = append(s.site.kustomizations, dir)
-			s.noteParts(dir, name)
+			s.noteKustomization(p, filepath.Join(dir, name))
 		}
 	}
 }
@@ -68,14 +72,32 @@ var partFields = []string{
 	"configMapGenerator", "secretGenerator", "helmCharts",
 }
 
-// noteParts notes the kustomizations and files that a kustomization uses. It ignores a
-// kustomization that cannot be read.
-func (s *fileSet) noteParts(dir, name string) {
-	data, err := s.input.ReadFile(filepath.Join(dir, name))
+// noteKustomization notes a kustomization, and the kustomizations and files that it uses. If it
+// cannot be read, these are not known, so that is an error. A file may also have the name of a
+// kustomization and hold an object, such as a Kustomization of Flux.
+func (s *fileSet) noteKustomization(p path, full string) {
+	real, err := s.contained(p, full)
+	var data []byte
+	if err == nil {
+		data, err = s.input.ReadFile(real)
+	}
 	if err != nil {
+		if filepath.Ext(full) == "" { // otherwise addFile reports it
+			s.fail(p, err)
+		}
 		return
 	}
-	stream, _ := manifest.ReadPlain(name, data)
+	dir, f := filepath.Dir(full), newFile(s.nameOf(p, full), data)
+	stream, problems := manifest.ReadPlain(f.name, f.data)
+	if !slices.ContainsFunc(problems, isTemplate) {
+		s.diagnostics = append(s.diagnostics, problems...)
+	}
+	for _, d := range stream.Documents() {
+		if group := d.Kind().Group; d.Kind().Version != "" && group != kustomizeGroup {
+			return
+		}
+	}
+	s.site.kustomizations = append(s.site.kustomizations, dir)
 	for _, d := range stream.Documents() {
 		object := d.Object()
 		if d.Kind().Kind == "Component" {
@@ -94,6 +116,9 @@ func (s *fileSet) noteParts(dir, name string) {
 		}
 	}
 }
+
+// kustomizeGroup is the group of kustomizations. Their apiVersion may be omitted.
+const kustomizeGroup = "kustomize.config.k8s.io"
 
 // noteChart notes a chart that cannot be rendered alone: a dependency of another chart, or a
 // library chart.
@@ -129,44 +154,67 @@ func eachText(value any, do func(string)) {
 	}
 }
 
-// sift returns the type of a file that was found in a directory. ok is false if the path does
-// not show that the file holds no manifests.
-func (t *site) sift(f file) (what foreign, ok bool) {
-	if f.found == "" || len(t.charts)+len(t.kustomizations) == 0 {
-		return what, false
+// sift reads a file. what is not zero if the file was found in a directory and clearly holds no
+// manifests.
+func (s *fileSet) sift(f file) (stream *manifest.Stream, problems []source.Diagnostic, what foreign) {
+	if what = s.site.typeOf(f.found); what != (foreign{}) && !(s.policies && what == chartTemplate) {
+		return nil, nil, what
 	}
-	name := filepath.Base(f.found)
-	switch {
-	case isKustomization(name):
-		return kustomizationFile, true
-	case name == chartName:
-		return chartFile, true
-	case t.parts[f.found]:
-		return kustomizePart, true
-	}
-	for dir := filepath.Dir(f.found); ; dir = filepath.Dir(dir) {
-		switch above := filepath.Dir(dir); {
-		case filepath.Base(dir) == "templates" && slices.Contains(t.charts, above):
-			return chartTemplate, true
-		case above == dir:
-			return what, false
+	stream, problems = s.read(f.name, f.data)
+	if i := slices.IndexFunc(problems, isTemplate); i >= 0 {
+		problems = problems[i : i+1] // as YAML, a template has many more errors
+		if s.site.isInChart(f.found) && !s.policies {
+			return nil, nil, chartTemplate
 		}
 	}
+	if f.found != "" && !s.whole && !holdsObjects(stream, problems) {
+		return nil, nil, otherFile
+	}
+	return stream, problems, foreign{}
 }
+
+// typeOf returns the type of a file that was found at a path, if the path shows that the file holds
+// no manifests.
+func (t *site) typeOf(found string) foreign {
+	if found == "" || len(t.charts)+len(t.kustomizations) == 0 {
+		return foreign{}
+	}
+	name, dir := filepath.Base(found), filepath.Dir(found)
+	switch {
+	case isKustomization(name) && slices.Contains(t.kustomizations, dir):
+		return kustomizationFile
+	case name == chartName:
+		return chartFile
+	case t.parts[found] && !t.taken[found]:
+		return kustomizePart
+	case slices.Contains(valueNames, name) && slices.Contains(t.charts, dir):
+		return chartValues
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "templates" && slices.Contains(t.charts, filepath.Dir(dir)) {
+			return chartTemplate
+		}
+	}
+	return foreign{}
+}
+
+// valueNames are the names of the files with the values of a chart.
+var valueNames = []string{"values.yaml", "values.yml", "values.json", "values.schema.json"}
 
 // isTemplate reports whether a diagnostic says that a file is a template.
 func isTemplate(d source.Diagnostic) bool { return d.Code == source.CodeTemplate }
 
-// isInChart reports whether a file that was found in a directory is part of a chart.
-func (t *site) isInChart(f file) bool {
-	return f.found != "" && slices.ContainsFunc(t.charts, func(dir string) bool { return isWithin(f.found, dir) })
+// isInChart reports whether a file that was found at a path is part of a chart.
+func (t *site) isInChart(found string) bool {
+	return found != "" && slices.ContainsFunc(t.charts, func(dir string) bool { return isWithin(found, dir) })
 }
 
-// holdsObjects reports whether a file in a directory should contain Kubernetes objects.
+// holdsObjects reports whether a file in a directory should contain Kubernetes objects. That is so
+// for a file that cannot be read, unless it has no apiVersion and no kind.
 func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
 	documents := stream.Documents()
 	if source.HasErrors(problems) {
-		return looksLikeObject(stream.Text()) || slices.ContainsFunc(documents, isObject)
+		return mentionsObject(stream.Text()) || slices.ContainsFunc(documents, isObject)
 	}
 	return len(documents) == 0 || slices.ContainsFunc(documents, isObject)
 }
@@ -190,18 +238,29 @@ func isOurs(kind gvk.Kind) bool {
 	return kind.Group == "preadmit.dev" || kind.Group == "cli.kyverno.io"
 }
 
-// looksLikeObject reports whether a text that cannot be parsed has an apiVersion or a kind. One
+var (
+	// objectKey matches what is an apiVersion in any place, or kind as a key in any spelling: in
+	// quotes, before spaces and a colon, or after a question mark.
+	objectKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)apiVersion|\bkind["']?\s*:|\?\s*["']?kind\b`)
+	})
+	// escapes matches escapes in strings in double quotes.
+	escapes = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})`)
+	})
+)
+
+// mentionsObject reports whether a text that cannot be parsed has an apiVersion or a kind. One
 // of them is enough: a broken manifest must not be skipped.
-func looksLikeObject(text string) bool {
-	if strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "{{") {
-		return strings.Contains(text, `"apiVersion"`) || strings.Contains(text, `"kind"`)
-	}
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") {
-			return true
+func mentionsObject(text string) bool {
+	text = strings.ReplaceAll(text, "\x00", "") // of UTF-16 and UTF-32 without a byte order mark
+	text = escapes().ReplaceAllStringFunc(text, func(escape string) string {
+		if char, err := strconv.Unquote(`"` + escape + `"`); err == nil {
+			return char
 		}
-	}
-	return false
+		return escape
+	})
+	return objectKey().MatchString(text)
 }
 
 // tellForeign returns a note with the number of skipped files, or, if all is set, a note for

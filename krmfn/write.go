@@ -80,12 +80,15 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream) (found []*replacement, problems []source.Diagnostic) {
 	for _, s := range manifests {
 		origin := f.origins[s]
-		r := &replacement{name: origin.name, real: origin.real, data: s.Bytes(), origin: origin.data}
+		r := &replacement{name: origin.name, real: origin.real, origin: origin.raw}
 		err := origin.err
+		if err == nil {
+			r.data, err = origin.encode(s.Bytes())
+		}
 		switch {
 		case err != nil:
 		case c.inPlace:
-			if origin.outside && s.Text() != string(r.data) {
+			if origin.outside && !bytes.Equal(r.data, origin.raw) {
 				err = &refusal{"it is a link to a file outside of the named directory, which is not written", "name " + origin.real + " itself"}
 			}
 			p.ledger.noteWritten(r.name, r.real)

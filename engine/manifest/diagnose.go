@@ -98,7 +98,7 @@ var explanations = [...]struct{ code, message, advice string }{
 	tooWrong:         {limit.MessageCount, fmt.Sprintf("there are more than %d mistakes; the rest of the file is not read", limit.Mistakes), "check whether the file is what it should be"},
 	tooOdd:           {limit.YAMLSize, fmt.Sprintf("a document with rare YAML is larger than %d MiB", limit.YAMLBytes>>20), "write maps, lists and scalars in their usual forms, or split it"},
 	notUTF8:          {"not-utf8", "the text is not valid UTF-8", "convert the file to UTF-8"},
-	utf16Text:        {"utf-16", "the text is encoded as UTF-16", "convert the file to UTF-8"},
+	utf16Text:        {"utf-16", "the text is encoded as UTF-16 or UTF-32", "convert the file to UTF-8"},
 	controlCharacter: {"control-character", "the text contains a control character", "remove it, or write it as an escape in a double-quoted string"},
 	directive:        {"yaml-directive", "the document has a YAML directive, which kubectl does not accept", "remove the line that starts with %"},
 	separatorContent: {"separator-content", "content follows --- on the same line, where kubectl accepts only a comment", "put the content on the next line"},

@@ -309,7 +309,7 @@ func isUTF16(text string) bool {
 	if len(text) < 2 {
 		return false
 	}
-	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
+	return text[:2] == "\xff\xfe" || text[:2] == "\xfe\xff" || text[:2] == "\x00\x00" || text[0] == 0 && text[1] != 0 || text[0] != 0 && text[1] == 0
 }
 
 // nodeSize is the smallest usual number of bytes of a manifest per node.

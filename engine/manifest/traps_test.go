@@ -96,6 +96,7 @@ var traps = []struct{ name, text string }{
 	{"carriage returns alone", "a: 1\rb: 2\r"},
 	{"next line characters", "a: x\u0085b: y\n"},
 	{"UTF-16BE without mark", "\x00a\x00:\x00 \x00b\x00\n"},
+	{"UTF-32BE", "\x00\x00\xfe\xff\x00\x00\x00a\x00\x00\x00:"},
 	{"Latin-1", "a: caf\xe9\n"},
 	{"control character", "a: x\x07y\nb: 1\n"},
 	{"delete character", "a: x\x7fy\nb: 1\n"},

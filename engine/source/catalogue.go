@@ -161,8 +161,8 @@ var reading = []Entry{
 		Advice: "Convert the file to UTF-8.",
 	},
 	{
-		Code: "utf-16", Severities: errors, Title: "The text is UTF-16",
-		Cause:  "The file is encoded as UTF-16, as some editors and PowerShell write it.",
+		Code: "utf-16", Severities: errors, Title: "The text is UTF-16 or UTF-32",
+		Cause:  "The file is encoded as UTF-16 without a byte order mark, or as UTF-32, which kubectl does not read, either.",
 		Advice: "Convert the file to UTF-8.",
 	},
 	{
