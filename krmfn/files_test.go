@@ -344,7 +344,7 @@ func TestUTF16(t *testing.T) {
 	const want = "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: a\r\n  labels:\r\n    team: web\r\ndata: {name: gr\u00fcn}\r\n"
 	dir := tree(t, map[string]string{
 		"policies/team.yaml": utf16Text(teamPolicy), "manifests/a.yaml": utf16Text(object),
-		"manifests/untouched.yaml": utf16Text("apiVersion: v1\nkind: Service\nmetadata: {name: a} # ") + "\x3d\xd8",
+		"manifests/untouched.yaml":           utf16Text("apiVersion: v1\nkind: Service\nmetadata: {name: a} # ") + "\x3d\xd8",
 		"manifests/parts/kustomization.yaml": utf16Text("patches: [{path: patch.yaml}]\n"), "manifests/parts/patch.yaml": "kind: [",
 	})
 	run := func(stdin string, args ...string) string {
