@@ -88,7 +88,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		a.inputs = append(a.inputs, streams...)
 	}
 	a.add(f.told(c)...)
-	if c.partial && slices.ContainsFunc(manifests, holdsManifests) {
+	if c.partial && (c.build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
 	} else {
 		broken = 0

@@ -19,19 +19,22 @@ import (
 )
 
 // rendering is an application in a repository: a kustomization or chart that no other
-// kustomization or chart uses.
+// kustomization or chart uses. The last one may be the manifests that none uses.
 type rendering struct {
 	// name is its directory, relative as the user gave it.
 	name    string
 	program *Program
+	// plain are the manifests if there is no program.
+	plain []*manifest.Stream
 }
 
 // renderings finds the applications in directories, sorted by name.
-func (f *files) renderings(operands []string) []rendering {
+func (f *files) renderings(operands []string, c *config) []rendering {
 	if len(operands) == 0 {
 		operands = []string{"."}
 	}
 	set := f.set()
+	set.read, set.lenient = c.within(f.bounds()), true
 	for _, name := range operands {
 		p := path{name: name}
 		if full, err := set.resolve(p); err != nil {
@@ -45,7 +48,7 @@ func (f *files) renderings(operands []string) []rendering {
 	var found []rendering
 	add := func(dir string, args ...string) {
 		name := set.nameOf(path{}, dir)
-		found = append(found, rendering{name, &Program{Args: args, Dir: dir, MaxOutput: f.input.Bytes}})
+		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.input.Bytes}})
 	}
 	for _, dir := range set.site.kustomizations {
 		if !set.site.taken[dir] {
@@ -58,8 +61,19 @@ func (f *files) renderings(operands []string) []rendering {
 		}
 	}
 	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
+	set.found = slices.DeleteFunc(set.found, func(file file) bool { return set.site.uses(file.found) })
+	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
+	if len(plain) > 0 && len(found) > 0 {
+		found = append(found, rendering{plain: plain})
+	}
+	// That charts and kustomizations are no manifests, and are not rendered, is not news here.
+	f.unrendered = site{}
+	f.foreign = slices.DeleteFunc(f.foreign, func(p passedOver) bool { return p.what != otherFile })
 	return found
 }
+
+// uses reports whether a chart or a kustomization uses the file that was found at a path.
+func (t *site) uses(found string) bool { return t.taken[found] || t.isInChart(found) }
 
 // errNotDirectory is the error for a path that --build cannot search.
 var errNotDirectory = errors.New("it is not a directory; --build looks for kustomizations and charts in directories")
@@ -95,16 +109,17 @@ func shard(all []rendering, text string) ([]rendering, error) {
 
 // rendered is the result of rendering one application and running the policies on it.
 type rendered struct {
-	stream      *manifest.Stream
+	streams     []*manifest.Stream
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
 }
 
 // build renders all applications in directories, and runs the policies on each application
-// separately: none sees the objects of another.
+// separately: none sees the objects of another. The manifests that no application uses are
+// evaluated together.
 func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
 	r.run = &admission{}
-	all, err := shard(f.renderings(operands), r.config.shard)
+	all, err := shard(f.renderings(operands, &r.config), r.config.shard)
 	switch {
 	case err != nil:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))
@@ -112,13 +127,11 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
 			With("leave out --build to evaluate the manifests as they are written"))
 	}
-	f.foreign = nil
+	r.config.partial = len(all) > 0 && err == nil
 	set := p.compile(&r.config, f, r.run, nil, nil)
 	if set == nil {
 		return
 	}
-	r.config.observers = append(r.config.observers, engine.Partial())
-	r.applications = len(all)
 	results := make([]rendered, len(all))
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -131,37 +144,45 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	}
 	wait.Wait()
 	var outcomes []*engine.Outcome
-	for _, result := range results {
+	for i, result := range results {
 		r.run.add(result.diagnostics...)
-		if result.outcome != nil {
-			outcomes = append(outcomes, result.outcome)
-			r.manifests = append(r.manifests, result.stream)
+		if result.outcome == nil {
+			continue
+		}
+		outcomes = append(outcomes, result.outcome)
+		r.manifests = append(r.manifests, result.streams...)
+		for _, s := range all[i].plain {
+			r.others = append(r.others, s.Name())
 		}
 	}
+	r.applications = len(slices.DeleteFunc(all, func(one rendering) bool { return one.program == nil }))
 	r.run.outcome = engine.Merge(outcomes)
 	r.run.add(r.run.outcome.Diagnostics...)
 	r.run.inputs = append(r.run.inputs, r.manifests...)
 	r.run.add(tellUnseen(r.manifests)...)
+	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 	p.tellStats(&r.config, r.run)
 }
 
 // buildOne renders one application and runs the policies on it.
 func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engine.Set, one rendering) rendered {
-	var stderr limit.Buffer
-	one.program.Stderr = &stderr
-	output, err := p.start(ctx, one.program)
-	if err != nil {
-		d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
-		return rendered{diagnostics: []source.Diagnostic{d}}
+	result := rendered{streams: one.plain}
+	if one.program != nil {
+		var stderr limit.Buffer
+		one.program.Stderr = &stderr
+		output, err := p.start(ctx, one.program)
+		if err != nil {
+			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
+			return rendered{diagnostics: []source.Diagnostic{d}}
+		}
+		stream, problems := r.config.within(f.bounds())(one.name, newFile(one.name, output).data)
+		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
 	}
-	stream, problems := r.config.within(f.bounds())(one.name, output)
-	streams := []*manifest.Stream{stream}
-	result := rendered{stream: stream, diagnostics: problems}
 	if f.checking {
-		result.outcome = set.Check(ctx, streams, p.observers(&r.config)...)
+		result.outcome = set.Check(ctx, result.streams, p.observers(&r.config)...)
 	} else {
-		result.outcome = set.Run(ctx, streams, p.observers(&r.config)...)
+		result.outcome = set.Run(ctx, result.streams, p.observers(&r.config)...)
 	}
 	return result
 }

@@ -57,9 +57,6 @@ func convertHelp(c *command, w io.Writer) { fmt.Fprintf(w, convertText, c.usage,
 func (p *Process) convert(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
-	if c.to == "" && len(c.verify) > 0 {
-		return p.misused(misusef("argument-invalid", "--verify needs --to"), "preadmit convert --help")
-	}
 	f := p.files(&c)
 	streams := f.stream(given.operands, &c)
 	a := &admission{}

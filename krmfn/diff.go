@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/secret"
@@ -63,7 +64,16 @@ func (p *Process) diffText(w io.Writer, r *reported) {
 		return
 	}
 	if c.build {
-		fmt.Fprintf(p.Stderr, "%d of %s change\n", r.report.ChangedFiles(), plural(r.applications, "application", "applications"))
+		others := 0
+		for _, f := range r.report.Files {
+			if slices.Contains(r.others, f.Name) && f.Before != f.After {
+				others++
+			}
+		}
+		fmt.Fprintf(p.Stderr, "%d of %s change\n", r.report.ChangedFiles()-others, plural(r.applications, "application", "applications"))
+		if len(r.others) > 0 {
+			fmt.Fprintf(p.Stderr, "%d of %s change\n", others, plural(len(r.others), "other file", "other files"))
+		}
 	}
 	report.Summary(p.Stderr, r.report)
 }
@@ -120,7 +130,9 @@ With --build, preadmit runs kustomize and helm to render every kustomization and
 the directories, except those that another one uses, and evaluates each separately. Messages
 name the directory of the kustomization or chart, and lines of the rendered output. kustomize
 fetches bases that are URLs; it has no flag to forbid that. --shard 2/8 renders every eighth
-application, beginning with the second. This command merges the reports of shards:
+application, beginning with the second. Manifests that no kustomization and no chart uses are
+evaluated together, as they are written, in one of the shards. This command merges the
+reports of shards:
 
   jq -s '{manifests: map(.manifests[]), changed: map(.changed) | add,
     diagnostics: map(.diagnostics[])}' shard-*.json

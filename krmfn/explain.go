@@ -18,8 +18,9 @@ type reported struct {
 	manifests []*manifest.Stream
 	run       *admission
 	report    *report.Report
-	// applications is how many were rendered.
+	// applications is how many were rendered, and others are the files that belong to none.
 	applications int
+	others       []string
 }
 
 // reportOn runs the policies on the manifests that the operands name, for a report.

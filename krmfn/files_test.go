@@ -376,3 +376,21 @@ func TestUTF16(t *testing.T) {
 		}
 	}
 }
+
+// TestInputLimitOfTests has a file of tests above the limit: the error names it, and the other
+// tests run.
+func TestInputLimitOfTests(t *testing.T) {
+	const own = "apiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: own}\nspec: {policyPaths: [team.yaml], manifests: [a.yaml], denied: no}\n"
+	dir := tree(t, map[string]string{
+		"team.yaml": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"a/preadmit-test.yaml": own + strings.Repeat("# filling filling filling filling\n", 40_000), "preadmit-test.yaml": own,
+	})
+	var stdout, stderr bytes.Buffer
+	p := &Process{Args: []string{"test", "--input-limit=1Mi"}, Dir: dir, Stdout: &stdout, Stderr: &stderr}
+	if got := Main(t.Context(), p); got != exitInvalid || !strings.Contains(stderr.String(), "a/preadmit-test.yaml: the input is larger than 1 MiB") {
+		t.Errorf("status %d\n%s", got, &stderr)
+	}
+	if !strings.Contains(stdout.String(), "0 passed, 1 failed") {
+		t.Errorf("%s", &stdout)
+	}
+}

@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -46,7 +47,17 @@ func parseFlags(c *command, args []string) (arguments, error) {
 		return given, explainFlag(err, names)
 	}
 	given.operands, given.dashed = set.Args(), set.ArgsLenAtDash() == 0
+	for _, s := range given.settings {
+		if needs := s.option.needs; needs != "" && !given.has(needs) {
+			return given, misusef("argument-invalid", "--%s needs --%s", s.option.flag, needs)
+		}
+	}
 	return given, nil
+}
+
+// has reports whether a flag is given, and is not off.
+func (given arguments) has(flag string) bool {
+	return slices.ContainsFunc(given.settings, func(s setting) bool { return s.option.flag == flag && s.text != "false" })
 }
 
 // explainFlag returns a better text for an error of pflag. For an unknown flag it names the

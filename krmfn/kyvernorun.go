@@ -114,7 +114,7 @@ func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object m
 	r.config.userInfo.paths = append(r.config.userInfo.paths, k.userInfo.paths...)
 	k.surround(r, request.resource)
 	r.config.observers = append(r.config.observers, engine.Explain(), engine.Count(k.Now), engine.Existing(targets))
-	k.evaluate(r.testRun, &files{process: k.Process}, append(r.manifests, targets...), d)
+	k.evaluate(r.testRun, k.files(&k.config), append(r.manifests, targets...), d)
 	if r.run.status() == exitDone {
 		r.object = written(r.manifests[0])
 	}

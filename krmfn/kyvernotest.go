@@ -129,7 +129,7 @@ func (k *kyvernoTest) add(name, failure string) {
 
 // read reads the documents in the files that a list names.
 func (k *kyvernoTest) read(value any) []*manifest.Document {
-	f := &files{process: k.Process}
+	f := k.files(&k.config)
 	set := f.set()
 	for _, name := range stringsOf(value) {
 		set.addAll([]path{{name: name, base: k.dir}})

@@ -106,6 +106,8 @@ type option struct {
 	stream, view bool
 	// separated says that a value may be a list, separated by commas.
 	separated bool
+	// needs is a flag without which the flag has no effect, so it is an error then.
+	needs string
 	// commands are the commands that have the flag; nil means all commands with flags.
 	commands []string
 }
@@ -348,7 +350,7 @@ var reportOptions = []option{
 		target: func(c *config) any { return &c.build },
 	},
 	{
-		flag: "shard", arg: "I/N", commands: []string{"diff", "explain", "check"},
+		flag: "shard", arg: "I/N", needs: "build", commands: []string{"diff", "explain", "check"},
 		help:   "with --build: render only every Nth kustomization or chart, beginning with the Ith",
 		target: func(c *config) any { return &c.shard },
 	},
@@ -413,7 +415,7 @@ var reportOptions = []option{
 		target: func(c *config) any { return &c.to },
 	},
 	{
-		flag: "verify", arg: "PATH", commands: []string{"convert"},
+		flag: "verify", arg: "PATH", needs: "to", commands: []string{"convert"},
 		help:   "with --to: manifests to run both forms on; the results must be the same",
 		target: func(c *config) any { return &c.verify },
 	},

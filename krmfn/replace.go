@@ -65,12 +65,12 @@ func (r *replacement) read() (fs.FileInfo, []byte, error) {
 	return info, data, err
 }
 
-// look reads the current file.
+// look reads the current file. Another run may have written the same contents already.
 func (r *replacement) look() (err error) {
 	if r.info, r.before, err = r.read(); err != nil {
 		return err
 	}
-	if r.origin != nil && (r.info == nil || !bytes.Equal(r.before, r.origin)) {
+	if r.origin != nil && (r.info == nil || !bytes.Equal(r.before, r.origin) && !bytes.Equal(r.before, r.data)) {
 		return errChanged
 	}
 	return nil

@@ -3,7 +3,6 @@ package krmfn
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -70,40 +69,34 @@ func (p *Process) test(ctx context.Context, given arguments) int {
 	return t.finish()
 }
 
-// find runs the tests in a file or directory.
+// find runs the tests in a file or directory. Tests may be in hidden directories, such as
+// .kyverno-test.
 func (t *tester) find(name string) {
 	root := t.absolute(name)
-	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			if full != root && strings.HasPrefix(e.Name(), ".") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if full == root || e.Name() == testFile || e.Name() == kyvernoTestFile {
-			return t.file(full)
+	read := t.files(&t.config).set()
+	_ = filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error { // its function returns no errors
+		switch {
+		case err != nil:
+			read.fail(path{name: name}, err)
+		case e.IsDir() && e.Name() == ".git" && full != root:
+			return fs.SkipDir
+		case !e.IsDir() && (full == root || e.Name() == testFile || e.Name() == kyvernoTestFile):
+			t.file(read, full)
 		}
 		return nil
 	})
-	if err != nil {
-		t.diagnostics = append(t.diagnostics, source.Errorf(source.Position{}, "path-unreadable", "%s: %v", name, errors.Unwrap(err)))
-	}
+	t.diagnostics = append(t.diagnostics, read.diagnostics...)
 }
 
 // file runs the tests in a file.
-func (t *tester) file(full string) error {
-	data, err := new(limit.Input).ReadFile(full)
-	if err != nil {
-		return err
+func (t *tester) file(read *fileSet, full string) {
+	name := read.nameOf(path{}, full)
+	read.input = limit.Input{Bytes: int(t.config.inputLimit)} // for each file
+	if err := read.addFile(path{}, full, nil); err != nil {
+		read.fail(path{name: name}, err)
+		return
 	}
-	name := full
-	if rel, err := filepath.Rel(t.Dir, full); err == nil {
-		name = filepath.ToSlash(rel)
-	}
-	t.ledger.noteRead(name, realPath(full))
+	data := read.found[len(read.found)-1].data
 	stream, diagnostics := manifest.Read(name, data)
 	t.diagnostics = append(t.diagnostics, diagnostics...)
 	for _, d := range stream.Documents() {
@@ -117,7 +110,6 @@ func (t *tester) file(full string) error {
 				With("expected "+testKind.APIVersion()+" "+testKind.Kind))
 		}
 	}
-	return nil
 }
 
 // testRun is a run of the engine for a test.
@@ -160,7 +152,8 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
 		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
 	}
-	read := &files{process: t.Process, diagnostics: f.diagnostics}
+	read := t.files(&r.config)
+	read.diagnostics = f.diagnostics
 	set := read.set()
 	for _, item := range paths {
 		text, _ := item.(string)
@@ -346,8 +339,8 @@ func (t *tester) findings() []source.Diagnostic {
 }
 
 const testText = `Run the tests in the named directories, or in the working directory: every
-preadmit-test.yaml, and the mutation tests of every kyverno-test.yaml. Example of a
-preadmit-test.yaml:
+preadmit-test.yaml, and the mutation tests of every kyverno-test.yaml, also in hidden
+directories. Example of a preadmit-test.yaml:
 
   apiVersion: preadmit.dev/v1alpha1
   kind: PreadmitTest

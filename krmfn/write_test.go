@@ -187,6 +187,31 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	}
 }
 
+// TestInPlaceTwice has two runs at once that read the same files and write the same results: the
+// second finds its results written, and has nothing to do.
+func TestInPlaceTwice(t *testing.T) {
+	dir := tree(t, map[string]string{"policy.yaml": teamPolicy, "d/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+	var runs []func() int
+	var stderr bytes.Buffer
+	for range 2 {
+		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
+		c := config{inPlace: true}
+		c.policies.paths = []path{{name: "policy.yaml"}}
+		f := p.files(&c)
+		streams := f.stream([]string{"d"}, &c)
+		p.admit(t.Context(), &c, f, streams, nil)
+		runs = append(runs, func() int { return p.writeFiles(t.Context(), &c, f, streams) })
+	}
+	for _, run := range runs {
+		if status := run(); status != exitDone {
+			t.Errorf("status %d", status)
+		}
+	}
+	if got, want := stderr.String(), "preadmit: 1 of 1 file written\npreadmit: 0 of 1 file written\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestInPlaceMeanwhileMany shows that messages name only some of many files that changed.
 func TestInPlaceMeanwhileMany(t *testing.T) {
 	texts := map[string]string{}
