@@ -32,6 +32,9 @@ func newTools(dir string) (*tools, error) {
 	if err := build(t.preadmit, "./krmfn/preadmit"); err != nil {
 		return nil, err
 	}
+	if err := buildCEL(dir); err != nil {
+		return nil, err
+	}
 	for _, n := range []int{1, 1000, 10_000} {
 		if err := t.writeStream(n); err != nil {
 			return nil, err

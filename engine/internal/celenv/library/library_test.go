@@ -360,8 +360,10 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// TestAuthorizer compares every overload of the libraries of the authorizer.
 func TestAuthorizer(t *testing.T) {
 	their, our := theirs.env(t), ours.env(t)
+	called := map[string]bool{}
 	for _, a := range []answer{{}, {allowed: true}, {err: errors.New("unavailable")}} {
 		for _, expression := range []string{
 			"authorizer.path('/healthz').check('get').allowed()", "authorizer.path(' ').check('get').allowed()", "authorizer.path('/healthz').check('get').reason()",
@@ -377,6 +379,24 @@ func TestAuthorizer(t *testing.T) {
 		} {
 			if want, got := theirs.evaluate(their, expression, a), ours.evaluate(our, expression, a); want != got {
 				t.Errorf("%s with %v: %s, the API server says %s", expression, a, got, want)
+			}
+			if checked, issues := their.Compile(expression); issues.Err() == nil {
+				for _, reference := range checked.NativeRep().ReferenceMap() {
+					for _, id := range reference.OverloadIDs {
+						called[id] = true
+					}
+				}
+			}
+		}
+	}
+	env, err := cel.NewCustomEnv(theirs.libraries["authz"], theirs.libraries["authzSelectors"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, function := range env.Functions() {
+		for _, overload := range function.OverloadDecls() {
+			if !called[overload.ID()] {
+				t.Errorf("no expression calls %s", overload.ID())
 			}
 		}
 	}
