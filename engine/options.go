@@ -18,7 +18,7 @@ import (
 
 // Options describe the cluster and the request. The zero value has the default of every option.
 type Options struct {
-	// KubernetesVersion is the version of the cluster, "1.32" to "1.37". The default is
+	// KubernetesVersion is the version of the cluster, "1.34" to "1.37". The default is
 	// DefaultKubernetesVersion. A patch version is ignored.
 	KubernetesVersion string
 	// KyvernoVersion is the version of Kyverno in the cluster. The default, and the only known
@@ -203,7 +203,7 @@ func documentsOf(streams []*manifest.Stream) []*manifest.Document {
 	return documents
 }
 
-// KnownKubernetesVersions returns the known versions of Kubernetes as text: "1.32 to 1.37".
+// KnownKubernetesVersions returns the known versions of Kubernetes as text: "1.34 to 1.37".
 func KnownKubernetesVersions() string {
 	return fmt.Sprintf("1.%d to 1.%d", release.Oldest, release.Newest)
 }

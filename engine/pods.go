@@ -74,10 +74,10 @@ func (r *run) hold(j *job) {
 		j.internal("the stored object is not valid: %v", err)
 		return
 	}
-	if minor := r.set.settings.minor; j.made != nil {
-		j.stored = j.made.Stored(view, minor)
+	if j.made != nil {
+		j.stored = j.made.Stored(view)
 	} else {
-		j.stored = workload.Stored(j.kind.Kind, view, minor)
+		j.stored = workload.Stored(j.kind.Kind, view)
 	}
 }
 
@@ -158,7 +158,7 @@ func (r *run) jobFor(m *made) *job {
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	stream := manifest.Made(file+"#"+named.id(), "made from "+owner.result.ID, m.Stored(view, r.set.settings.minor), m.at)
+	stream := manifest.Made(file+"#"+named.id(), "made from "+owner.result.ID, m.Stored(view), m.at)
 	if owner.document.Stream().Sensitive() {
 		stream.MarkSensitive()
 	}

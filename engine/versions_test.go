@@ -14,18 +14,15 @@ import (
 )
 
 // These tests check the behaviour that depends on the version of the cluster, as in the release
-// branches 1.32 to 1.37 of k8s.io/apiserver: the served versions of the policy API, the CEL
+// branches 1.34 to 1.37 of k8s.io/apiserver: the served versions of the policy API, the CEL
 // libraries, and the rules for lists with keys. All tests use Compile and Run.
 
 // newestPolicyVersion returns the newest version of the policy API that Kubernetes 1.minor serves.
 func newestPolicyVersion(minor int) string {
-	switch {
-	case minor >= 36:
+	if minor >= 36 {
 		return "v1"
-	case minor >= 34:
-		return "v1beta1"
 	}
-	return "v1alpha1"
+	return "v1beta1"
 }
 
 // versioned is a policy for one version of Kubernetes and of the policy API. Its mutation is an
@@ -109,14 +106,12 @@ func minors() []int {
 
 func TestServedVersions(t *testing.T) {
 	served := map[int][]string{
-		32: {"v1alpha1"},
-		33: {"v1alpha1"},
 		34: {"v1beta1", "v1alpha1"},
 		35: {"v1beta1", "v1alpha1"},
 		36: {"v1", "v1beta1", "v1alpha1"},
 		37: {"v1", "v1beta1", "v1alpha1"},
 	}
-	came := map[string]int{"v1beta1": 34, "v1": 36}
+	came := map[string]int{"v1": 36}
 	for _, minor := range minors() {
 		for _, version := range []string{"v1alpha1", "v1beta1", "v1"} {
 			v := versioned{minor: minor, apiVersion: version, resource: "pods", patchType: "ApplyConfiguration", expression: "Object{}"}
@@ -285,9 +280,9 @@ spec:
                     weight: {type: integer}
 `
 
-// TestListKeys checks the rules for list keys. structured-merge-diff v4, up to 1.33, requires every
-// key of the items of a list, and unique keys; v6, since 1.34, requires one key. Since 1.35 the
-// live object may have two items with the same keys.
+// TestListKeys checks the rules for list keys. structured-merge-diff v6, which servers have since
+// 1.34, requires one of the keys of the items of a list. Since 1.35 the live object may have two
+// items with the same keys.
 func TestListKeys(t *testing.T) {
 	const (
 		denied = "policy 'p' with binding 'p' denied request: error applying patch: failed to convert "
@@ -300,12 +295,12 @@ func TestListKeys(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name, manifest, expression string
-		// old and new are the errors up to 1.33 and since 1.34, or since another version. If the
-		// error is empty, value is at the path.
-		old, new string
-		since    int
-		at       change.Path
-		value    string
+		// err is the error, in all versions or until another version. If there is no error, value
+		// is at the path.
+		err   string
+		until int
+		at    change.Path
+		value string
 	}{
 		{
 			name: "all keys", manifest: fmt.Sprintf(pod, "", zones),
@@ -326,20 +321,17 @@ func TestListKeys(t *testing.T) {
 		{
 			name: "some keys", manifest: route,
 			expression: fmt.Sprintf(to, `host: "a", weight: 2`),
-			old:        denied + `patch object to typed object: .spec.to: element 0: associative list with keys has an element that omits key field "port" (and doesn't have default value)`,
 			at:         change.Keys("spec", "to"), value: `[{"host":"a","port":1,"weight":1},{"host":"a","weight":2}]`,
 		},
 		{
 			name: "no key", manifest: route,
 			expression: fmt.Sprintf(to, `weight: 2`),
-			old:        denied + `patch object to typed object: .spec.to: element 0: associative list with keys has an element that omits key field "host" (and doesn't have default value)`,
-			new:        denied + `patch object to typed object: .spec.to: element 0: associative list with keys has an element that omits all key fields ["host" "port"] (and doesn't have default values for any key fields)`,
+			err:        denied + `patch object to typed object: .spec.to: element 0: associative list with keys has an element that omits all key fields ["host" "port"] (and doesn't have default values for any key fields)`,
 		},
 		{
 			name:       "some keys in the manifest",
 			manifest:   "{apiVersion: example.com/v1, kind: Route, metadata: {name: r}, spec: {to: [{port: 1}]}}",
 			expression: fmt.Sprintf(to, `host: "a", port: 1`),
-			old:        denied + `original object to typed object: .spec.to: element 0: associative list with keys has an element that omits key field "host" (and doesn't have default value)`,
 			at:         change.Keys("spec", "to"), value: `[{"port":1},{"host":"a","port":1}]`,
 		},
 		{
@@ -348,30 +340,29 @@ func TestListKeys(t *testing.T) {
 			at:         change.Keys("spec", "containers").Index(0).Key("ports"), value: `[{"containerPort":80,"name":"http","protocol":"TCP"}]`,
 		},
 		{
-			name: "twice in the manifest", since: 35, manifest: fmt.Sprintf(pod, ", env: [{name: D, value: a}, {name: D, value: b}]", ""),
+			name: "twice in the manifest", until: 35, manifest: fmt.Sprintf(pod, ", env: [{name: D, value: a}, {name: D, value: b}]", ""),
 			expression: env,
-			old:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="D"]`,
+			err:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="D"]`,
 			at:         change.Keys("spec", "containers").Index(0).Key("env"),
 			value:      `[{"name":"D","value":"a"},{"name":"D","value":"b"},{"name":"A","value":"1"}]`,
 		},
 		{
-			name: "twice in the manifest and in the patch", since: 35, manifest: fmt.Sprintf(pod, ", env: [{name: A, value: a}, {name: A, value: b}]", ""),
+			name: "twice in the manifest and in the patch", until: 35, manifest: fmt.Sprintf(pod, ", env: [{name: A, value: a}, {name: A, value: b}]", ""),
 			expression: env,
-			old:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="A"]`,
+			err:        denied + `original object to typed object: .spec.containers[name="c"].env: duplicate entries for key [name="A"]`,
 			at:         change.Keys("spec", "containers").Index(0).Key("env"), value: `[{"name":"A","value":"1"}]`,
 		},
 		{
 			name: "twice in the patch", manifest: fmt.Sprintf(pod, "", ""),
 			expression: fmt.Sprintf(`Object{spec: Object.spec{containers: [%[1]s, %[1]s]}}`, `Object.spec.containers{name: "d", image: "i"}`),
-			old:        denied + `patch object to typed object: .spec.containers: duplicate entries for key [name="d"]`,
-			new:        denied + `patch object to typed object: .spec.containers: duplicate entries for key [name="d"]`,
+			err:        denied + `patch object to typed object: .spec.containers: duplicate entries for key [name="d"]`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, minor := range minors() {
-				want := tc.new
-				if minor < max(tc.since, 34) {
-					want = tc.old
+				want := tc.err
+				if tc.until > 0 && minor >= tc.until {
+					want = ""
 				}
 				v := versioned{minor: minor, resource: "*", patchType: "ApplyConfiguration", expression: tc.expression, context: routes}
 				after, err := v.run(t, tc.manifest)
@@ -473,9 +464,9 @@ func TestBuiltinKinds(t *testing.T) {
 			expression: label(`has(object.spec.updateStrategy.rollingUpdate.maxUnavailable)`),
 		},
 		{
-			name: "a field", resource: "pods", manifest: pod, came: 34, since: "x",
-			expression: `Object{metadata: Object.metadata{labels: {"seen": "x"}}, spec: Object.spec{hostnameOverride: "x"}}`,
-			before:     "hostnameOverride",
+			name: "a field", resource: "pods", manifest: pod, came: 36, since: "x",
+			expression: `Object{metadata: Object.metadata{labels: {"seen": "x"}}, spec: Object.spec{schedulingGroup: Object.spec.schedulingGroup{podGroupName: "x"}}}`,
+			before:     "schedulingGroup",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *run) commit(j *job) {
 	}
 	object := withAnnotations(j.edited, j.hidden)
 	if j.made != nil {
-		object = j.made.Stored(object, r.set.settings.minor)
+		object = j.made.Stored(object)
 	}
 	if err := j.document.Set(object, j.kind.Type()); err != nil {
 		j.internal("the result cannot be written into the manifest: %v", err)

@@ -118,9 +118,6 @@ func ruleOf(name string, minor int) rule {
 	case "resource.k8s.io/v1.DeviceSubRequest", "resource.k8s.io/v1.ExactDeviceRequest", "resource.k8s.io/v1alpha3.DeviceSubRequest", "resource.k8s.io/v1beta1.DeviceSubRequest", "resource.k8s.io/v1beta2.DeviceSubRequest", "resource.k8s.io/v1beta2.ExactDeviceRequest":
 		return defaultDeviceRequest
 	case "resource.k8s.io/v1alpha3.DeviceRequest", "resource.k8s.io/v1beta1.DeviceRequest":
-		if minor < 33 {
-			return defaultDeviceRequest
-		}
 		return defaultDeviceRequestV1beta1
 	case "v1.Container", "v1.EphemeralContainer":
 		return defaultContainer

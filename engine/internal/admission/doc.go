@@ -2,7 +2,7 @@
 // policies see it. A kube-apiserver decodes, normalises, defaults and converts an object before
 // policies run. A policy that asks has(object.spec.replicas) sees true although the manifest
 // does not set replicas. The package does what kube-apiserver does, in the version of Kubernetes
-// that the kind of the object belongs to, with default feature gates: 1.32.13, 1.33.1, 1.34.3,
+// that the kind of the object belongs to, with default feature gates: 1.34.3,
 // 1.35.4, 1.36.3 and 1.37.1.
 //
 // Laws, for every object that has a view:

@@ -41,9 +41,7 @@ func defaultPod(r *record) {
 	spec := r.child("spec")
 	spec.each("containers", defaultRequests)
 	spec.each("initContainers", defaultRequests)
-	if r.typ.minor >= 34 {
-		defaultPodResources(&spec)
-	}
+	defaultPodResources(&spec)
 	defaultPodNetwork(&spec)
 }
 

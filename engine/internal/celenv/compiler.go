@@ -98,7 +98,7 @@ func (e *Env) buildDeclarations() (*checker.Env, error) {
 }
 
 func (e *Env) newChecker(base *cel.Env, provider types.Provider, options ...checker.Option) (*checker.Env, error) {
-	comparisons := checker.CrossTypeNumericComparisons(e.host.minor-1 >= crossTypeSince)
+	comparisons := checker.CrossTypeNumericComparisons(true)
 	return checker.NewEnv(base.Container, provider, append(options, comparisons)...)
 }
 

@@ -39,15 +39,11 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 )
 
-// crossTypeSince is the first minor version in which numbers of different types can be compared.
-const crossTypeSince = 28
-
-// libraries has the options of each minor version of Kubernetes 1.x; until is the first minor
-// version without the options, zero if all later versions have them. The table follows
+// libraries has the options of each minor version of Kubernetes 1.x. The table follows
 // k8s.io/apiserver v0.36.3, pkg/cel/environment.
 var libraries = []struct {
-	since, until int
-	options      func() []cel.EnvOption
+	since   int
+	options func() []cel.EnvOption
 }{
 	{options: func() []cel.EnvOption {
 		return []cel.EnvOption{
@@ -57,22 +53,12 @@ var libraries = []struct {
 			library.Regex(),
 			library.Lists(),
 			cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
-		}
-	}},
-	{since: 27, options: func() []cel.EnvOption { return []cel.EnvOption{library.Authz()} }},
-	{since: crossTypeSince, options: func() []cel.EnvOption {
-		return []cel.EnvOption{cel.CrossTypeNumericComparisons(true), library.Quantity()}
-	}},
-	// Kubernetes does not set a version of optional types, and gets the newest that its cel-go
-	// has: since 1.33 that has first, last and unwrap.
-	{since: 28, until: 32, options: func() []cel.EnvOption {
-		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(1))}
-	}},
-	{since: 32, options: func() []cel.EnvOption {
-		return []cel.EnvOption{cel.OptionalTypes(cel.OptionalTypesVersion(2))}
-	}},
-	{since: 29, options: func() []cel.EnvOption {
-		return []cel.EnvOption{
+			library.Authz(),
+			cel.CrossTypeNumericComparisons(true),
+			library.Quantity(),
+			// Kubernetes does not set a version of optional types, and gets the newest that its
+			// cel-go has, which has first, last and unwrap.
+			cel.OptionalTypes(cel.OptionalTypesVersion(2)),
 			cel.ASTValidators(
 				cel.ValidateDurationLiterals(),
 				cel.ValidateTimestampLiterals(),
@@ -81,22 +67,19 @@ var libraries = []struct {
 			),
 			ext.Strings(ext.StringsVersion(2)),
 			ext.Sets(),
+			library.IP(),
+			library.CIDR(),
+			library.Format(),
+			library.AuthzSelectors(),
+			ext.TwoVarComprehensions(),
+			library.Semver(),
 		}
-	}},
-	{until: 29, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Strings(ext.StringsVersion(0))} }},
-	{since: 30, options: func() []cel.EnvOption { return []cel.EnvOption{library.IP(), library.CIDR()} }},
-	{since: 31, options: func() []cel.EnvOption {
-		return []cel.EnvOption{library.Format(), library.AuthzSelectors()}
-	}},
-	{since: 32, options: func() []cel.EnvOption { return []cel.EnvOption{ext.TwoVarComprehensions()} }},
-	{since: 33, options: func() []cel.EnvOption {
-		return []cel.EnvOption{library.Semver()}
 	}},
 	{since: 34, options: func() []cel.EnvOption { return []cel.EnvOption{ext.Lists(ext.ListsVersion(3))} }},
 
 	// Functions with the same results, within bounds.
-	{since: 29, options: boundedStrings},
-	{since: 29, options: boundedSets},
+	{options: boundedStrings},
+	{options: boundedSets},
 	{since: 34, options: boundedLists},
 }
 
@@ -145,7 +128,7 @@ func (e *Env) buildFunctions() (*cel.Env, error) {
 	compatible := e.host.minor - 1
 	var options []cel.EnvOption
 	for _, l := range libraries {
-		if l.since <= compatible && (l.until == 0 || compatible < l.until) {
+		if l.since <= compatible {
 			options = append(options, l.options()...)
 		}
 	}

@@ -57,7 +57,7 @@ func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request, f
 }
 
 // mutate runs one mutation and fills in the step's result. If matchPolicy led to another version
-// of a built-in kind, kube-apiserver 1.32 to 1.37 fails to convert the result of any mutation.
+// of a built-in kind, kube-apiserver 1.34 to 1.37 fails to convert the result of any mutation.
 func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, forms *celenv.Forms) {
 	deny := func(err error) {
 		failure := i.Deny(err)

@@ -13,7 +13,7 @@ import (
 
 // The minor versions of Kubernetes 1 that are supported, and the default version.
 const (
-	Oldest  = 32
+	Oldest  = 34
 	Default = 36
 	Newest  = 37
 )

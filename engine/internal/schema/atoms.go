@@ -7,34 +7,27 @@ import (
 	smd "sigs.k8s.io/structured-merge-diff/v4/schema"
 )
 
-// KeyRule says which keys the items of an associative list must have.
+// KeyRule says whether items of an associative list may have the same keys. Since Kubernetes 1.34
+// an item needs at least one of its keys, given or by default.
 type KeyRule uint8
 
 const (
-	// AnyKey is the rule of Kubernetes 1.35 and later: an item needs at least one key, given or
-	// by default. The live object may repeat items with the same keys.
+	// AnyKey is the rule of Kubernetes 1.35 and later: the live object may repeat items with the
+	// same keys.
 	AnyKey KeyRule = iota
-	// UniqueKey is the rule of Kubernetes 1.34: an item needs at least one key, and no two items
-	// may have the same keys.
+	// UniqueKey is the rule of Kubernetes 1.34: no two items may have the same keys.
 	UniqueKey
-	// EveryKey is the rule up to Kubernetes 1.33: an item needs all keys.
-	EveryKey
-
-	keyRules = iota
 )
 
 // KeyRuleOf returns the rule of Kubernetes 1.minor.
 func KeyRuleOf(minor int) KeyRule {
-	switch {
-	case minor < 34:
-		return EveryKey
-	case minor < 35:
+	if minor < 35 {
 		return UniqueKey
 	}
 	return AnyKey
 }
 
-// absent is the value of a key that an item lacks, where not every key is required. The schema
+// absent is the value of a key that an item lacks. The schema
 // names it as the default of the key, so that structured-merge-diff v4 uses it when it compares
 // items. It is not a JSON value and equals only itself. As a default it is never written.
 type absent struct{}
@@ -42,7 +35,6 @@ type absent struct{}
 // atoms converts types to the schema of structured-merge-diff. Every type gets a name in it,
 // which makes comparisons of types cheap.
 type atoms struct {
-	rule  KeyRule
 	types []smd.TypeDef
 	names map[*Type]*string
 	// keyed are the item types of lists with several keys.
@@ -58,8 +50,8 @@ var (
 )
 
 // newAtoms returns the schema of a type and a reference to the type in it.
-func newAtoms(root *Type, rule KeyRule) (*smd.Schema, smd.TypeRef) {
-	a := atoms{rule: rule, names: map[*Type]*string{}, keyed: map[*Type]*string{}}
+func newAtoms(root *Type) (*smd.Schema, smd.TypeRef) {
+	a := atoms{names: map[*Type]*string{}, keyed: map[*Type]*string{}}
 	a.types = []smd.TypeDef{
 		// Any value, replaced as a whole.
 		{Name: untypedName, Atom: smd.Atom{
@@ -136,7 +128,7 @@ func (a *atoms) list(t *Type) *smd.List {
 		list.ElementRelationship = smd.Associative
 	}
 	list.Keys = t.ListKeys
-	if a.rule != EveryKey && len(t.ListKeys) > 1 && t.Elem.Scalar == NotScalar && !t.Elem.IsList {
+	if len(t.ListKeys) > 1 && t.Elem.Scalar == NotScalar && !t.Elem.IsList {
 		ref, set := a.define()
 		list.ElementType = ref
 		set(smd.Atom{Map: a.structure(t.Elem, t.ListKeys)})

@@ -106,21 +106,6 @@ func TestMergeCustom(t *testing.T) {
 			err:   refused + `.spec.pairs[b=2].v: expected string, got &value.valueUnstructured{Value:7}`,
 		},
 		{
-			name:  "every key is needed up to 1.33",
-			live:  `{}`,
-			patch: `{"spec":{"pairs":[{"a":"x"}]}}`,
-			rule:  EveryKey,
-			err:   refused + `.spec.pairs: element 0: associative list with keys has an element that omits key field "b" (and doesn't have default value)`,
-		},
-		{
-			name:  "also in the object",
-			live:  `{"spec":{"pairs":[{"a":"x"}]}}`,
-			patch: `{}`,
-			rule:  EveryKey,
-			err: "error applying patch: failed to convert original object to typed object: " +
-				`.spec.pairs: element 0: associative list with keys has an element that omits key field "b" (and doesn't have default value)`,
-		},
-		{
 			name:  "what is preserved merges",
 			live:  `{"spec":{"free":{"a":{"b":1}},"untyped":{"a":{"b":1}}}}`,
 			patch: `{"spec":{"free":{"a":{"c":2},"inner":{"more":true}},"untyped":{"a":{"c":2}}}}`,

@@ -29,10 +29,10 @@ type Kind struct {
 
 // shape is the part of a Kind that is computed when it is first used.
 type shape struct {
-	once    sync.Once
-	load    func() *Type
-	root    *Type
-	mergers [keyRules]lazyMerger // by KeyRule
+	once   sync.Once
+	load   func() *Type
+	root   *Type
+	merger lazyMerger
 }
 
 // Type returns the type of the kind's objects, nil if the type is not known.

@@ -64,7 +64,7 @@ func (k *Kind) merge(memo *change.Memo, live, patch map[string]any, rule KeyRule
 	if k.Unknown || k.Type() == nil {
 		return k.mergeMetadata(memo, live, patch, rule, guarded)
 	}
-	merged, err := k.shape.mergers[rule].merge(memo, k.Type(), rule, live, patch, guarded)
+	merged, err := k.shape.merger.merge(memo, k.Type(), rule, live, patch, guarded)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -88,7 +88,7 @@ func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule
 			known[name] = v
 		}
 	}
-	merged, err := metadataMerger[rule].merge(memo, metadataType(), rule, known, patch, guarded)
+	merged, err := metadataMerger.merge(memo, metadataType(), rule, known, patch, guarded)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -101,25 +101,22 @@ func (k *Kind) mergeMetadata(memo *change.Memo, live, patch map[string]any, rule
 }
 
 var (
-	metadataMerger [keyRules]lazyMerger
+	metadataMerger lazyMerger
 	metadataType   = sync.OnceValue(func() *Type { return &Type{Fields: typeMeta()} })
 )
 
 // merger merges objects of one type with the library.
-type merger struct {
-	typ  typed.ParseableType
-	rule KeyRule
-}
+type merger struct{ typ typed.ParseableType }
 
 type lazyMerger struct {
 	once   sync.Once
 	merger merger
 }
 
-func (l *lazyMerger) get(root *Type, rule KeyRule) *merger {
+func (l *lazyMerger) get(root *Type) *merger {
 	l.once.Do(func() {
-		schema, ref := newAtoms(root, rule)
-		l.merger = merger{typed.ParseableType{Schema: schema, TypeRef: ref}, rule}
+		schema, ref := newAtoms(root)
+		l.merger = merger{typed.ParseableType{Schema: schema, TypeRef: ref}}
 	})
 	return &l.merger
 }
@@ -132,11 +129,11 @@ func (l *lazyMerger) merge(memo *change.Memo, root *Type, rule KeyRule, live, pa
 			return merged.(map[string]any), nil
 		}
 	}
-	return l.get(root, rule).merge(live, patch, guarded)
+	return l.get(root).merge(rule, live, patch, guarded)
 }
 
 // merge merges with the library; guarded refuses atomic values in the patch.
-func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any, error) {
+func (m *merger) merge(rule KeyRule, live, patch map[string]any, guarded bool) (map[string]any, error) {
 	patchValue, err := m.typed(patch, false)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
@@ -144,7 +141,7 @@ func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any
 	if atomic := m.atomic(nil, "", m.typ.TypeRef, patch); guarded && len(atomic) > 0 {
 		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %s", strings.Join(atomic, ", "))
 	}
-	liveValue, err := m.typed(live, m.rule == AnyKey)
+	liveValue, err := m.typed(live, rule == AnyKey)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert original object to typed object: %w", err)
 	}
@@ -162,7 +159,7 @@ func (m *merger) merge(live, patch map[string]any, guarded bool) (map[string]any
 // typed checks an object. The library decides, but its errors are computed here first, in a
 // fixed order.
 func (m *merger) typed(object map[string]any, duplicates bool) (*typed.TypedValue, error) {
-	c := checker{schema: m.typ.Schema, rule: m.rule, duplicates: duplicates}
+	c := checker{schema: m.typ.Schema, duplicates: duplicates}
 	if errs := c.value(m.typ.TypeRef, object); len(errs) > 0 {
 		return nil, errs
 	}

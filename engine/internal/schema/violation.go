@@ -13,11 +13,10 @@ import (
 
 // checker finds what structured-merge-diff refuses in a value, in the words of the library.
 // Unlike the library it visits maps in sorted order, so that the same value always gives the
-// same errors, and it supports all key rules with their texts. As in the library, an undeclared
+// same errors, and it supports items that lack some of their keys, with the text of v6. As in the library, an undeclared
 // field or a list item without a key hides later errors in the same map or list.
 type checker struct {
 	schema *smd.Schema
-	rule   KeyRule
 	// duplicates allows list items with the same keys.
 	duplicates bool
 }
@@ -143,11 +142,8 @@ func (c *checker) element(t *smd.List, item any) (element fieldpath.PathElement,
 			f, _ := atom.Map.FindField(name)
 			v, given = f.Default, f.Default != nil && f.Default != any(absent{})
 		}
-		switch {
-		case given:
+		if given {
 			keys = append(keys, value.Field{Name: name, Value: value.NewValueInterface(v)})
-		case c.rule == EveryKey:
-			return element, fmt.Sprintf("associative list with keys has an element that omits key field %q (and doesn't have default value)", name)
 		}
 	}
 	if len(keys) == 0 {

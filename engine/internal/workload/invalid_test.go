@@ -58,7 +58,7 @@ func TestInvalid(t *testing.T) {
 			want = name + ` "x" is invalid: ` + c.problems
 		}
 		got := ""
-		if _, err := Invalid(c.kind, Stored(c.kind, object, 36)); err != nil {
+		if _, err := Invalid(c.kind, Stored(c.kind, object)); err != nil {
 			got = err.Error()
 		}
 		if got != want {

@@ -9,9 +9,9 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/podspec"
 )
 
-// Stored returns an object as a server of Kubernetes 1.minor stores it after admission, without
+// Stored returns an object as a server stores it after admission, without
 // its status. The server adds a name, and fields that depend on other fields.
-func Stored(kind gvk.Kind, admitted map[string]any, minor int) map[string]any {
+func Stored(kind gvk.Kind, admitted map[string]any) map[string]any {
 	stored := change.CloneObject(admitted)
 	delete(stored, "status")
 	if name := Name(stored); name != "" {
@@ -23,7 +23,7 @@ func Stored(kind gvk.Kind, admitted map[string]any, minor int) map[string]any {
 	case DaemonSetKind:
 		countTemplates(stored)
 	case PodKind:
-		selectByKeys(stored, minor)
+		selectByKeys(stored)
 		confine(stored)
 	}
 	return stored
@@ -48,13 +48,13 @@ func selectByUID(job map[string]any) {
 // Stored returns the object that the server stores in the end. admitted is the object after
 // admission. A Job without its own labels gets the labels of its template, and the server adds
 // labels to both.
-func (m Made) Stored(admitted map[string]any, minor int) map[string]any {
+func (m Made) Stored(admitted map[string]any) map[string]any {
 	labels := podspec.Map(admitted, "metadata", "labels")
 	if m.Kind == JobKind && podspec.Map(m.Object, "metadata", "labels") == nil && change.Equal(labels, podspec.Map(admitted, "spec", "template", "metadata", "labels")) {
 		admitted = change.CloneObject(admitted)
 		delete(podspec.Map(admitted, "metadata"), "labels")
 	}
-	stored := Stored(m.Kind, admitted, minor)
+	stored := Stored(m.Kind, admitted)
 	for _, reference := range m.Later {
 		podspec.Append(podspec.Ensure(stored, "metadata"), "ownerReferences", reference)
 	}
@@ -74,7 +74,7 @@ func setAbsent(m map[string]any, key, value string) {
 
 // selectByKeys completes the selectors in a Pod that take their values from the Pod's labels
 // (matchLabelKeys).
-func selectByKeys(pod map[string]any, minor int) {
+func selectByKeys(pod map[string]any) {
 	labels, spec := podspec.Map(pod, "metadata", "labels"), podspec.Map(pod, "spec")
 	for _, name := range []string{"podAffinity", "podAntiAffinity"} {
 		affinity := podspec.Map(spec, "affinity", name)
@@ -86,9 +86,6 @@ func selectByKeys(pod map[string]any, minor int) {
 			addRequirements(term, "matchLabelKeys", "In", labels)
 			addRequirements(term, "mismatchLabelKeys", "NotIn", labels)
 		}
-	}
-	if minor < 34 {
-		return
 	}
 	for _, constraint := range podspec.Maps(spec, "topologySpreadConstraints") {
 		addRequirements(constraint, "matchLabelKeys", "In", labels)

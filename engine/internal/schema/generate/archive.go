@@ -19,27 +19,26 @@ const (
 	discoveries    = "api/discovery"
 )
 
-// gated are the group versions and resources that the module documents, but that a server serves
-// only with a feature gate. This holds up to a minor version; 0 means all known versions.
+// gated are the group versions that the module documents, but that a server serves only with a
+// feature gate. This holds up to a minor version; 0 means all known versions.
 var gated = []struct {
-	groupVersion, resource string // an empty resource means all resources
-	before                 int
+	groupVersion string
+	before       int
 }{
-	{"certificates.k8s.io/v1alpha1", "", 37},
-	{"certificates.k8s.io/v1beta1", "", 37},
-	{"lifecycle.k8s.io/v1alpha1", "", 0},
-	{"scheduling.k8s.io/v1alpha1", "", 0},
-	{"scheduling.k8s.io/v1alpha2", "", 0},
-	{"scheduling.k8s.io/v1alpha3", "", 0},
-	{"scheduling.k8s.io/v1beta1", "", 0},
-	{"storagemigration.k8s.io/v1alpha1", "", 0},
-	{"storagemigration.k8s.io/v1beta1", "", 37},
-	{"v1", "pods/resize", 33},
+	{"certificates.k8s.io/v1alpha1", 37},
+	{"certificates.k8s.io/v1beta1", 37},
+	{"lifecycle.k8s.io/v1alpha1", 0},
+	{"scheduling.k8s.io/v1alpha1", 0},
+	{"scheduling.k8s.io/v1alpha2", 0},
+	{"scheduling.k8s.io/v1alpha3", 0},
+	{"scheduling.k8s.io/v1beta1", 0},
+	{"storagemigration.k8s.io/v1alpha1", 0},
+	{"storagemigration.k8s.io/v1beta1", 37},
 }
 
-func isGated(groupVersion, resource string, minor int) bool {
+func isGated(groupVersion string, minor int) bool {
 	for _, g := range gated {
-		if g.groupVersion == groupVersion && (g.resource == "" || g.resource == resource) && (g.before == 0 || minor < g.before) {
+		if g.groupVersion == groupVersion && (g.before == 0 || minor < g.before) {
 			return true
 		}
 	}
@@ -154,7 +153,7 @@ func discover(module fs.FS, name string, minor int) ([]resource, error) {
 	}
 	var served []resource
 	for _, r := range list.Resources {
-		if !isGated(list.GroupVersion, r.Name, minor) {
+		if !isGated(list.GroupVersion, minor) {
 			served = append(served, resource{list.GroupVersion, r.Name, r.Kind, r.Group, r.Version, r.Namespaced})
 		}
 	}
