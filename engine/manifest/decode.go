@@ -178,7 +178,8 @@ func simpleEscape(c byte) string {
 	return string(rune(c)) // quote, backslash, slash or space
 }
 
-// block decodes a literal or folded scalar.
+// block decodes a literal or folded scalar. At the end of a text without a final line break, the
+// last line of the scalar has none either.
 func (d *decoder) block(text string, n *node) {
 	_, chomp, _ := blockHeader(text[n.start:])
 	i := strings.IndexByte(text[n.start:n.end], '\n')
@@ -210,10 +211,16 @@ func (d *decoder) block(text string, n *node) {
 		i += size + 1
 	}
 	if content && chomp != '-' {
-		d.put(end, "\n")
+		breaks++
 	}
-	if chomp == '+' {
+	if end == len(text) && breaks > 0 {
+		breaks--
+	}
+	switch chomp {
+	case '+':
 		d.put(end, strings.Repeat("\n", breaks))
+	case 0:
+		d.put(end, "\n"[:min(breaks, 1)])
 	}
 }
 

@@ -187,10 +187,6 @@ func (d *Document) Changed() bool { return len(d.splices) > 0 }
 
 // Reset undoes Set.
 func (d *Document) Reset() {
-	if s := d.unit.shared; s != nil && s.members[d] != nil {
-		s.reset(d)
-		return
-	}
 	d.splices, d.anew = nil, nil
 }
 
@@ -209,47 +205,35 @@ func (d *Document) Release() {
 // YAML cannot distinguish a floating-point number without a fraction from an integer, so 1.0 is
 // written as 1 and reads as an integer.
 func (d *Document) Set(object map[string]any, shape change.Shape) error {
-	if s := d.unit.shared; s != nil && s.members[d] != nil {
-		return s.set(d, object, shape)
-	}
-	_, err := d.set(object, shape, above{})
-	return err
-}
-
-// set edits the document below a. It returns the anchors of the edited text, or nil if
-// nothing changed.
-func (d *Document) set(object map[string]any, shape change.Shape, a above) (*names, error) {
 	d.splices, d.anew = nil, nil
 	t := d.unit.tape()
-	if !a.changed && d.isAt(t, d.root, object) {
-		return nil, nil
+	if d.isAt(t, d.root, object) {
+		return nil
 	}
 	wholeFloats, err := checkValue(object)
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", d.At(nil), err)
+		return fmt.Errorf("writing %s: %w", d.At(nil), err)
 	}
 	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if wholeFloats && !st.strict {
 		object, _ = asYAML(object).(map[string]any)
 	}
-	e := d.edits(object, shape, st, a)
+	e := d.edits(object, shape, st)
 	if e == nil {
-		return nil, fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
+		return fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
 	}
 	d.splices, d.anew = e.splices, e.anew
-	return e.names, nil
+	return nil
 }
 
 // ways are the ways to edit a document, in the order in which they are tried. A new block scalar
 // may swallow the comments and blank lines below it; then strings are quoted, or the blank lines
 // are dropped. Numbers in text that becomes JSON may have to be exact.
-var ways = [...]struct{ quoted, tidy, expand, exact bool }{
+var ways = [...]struct{ quoted, tidy, exact bool }{
 	{},
 	{quoted: true},
 	{tidy: true},
 	{quoted: true, tidy: true},
-	{expand: true},
-	{quoted: true, tidy: true, expand: true},
 	{exact: true},
 }
 
@@ -257,30 +241,30 @@ var ways = [...]struct{ quoted, tidy, expand, exact bool }{
 // finds no splices. Text that a person would write never needs more than the ways above. As a last
 // resort, values are written anew, as deep in the document as possible, because losing a comment is
 // better than losing a value.
-func (d *Document) edits(object map[string]any, shape change.Shape, st style, a above) *editor {
+func (d *Document) edits(object map[string]any, shape change.Shape, st style) *editor {
 	text := d.withoutImplied(object)
 	for _, way := range ways {
 		st.quoted = way.quoted
-		e := d.editor(st, a)
-		e.tidy, e.expand, e.exact = way.tidy, way.expand, way.exact
+		e := d.editor(st)
+		e.tidy, e.exact = way.tidy, way.exact
 		e.edit(d.root, d.place(), text, shape)
-		if d.readsAs(e.splices, object, a) {
+		if d.readsAs(e.splices, object) {
 			return e
 		}
 	}
 	for level := d.unit.tape().height(d.root); level > 0; level-- {
-		e := d.editor(st, a)
-		e.tidy, e.expand, e.limit = true, true, level
+		e := d.editor(st)
+		e.tidy, e.limit = true, level
 		e.edit(d.root, d.place(), text, shape)
-		if d.readsAs(e.splices, object, a) {
+		if d.readsAs(e.splices, object) {
 			return e
 		}
 	}
 	return nil
 }
 
-func (d *Document) editor(st style, a above) *editor {
-	return &editor{t: d.unit.tape(), style: st, names: newNames(d.unit.tape(), a)}
+func (d *Document) editor(st style) *editor {
+	return &editor{t: d.unit.tape(), style: st, names: newNames(d.unit.tape())}
 }
 
 // Warnings reports the text that Set could not keep.
@@ -292,7 +276,7 @@ func (d *Document) Warnings() []source.Diagnostic {
 	}
 	for _, i := range d.anew {
 		found = append(found, source.Warningf(d.positionOf(i, nil), writtenAnew, "this value could not be edited in place and was written anew, without its comments").
-			With("check its comments and its layout, and please report what it looked like"))
+			With("check it; comments between brackets can stay if every entry has a line of its own"))
 	}
 	return found
 }
@@ -374,32 +358,29 @@ type trial struct {
 
 var trials = sync.Pool{New: func() any { return new(trial) }}
 
-// readsAs reports whether the document with the splices applied reads as object, below a.
-func (d *Document) readsAs(splices []splice, object map[string]any, a above) bool {
+// readsAs reports whether the document with the splices applied reads as object.
+func (d *Document) readsAs(splices []splice, object map[string]any) bool {
 	w, t := d.window, d.unit.tape()
 	try := trials.Get().(*trial)
 	defer trials.Put(try)
-	try.text = append(try.text[:0], a.prelude(t)...)
-	start := len(try.text)
+	try.text = try.text[:0]
 	for range w.column {
 		try.text = append(try.text, ' ')
 	}
-	try.text = appendSpliced(try.text, t.text, w.start, w.end, splices, d.unit.lineBreak)
+	try.text = appendSpliced(try.text, t.text, w.start, w.end, t.end(splices, false), d.unit.lineBreak)
 	scan := &try.scan
 	scan.reset(unsafe.String(unsafe.SliceData(try.text), len(try.text)))
 	root, ok := -1, false
 	if marks := t.nodes[d.root].marks; marks&fromJSON != 0 {
 		root, _, ok = scan.json(0, len(scan.text), marks&strict != 0)
 	} else {
-		scan.document(0, start)
-		scan.inherits = true
-		root, ok = scan.document(start, len(scan.text))
+		root, ok = scan.document(0, len(scan.text))
 	}
 	if !ok || root < 0 || refuses(scan.problems) {
 		return false
 	}
 	t = scan.tape()
-	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(scan.text[start:], object)
+	return t.nodes[t.real(root)].kind.isMap() && d.isAt(t, root, object) && d.readsAsJSON(scan.text, object)
 }
 
 // readsAsJSON reports whether a text reads as object if an edit has turned it into JSON, where 0.0

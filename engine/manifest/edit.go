@@ -8,15 +8,13 @@ import (
 
 // An editor finds the splices that make a part of a tape read as another value.
 type editor struct {
-	t *tape
-	style
+	t       *tape
+	style   style
 	splices []splice
 	// tidy drops the blank lines below edited values.
 	tidy bool
 	// names are the anchors above the edited part.
-	names *names
-	// expand replaces all merge keys by copies.
-	expand bool
+	names names
 	// exact writes numbers so that they are the same in JSON.
 	exact bool
 	// If limit is not 0, collections at that level or deeper are written anew; the root has level
@@ -74,25 +72,14 @@ func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
 	}
 	switch to := to.(type) {
 	case map[string]any:
-		switch n.kind {
-		case blockMap:
-			return e.editMap(i, p, to, shape)
-		case flowMap:
-			return e.editFlowMap(i, to, shape)
-		}
+		return n.kind.isMap() && e.editMap(i, p, to, shape)
 	case []any:
-		switch n.kind {
-		case blockSequence:
-			return e.editList(i, to, shape)
-		case flowSequence:
-			return e.editFlowList(i, p, to, shape)
-		}
+		return n.kind.isSequence() && e.editList(i, p, to, shape)
 	}
 	return false
 }
 
-// replace replaces the value at index i. The property of the value stays if the new value may have
-// it.
+// replace replaces the value at index i. The anchor of the value stays.
 func (e *editor) replace(i int, p place, to any) {
 	n := &e.t.nodes[i]
 	start, end := int(n.start), int(n.end)
@@ -100,8 +87,11 @@ func (e *editor) replace(i int, p place, to any) {
 	if p.item {
 		indicator++
 	}
-	if pr := e.t.property(i); pr != nil {
-		indicator, start = e.editProperty(i, pr, indicator, to)
+	if a := e.t.anchor(i); a != nil {
+		indicator = int(a.end)
+	}
+	if n.kind.isFlow() && n.next == int32(i+1) && strings.Contains(e.t.text[start:end], "#") {
+		e.anew = append(e.anew, i)
 	}
 	switch {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
@@ -142,53 +132,16 @@ func (e *editor) replace(i int, p place, to any) {
 			e.cutLines(below, below, rest)
 		}
 	default: // a block collection on the line of its dash
-		e.cut(start, e.t.lineAfter(i, p.column), first+e.lineBreak+rest)
+		e.cut(start, e.t.lineAfter(i, p.column), first+e.style.lineBreak+rest)
 	}
 }
 
 // modelOf returns the model for the replacement of the value at index i.
 func (e *editor) modelOf(i int) int {
-	if e.t.nodes[i].kind == alias {
-		return e.t.real(i)
+	if real := e.t.real(i); real != i || e.t.nodes[i].next > int32(i+1) {
+		return real
 	}
 	return noModel
-}
-
-// editProperty removes the tag of the value at index i if the new value cannot have it. It returns
-// the position of the new value if that starts on a new line, and the start of the text that the
-// new value replaces.
-func (e *editor) editProperty(i int, pr *property, indicator int, to any) (lead, start int) {
-	n := &e.t.nodes[i]
-	start = int(n.start)
-	switch {
-	case e.keepsTag(i, pr, to):
-		return int(pr.end), start
-	case !pr.hasAnchor():
-		if n.kind != absent && !strings.Contains(e.t.text[pr.end:start], "\n") {
-			return indicator, int(pr.start)
-		}
-		e.cut(indicator, int(pr.end), "")
-		return indicator, start
-	case pr.nameStart < pr.tagStart:
-		e.cut(int(pr.nameEnd), int(pr.tagEnd), "")
-	default:
-		e.cut(int(pr.tagStart), int(pr.nameStart)-1, "")
-	}
-	return int(pr.end), start
-}
-
-// keepsTag reports whether the value at index i has no tag, or to may have the same tag.
-func (e *editor) keepsTag(i int, pr *property, to any) bool {
-	k := e.t.nodes[i].kind
-	switch to.(type) {
-	case map[string]any:
-		return pr.tag == untagged || k.isMap()
-	case []any:
-		return pr.tag == untagged || k.isSequence()
-	case string:
-		return pr.tag == untagged || pr.tag == textTag && k.isScalar()
-	}
-	return pr.tag == untagged
 }
 
 // replaceRoot replaces the root of a document by a new map.
@@ -198,7 +151,7 @@ func (e *editor) replaceRoot(i int, to any) {
 	out.inline = true
 	object, _ := to.(map[string]any)
 	if len(object) == 0 {
-		out.WriteString("{}" + e.lineBreak)
+		out.WriteString("{}" + e.style.lineBreak)
 	}
 	out.entries(object, sortedKeys(object), int(n.column), noModel)
 	e.cut(int(n.start), e.t.lineAfter(i, int(n.column)), out.String())
@@ -211,10 +164,10 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 	out := e.emitter()
 	if s, ok := to.(string); ok {
 		if n.kind == literal || n.kind == folded { // the lines keep their column
-			out.step = int(n.column) - max(p.column, 0)
+			out.style.step = int(n.column) - max(p.column, 0)
 		}
 		if header, ok := out.blockHeader(s); ok {
-			out.blockLines(s, max(p.column, 0)+out.step)
+			out.blockLines(s, max(p.column, 0)+out.style.step)
 			return header, out.String()
 		}
 	}
@@ -226,8 +179,8 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 		return out.scalar(to, n.kind, false), ""
 	case !p.item:
 		out.afterKey(to, p.column, model)
-	case n.marks&propertied != 0: // text after an anchor starts on a new line
-		out.compact = false
+	case n.marks&anchored != 0: // text after an anchor starts on a new line
+		out.style.compact = false
 		out.afterKey(to, p.column, model)
 	default:
 		column := p.column + 2
@@ -236,7 +189,7 @@ func (e *editor) render(i int, p place, to any) (first, rest string) {
 		}
 		out.afterDash(to, p.column, column, model)
 	}
-	first, rest, _ = strings.Cut(out.String(), e.lineBreak)
+	first, rest, _ = strings.Cut(out.String(), e.style.lineBreak)
 	return strings.TrimPrefix(first, " "), rest
 }
 
@@ -252,7 +205,7 @@ func (e *editor) flowText(value any, like kind, i, model int) string {
 
 // flowIndentation returns the indentation of the line of i, if it matters.
 func (e *editor) flowIndentation(i int) string {
-	if e.tab == "" {
+	if e.style.tab == "" {
 		return ""
 	}
 	return e.t.indentation(i)

@@ -33,15 +33,15 @@ type style struct {
 // An emitter writes values as text. If a value is a copy, its model is the index of the original
 // node, and the copy keeps the order of keys, the form of collections and scalars, and aliases.
 type emitter struct {
-	style
 	strings.Builder
+	style style
 	// inline means that the next entry goes on the current line.
 	inline bool
 	// t is the tape of the models. fromJSON means that t is JSON, which quotes differently. names
 	// are the anchors that aliases may use.
 	t        *tape
 	fromJSON bool
-	names    *names
+	names    names
 }
 
 // noModel is the model of a value that is not a copy.
@@ -79,7 +79,7 @@ func (e *emitter) keysLike(object map[string]any, model int) []string {
 		return sortedKeys(object)
 	}
 	var first []string
-	for _, en := range e.t.members(model) {
+	for _, en := range e.t.entries(model) {
 		if _, ok := object[en.name]; ok {
 			first = append(first, en.name)
 		}
@@ -232,8 +232,8 @@ func (e *emitter) entries(object map[string]any, keys []string, column, model in
 // afterKey writes a value after the colon of its key, with the lines below it.
 func (e *emitter) afterKey(value any, column, model int) {
 	if !isScalar(value) && !e.inBrackets(value, model) {
-		e.WriteString(e.lineBreak)
-		e.block(value, column+e.step, e.listColumn(column), model)
+		e.WriteString(e.style.lineBreak)
+		e.block(value, column+e.style.step, e.listColumn(column), model)
 		return
 	}
 	e.WriteByte(' ')
@@ -260,10 +260,10 @@ func (e *emitter) inBrackets(value any, model int) bool {
 }
 
 func (e *emitter) listColumn(column int) int {
-	if e.compact {
+	if e.style.compact {
 		return column
 	}
-	return column + e.step
+	return column + e.style.step
 }
 
 // items writes the items of a list as lines.
@@ -294,14 +294,14 @@ func (e *emitter) afterDash(value any, dash, column, model int) {
 // is the column of the collection around it.
 func (e *emitter) scalarLines(value any, column, model int) {
 	if e.alias(value, model) {
-		e.WriteString(e.lineBreak)
+		e.WriteString(e.style.lineBreak)
 		return
 	}
 	if s, ok := value.(string); ok {
 		if header, ok := e.blockHeader(s); ok {
 			e.WriteString(header)
-			e.WriteString(e.lineBreak)
-			e.blockLines(s, column+e.step)
+			e.WriteString(e.style.lineBreak)
+			e.blockLines(s, column+e.style.step)
 			return
 		}
 	}
@@ -310,7 +310,7 @@ func (e *emitter) scalarLines(value any, column, model int) {
 	} else {
 		e.flow(value, plain, "", model)
 	}
-	e.WriteString(e.lineBreak)
+	e.WriteString(e.style.lineBreak)
 }
 
 // scalarLike writes a scalar with the text of the model if that reads the same, or else in the
@@ -322,7 +322,7 @@ func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string 
 	}
 	n := &e.t.nodes[model]
 	isWritten := n.kind == plain || (n.kind == singleQuoted || n.kind == doubleQuoted) && !e.fromJSON
-	if isWritten && n.marks&(multiline|tagged) == 0 && e.t.equals(model, value) {
+	if isWritten && n.marks&multiline == 0 && e.t.equals(model, value) {
 		text := e.t.text[n.start:n.end]
 		if s, isString := value.(string); !flow || !isString || n.kind != plain || isPlain(s, flow) {
 			return text
@@ -335,7 +335,7 @@ func (e *emitter) scalarLike(value any, like kind, flow bool, model int) string 
 // block scalar, indented one step from the collection around it.
 func (e *emitter) blockHeader(s string) (string, bool) {
 	body := strings.TrimRight(s, "\n")
-	if e.quoted || body == "" || !strings.Contains(s, "\n") {
+	if e.style.quoted || body == "" || !strings.Contains(s, "\n") {
 		return "", false
 	}
 	for _, c := range s {
@@ -345,10 +345,10 @@ func (e *emitter) blockHeader(s string) (string, bool) {
 	}
 	header := "|"
 	if first := strings.TrimLeft(s, "\n")[0]; isBlank(first) {
-		if e.step > 9 {
+		if e.style.step > 9 {
 			return "", false
 		}
-		header += strconv.Itoa(e.step)
+		header += strconv.Itoa(e.style.step)
 	}
 	switch len(s) - len(body) {
 	case 0:
@@ -367,7 +367,7 @@ func (e *emitter) blockLines(s string, column int) {
 			e.indent(column)
 			e.WriteString(line)
 		}
-		e.WriteString(e.lineBreak)
+		e.WriteString(e.style.lineBreak)
 	}
 }
 
@@ -389,7 +389,7 @@ func (e *emitter) scalar(value any, like kind, flow bool) string {
 	case []any:
 		return "[]"
 	case string:
-		if e.json || like == doubleQuoted {
+		if e.style.json || like == doubleQuoted {
 			return doubleQuote(v)
 		}
 		if like != singleQuoted && isPlain(v, flow) {
@@ -412,7 +412,7 @@ func (e *emitter) number(f float64) string {
 		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
 	text := strconv.FormatFloat(f, 'f', -1, 64)
-	if e.strict && !strings.Contains(text, ".") {
+	if e.style.strict && !strings.Contains(text, ".") {
 		text += ".0"
 	}
 	return text
@@ -430,12 +430,12 @@ func (e *emitter) flow(value any, like kind, indent string, model int) {
 		keys := e.keysLike(v, model)
 		e.flowCollection('{', '}', len(keys), indent, func(i int) {
 			e.WriteString(e.scalar(keys[i], like, true))
-			e.WriteString(e.colon)
-			e.flow(v[keys[i]], like, indent+e.tab, e.under(model, keys[i]))
+			e.WriteString(e.style.colon)
+			e.flow(v[keys[i]], like, indent+e.style.tab, e.under(model, keys[i]))
 		})
 	case []any:
 		e.flowCollection('[', ']', len(v), indent, func(i int) {
-			e.flow(v[i], like, indent+e.tab, e.at(model, i, v[i]))
+			e.flow(v[i], like, indent+e.style.tab, e.at(model, i, v[i]))
 		})
 	default:
 		e.WriteString(e.scalarLike(value, like, true, model))
@@ -446,17 +446,17 @@ func (e *emitter) flowCollection(opening, closing byte, count int, indent string
 	e.WriteByte(opening)
 	for i := range count {
 		switch {
-		case e.tab == "" && i > 0:
-			e.WriteString(e.comma)
-		case e.tab != "" && i > 0:
-			e.WriteString("," + e.lineBreak + indent + e.tab)
-		case e.tab != "":
-			e.WriteString(e.lineBreak + indent + e.tab)
+		case e.style.tab == "" && i > 0:
+			e.WriteString(e.style.comma)
+		case e.style.tab != "" && i > 0:
+			e.WriteString("," + e.style.lineBreak + indent + e.style.tab)
+		case e.style.tab != "":
+			e.WriteString(e.style.lineBreak + indent + e.style.tab)
 		}
 		entry(i)
 	}
-	if e.tab != "" && count > 0 {
-		e.WriteString(e.lineBreak + indent)
+	if e.style.tab != "" && count > 0 {
+		e.WriteString(e.style.lineBreak + indent)
 	}
 	e.WriteByte(closing)
 }

@@ -27,7 +27,6 @@ func (s *scanner) flowMapping() bool {
 		if s.text[s.pos] == '}' {
 			break
 		}
-		key := len(s.nodes)
 		if !s.flowKey() || !s.flowToken() {
 			return false
 		}
@@ -37,7 +36,6 @@ func (s *scanner) flowMapping() bool {
 		if !s.flowValue() {
 			return false
 		}
-		s.checkMerge(m, key)
 		if more, ok := s.flowComma('}'); !ok {
 			return false
 		} else if !more {
@@ -155,8 +153,8 @@ func (s *scanner) flowValue() bool {
 		return s.flow()
 	case '"', '\'':
 		return s.quoted(c)
-	case '&', '!':
-		return s.flowProperty()
+	case '&':
+		return s.flowAnchor()
 	case '*':
 		return s.alias()
 	}

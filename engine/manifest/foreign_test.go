@@ -67,10 +67,17 @@ func countEdits(t *testing.T, counts map[string]int, path, text string) {
 			counts["documents that are written anew"]++
 			t.Logf("written anew: %s", d.At(nil))
 		}
-		if len(d.unit.tape().properties) > 0 {
+		if len(d.unit.tape().anchors) > 0 {
 			counts["documents in files with anchors"]++
 		}
 		if d.Kind().Kind != "" {
+			counts["documents with a kind"]++
+			if d.unit.rewritten != nil {
+				counts["documents with a kind that are written anew"]++
+			}
+			if d.hasMixedComments() {
+				counts["documents with a kind and comments between entries in brackets that share lines"]++
+			}
 			s := read()
 			labelled(t, counts, s, s.Documents()[i])
 		}
@@ -93,6 +100,20 @@ func countEdits(t *testing.T, counts map[string]int, path, text string) {
 			changed(t, counts, s, s.Documents()[i], path)
 		}
 	}
+}
+
+// hasMixedComments reports whether the document has brackets that can lose comments.
+func (d *Document) hasMixedComments() bool {
+	t := d.unit.tape()
+	for i := d.root; i < int(t.nodes[d.root].next); i++ {
+		if entries := t.entries(i); t.nodes[i].kind.isFlow() && len(entries) > 0 {
+			e := d.editor(t.styleOf(d.root, d.root, d.unit.lineBreak))
+			if !e.flowLayout(i, place{}, entries).isOrderly() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // labelled adds a label.
@@ -120,7 +141,7 @@ func changed(t *testing.T, counts map[string]int, s *Stream, d *Document, path c
 	entangled := false
 	for _, e := range path {
 		n := &tape.nodes[at]
-		entangled = entangled || n.marks&(merging|propertied) != 0 || n.kind == alias
+		entangled = entangled || n.marks&anchored != 0 || n.kind == alias
 		if e.IsIndex() {
 			at = tape.item(at, e.Index)
 		} else {
@@ -131,7 +152,7 @@ func changed(t *testing.T, counts map[string]int, s *Stream, d *Document, path c
 		return
 	}
 	n := &tape.nodes[at]
-	entangled = entangled || n.marks&propertied != 0 || n.kind == alias
+	entangled = entangled || n.marks&anchored != 0 || n.kind == alias
 	object := d.Object()
 	if err := change.Apply(object, []change.Change{{Op: change.Replace, Path: path, New: "changed"}}); err != nil {
 		t.Fatal(err)
@@ -147,7 +168,7 @@ func changed(t *testing.T, counts map[string]int, s *Stream, d *Document, path c
 		}
 		return
 	}
-	counts["values behind anchors, aliases and merge keys"]++
+	counts["values behind anchors and aliases"]++
 	before, after := parts(t, text), parts(t, got)
 	for _, part := range before {
 		if !slices.ContainsFunc(after, func(p remark) bool { return p.text == part.text }) {

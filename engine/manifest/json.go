@@ -31,7 +31,7 @@ func (d *Document) JSON() []byte {
 	b.encoder.SetEscapeHTML(false)
 	t := d.unit.tape()
 	b.Grow(d.window.end - d.window.start) // JSON is seldom longer than the text
-	entries := t.members(t.real(d.root))
+	entries := t.entries(t.real(d.root))
 	for _, pair := range d.implied {
 		if t.lookup(d.root, pair[0]) < 0 {
 			entries = append(entries, entry{name: pair[0], value: -1})
@@ -96,7 +96,7 @@ func (b *jsonWriter) value(t *tape, i int) {
 	i = t.real(i)
 	switch n := &t.nodes[i]; {
 	case n.kind.isMap():
-		b.object(t, t.members(i), nil)
+		b.object(t, t.entries(i), nil)
 	case n.kind.isSequence():
 		b.WriteByte('[')
 		for item := i + 1; item < int(n.next); item = int(t.nodes[item].next) {
@@ -123,7 +123,7 @@ func (b *jsonWriter) value(t *tape, i int) {
 // digits returns the text of a number if it is valid JSON and means the same in JSON.
 func (t *tape) digits(i int) (string, bool) {
 	n := &t.nodes[i]
-	if n.kind != plain || n.marks&(tagged|multiline) != 0 {
+	if n.kind != plain || n.marks&multiline != 0 {
 		return "", false
 	}
 	text := t.text[n.start:n.end]

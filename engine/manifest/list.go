@@ -33,14 +33,8 @@ func (r *reader) addOnlyUnit() {
 
 // list turns the roots of a unit into documents. single means that the stream has no other root.
 func (r *reader) list(u *unit, single bool) {
-	switch {
-	case len(u.aside) > 0 && !r.isListed(u, single):
-		r.scan.failed, r.scan.failedAt = u.aside[0].why, u.aside[0].at
-		u.roots = nil
-		r.rewrite(u, false)
-	case len(u.roots) == 1 && u.tape().hasAliases(u.roots[0]) && !r.plain && u.tape().isListedByAlias(u.roots[0]):
-		r.scan.failed, r.scan.failedAt = outside, u.start
-		u.roots = nil
+	if at := r.sharedAt(u, single); at >= 0 {
+		u.roots, r.scan.failed, r.scan.failedAt = nil, outside, at
 		r.rewrite(u, false)
 	}
 	for _, root := range u.roots {
@@ -53,11 +47,10 @@ func (r *reader) list(u *unit, single bool) {
 			r.expand(d)
 		}
 	}
-	u.share()
 	if u.isPlain() {
 		u.release()
 	} else if u.rewritten == nil {
-		r.scan.nodes, r.scan.properties, r.scan.aliases = nil, nil, nil // they belong to the unit now
+		r.scan.nodes, r.scan.anchors, r.scan.aliases = nil, nil, nil // they belong to the unit now
 	}
 }
 
@@ -96,32 +89,55 @@ func (t *tape) listOf(root int) (items int, implied map[string]string) {
 	return -1, nil
 }
 
-// isListed reports whether the items of u become documents.
-func (r *reader) isListed(u *unit, single bool) bool {
-	if len(u.roots) == 0 {
-		return true // already refused
+// sharedAt returns the position of an alias for text outside of its document in u, or -1. Such text
+// belongs to several documents, so it cannot be edited for one of them.
+func (r *reader) sharedAt(u *unit, single bool) int {
+	if r.plain || len(u.roots) != 1 || !u.tape().hasAliases(u.roots[0]) {
+		return -1
 	}
-	items, _ := u.tape().listOf(u.roots[0])
-	return items >= 0 || single && isResourceList(u.tape(), u.roots[0])
-}
-
-// isListedByAlias reports whether a list at a root has an alias for items or their parents, so that
-// several objects have the same text.
-func (t *tape) isListedByAlias(root int) bool {
-	items := t.lookup(root, "items")
-	if list, _ := t.listOf(root); items < 0 || list < 0 && !isResourceList(t, root) {
-		return false
+	t, root := u.tape(), u.roots[0]
+	docs := t.listed(nil, root, single)
+	slices.Sort(docs)
+	// of returns the index of the last document that starts at or before a node, if it has the node.
+	of := func(i int) int {
+		at, found := slices.BinarySearch(docs, i)
+		if !found {
+			at--
+		}
+		if at >= 0 && i < int(t.nodes[docs[at]].next) {
+			return at
+		}
+		return -1
 	}
-	if t.nodes[items].kind == alias {
-		return true
-	}
-	for item := items + 1; item < int(t.nodes[items].next); item = int(t.nodes[item].next) {
-		inner, _ := t.listOf(item)
-		if inner >= 0 && t.nodes[item].kind == alias || t.isListedByAlias(item) {
-			return true
+	first, _ := slices.BinarySearch(t.aliases, int32(root))
+	for _, alias := range t.aliases[first:] {
+		if of(int(alias)) != of(t.real(int(alias))) {
+			return int(t.nodes[alias].start)
 		}
 	}
-	return false
+	return -1
+}
+
+// listed adds the documents that the node at index i becomes. An alias is a document of its own.
+func (t *tape) listed(docs []int, i int, single bool) []int {
+	isResourceList := single && isResourceList(t, i)
+	if list, _ := t.listOf(i); t.nodes[i].kind == alias || list < 0 && !isResourceList {
+		return append(docs, i)
+	}
+	if config := t.lookup(i, "functionConfig"); isResourceList && config >= 0 {
+		docs = append(docs, config)
+	}
+	items := t.lookup(i, "items")
+	switch {
+	case items < 0:
+	case t.nodes[items].kind == alias:
+		return append(docs, items)
+	case t.nodes[items].kind.isSequence():
+		for item := items + 1; item < int(t.nodes[items].next); item = int(t.nodes[item].next) {
+			docs = t.listed(docs, item, false)
+		}
+	}
+	return docs
 }
 
 // expand adds a document, or its items if it is a list.
@@ -153,10 +169,6 @@ func (r *reader) items(d *Document, implied map[string]string) {
 		}
 		path := at.Index(index)
 		index++
-		if t.nodes[item].kind == opaque {
-			r.itemAside(d.unit, item, implied)
-			continue
-		}
 		it := &Document{unit: d.unit, root: item, at: path, window: itemWindow(t, items, item), column: int(t.nodes[items].column)}
 		if !t.nodes[t.real(item)].kind.isMap() {
 			r.refuseAt(it.positionOf(item, path), badItem)
@@ -173,22 +185,6 @@ func (d *Document) imply(implied map[string]string) {
 		if value := implied[name]; value != "" {
 			d.implied = append(d.implied, [2]string{name, value})
 		}
-	}
-}
-
-// itemAside reads an item that the scanner has set aside, as a separate unit.
-func (r *reader) itemAside(u *unit, item int, implied map[string]string) {
-	n := &u.tape().nodes[item]
-	own := &unit{stream: u.stream, start: int(n.start), end: u.tape().nextLine(int(n.end)), lineBreak: u.lineBreak, column: int(n.column)}
-	if i, _ := slices.BinarySearchFunc(u.aside, own.start, func(p problem, at int) int { return p.at - at }); i < len(u.aside) {
-		r.scan.failed, r.scan.failedAt = u.aside[i].why, u.aside[i].at
-	}
-	u.items = append(u.items, own)
-	r.rewrite(own, false)
-	for _, root := range own.roots {
-		d := &Document{unit: own, root: root, window: own.window(root)}
-		d.imply(implied)
-		r.expand(d)
 	}
 }
 

@@ -113,6 +113,11 @@ func TestJoin(t *testing.T) {
 		{[]string{"a: 1\r\n", "b: 2\r\n"}, "a: 1\r\n---\r\nb: 2\r\n"},
 		{[]string{"\ufeffa: 1\n", "\ufeffb: 2\n"}, "\ufeffa: 1\n---\nb: 2\n"},
 		{[]string{"{\"a\":1}", "{\"b\":2}\n"}, "{\"a\":1}\n---\n{\"b\":2}\n"},
+		{[]string{"a: |\n  x", "b: >+\n  y", "c: |-\n  z", "d: |\n  w"}, "a: |-\n  x\n---\nb: >-\n  y\n---\nc: |-\n  z\n---\nd: |\n  w"},
+		{[]string{"a: |\n  x\n  ", "b: |+\n  y\n  ", "c: 1"}, "a: |\n  x\n  \n---\nb: |+\n  y\n---\nc: 1"},
+		{[]string{"---\na: &a\n  - |\r\n   x", "a: 1"}, "---\na: &a\n  - |-\r\n   x\n---\na: 1"},
+		{[]string{"? k\n: &a !t\n  |2+ # c\n    x", "a: 1"}, "? k\n: &a !t\n  |2- # c\n    x\n---\na: 1"},
+		{[]string{"--- # |\na: |\n  | |\n  x", "a: 1"}, "--- # |\na: |-\n  | |\n  x\n---\na: 1"},
 		{[]string{"a: 1\n...\n", "# c\n", "b: 2\n"}, "a: 1\n...\n---\n# c\n---\nb: 2\n"},
 	} {
 		var streams []*manifest.Stream

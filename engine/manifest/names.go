@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -9,11 +8,7 @@ import (
 
 // names are the anchors that the edited text has defined so far, in text order. A nil names is for
 // a text without anchors.
-type names struct {
-	current map[string]definition
-	// defined has all of them, by node.
-	defined map[int]definition
-}
+type names map[string]definition
 
 // A definition is the value that an alias refers to.
 type definition struct {
@@ -23,73 +18,41 @@ type definition struct {
 	same  bool
 }
 
-// newNames returns names for a tape, starting with the anchors above.
-func newNames(t *tape, a above) *names {
-	if len(t.properties) == 0 {
+func newNames(t *tape) names {
+	if len(t.anchors) == 0 {
 		return nil
 	}
-	current := map[string]definition{}
-	maps.Copy(current, a.anchors)
-	return &names{current: current, defined: map[int]definition{}}
-}
-
-func (s *names) add(t *tape, p *property, d definition) {
-	s.current[t.text[p.nameStart:p.nameEnd]] = d
-	s.defined[d.node] = d
+	return names{}
 }
 
 // define records that the value at index i will read as value, if it has an anchor.
-func (s *names) define(t *tape, i int, value any) {
+func (s names) define(t *tape, i int, value any) {
 	if s == nil {
 		return
 	}
-	if p := t.property(i); p != nil && p.hasAnchor() {
-		s.add(t, p, definition{node: i, value: value})
+	if a := t.anchor(i); a != nil {
+		s[t.name(a)] = definition{node: i, value: value}
 	}
 }
 
 // pass records that the anchors of the nodes between two indexes stay as they are.
-func (s *names) pass(t *tape, from, to int) {
+func (s names) pass(t *tape, from, to int) {
 	if s == nil {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(t.properties, from, func(p property, i int) int { return int(p.node) - i })
-	for ; at < len(t.properties) && int(t.properties[at].node) < to; at++ {
-		if p := &t.properties[at]; p.hasAnchor() {
-			s.add(t, p, definition{node: int(p.node), same: true})
-		}
+	at, _ := slices.BinarySearchFunc(t.anchors, from, func(a anchor, i int) int { return int(a.node) - i })
+	for ; at < len(t.anchors) && int(t.anchors[at].node) < to; at++ {
+		a := &t.anchors[at]
+		s[t.name(a)] = definition{node: int(a.node), same: true}
 	}
 }
 
 // read reports whether the alias at index i reads as value.
-func (s *names) read(t *tape, i int, value any) bool {
-	d, ok := s.definition(t, i)
-	switch {
-	case !ok:
-		return false
-	case d.same:
+func (s names) read(t *tape, i int, value any) bool {
+	n := &t.nodes[i]
+	d, ok := s[t.text[n.start+1:n.end]]
+	if ok && d.same {
 		return t.equals(d.node, value)
 	}
-	return change.Equal(d.value, value)
-}
-
-// value returns the value of the alias at index i, if the alias can be used.
-func (s *names) value(t *tape, i int) (any, bool) {
-	d, ok := s.definition(t, i)
-	switch {
-	case !ok:
-		return nil, false
-	case d.same:
-		return t.value(d.node), true
-	}
-	return d.value, true
-}
-
-func (s *names) definition(t *tape, i int) (definition, bool) {
-	if s == nil {
-		return definition{}, false
-	}
-	n := &t.nodes[i]
-	d, ok := s.current[t.text[n.start+1:n.end]]
-	return d, ok
+	return ok && change.Equal(d.value, value)
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -45,9 +47,8 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		odd, _ := within(r.odd, u.start, u.end)
 		failedAt = odd.at
 	}
-	text := strings.Repeat(" ", u.column) + r.stream.text[u.start:u.end]
+	text := r.stream.text[u.start:u.end]
 	w := &rewritten{stream: r.stream, end: u.end, lines: libraryLines(r.stream.text, u.start, u.end), odd: r.stream.position(failedAt)}
-	w.lines[0] -= u.column
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
@@ -88,60 +89,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	}
 }
 
-// scanApart scans the document of u again, and sets aside the items of a list that the scanner
-// cannot read. If that does not help, or if these items share anchors with the rest, it fails with
-// the original failure.
-func (r *reader) scanApart(u *unit) (root int, ok bool) {
-	s := &r.scan
-	base, aliases, failed, at := len(s.nodes), len(s.aliases), s.failed, s.failedAt
-	s.problems, s.aside, s.apart = nil, nil, !failed.isFinal()
-	root, ok = s.document(u.start, u.end)
-	s.apart = false
-	for i := base; ok && i < len(s.nodes); i++ {
-		if n := &s.nodes[i]; n.kind == opaque {
-			_, err := parseNodes(strings.Repeat(" ", int(n.column)) + s.text[n.start:n.end])
-			ok = err == nil || !strings.Contains(err.Error(), "unknown anchor")
-			ok = ok && !(len(s.aliases) > aliases && strings.Contains(s.text[n.start:n.end], "&"))
-		}
-	}
-	if !ok || len(s.aside) == 0 {
-		s.truncate(base)
-		s.failed, s.failedAt = failed, at
-		return -1, false
-	}
-	u.aside = s.aside
-	return root, true
-}
-
-// inList returns the splice that puts the new text of an item into its list.
-func (u *unit) inList(text string) splice {
-	source := u.stream.text
-	first := firstToken(source, u.start, u.end)
-	column := max(first-strings.LastIndexByte(source[:first], '\n')-1, u.column+1)
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		switch {
-		case out.Len() == 0:
-			out.WriteString(strings.Repeat(" ", column-u.column))
-		case strings.Trim(line, "\r\n") != "":
-			out.WriteString(strings.Repeat(" ", column))
-		}
-		out.WriteString(line)
-	}
-	return splice{start: u.start, end: u.end, text: out.String(), tidy: endsInBlockScalar(text)}
-}
-
-func endsInBlockScalar(text string) bool {
-	s := scanner{text: text}
-	if _, ok := s.document(0, len(text)); !ok || len(s.nodes) == 0 {
-		return false
-	}
-	last := s.nodes[len(s.nodes)-1].kind
-	return last == literal || last == folded
-}
-
-// parseNodes parses one document, which ends with a complete line. The library panics on some
-// malformed documents.
+// parseNodes parses one document. The library panics on some malformed documents.
 func parseNodes(text string) (root *yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -149,9 +97,6 @@ func parseNodes(text string) (root *yaml.Node, err error) {
 		}
 	}()
 	var n, next yaml.Node
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
 	d := yaml.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&n); errors.Is(err, io.EOF) {
 		return nil, nil
@@ -359,6 +304,9 @@ func (x *expander) value(n *yaml.Node, depth int) *yaml.Node {
 	}
 	copied := *n
 	copied.Anchor = ""
+	if x.outer != nil { // comments stay with the original
+		copied.HeadComment, copied.LineComment, copied.FootComment = "", "", ""
+	}
 	switch n.Kind {
 	case yaml.AliasNode:
 		return x.alias(n, depth)
@@ -507,6 +455,72 @@ func isTreePolicy(n *yaml.Node) bool {
 		}
 	}
 	return false
+}
+
+// A tag says how to read the text of a tagged scalar.
+type tag uint8
+
+const (
+	untagged tag = iota
+	textTag      // !!str, and unknown tags
+	binaryTag
+	timestampTag
+	nullTag
+	boolTag
+	intTag
+	floatTag
+)
+
+// tagOf returns what the tag !!name means.
+func tagOf(name string) tag {
+	switch name {
+	case "binary":
+		return binaryTag
+	case "timestamp":
+		return timestampTag
+	case "null":
+		return nullTag
+	case "bool":
+		return boolTag
+	case "int":
+		return intTag
+	case "float":
+		return floatTag
+	}
+	return textTag
+}
+
+// read returns the value of a tagged text, and whether the text fits the tag. Times are strings, as
+// they are without a tag.
+func (t tag) read(text string) (value any, fits bool) {
+	resolved, isString := resolve(text)
+	switch t {
+	case binaryTag:
+		data, err := base64.StdEncoding.DecodeString(text)
+		return strings.ToValidUTF8(string(data), "\ufffd"), err == nil
+	case timestampTag:
+		return text, isDate(text)
+	case nullTag:
+		return nil, resolved == nil && !isString
+	case boolTag:
+		_, fits = resolved.(bool)
+		return resolved, fits
+	case intTag:
+		switch resolved.(type) {
+		case int64, uint64:
+			return plainValue(text), true
+		}
+		return nil, false
+	case floatTag:
+		switch v := resolved.(type) {
+		case int64:
+			return number.Whole(float64(v)), true
+		case float64:
+			return number.Whole(v), !isNotFinite(text)
+		}
+		return nil, false
+	}
+	return text, true
 }
 
 // scalar removes the tag of a scalar, and changes its text so that it reads as the tag says.

@@ -21,7 +21,6 @@ const (
 	flowMap
 	flowSequence
 	alias
-	opaque // an item of a list that is left to the library
 )
 
 func (k kind) isScalar() bool   { return k < blockMap }
@@ -32,16 +31,12 @@ func (k kind) isFlow() bool     { return k == flowMap || k == flowSequence }
 
 // Marks on a node.
 const (
-	multiline  uint16 = 1 << iota // a plain or quoted scalar of several lines
-	escaped                       // a quoted scalar with escapes
-	resolved                      // a plain key that reads as different text
-	fromJSON                      // read as JSON
-	strict                        // a number that keeps its type, as in JSON
-	propertied                    // a node with a property before it
-	tagged                        // a scalar whose tag decides how it reads
-	merge                         // the key <<, whose value is merged into the map
-	merging                       // a map with a key <<
-	explicit                      // a key after a question mark
+	multiline uint16 = 1 << iota // a plain or quoted scalar of several lines
+	escaped                      // a quoted scalar with escapes
+	resolved                     // a plain key that reads as different text
+	fromJSON                     // read as JSON
+	strict                       // a number that keeps its type, as in JSON
+	anchored                     // a node with an anchor
 )
 
 // A node is a scalar, map or sequence on the tape. Its children follow it: the items of a sequence,
@@ -49,15 +44,13 @@ const (
 type node struct {
 	kind  kind
 	marks uint16
-	// column is the column, in bytes from 0, of the entries of a block collection, of the lines of
-	// a block scalar, or of the text of an opaque node. For an alias it is the index of the node
-	// that the alias refers to.
+	// column is the column, in bytes from 0, of the entries of a block collection, or of the lines
+	// of a block scalar. For an alias it is the index of the node that the alias refers to.
 	column int32
-	// lead is the offset of the indicator before the node: past the colon of its key, at the dash
-	// of its item, or at the question mark of an explicit key. Other keys, the root and nodes in
-	// flow collections have no lead.
+	// lead is the offset of the indicator before the node: past the colon of its key, or at the
+	// dash of its item. Keys, the root and nodes in flow collections have no lead.
 	lead int32
-	// start and end bound the text of the node, without the property before it. A block scalar ends
+	// start and end bound the text of the node, without the anchor before it. A block scalar ends
 	// before the line break of its last line.
 	start, end int32
 	// next is the index of the node after this node and its children.
@@ -78,26 +71,19 @@ type scanner struct {
 	outer int    // the column of the block collection around the current value, or -1
 	marks uint16 // the marks of new collections and numbers
 
-	// properties and aliases are sorted by node index. anchors has the index of the last property
-	// with each name.
-	properties []property
-	aliases    []int32
-	anchors    map[string]int
-	// inherits means that the next document can use the anchors of the previous one.
-	inherits bool
+	// anchors and aliases are sorted by node index. names has the index of the last anchor with
+	// each name.
+	anchors []anchor
+	aliases []int32
+	names   map[string]int
 	// expanded is the number of nodes that the aliases expand to. deepest is the deepest level of
-	// collections since a property.
+	// collections since an anchor.
 	expanded, deepest int
 
 	failed   reason
 	failedAt int
 	problems []problem
 	seen     map[string]struct{}
-
-	// apart means that items under the root's key "items" that cannot be scanned are set aside.
-	// aside has the reasons. inItems means that the value of that key is next.
-	apart, inItems bool
-	aside          []problem
 }
 
 // A problem is a reason to refuse a well-formed document, or to warn.
@@ -115,7 +101,7 @@ func (s *scanner) fail(at int, why reason) bool {
 
 // reset makes a scanner for text, with the memory of a scanner that is no longer needed.
 func (s *scanner) reset(text string) {
-	*s = scanner{text: text, nodes: s.nodes[:0], properties: s.properties[:0], aliases: s.aliases[:0], anchors: s.anchors, seen: s.seen}
+	*s = scanner{text: text, nodes: s.nodes[:0], anchors: s.anchors[:0], aliases: s.aliases[:0], names: s.names, seen: s.seen}
 }
 
 // document scans the text from start to end as one document and returns the index
@@ -125,9 +111,7 @@ func (s *scanner) document(start, end int) (root int, ok bool) {
 	s.pos, s.end, s.line = start, end, start
 	s.depth, s.last, s.failed = 0, start, none
 	s.expanded, s.deepest = 0, 0
-	if !s.inherits {
-		clear(s.anchors)
-	}
+	clear(s.names)
 	root = len(s.nodes)
 	if s.token() {
 		if s.block(-1) && s.token() {
@@ -147,8 +131,8 @@ func (s *scanner) document(start, end int) (root int, ok bool) {
 // truncate removes the nodes from index i on.
 func (s *scanner) truncate(i int) {
 	s.nodes = s.nodes[:i]
-	for n := len(s.properties); n > 0 && int(s.properties[n-1].node) >= i; n-- {
-		s.properties = s.properties[:n-1]
+	for n := len(s.anchors); n > 0 && int(s.anchors[n-1].node) >= i; n-- {
+		s.anchors = s.anchors[:n-1]
 	}
 	for n := len(s.aliases); n > 0 && int(s.aliases[n-1]) >= i; n-- {
 		s.aliases = s.aliases[:n-1]
@@ -157,7 +141,7 @@ func (s *scanner) truncate(i int) {
 
 // tape returns the tape so far.
 func (s *scanner) tape() *tape {
-	return &tape{text: s.text, nodes: s.nodes, properties: s.properties, aliases: s.aliases}
+	return &tape{text: s.text, nodes: s.nodes, anchors: s.anchors, aliases: s.aliases}
 }
 
 // token moves to the next token, past blanks, comments and line breaks. It reports whether the
@@ -230,25 +214,19 @@ func (s *scanner) blockValue(parent int) bool {
 	switch s.text[s.pos] {
 	case '{', '[', '|', '>', '*':
 		return s.inline(parent)
-	case '&', '!':
-		return s.blockProperty(parent)
+	case '&':
+		return s.blockAnchor(parent)
 	case '-':
 		if s.blankAt(s.pos + 1) {
 			return s.sequence(s.pos - s.line)
-		}
-	case '?':
-		if s.blankAt(s.pos + 1) {
-			column := s.pos - s.line
-			m := s.open(blockMap, column)
-			return s.explicitKey() && s.mapping(m, column)
 		}
 	}
 	return s.scalarOrMap(parent, s.pos, nil)
 }
 
 // scalarOrMap scans a scalar, or a block map from its first key on. start is the start of its
-// property, if it has one; p is nil if it has none.
-func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
+// anchor, if it has one; a is nil if it has none.
+func (s *scanner) scalarOrMap(parent, start int, a *anchor) bool {
 	m, column := s.openAt(blockMap, start), start-s.line
 	s.nodes[m].column = int32(column)
 	switch c := s.text[s.pos]; c {
@@ -257,12 +235,12 @@ func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
 			return false
 		}
 		if s.atColon() {
-			return s.firstKey(p) && s.mapping(m, column)
+			return s.anchorLast(a) && s.mapping(m, column)
 		}
 		scalar := s.nodes[m+1]
 		scalar.next = int32(m + 1)
 		s.nodes = append(s.nodes[:m], scalar)
-		return s.scalarProperty(p) && s.rest()
+		return s.anchorLast(a) && s.rest()
 	}
 	if !s.startsPlain() {
 		return s.failIndicator()
@@ -270,26 +248,20 @@ func (s *scanner) scalarOrMap(parent, start int, p *property) bool {
 	end, stop := s.plainLine(s.pos)
 	if s.peek(stop) != ':' {
 		s.nodes = s.nodes[:m]
-		return s.plainValue(parent, end, stop) && s.scalarProperty(p)
+		return s.plainValue(parent, end, stop) && s.anchorLast(a)
 	}
 	s.addKey(end)
 	s.pos = stop
-	return s.firstKey(p) && s.mapping(m, column)
+	return s.anchorLast(a) && s.mapping(m, column)
 }
 
 // mapping scans the block map with the node at index m, from the colon of its first key.
 func (s *scanner) mapping(m, column int) bool {
 	for {
-		key := len(s.nodes) - 1
-		if s.apart {
-			n := &s.nodes[key]
-			s.inItems = s.depth == 1 && s.text[n.start:n.end] == "items"
-		}
 		s.pos++
 		if !s.mapValue(column) {
 			return false
 		}
-		s.checkMerge(m, key)
 		if !s.token() || s.pos-s.line < column {
 			break
 		}
@@ -322,13 +294,11 @@ func (s *scanner) key() bool {
 	case c == '-' && s.blankAt(s.pos+1):
 		return s.fail(s.pos, itemInMap)
 	case c == '&':
-		p, ok := s.scanProperty()
+		a, ok := s.scanAnchor()
 		if ok && s.atLineEnd() {
 			ok = s.fail(s.pos, missingColon)
 		}
-		return ok && s.key() && s.keyProperty(p)
-	case c == '?' && s.blankAt(s.pos+1):
-		return s.explicitKey()
+		return ok && s.key() && s.anchorLast(&a)
 	case !s.startsPlain():
 		return s.failIndicator()
 	}
@@ -339,42 +309,6 @@ func (s *scanner) key() bool {
 	s.addKey(end)
 	s.pos = stop
 	return true
-}
-
-// explicitKey scans a key after a question mark, up to the colon on the next line. Libraries that
-// write YAML use this form for long keys.
-func (s *scanner) explicitKey() bool {
-	lead, column, at := s.pos, s.pos-s.line, len(s.nodes)
-	for s.pos++; s.peek(s.pos) == ' '; {
-		s.pos++
-	}
-	switch c := s.peek(s.pos); {
-	case c == '"' || c == '\'':
-		if !s.quoted(c) {
-			return false
-		}
-	case s.atLineEnd() || !s.startsPlain():
-		return s.fail(s.pos, outside)
-	default:
-		end, stop := s.plainLine(s.pos)
-		s.addKey(end)
-		s.pos = stop
-	}
-	key := &s.nodes[at]
-	if key.marks&(multiline|merge) != 0 || !s.atKeyEnd() || s.pos-s.line != column || s.text[s.pos] != ':' || !s.blankAt(s.pos+1) {
-		return s.fail(lead, outside)
-	}
-	key.marks |= explicit
-	key.lead = int32(lead)
-	return true
-}
-
-// atKeyEnd moves past the line of an explicit key, and to the next token.
-func (s *scanner) atKeyEnd() bool {
-	for s.peek(s.pos) == ' ' {
-		s.pos++
-	}
-	return s.atLineEnd() && s.token()
 }
 
 // maxKey is the largest length of a key in bytes before its colon.
@@ -402,7 +336,7 @@ func (s *scanner) addKey(end int) {
 	case len(text) > maxKey:
 		s.fail(s.pos, outside)
 	case text == "<<":
-		n.marks |= merge
+		s.fail(s.pos, outside) // a merge key
 	case isString:
 	default:
 		n.marks |= resolved
@@ -460,10 +394,8 @@ func (s *scanner) absent(at int) {
 // sequence scans the block sequence that starts at the current dash.
 func (s *scanner) sequence(column int) bool {
 	q := s.open(blockSequence, column)
-	apart, depth := s.inItems, s.depth
-	s.inItems = false
 	for {
-		lead, at, problems := s.pos, len(s.nodes), len(s.problems)
+		lead, at := s.pos, len(s.nodes)
 		s.pos++
 		for s.peek(s.pos) == ' ' {
 			s.pos++
@@ -477,11 +409,7 @@ func (s *scanner) sequence(column int) bool {
 		default:
 			ok = s.block(column)
 		}
-		if !ok && apart && !s.failed.isFinal() {
-			s.depth, s.problems = depth, s.problems[:problems]
-			s.truncate(at)
-			s.setAside(lead, column)
-		} else if !ok {
+		if !ok {
 			return false
 		}
 		s.nodes[at].lead = int32(lead)
@@ -502,26 +430,6 @@ func (s *scanner) sequence(column int) bool {
 	return true
 }
 
-// setAside skips the item whose dash is at lead, up to the next line that is not indented more than
-// the dash.
-func (s *scanner) setAside(lead, column int) {
-	s.aside = append(s.aside, problem{s.failedAt, s.failed})
-	s.failed = none
-	n := node{kind: opaque, column: int32(column + 1), start: int32(lead + 1), end: int32(s.lineEnd(lead))}
-	i := s.nextLine(lead)
-	for ; i < s.end; i = s.nextLine(i) {
-		line := s.text[i:s.lineEnd(i)]
-		if text := strings.TrimLeft(line, " "); text == "" {
-			continue
-		} else if len(line)-len(text) <= column {
-			break
-		}
-		n.end = int32(i + len(line))
-	}
-	s.add(n)
-	s.pos, s.line = i, i
-}
-
 // inline scans a value on the line of its key, up to the end of its last line. A block collection
 // may not start there.
 func (s *scanner) inline(parent int) bool {
@@ -533,8 +441,8 @@ func (s *scanner) inline(parent int) bool {
 		return s.blockScalar(parent)
 	case '"', '\'':
 		return s.quoted(c) && s.rest()
-	case '&', '!':
-		return s.inlineProperty(parent)
+	case '&':
+		return s.inlineAnchor(parent)
 	case '*':
 		return s.alias() && s.restOfLine()
 	}
@@ -591,9 +499,6 @@ func (s *scanner) checkKeys(m int) {
 	var keys [few]string
 	count := 0
 	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
-		if s.nodes[k].marks&merge != 0 {
-			continue
-		}
 		name := t.key(k)
 		if count == few {
 			s.manyKeys(t, m)
@@ -617,7 +522,7 @@ func (s *scanner) manyKeys(t tape, m int) {
 	clear(s.seen)
 	for k := m + 1; k < int(s.nodes[m].next); k = int(s.nodes[k+1].next) {
 		name := t.key(k)
-		if _, ok := s.seen[name]; ok && s.nodes[k].marks&merge == 0 {
+		if _, ok := s.seen[name]; ok {
 			s.problems = append(s.problems, problem{int(s.nodes[k].start), duplicateKey})
 		}
 		s.seen[name] = struct{}{}

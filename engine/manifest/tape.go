@@ -9,9 +9,9 @@ import (
 type tape struct {
 	text  string
 	nodes []node
-	// properties and aliases are sorted by node index.
-	properties []property
-	aliases    []int32
+	// anchors and aliases are sorted by node index.
+	anchors []anchor
+	aliases []int32
 }
 
 // tape returns the tape of the unit's documents. If the tape was released, the text is scanned
@@ -38,7 +38,7 @@ func (u *unit) release() { u.known.Store(nil) }
 // isPlain reports whether the unit is one document, and scanning it again returns the same tape.
 func (u *unit) isPlain() bool {
 	return len(u.docs) == 1 && len(u.roots) == 1 && u.docs[0].root == u.roots[0] && u.roots[0] == 0 &&
-		u.rewritten == nil && u.shared == nil && len(u.aside) == 0
+		u.rewritten == nil
 }
 
 // scan returns the tape of a plain unit.
@@ -91,9 +91,6 @@ func (t *tape) value(i int) any {
 		return t.object(i)
 	case n.kind == alias:
 		return t.value(t.real(i))
-	case n.marks&tagged != 0:
-		value, _ := t.property(i).tag.read(t.string(n))
-		return value
 	case n.kind.isSequence():
 		list := make([]any, 0, t.count(i))
 		for item := i + 1; item < int(n.next); item = int(t.nodes[item].next) {
@@ -127,21 +124,10 @@ func strictValue(text string) any {
 
 // object builds the value of the map at index i.
 func (t *tape) object(i int) map[string]any {
-	if t.nodes[i].marks&merging != 0 {
-		return t.mergedObject(i)
-	}
+	i = t.real(i)
 	object := make(map[string]any, t.count(i)/2)
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
 		object[t.key(k)] = t.value(k + 1)
-	}
-	return object
-}
-
-func (t *tape) mergedObject(i int) map[string]any {
-	entries := t.merged(i)
-	object := make(map[string]any, len(entries))
-	for _, en := range entries {
-		object[en.name] = t.value(en.value)
 	}
 	return object
 }
@@ -173,14 +159,6 @@ func (t *tape) equals(i int, value any) bool {
 
 // within reports whether every entry of the map at index i is in object.
 func (t *tape) within(i int, object map[string]any) bool {
-	if t.nodes[i].marks&merging != 0 {
-		for _, en := range t.merged(i) {
-			if value, ok := object[en.name]; !ok || !t.equals(en.value, value) {
-				return false
-			}
-		}
-		return true
-	}
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
 		if value, ok := object[t.key(k)]; !ok || !t.equals(k+1, value) {
 			return false
@@ -198,25 +176,14 @@ func (t *tape) count(i int) int {
 	return count
 }
 
-// size returns the number of entries of the map at index i as it reads.
+// size returns the number of entries of the map at index i.
 func (t *tape) size(i int) int {
-	if t.nodes[i].marks&merging != 0 {
-		return len(t.merged(i))
-	}
 	return t.count(i) / 2
 }
 
 // lookup returns the index of the value under name in the map at index i, or -1.
 func (t *tape) lookup(i int, name string) int {
 	if i = t.real(i); !t.nodes[i].kind.isMap() {
-		return -1
-	}
-	if t.nodes[i].marks&merging != 0 {
-		for _, en := range t.merged(i) {
-			if en.name == name {
-				return en.value
-			}
-		}
 		return -1
 	}
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {

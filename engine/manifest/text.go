@@ -11,5 +11,6 @@ func (d *Document) Text() (before, after string) {
 	if !d.Changed() {
 		return before, before
 	}
-	return before, margin + applySplices(d.unit.text(), w.start, w.end, d.splices, d.unit.lineBreak)
+	t := d.unit.tape()
+	return before, margin + applySplices(t.text, w.start, w.end, t.end(d.splices, false), d.unit.lineBreak)
 }

@@ -128,7 +128,7 @@ var reading = []Entry{
 	{
 		Code: "written-anew", Severities: warnings, Title: "A document could not be edited in place",
 		Cause:  "A policy changes a document with rare YAML, such as keys without values in braces, so the whole document is written anew. The values are right, but comments may be moved or lost, and the layout differs.",
-		Advice: "Write the maps, lists and scalars at the position in their usual forms. Anchors, aliases, tags and comments can stay.",
+		Advice: "Write the maps, lists and scalars at the position in their usual forms, without merge keys and tags. Anchors, aliases and comments can stay.",
 	},
 	{
 		Code: "yaml-directive", Severities: errors, Title: "The document has a YAML directive",
