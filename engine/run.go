@@ -101,6 +101,10 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 			r.server.tries = o.tries
 		}
 	}
+	if len(in.manifests)+len(in.policies) == 0 && len(in.local) > 0 {
+		r.tell(source.Warningf(in.local[0].At(nil), "no-objects", "the input has no objects for a cluster, only such for client programs, so nothing changes").
+			With("in a kustomization, name preadmit under transformers; under generators, it does not see the resources"))
+	}
 	r.reads = readKinds(r.programs)
 	for i, d := range in.manifests {
 		r.jobs = append(r.jobs, &job{index: i, document: d, result: &Manifest{Document: d}, done: make(chan struct{})})

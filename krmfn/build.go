@@ -42,7 +42,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 		} else if info, err := os.Stat(full); err != nil || !info.IsDir() {
 			set.fail(p, errors.Join(err, errNotDirectory))
 		} else {
-			set.add(p)
+			set.addAny(p)
 		}
 	}
 	var found []rendering

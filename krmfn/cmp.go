@@ -160,7 +160,7 @@ func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set.read, set.whole = a.config.within(f.bounds()), a.config.engine.Plain
 	dir := a.path(".", "")
 	dir.shallow = !a.config.recurse
-	set.add(dir)
+	set.addAny(dir)
 	set.found = slices.DeleteFunc(set.found, func(f file) bool { return bytes.Contains(f.data, []byte(skipMark)) })
 	return f.filled(set.parse(), "the directory of the application", a.config)
 }

@@ -116,12 +116,12 @@ var stdinNames = []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 // manifestExtensions are the extensions of the files that are read in a directory.
 var manifestExtensions = []string{".yaml", ".yml", ".json"}
 
-// add reads the files of a path. It returns false if the path is a directory without files to
-// read.
-func (s *fileSet) add(p path) bool {
+// add reads the files of a path. It returns an error if the path is a directory without files to
+// read, and reports all other errors itself.
+func (s *fileSet) add(p path) error {
 	if p.within == nil && (p.name == "-" || slices.Contains(stdinNames, p.name)) {
 		s.addStdin(p)
-		return true
+		return nil
 	}
 	full, err := s.resolve(p)
 	var info fs.FileInfo
@@ -138,7 +138,7 @@ func (s *fileSet) add(p path) bool {
 		err = s.addPipe(p, full)
 	}
 	s.fail(p, err)
-	return true
+	return nil
 }
 
 func (s *fileSet) addStdin(p path) {
@@ -181,6 +181,9 @@ func (s *fileSet) addFile(p path, full string, in *directory) error {
 	real, err := s.contained(p, full)
 	if errors.Is(err, fs.ErrNotExist) && in != nil {
 		return &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errDangling}
+	}
+	if errors.Is(err, errEscape) && in != nil {
+		return &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: err}
 	}
 	if err != nil {
 		return err
@@ -272,8 +275,8 @@ func (s *fileSet) nameOf(p path, full string) string {
 
 // addDirectory reads the manifests in a directory and its subdirectories, in the order of
 // their names. It skips hidden and ignored files, and links to directories outside of it. It
-// returns false if it finds no manifests.
-func (s *fileSet) addDirectory(p path, root string) (found bool) {
+// returns an error if it finds no manifests.
+func (s *fileSet) addDirectory(p path, root string) error {
 	w := &walker{set: s, path: p, in: &directory{root, realPath(root)}, visited: map[string]bool{}}
 	lists, err := s.ignoreLists(root)
 	if err == nil {
@@ -281,10 +284,16 @@ func (s *fileSet) addDirectory(p path, root string) (found bool) {
 	}
 	if err != nil {
 		s.fail(p, err)
-		return true
+		return nil
 	}
 	w.walk(root, lists)
-	return w.found
+	switch {
+	case w.found:
+		return nil
+	case w.ignored:
+		return errAllIgnored
+	}
+	return errNoManifests
 }
 
 // walker reads the files in a directory.
@@ -295,14 +304,18 @@ type walker struct {
 	// flags are the rules of --ignore.
 	flags   *ignoreList
 	visited map[string]bool
-	found   bool
+	// found reports that there are files to read, ignored that rules exclude some.
+	found, ignored bool
 }
 
 // walk reads the files in a directory that no rule ignores.
 func (w *walker) walk(dir string, lists []*ignoreList) {
 	s, p := w.set, w.path
 	real, err := s.contained(p, dir)
-	if err == nil && !isWithin(real, w.in.real) {
+	switch {
+	case errors.Is(err, errEscape) && dir != w.in.path:
+		err = &fs.PathError{Op: "read", Path: s.nameOf(p, dir), Err: err}
+	case err == nil && !isWithin(real, w.in.real):
 		err = errLinkedOut
 	}
 	if err != nil || w.visited[real] {
@@ -322,14 +335,14 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 	for _, e := range entries {
 		full := filepath.Join(dir, e.Name())
 		mode := modeOf(full, e)
-		if strings.HasPrefix(e.Name(), ".") || ignores(append(lists, w.flags), full, mode.IsDir()) {
-			continue
-		}
 		switch {
+		case strings.HasPrefix(e.Name(), "."):
 		case mode.IsDir() && p.shallow:
+		case !mode.IsDir() && !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
+		case ignores(append(lists, w.flags), full, mode.IsDir()):
+			w.ignored = true
 		case mode.IsDir():
 			w.walk(full, lists)
-		case !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
 		case !mode.IsRegular():
 			w.found = true
 			s.fail(p, &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errNotRegular})
@@ -371,8 +384,11 @@ func (s *fileSet) failLink(p path, dir string, err error) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// errNoManifests is the error for a directory without manifests.
-var errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
+// The errors for a directory without files to read.
+var (
+	errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
+	errAllIgnored  = errors.New("the patterns of --ignore and " + ignoreFile + " exclude all *.yaml, *.yml and *.json files of the directory")
+)
 
 // errEscape is the error for a path that leads out of its bounds.
 var errEscape = errors.New("the path leads out of its bounds")
@@ -435,6 +451,9 @@ func (s *fileSet) fail(p path, err error) {
 	switch {
 	case errors.As(err, &exceeded):
 		d.Code, d.Advice = exceeded.Code, exceeded.Advice
+	case errors.Is(err, errEscape) && errors.As(err, &pathError):
+		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the link leads out of %s", pathError.Path, p.within.names)
+		d.Advice = "replace the link by a file, or exclude it in a file " + ignoreFile
 	case errors.Is(err, errEscape):
 		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the path leads out of %s", p.name, p.within.names)
 		d.Advice = p.within.advice
@@ -454,9 +473,14 @@ func (s *fileSet) fail(p path, err error) {
 // addAll reads the files of paths. A directory without manifests is an error.
 func (s *fileSet) addAll(paths []path) {
 	for _, p := range paths {
-		if !s.add(p) {
-			s.fail(p, errNoManifests)
-		}
+		s.fail(p, s.add(p))
+	}
+}
+
+// addAny reads the files of a directory, which need not have any.
+func (s *fileSet) addAny(p path) {
+	if err := s.add(p); errors.Is(err, errAllIgnored) {
+		s.fail(p, err)
 	}
 }
 

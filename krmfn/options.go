@@ -43,6 +43,8 @@ type config struct {
 	pods      bool
 	inPlace   bool
 	outputDir string
+	// filtering says that no operand names the manifests, so that they come from standard input.
+	filtering bool
 	// unlisted says that a List is printed as its separate items.
 	unlisted bool
 	// Parameters of an Argo CD application.

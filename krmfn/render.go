@@ -22,6 +22,7 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 	if err := p.checkDestination(&c, given.operands); err != nil {
 		return p.misused(err, "preadmit render --help")
 	}
+	c.filtering = len(given.operands) == 0
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream { return f.stream(given.operands, &c) })
 }
 
@@ -35,6 +36,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	f := recorded.files(c)
 	manifests := read(f)
 	a := recorded.admit(ctx, c, f, manifests, nil)
+	c.requirePolicies(a.diagnostics)
 	if err := transcript.claim(p.ledger); err != nil {
 		a.add(unwritable(c.transcriptFile, err))
 	}
@@ -52,6 +54,21 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 		return status
 	}
 	return p.print(c, manifests)
+}
+
+// requirePolicies makes an error of the warning that there are no policies if nothing else would
+// change the manifests either, and nobody has named standard input. So Helm calls a
+// post-renderer, whose warnings it does not show.
+func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
+	if o := &c.engine; !c.filtering || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.output == "json" {
+		return
+	}
+	for i, d := range diagnostics {
+		if d.Code == source.CodeNoPolicies {
+			d.Severity, d.Message = source.Error, "no policy was given, so nothing would change"
+			diagnostics[i] = d.With("give policies with -p or among the manifests; to print standard input as it is, name it: preadmit render -")
+		}
+	}
 }
 
 // print prints the output of a command in the format of --output.
@@ -73,8 +90,8 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	set := f.set()
 	set.read, set.lenient, set.whole = c.within(f.bounds()), true, c.engine.Plain
 	for _, name := range operands {
-		if !set.add(path{name: name}) && !c.allowEmpty {
-			set.fail(path{name: name}, errNoManifests)
+		if err := set.add(path{name: name}); !c.allowEmpty {
+			set.fail(path{name: name}, err)
 		}
 	}
 	return f.filled(set.parse(), "the input", c)

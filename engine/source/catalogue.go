@@ -290,8 +290,13 @@ var policies = []Entry{
 	},
 	{
 		Code: "no-policies", Severities: warningsOrErrors, Unsure: true, Title: "No policy was given",
-		Cause:  "Neither the options nor the manifests contain a policy, so nothing changes. For functions of the Terraform provider it is an error, unless the option allow_no_policies is set.",
-		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests.",
+		Cause:  "Neither the options nor the manifests contain a policy, so nothing changes. It is an error for preadmit render without files, because Helm does not show the warnings of post-renderers, and for functions of the Terraform provider, unless the option allow_no_policies is set.",
+		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests. For preadmit render, - names standard input.",
+	},
+	{
+		Code: "no-objects", Severities: warnings, Title: "The input has no objects for a cluster",
+		Cause:  "All documents of the input are for client programs, such as kustomizations and objects with the annotation config.kubernetes.io/local-config. So nothing changes. kustomize passes no resources to functions under generators.",
+		Advice: "In a kustomization, name preadmit under transformers. Otherwise check the program that should print the manifests.",
 	},
 	{
 		Code: "policy-for-plain", Severities: errors, Title: "The policy needs Kubernetes objects",

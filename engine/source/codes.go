@@ -52,6 +52,7 @@ const (
 	CodePolicyNotMutating      = "policy-not-mutating"
 	CodeRuleNotMutating        = "rule-not-mutating"
 	CodeNoPolicies             = "no-policies"
+	CodeNoObjects              = "no-objects"
 	CodePolicyForPlain         = "policy-for-plain"
 	CodePolicyDraft            = "policy-draft"
 	CodePolicyFieldLost        = "policy-field-lost"
