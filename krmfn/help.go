@@ -92,8 +92,8 @@ or none if there is an error. A file that already has the new text is not writte
 symbolic links are kept. If another program changes a file during the run, that change is
 kept and the run fails. Runs that write to the same directory wait for each other. With
 --output-dir, a file keeps its path relative to the named directory; a named file keeps its
-base name. Output never overwrites a file that was read, and never leaves the output
-directory.
+base name. Other files in the output directory stay, also those of manifests that no longer
+exist. Output never overwrites a file that was read, and never leaves the output directory.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s
