@@ -29,7 +29,7 @@ var ladder = [][]string{
 	{"engine/internal/celenv"},
 	{"engine/policy"},
 	{"engine/internal/policydoc"},
-	{"engine/internal/admissionpolicy", "engine/internal/kyverno/given"},
+	{"engine/internal/admissionpolicy", "engine/internal/kyverno/given", "engine/internal/kyverno/deviation"},
 	{"engine/internal/builtin", "engine/internal/mapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine/internal/migrate"},
 	{"engine"},

@@ -53,6 +53,11 @@ spec:
 `, name, rule)
 }
 
+// ignoring gives policies the failurePolicy Ignore.
+func ignoring(policies string) string {
+	return strings.ReplaceAll(policies, "spec:\n  rules", "spec:\n  failurePolicy: Ignore\n  rules")
+}
+
 const webPod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    image: nginx\n"
 
 // TestWebhook runs both languages on a Pod, and lists the author and the pass of every change.
@@ -96,13 +101,22 @@ func TestWebhook(t *testing.T) {
 		{
 			"but not those of what a rule before it added",
 			clusterPolicy("add", "mutate: {patchStrategicMerge: {spec: {containers: [{name: added, image: x}]}}}") +
-				clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"*\", +(imagePullPolicy): Never}]}}}"),
+				clusterPolicy("pull", "mutate: {patchStrategicMerge: {spec: {containers: [{(name): \"added\", +(imagePullPolicy): Never}]}}}"),
 			`1 policy add, rule r: spec.containers[0]
 			1 policy pull, rule r: spec.containers[0].imagePullPolicy Never`,
 		},
 		{
+			"after a rule that fails, policies with failurePolicy Ignore see nothing",
+			ignoring(clusterPolicy("first", "mutate: {patchStrategicMerge: {metadata: {labels: {first: ran}}}}")+
+				clusterPolicy("fails", "mutate: {patchesJson6902: '[{op: replace, path: /metadata/labels/x, value: y}]'}")+
+				clusterPolicy("second", "mutate: {patchStrategicMerge: {metadata: {labels: {second: ran}}}}")) +
+				clusterPolicy("other", "mutate: {patchStrategicMerge: {metadata: {labels: {other: ran}}}}"),
+			`1 policy other, rule r: metadata.labels.other ran
+			1 policy first, rule r: metadata.labels.first ran`,
+		},
+		{
 			"a rule that fails leaves nothing behind, and the others the object",
-			strings.Replace(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}"), "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1) +
+			ignoring(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}")) +
 				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),
 			`1 policy label, rule r: metadata.labels.text none`,
 		},

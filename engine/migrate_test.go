@@ -10,6 +10,16 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
+// asDocumented are cases whose conversions do what Kyverno's documentation says, and not what
+// Kyverno 1.19.0 does; and why the two differ.
+var asDocumented = map[string]string{
+	"patched-resource__add-default-resources__add-default-requests__Pod__nginx-demo":                                           "the first item decides +( )",
+	"kasten__kasten-minimum-retention__kasten-minimum-retention__kasten-minimum-retention__Policy__kasten-io__hourly-policy":   "replace fails if there is nothing to replace",
+	"kasten__kasten-minimum-retention__kasten-minimum-retention__kasten-minimum-retention__Policy__kasten-io__ondemand-policy": "replace fails if there is nothing to replace",
+	"single-patch": "replace fails if there is nothing to replace",
+	"test-preprocessstrategicmergepatch-multipleanchors__19": "several items with anchors lose some",
+}
+
 // TestMigrateCorpus converts the policies of the corpus, including those that Kyverno publishes,
 // and runs both forms on the manifests of their cases and on unrelated manifests.
 func TestMigrateCorpus(t *testing.T) {
@@ -44,8 +54,14 @@ func TestMigrateCorpus(t *testing.T) {
 				}
 			}
 			proof := prove(t, dir, policies, migrated, append([][]*manifest.Stream{own}, foreign...))
+			why := asDocumented[filepath.Base(dir)]
 			for _, d := range proof.Differences {
-				t.Errorf("%v", d)
+				if why == "" {
+					t.Errorf("%v", d)
+				}
+			}
+			if why != "" && len(proof.Differences) == 0 {
+				t.Errorf("listed because %s, but both forms agree", why)
 			}
 			for _, b := range proof.Branches {
 				if b.Manifests+b.Witnesses == 0 {

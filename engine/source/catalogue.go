@@ -407,9 +407,9 @@ var running = []Entry{
 		Advice: "Give the Namespace as context.",
 	},
 	{
-		Code: "kyverno-differs", Severities: warnings, Unsure: true, Title: "Kyverno 1.19.0 behaves differently",
-		Cause:  "Preadmit runs the policy as Kyverno's documentation says. Kyverno 1.19.0 has a defect and behaves differently in a cluster; the message says how.",
-		Advice: "Follow the message, so that preadmit and Kyverno 1.19.0 do the same.",
+		Code: "kyverno-differs", Severities: warnings, Title: "Kyverno does not do what its documentation says",
+		Cause:  "Kyverno 1.19.0 does something else with the policy than Kyverno's documentation says; the message says what. Preadmit does what Kyverno does. `check` reports every such policy, other commands only if Kyverno loses data or denies an object.",
+		Advice: "Follow the message: it says how to write a policy for which both are the same.",
 	},
 	{
 		Code: "exception-expires", Severities: warnings, Unsure: true, Title: "An exception may have expired",

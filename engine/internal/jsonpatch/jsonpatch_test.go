@@ -288,14 +288,10 @@ func FuzzKyverno(f *testing.F) {
 			t.Skip()
 		}
 		for _, ops := range [][]Operation{{o}, {o, {Op: "add", Path: path + "/x", Value: int64(1)}}, {{Op: "add", Path: path}, o}} {
-			helped := false
-			got, err := KyvernoTelling(func(Operation) { helped = true }).Apply(object, ops)
+			got, err := Kyverno.Apply(object, ops)
 			want, wantErr := library(t, object, ops)
-			if !helped && ((err == nil) != (wantErr == nil) || err == nil && !change.Equal(got, want)) {
+			if (err == nil) != (wantErr == nil) || err == nil && !change.Equal(got, want) {
 				t.Errorf("%v\n got %v, %v\nwant %v, %v", ops, got, err, want, wantErr)
-			}
-			if helped && wantErr == nil {
-				t.Errorf("%v: the library gives %v", ops, want)
 			}
 		}
 	})

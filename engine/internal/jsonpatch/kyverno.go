@@ -17,27 +17,21 @@ import (
 //   - a negative index counts from the end of a list; add with -1 appends
 //   - nothing can be added below a null that the patch wrote, and such a null equals nothing
 //
-// Two behaviours follow Kyverno's documentation, not its code: replace of a missing key adds the
-// key, and an empty key selects by its name, not the map itself.
-var Kyverno = KyvernoTelling(func(Operation) {})
-
-// KyvernoTelling is Kyverno with a function that is called for every operation that is applied
-// here but fails in Kyverno v1.19.0.
-func KyvernoTelling(tell func(Operation)) Dialect {
-	return Dialect{apply: func(d *document, op Operation) error { return d.applyV5(op, tell) }}
-}
+// As the code, and not as Kyverno's documentation says, replace of a missing key fails. An empty
+// key selects by its name; in Kyverno it selects the map itself.
+var Kyverno = Dialect{apply: (*document).applyV5}
 
 // maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.
 const maxIndex = 10000
 
-func (d *document) applyV5(op Operation, tell func(Operation)) error {
+func (d *document) applyV5(op Operation) error {
 	switch op.Op {
 	case "add":
 		return d.addV5(op)
 	case "remove":
 		return d.removeV5(op)
 	case "replace":
-		return d.replaceV5(op, tell)
+		return d.replaceV5(op)
 	case "test":
 		return d.testV5(op)
 	case "move", "copy":
@@ -171,23 +165,9 @@ func (d *document) removeV5(op Operation) error {
 	return nil
 }
 
-func (d *document) replaceV5(op Operation, tell func(Operation)) error {
+func (d *document) replaceV5(op Operation) error {
 	if op.Path == "" {
 		return d.replaceAll(op)
-	}
-	keys := keysOf(op.Path)
-	if len(keys) > 0 {
-		parent := d.parent(keys)
-		_, isList := listOf(parent)
-		if _, err := memberV5(parent, last(keys)); !isList && err != nil {
-			adding := op
-			adding.Op = "add"
-			err := d.addV5(adding)
-			if err == nil {
-				tell(op)
-			}
-			return err
-		}
 	}
 	keys, err := d.locateV5(op.Op, op.Path)
 	if err != nil {

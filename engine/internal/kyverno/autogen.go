@@ -23,6 +23,7 @@ const (
 	cronJob           = "CronJob"
 	autogenPrefix     = "autogen-"
 	cronJobPrefix     = autogenPrefix + "cronjob-"
+	allControllers    = "all"
 	maxRuleName       = 63
 )
 
@@ -31,36 +32,31 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	if !canAutogen(spec) {
 		return written
 	}
-	controllers := []string{cronJob}
-	for _, c := range controllerKinds {
-		controllers = append(controllers, c.name)
-	}
+	controllers := []string{allControllers}
 	annotations, _ := change.Keys("metadata", "annotations").Get(d.document.Object())
 	if object, ok := annotations.(map[string]any); ok {
 		if text, ok := object[autogenAnnotation].(string); ok {
-			controllers = strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
+			controllers = strings.Split(text, ",") // blanks count
 		}
 	}
+	all := slices.Contains(controllers, allControllers)
 	var selectors []any
 	for _, c := range controllerKinds {
-		if slices.Contains(controllers, c.name) {
+		if all || slices.Contains(controllers, c.name) {
 			selectors = append(selectors, c.selector)
 		}
 	}
+	withCronJobs := all || slices.ContainsFunc(controllers, func(name string) bool { return strings.Contains(name, cronJob) })
 	var generated []*rule
 	for _, r := range written {
-		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) || r.hasNestedJSONPatch() {
+		if strings.HasPrefix(r.name, autogenPrefix) || !selectsPods(r.root) {
 			continue
 		}
-		into := &generated
-		if r.mutate().At("targets").Given() {
-			into = &d.shadows
-		}
 		if len(selectors) > 0 {
-			*into = append(*into, r.generate(autogenPrefix, selectors, "spec", "template"))
+			generated = append(generated, r.generate(autogenPrefix, selectors, "spec", "template"))
 		}
-		if slices.Contains(controllers, cronJob) {
-			*into = append(*into, r.generate(cronJobPrefix, []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
+		if withCronJobs {
+			generated = append(generated, r.generate(cronJobPrefix, []any{"batch/v1/CronJob"}, "spec", "jobTemplate", "spec", "template"))
 		}
 	}
 	if len(generated) == 0 {
@@ -129,26 +125,15 @@ func selectsPods(root policy.Node) bool {
 	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
 }
 
-// hasNestedJSONPatch reports whether a nested foreach has a JSON Patch, whose paths cannot be
-// converted for a controller.
-func (r *rule) hasNestedJSONPatch() bool {
-	var below func(n policy.Node) bool
-	below = func(n policy.Node) bool {
-		return slices.ContainsFunc(n.At("foreach").Items(), func(entry policy.Node) bool {
-			return entry.At("patchesJson6902").Given() || below(entry)
-		})
-	}
-	return below(r.mutate())
-}
-
-// generate returns the rule for controllers with a pod template at a path.
+// generate returns the rule for controllers with a pod template at a path. It replaces texts: see
+// textReplaced.
 func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 	root, _ := change.Clone(r.root.Value).(map[string]any)
 	name := generatedName(prefix, r.name)
 	root["name"] = name
 	for _, key := range []string{"match", "exclude"} {
 		if filter, ok := root[key].(map[string]any); ok {
-			replaceKinds(filter, kinds, key == "match")
+			replaceKinds(filter, kinds, key == "match", prefix == cronJobPrefix)
 		}
 	}
 	if m, ok := root["mutate"].(map[string]any); ok {
@@ -171,8 +156,9 @@ func generatedName(prefix, name string) string {
 	return name[:min(len(name), maxRuleName)]
 }
 
-// replaceKinds replaces pods by the controllers in a match or exclude block.
-func replaceKinds(filter map[string]any, kinds []any, required bool) {
+// replaceKinds replaces pods by the controllers in a match or exclude block. If every is set, it
+// replaces the kinds of every block, even if they are not pods.
+func replaceKinds(filter map[string]any, kinds []any, required, every bool) {
 	replaced := false
 	for _, key := range []string{"any", "all"} {
 		items, _ := filter[key].([]any)
@@ -180,7 +166,7 @@ func replaceKinds(filter map[string]any, kinds []any, required bool) {
 			replaced = true
 			block, _ := item.(map[string]any)
 			resources, _ := block["resources"].(map[string]any)
-			if slices.ContainsFunc((policy.Node{Value: resources["kinds"]}).Texts(), isPodKind) {
+			if resources != nil && (every || slices.ContainsFunc((policy.Node{Value: resources["kinds"]}).Texts(), isPodKind)) {
 				resources["kinds"] = kinds
 			}
 		}
@@ -191,24 +177,33 @@ func replaceKinds(filter map[string]any, kinds []any, required bool) {
 	}
 }
 
-// wrapPatches converts patches of pods to patches of pod templates.
+// wrapPatches converts patches of pods to patches of pod templates. It drops targets (see
+// targetsDropped), the order of elements (orderDropped) and nested foreach, of which a patch
+// remains that deletes the template (nestedForeachDropped).
 func wrapPatches(m map[string]any, template []string) {
-	for _, key := range []string{"patchStrategicMerge", "overlay"} {
-		patch, ok := m[key]
-		if !ok {
-			continue
+	for _, key := range []string{strategicPatch, "overlay"} {
+		if patch, ok := m[key]; ok {
+			m[key] = wrapped(patch, template)
 		}
-		for _, part := range slices.Backward(template) {
-			patch = map[string]any{part: patch}
-		}
-		m[key] = patch
 	}
 	entries, _ := m["foreach"].([]any)
-	for _, entry := range entries {
-		if entry, ok := entry.(map[string]any); ok {
-			wrapPatches(entry, template)
+	for i, entry := range entries {
+		before, _ := entry.(map[string]any)
+		after := map[string]any{strategicPatch: wrapped(before[strategicPatch], template)}
+		for _, key := range []string{"list", "context", "preconditions"} {
+			if value, ok := before[key]; ok {
+				after[key] = value
+			}
 		}
+		entries[i] = after
 	}
+}
+
+func wrapped(patch any, template []string) any {
+	for _, part := range slices.Backward(template) {
+		patch = map[string]any{part: patch}
+	}
+	return patch
 }
 
 // replaceTexts replaces in all strings of a value, including keys.

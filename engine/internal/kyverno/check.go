@@ -25,8 +25,7 @@ type misfit struct {
 
 // checkPatches checks the strategic merge patches of the rule against the schemas of its kinds.
 // It skips parts with anchors or variables.
-func (r *rule) checkPatches(schemas *schema.Registry) []source.Diagnostic {
-	kinds := r.patched(schemas)
+func (r *rule) checkPatches(kinds []*schema.Kind) []source.Diagnostic {
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
 		return nil
 	}
@@ -69,6 +68,14 @@ func (r *rule) patched(schemas *schema.Registry) []*schema.Kind {
 		}
 	}
 	return kinds
+}
+
+func typesOf(kinds []*schema.Kind) []*schema.Type {
+	var types []*schema.Type
+	for _, k := range kinds {
+		types = append(types, k.Type())
+	}
+	return types
 }
 
 // checkPatch reports the parts of a patch that fit none of the kinds and, unless the rule tests

@@ -14,7 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// operators are the operators of conditions, in lower case. Case does not matter.
+// operators are the operators of conditions, in lower case: see operatorOf.
 var operators = map[string]func(key, value any) bool{
 	"equal":     equals,
 	"equals":    equals,
@@ -63,8 +63,6 @@ func (r *reader) conditionList(n policy.Node) {
 		operator := item.At("operator")
 		if operators[strings.ToLower(operator.Text())] == nil {
 			r.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
-		} else if isMisspelt(operator.Text()) {
-			r.noteDeviation(operator, otherSpelling)
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))
@@ -76,6 +74,15 @@ func (r *reader) conditionList(n policy.Node) {
 var ordering = []string{
 	"GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
 	"DurationGreaterThan", "DurationGreaterThanOrEquals", "DurationLessThan", "DurationLessThanOrEquals",
+}
+
+// operatorOf returns an operator. Case does not matter, except for those in ordering: see
+// spellingNeverTrue.
+func operatorOf(name string) func(key, value any) bool {
+	if isMisspelt(name) {
+		return func(any, any) bool { return false }
+	}
+	return operators[strings.ToLower(name)]
 }
 
 // isMisspelt reports whether an operator is in ordering, but in another spelling.
@@ -101,7 +108,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		if err != nil {
 			return false, err
 		}
-		return operators[strings.ToLower(item.At("operator").Text())](key, value), nil
+		return operatorOf(item.At("operator").Text())(key, value), nil
 	}
 	all := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {

@@ -19,8 +19,6 @@ type definition struct {
 	// ClusterPolicy.
 	namespace string
 	rules     []*rule
-	// shadows are rules that Kyverno v1.19.0 generates and preadmit does not: see differs.go.
-	shadows []*rule
 	// written are the names of all rules that the user wrote, including rules that do not
 	// mutate.
 	written []string
@@ -94,7 +92,7 @@ func (r *reader) definition(namespace string) *definition {
 		return d
 	}
 	d.rules = autogen(d, spec, written)
-	for _, compiled := range slices.Concat(d.rules, d.shadows) {
+	for _, compiled := range d.rules {
 		compiled.compile()
 	}
 	return d
@@ -226,9 +224,6 @@ func (r *reader) patches(n policy.Node) {
 	}
 	for _, key := range []string{"patchesJson6902", "patches"} {
 		r.jsonPatch(n.At(key))
-	}
-	if patch := n.At("patchesJson6902"); len(patch.Items()) > 0 {
-		r.noteDeviation(patch, listOfOperations)
 	}
 }
 

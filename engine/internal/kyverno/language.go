@@ -49,8 +49,11 @@ func (*Language) Kinds() []gvk.Kind {
 	return kinds
 }
 
-// program has the compiled policies in the order of their documents.
+// program has the compiled policies of one webhook: ClusterPolicies, then Policies, in the order of
+// their documents. In a cluster their order is random.
 type program struct {
+	// ignore says that it is the webhook of policies with failurePolicy Ignore.
+	ignore      bool
 	definitions []*definition
 	exceptions  []*exception
 	values      *values
@@ -66,7 +69,8 @@ var (
 
 // Compile implements policy.Language.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
-	p := &program{values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
+	var definitions []*definition
+	var exceptions []*exception
 	var diagnostics []source.Diagnostic
 	seen := map[string]*definition{}
 	for _, d := range documents {
@@ -76,7 +80,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			continue
 		}
 		if d.Kind().Kind == "PolicyException" {
-			p.exceptions = append(p.exceptions, r.exception())
+			exceptions = append(exceptions, r.exception())
 			diagnostics = append(diagnostics, r.Problems...)
 			continue
 		}
@@ -84,7 +88,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 		diagnostics = append(diagnostics, r.Problems...)
 		if first := seen[definition.key()]; first == nil {
 			seen[definition.key()] = definition
-			p.definitions = append(p.definitions, definition)
+			definitions = append(definitions, definition)
 		} else if !change.Equal(d.Object(), first.document.Object()) {
 			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
 				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, first.document.At(change.Keys("metadata", "name"))).
@@ -92,13 +96,37 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 		}
 	}
 	if source.HasErrors(diagnostics) {
-		return []policy.Program{p}, diagnostics
+		return nil, diagnostics
 	}
-	diagnostics = append(diagnostics, l.values.unused(p.definitions)...)
-	for _, x := range p.exceptions {
-		diagnostics = append(diagnostics, x.unused(p.definitions)...)
+	diagnostics = append(diagnostics, l.values.unused(definitions)...)
+	for _, x := range exceptions {
+		diagnostics = append(diagnostics, x.unused(definitions)...)
 	}
-	return []policy.Program{p}, diagnostics
+	return l.programs(definitions, exceptions), diagnostics
+}
+
+// programs groups policies by webhook: there is one for each failurePolicy.
+func (l *Language) programs(definitions []*definition, exceptions []*exception) (programs []policy.Program) {
+	isNamespaced := func(d *definition) bool { return d.namespace != "" }
+	definitions = slices.Concat(only(definitions, false, isNamespaced), only(definitions, true, isNamespaced))
+	for _, ignore := range []bool{false, true} {
+		if own := only(definitions, ignore, func(d *definition) bool { return d.ignore }); len(own) > 0 {
+			programs = append(programs, &program{
+				ignore: ignore, definitions: own, exceptions: exceptions, values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer),
+			})
+		}
+	}
+	return programs
+}
+
+// only returns the policies with a property, or those without it.
+func only(definitions []*definition, with bool, has func(*definition) bool) (found []*definition) {
+	for _, d := range definitions {
+		if has(d) == with {
+			found = append(found, d)
+		}
+	}
+	return found
 }
 
 // checkVersion reports versions that are not supported.
@@ -113,9 +141,21 @@ func (r *reader) checkVersion() bool {
 	return false
 }
 
-// Hook implements policy.Program: all rules together are one webhook.
-func (*program) Hook() policy.Hook {
-	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: 1, Reinvocation: policy.IfNeeded}
+// The places among Kyverno's webhooks, which a server calls by name: mutate.kyverno.svc-fail comes
+// before mutate.kyverno.svc-ignore. MutatingPolicies run before them, and NamespacedMutatingPolicies
+// after them.
+const (
+	failOrder   = 1
+	ignoreOrder = 2
+)
+
+// Hook implements policy.Program.
+func (p *program) Hook() policy.Hook {
+	order := failOrder
+	if p.ignore {
+		order = ignoreOrder
+	}
+	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: order, Reinvocation: policy.IfNeeded}
 }
 
 // Reads implements policy.Program: rules read ConfigMaps, and the kinds in the paths of API
@@ -161,8 +201,9 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			if !r.generated {
-				found = append(found, r.checkPatches(schemas)...)
-				found = append(found, r.check()...)
+				kinds := r.patched(schemas)
+				found = append(found, r.checkPatches(kinds)...)
+				found = append(found, r.check(typesOf(kinds))...)
 			}
 		}
 	}

@@ -42,11 +42,10 @@ const changesNothing = "the patch changes nothing"
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
 	if m := r.mutation; m.At("foreach").Given() {
 		s.variables() // all elements share them
-		f := foreach{rule: r, shape: t, self: self, object: object, order: writtenOrder}
+		f := foreach{rule: r, shape: t, self: self, object: object}
 		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
 			return nil, "", err
 		}
-		s.compareOrder(&f, m.At("foreach"), object)
 		return f.results, f.reason(), nil
 	}
 	patched, reason, err := s.patch(r, &r.patch, object, t, self)
@@ -59,10 +58,8 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self stri
 // patch is the patch of a mutate block or an entry of foreach.
 type patch struct {
 	policy.Node
-	// plain says that the patch has no variables. marks are then the marks of a strategic merge
-	// patch.
+	// plain says that the patch has no variables.
 	plain bool
-	marks []mark
 }
 
 // kind returns the key of the patch in the rule.
@@ -73,9 +70,7 @@ const strategicPatch = "patchStrategicMerge"
 // readPatch reads the patch of a mutate block or an entry of foreach.
 func readPatch(n policy.Node) patch {
 	p := patch{Node: patchOf(n)}
-	if p.kind() == strategicPatch && !hasSubstitutions(p.Value) {
-		p.plain, p.marks = true, marks(p.Node)
-	}
+	p.plain = !hasSubstitutions(p.Value)
 	return p
 }
 
@@ -101,13 +96,14 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	}
 	switch patch.kind() {
 	case strategicPatch:
-		if patched, reason, err = strategic(object, value, t); err == nil {
-			s.compareStrategic(r, patch, value, object, patched, t)
+		var plain bool
+		if patched, plain, reason, err = strategic(object, value, t); err == nil && reason == "" {
+			s.warnLost(r, patch, value, object, patched, t, plain)
 		}
 	case "overlay":
 		patched, reason, err = overlay(object, value, t)
 	default:
-		patched, err = patchJSON(s.jsonPatches(r, patch.Node), object, value)
+		patched, err = patchJSON(object, value)
 	}
 	switch {
 	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
@@ -127,27 +123,35 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	return patched, "", nil
 }
 
-// strategic applies a strategic merge patch with anchors.
-func strategic(object map[string]any, value any, t *schema.Type) (patched map[string]any, reason string, err error) {
+// strategic applies a strategic merge patch with anchors. plain says that the merge was not
+// unusual.
+func strategic(object map[string]any, value any, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
 	pattern, ok := value.(map[string]any)
 	if !ok {
-		return nil, "", errors.New("the patch is not a map")
+		return nil, false, "", errors.New("the patch is not a map")
 	}
-	patch, failed := resolve(pattern, object)
-	if failed != nil {
-		return object, failed.String(), nil
+	patch, failed, err := resolve(pattern, object)
+	switch {
+	case err != nil:
+		return nil, false, "", err
+	case failed != nil:
+		patch, reason = nil, failed.String()
 	}
-	patched, err = strategicmerge.Merge(object, patch, t)
-	return patched, "", err
+	// Kyverno merges even if there is nothing to merge: this may change lists of the object.
+	patched, plain, err = strategicmerge.Merge(object, patch, t)
+	if err != nil || !plain && !change.Equal(patched, object) {
+		reason = ""
+	}
+	return patched, plain, reason, err
 }
 
 // patchJSON applies a JSON Patch.
-func patchJSON(dialect jsonpatch.Dialect, object map[string]any, value any) (map[string]any, error) {
+func patchJSON(object map[string]any, value any) (map[string]any, error) {
 	operations, err := parseJSONPatch(value)
 	if err != nil {
 		return nil, err
 	}
-	return dialect.Apply(object, operations)
+	return jsonpatch.Kyverno.Apply(object, operations)
 }
 
 var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
@@ -227,8 +231,6 @@ type foreach struct {
 	self    string
 	object  map[string]any
 	results []result
-	// order returns the order in which the elements of an entry run.
-	order func(entry policy.Node, n int) []int
 	// skipped is the reason why the first element without a change changed nothing; count is the
 	// number of elements.
 	skipped string
@@ -255,12 +257,8 @@ const maxElements = 20000
 func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) error {
 	for i, entry := range n.Items() {
 		s := s.child()
-		switch {
-		case len(f.results) == 0:
-		case f.self == "target":
-			s.vars["target"] = jmespath.Input(f.object)
-		default:
-			s.setObject(f.object)
+		if len(f.results) > 0 {
+			s.setObject(f.object) // of a target, too
 		}
 		elements, err := s.query(entry.At("list").Text())
 		if err != nil {
@@ -270,7 +268,7 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 		if !ok {
 			list = []any{elements}
 		}
-		for _, index := range f.order(entry, len(list)) {
+		for _, index := range order(entry, len(list)) {
 			if list[index] == nil {
 				continue
 			}
@@ -286,26 +284,15 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 	return nil
 }
 
-// writtenOrder returns the order that an entry sets, or else the default order.
-func writtenOrder(entry policy.Node, n int) []int {
-	if !entry.At("order").Given() {
-		return defaultOrder(entry, n)
-	}
-	return indexes(n, entry.At("order").Text() == "Descending")
-}
-
-// defaultOrder returns the order of an entry that sets no order. A strategic merge puts new
-// items first, so it begins with the last element.
-func defaultOrder(entry policy.Node, n int) []int {
-	return indexes(n, entry.At("patchStrategicMerge").Given())
-}
-
-func indexes(n int, descending bool) []int {
+// order returns the indexes of elements in the order of an entry. A strategic merge puts new items
+// first, so by default it begins with the last element.
+func order(entry policy.Node, n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}
-	if descending {
+	order := entry.At("order")
+	if order.Text() == "Descending" || !order.Given() && entry.At(strategicPatch).Given() {
 		slices.Reverse(all)
 	}
 	return all
@@ -331,9 +318,6 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		return nil
 	}
 	if entry.At("foreach").Given() {
-		if f.rule.generated {
-			s.differ(f.rule, entry.At("foreach").Path, nestedForeach, "")
-		}
 		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
 	}
 	patch := readPatch(entry)

@@ -122,6 +122,7 @@ func matchKey(object map[string]any, key string, pattern any, path change.Path) 
 			return matchExistence(value, pattern, path)
 		}
 	default:
+		value := object[key] // +( ) means nothing here
 		if pattern == "*" {
 			if value == nil {
 				return &mismatch{path: path, text: "is missing"}

@@ -44,8 +44,7 @@ func (r *rule) covers(request *policy.Request) bool {
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
 	return !policy.IsHidden(r.Kind.Kind) && slices.ContainsFunc(p.definitions, func(d *definition) bool {
-		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) }) ||
-			slices.ContainsFunc(d.shadows, func(rule *rule) bool { return rule.covers(r) })
+		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) })
 	})
 }
 
@@ -103,22 +102,49 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 			if d.off && !yield(d.notAdmitted()) {
 				return
 			}
-			applied := false
-			e.original = object
-			e.compareTargets(d, object)
-			for _, rule := range d.rules {
-				for _, step := range e.run(rule, object, applied && d.one) {
-					if step.Object != nil {
-						object, applied = step.Object, true
-						e.compareFailed()
-					}
-					if !yield(step) {
-						return
-					}
+			steps, failed := e.runAll(d, object)
+			for _, step := range steps {
+				if step.Object != nil {
+					object = step.Object
 				}
+				if !yield(step) {
+					return
+				}
+			}
+			if failed {
+				e.empty = true
 			}
 		}
 	}
+}
+
+// runAll runs the rules of a policy. After a rule that failed, Kyverno drops all changes of the
+// policy, and later rules and policies see no object: see nothingAfterFailure. That a failing
+// precondition leaves the object to later rules makes no difference.
+func (e *evaluation) runAll(d *definition, object map[string]any) (steps []policy.Step, failed bool) {
+	e.original = object
+	applied := false
+	for _, rule := range d.rules {
+		for _, step := range e.run(rule, object, applied && d.one) {
+			if step.Object != nil {
+				object, applied = step.Object, true
+			}
+			failed = failed || step.Failure != nil && step.Failure.Ignored
+			steps = append(steps, step)
+		}
+		if failed {
+			break
+		}
+	}
+	if !failed {
+		return steps, false
+	}
+	for i, step := range steps {
+		if step.Object != nil {
+			steps[i] = policy.Step{ID: step.ID, At: step.At, NotApplied: &policy.NotApplied{ID: step.ID, At: step.At, Reason: policy.Text("a rule of the policy fails, so Kyverno drops its changes")}}
+		}
+	}
+	return steps, true
 }
 
 // notAdmitted returns the step of a policy that does not run at admission.
@@ -135,14 +161,14 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 	if done {
 		return []policy.Step{r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))}
 	}
+	if e.empty {
+		return []policy.Step{r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies"))}
+	}
 	s, skipped := e.begin(r, object)
 	if skipped != nil {
 		return []policy.Step{*skipped}
 	}
 	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
-	if err != nil && r.ignore && e.failed == nil {
-		e.failed = r
-	}
 	return r.steps(results, reason, err, "")
 }
 

@@ -6,124 +6,158 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
 )
 
-// This file reproduces how Kyverno v1.19.0 treats a strategic merge patch with anchors, defects
-// included. Kyverno changes the patch in place while it compares it with the object
-// (PreProcessPattern in pkg/engine/mutate/patch), and then merges the rest of the patch.
+// This file does with the anchors of a strategic merge patch what Kyverno v1.19.0 does
+// (pkg/engine/mutate/patch), defects included. Kyverno changes the patch in place while it
+// compares it with the object, and merges what is left of the patch. The names of deviations
+// are those in deviations.go.
 
-// sequence is a list of a patch that can grow and shrink in place.
-type sequence struct{ items []any }
+// pattern is a part of a patch that can be changed in place.
+type pattern struct {
+	// keys are the keys of a map in the order in which Kyverno visits them; values are their
+	// values, or the items of a list. Other values are in scalar.
+	keys   []string
+	values []*pattern
+	isMap  bool
+	isList bool
+	scalar any
+}
 
-// mutable returns a copy of a value of a patch that can be changed in place.
-func mutable(value any) any {
+func newPattern(value any) *pattern {
 	switch value := value.(type) {
 	case map[string]any:
-		copied := make(map[string]any, len(value))
-		for key, member := range value {
-			copied[key] = mutable(member)
+		p := &pattern{isMap: true}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			p.set(key, newPattern(value[key]))
 		}
-		return copied
+		return p
 	case []any:
-		copied := &sequence{make([]any, len(value))}
-		for i, item := range value {
-			copied.items[i] = mutable(item)
+		p := &pattern{isList: true}
+		for _, item := range value {
+			p.values = append(p.values, newPattern(item))
 		}
-		return copied
+		return p
 	}
-	return value
+	return &pattern{scalar: value}
 }
 
-// immutable reverses mutable.
-func immutable(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		copied := make(map[string]any, len(value))
-		for key, member := range value {
-			copied[key] = immutable(member)
+// value reverses newPattern.
+func (p *pattern) value() any {
+	switch {
+	case p.isMap:
+		object := make(map[string]any, len(p.keys))
+		for i, key := range p.keys {
+			object[key] = p.values[i].value()
 		}
-		return copied
-	case *sequence:
-		copied := make([]any, len(value.items))
-		for i, item := range value.items {
-			copied[i] = immutable(item)
+		return object
+	case p.isList:
+		items := make([]any, len(p.values))
+		for i, item := range p.values {
+			items[i] = item.value()
 		}
-		return copied
+		return items
 	}
-	return value
+	return p.scalar
 }
 
-var (
-	errCondition       = errors.New("a condition does not hold")
-	errGlobalCondition = errors.New("a global condition does not hold")
-	errNotAList        = errors.New("the object has no list where the patch has one")
-	errCrash           = errors.New("it crashes when it deletes items of the patch")
-	errNoPatch         = errors.New("what it leaves of the patch does not fit the object")
-)
-
-// asInKyverno returns the object as Kyverno v1.19.0 would change it.
-func asInKyverno(pattern, object map[string]any, t *schema.Type) (map[string]any, error) {
-	patch := mutable(pattern).(map[string]any)
-	switch err := preprocess(patch, object, true); {
-	case errors.Is(err, errCondition) || errors.Is(err, errGlobalCondition):
-		return object, nil
-	case err != nil:
-		return nil, err
+func (p *pattern) set(key string, value *pattern) {
+	if i := slices.Index(p.keys, key); i >= 0 {
+		p.values[i] = value
+		return
 	}
-	for key, member := range patch {
-		remove, err := deleteAnchors(member, isConditionKey(key))
-		if err != nil {
-			return nil, err
-		}
-		if remove {
-			delete(patch, key)
-		}
-	}
-	merged, err := strategicmerge.Merge(object, immutable(patch).(map[string]any), t)
-	if err != nil {
-		return nil, errNoPatch
-	}
-	return merged, nil
+	p.keys, p.values = append(p.keys, key), append(p.values, value)
 }
 
-// preprocess compares a part of the patch with the same part of the object.
-func preprocess(pattern, value any, present bool) error {
-	switch pattern := pattern.(type) {
-	case map[string]any:
-		return preprocessMap(pattern, value)
-	case *sequence:
-		if len(pattern.items) > 0 {
-			if _, ok := pattern.items[0].(map[string]any); ok {
-				return preprocessList(pattern, value, present)
+func (p *pattern) delete(i int) {
+	p.values = slices.Delete(p.values, i, i+1)
+	if p.isMap {
+		p.keys = slices.Delete(p.keys, i, i+1)
+	}
+}
+
+// hasAnchor reports whether a key anywhere in the pattern has one of the anchors. Kyverno takes a
+// text like "(x)" for a condition, too.
+func (p *pattern) hasAnchor(is func(anchor) bool) bool {
+	for i, value := range p.values {
+		if p.isMap {
+			if a, _ := parseAnchor(p.keys[i]); a != noAnchor && is(a) {
+				return true
 			}
 		}
+		if value.hasAnchor(is) {
+			return true
+		}
+	}
+	text, _ := p.scalar.(string)
+	return isConditionKey(text)
+}
+
+// isDecided reports whether an anchor means something in a patch.
+func isDecided(a anchor) bool { return a == conditionAnchor || a == globalAnchor || a == addAnchor }
+
+var (
+	errNotAList   = errors.New("the object has no list where the patch has one")
+	errCrash      = errors.New("Kyverno crashes when it deletes the items with anchors from the list of the patch")
+	errSingleText = errors.New("the patch is not a map")
+)
+
+// resolve returns the patch without its anchors for an object, or the condition that does not
+// hold.
+func resolve(value, object map[string]any) (map[string]any, *unmet, error) {
+	p := newPattern(value)
+	var failed *unmet
+	if err := p.compare(object, true, nil); errors.As(err, &failed) {
+		return nil, failed, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	for i := 0; i < len(p.keys); {
+		empty, err := p.values[i].deleteAnchors(isConditionKey(p.keys[i]))
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case empty:
+			p.delete(i)
+		default:
+			i++
+		}
+	}
+	patch, _ := p.value().(map[string]any)
+	return patch, nil, nil
+}
+
+// compare compares a part of the patch with the same part of the object. An error is an *unmet if
+// a condition does not hold.
+func (p *pattern) compare(value any, present bool, path change.Path) error {
+	switch {
+	case p.isMap:
+		return p.compareMap(value, path)
+	case p.isList && len(p.values) > 0 && p.values[0].isMap:
+		return p.compareList(value, present, path)
 	}
 	return nil
 }
 
-func preprocessMap(pattern map[string]any, value any) error {
+func (p *pattern) compareMap(value any, path change.Path) error {
 	object, _ := value.(map[string]any)
-	decideAdditions(pattern, object)
+	p.decideAdditions(object)
 	for _, global := range []bool{true, false} {
-		for key, condition := range pattern {
-			a, bare := parseAnchor(key)
-			if !isConditionKey(key) || (a == globalAnchor) != global || holdsInKyverno(condition, object, bare) {
-				continue
+		for i := range p.keys {
+			if a, bare := parseAnchor(p.keys[i]); isConditionKey(p.keys[i]) && (a == globalAnchor) == global {
+				if m := p.values[i].holds(object, bare, path.Key(bare)); m != nil {
+					return &unmet{*m, p.keys[i], global}
+				}
 			}
-			if global {
-				return errGlobalCondition
-			}
-			return errCondition
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(pattern)) {
-		if a, _ := parseAnchor(key); a != noAnchor {
+	for i, key := range p.keys {
+		if a, _ := parseAnchor(key); isDecided(a) {
 			continue
 		}
 		member, present := object[key]
-		if err := preprocess(pattern[key], member, present); err != nil {
+		if err := p.values[i].compare(member, present, path.Key(key)); err != nil {
 			return err
 		}
 	}
@@ -131,191 +165,217 @@ func preprocessMap(pattern map[string]any, value any) error {
 }
 
 // decideAdditions turns a key with +( ) into a plain key if the object lacks it, and deletes it
-// otherwise. It returns the number of such keys.
-func decideAdditions(pattern, object map[string]any) int {
+// otherwise. It returns the number of such keys. The pattern has no +( ) afterwards: see
+// firstItemDecides.
+func (p *pattern) decideAdditions(object map[string]any) int {
 	count := 0
-	for _, key := range slices.Collect(maps.Keys(pattern)) {
-		a, bare := parseAnchor(key)
+	for i := 0; i < len(p.keys); {
+		a, bare := parseAnchor(p.keys[i])
 		if a != addAnchor {
+			i++
 			continue
 		}
 		count++
-		if _, present := object[bare]; !present {
-			pattern[bare] = pattern[key]
+		if _, present := object[bare]; present {
+			p.delete(i)
+		} else {
+			p.keys[i] = bare
+			i++
 		}
-		delete(pattern, key)
 	}
 	return count
 }
 
-func holdsInKyverno(condition any, object map[string]any, key string) bool {
+// holds evaluates a condition. If its pattern adds missing values, it holds whenever the key is
+// present.
+func (p *pattern) holds(object map[string]any, key string, path change.Path) *mismatch {
 	value, present := object[key]
 	if !present {
-		return false
+		return &mismatch{path: path, text: "is missing"}
 	}
-	if adding, ok := condition.(map[string]any); ok {
+	if p.isMap {
 		below, _ := value.(map[string]any)
-		if decideAdditions(adding, below) > 0 {
-			return true
+		if p.decideAdditions(below) > 0 {
+			return nil
 		}
 	}
-	return matchPattern(value, immutable(condition), nil) == nil
+	return matchPattern(compared(value), compared(p.value()), path)
 }
 
-// preprocessList adds a copy of each item with anchors for each item of the object's list that
-// meets its conditions. The items of the object share one copy of the pattern, so that a
-// decision for one item also applies to later items.
-func preprocessList(pattern *sequence, value any, present bool) error {
-	list, ok := value.([]any)
-	if present && value != nil && !ok {
+// compared returns a value as Kyverno compares it with the pattern of a condition: scalars as
+// text, numbers below as they are in JSON.
+func compared(value any) any {
+	switch value := value.(type) {
+	case map[string]any, []any:
+		return floats(value)
+	case nil:
+		return "null"
+	case string:
+		return value
+	default:
+		return jmespath.Text(value)
+	}
+}
+
+// floats returns a value whose whole numbers are floating point numbers.
+func floats(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for key, member := range value {
+			object[key] = floats(member)
+		}
+		return object
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = floats(item)
+		}
+		return items
+	case int64:
+		return float64(value)
+	}
+	return value
+}
+
+// compareList adds a copy of each item with anchors for each item of the object's list that meets
+// its conditions. All items share one copy of the pattern: see firstItemDecides.
+func (p *pattern) compareList(value any, present bool, path change.Path) error {
+	list, isList := value.([]any)
+	if present && value != nil && !isList {
 		return errNotAList
 	}
 	if !present {
 		list = []any{nil}
 	}
-	for _, item := range slices.Clone(pattern.items) {
-		if !hasAnchorsLoosened(item) {
+	for _, item := range slices.Clone(p.values) {
+		if !item.hasAnchor(isDecided) {
 			continue
 		}
-		isGate := hasAnchor(immutable(item), func(a anchor) bool { return a == globalAnchor })
-		shared, passed, failed := mutable(immutable(item)), false, error(nil)
-		for _, member := range list {
-			err := preprocess(shared, member, present)
+		isGate := item.hasAnchor(func(a anchor) bool { return a == globalAnchor })
+		shared := newPattern(item.value())
+		passed, gate := false, error(nil)
+		for i, member := range list {
+			err := shared.compare(member, present, path.Index(i))
+			var failed *unmet
 			switch {
-			case errors.Is(err, errCondition):
-			case errors.Is(err, errGlobalCondition) && present:
-				failed = err
+			case errors.As(err, &failed) && !failed.global:
+			case errors.As(err, &failed) && present:
+				gate = err
 			case err != nil:
 				return err
 			case isGate:
 				passed = true
 			case present:
-				if err := pattern.addNamed(shared, member); err != nil {
+				if err := p.addNamed(shared, member); err != nil {
 					return err
 				}
 			}
 		}
-		if !passed && failed != nil {
-			return failed
+		if !passed && gate != nil {
+			return gate
 		}
 	}
 	return nil
 }
 
-// addNamed adds a copy of a pattern for an item of the object, if the item has a name.
-func (s *sequence) addNamed(pattern, item any) error {
+// addNamed adds a copy of a pattern for an item of the object, with the name of the item: see
+// namedItemsOnly and nameIgnored.
+func (p *pattern) addNamed(shared *pattern, item any) error {
 	object, _ := item.(map[string]any)
 	name := object["name"]
-	if name == nil || name == "" {
+	switch empty := name.(type) {
+	case nil:
 		return nil
+	case map[string]any:
+		if len(empty) == 0 {
+			return nil
+		}
+	case []any:
+		if len(empty) == 0 {
+			return nil
+		}
 	}
-	copied, isMap := mutable(immutable(pattern)).(map[string]any)
-	empty, err := deleteAnchors(copied, true)
-	if err != nil || empty || !isMap {
+	copied := newPattern(shared.value())
+	empty, err := copied.deleteAnchors(true)
+	if err != nil || empty {
 		return err
 	}
-	copied["name"] = name
-	s.items = append(s.items, copied)
+	if !copied.isMap {
+		return errSingleText
+	}
+	copied.set("name", newPattern(name))
+	p.values = append(p.values, copied)
 	return nil
 }
 
-func hasAnchorsLoosened(value any) bool {
-	return hasAnchor(immutable(value), func(a anchor) bool { return isDecided(a) })
-}
-
-// isDecided reports whether an anchor is allowed in a patch.
-func isDecided(a anchor) bool { return a == conditionAnchor || a == globalAnchor || a == addAnchor }
-
-// deleteAnchors deletes conditions, and reports whether nothing remains. single says to delete
-// scalars, too.
-func deleteAnchors(value any, single bool) (remove bool, err error) {
-	switch value := value.(type) {
-	case map[string]any:
-		return deleteInMap(value)
-	case *sequence:
-		return value.deleteAnchors()
+// deleteAnchors deletes conditions, and reports whether nothing remains: see conditionWritten and
+// emptyMapDropped. single says to delete scalars, too.
+func (p *pattern) deleteAnchors(single bool) (empty bool, err error) {
+	switch {
+	case p.isMap:
+		return p.deleteFromMap()
+	case p.isList:
+		return p.deleteFromList()
 	}
 	return single, nil
 }
 
-// deleteInMap deletes conditions from a map. Values in a condition that are not anchors remain,
+// deleteFromMap deletes conditions from a map. Values in a condition that are not anchors remain,
 // as part of the patch.
-func deleteInMap(patch map[string]any) (remove bool, err error) {
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if !isConditionKey(key) {
+func (p *pattern) deleteFromMap() (empty bool, err error) {
+	for i := 0; i < len(p.keys); {
+		a, bare := parseAnchor(p.keys[i])
+		if a != conditionAnchor && a != globalAnchor {
+			i++
 			continue
 		}
-		remove, err := deleteAnchors(patch[key], true)
+		empty, err := p.values[i].deleteAnchors(true)
+		switch {
+		case err != nil:
+			return false, err
+		case empty:
+			p.delete(i)
+		default:
+			if plain := slices.Index(p.keys, bare); plain > i {
+				p.delete(plain) // of two values for a key, the first counts
+			}
+			p.keys[i] = bare
+			i++
+		}
+	}
+	for i := 0; i < len(p.keys); {
+		empty, err := p.values[i].deleteAnchors(false)
 		if err != nil {
 			return false, err
 		}
-		if !remove {
-			_, bare := parseAnchor(key)
-			patch[bare] = patch[key]
-		}
-		delete(patch, key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		remove, err := deleteAnchors(patch[key], false)
-		if err != nil {
-			return false, err
-		}
-		if remove {
-			delete(patch, key)
+		if empty {
+			p.delete(i)
+		} else {
+			i++
 		}
 	}
-	return len(patch) == 0, nil
+	return len(p.keys) == 0, nil
 }
 
-// deleteAnchors deletes the items with anchors. Their indexes are those before the first
-// deletion.
-func (s *sequence) deleteAnchors() (remove bool, err error) {
-	before := slices.Clone(s.items)
+// deleteFromList deletes the items with anchors at their indexes before the first deletion: see
+// itemsLost.
+func (p *pattern) deleteFromList() (empty bool, err error) {
+	before := slices.Clone(p.values)
 	for i, item := range before {
-		remove := hasAnchorsLoosened(item)
+		remove := item.hasAnchor(isDecided)
 		if !remove {
-			if remove, err = deleteAnchors(item, false); err != nil {
+			if remove, err = item.deleteAnchors(false); err != nil {
 				return false, err
 			}
 		}
 		if !remove {
 			continue
 		}
-		if i >= len(s.items) {
+		if i >= len(p.values) {
 			return false, errCrash
 		}
-		s.items = slices.Delete(s.items, i, i+1)
+		p.delete(i)
 	}
-	return len(before) > 0 && len(s.items) == 0, nil
-}
-
-// sameForServer reports whether a server stores two objects of a built-in kind alike: it does
-// not distinguish empty values from missing values.
-func sameForServer(a, b any) bool { return change.Equal(tidied(a), tidied(b)) }
-
-// tidied returns a value without nulls and without empty maps and lists.
-func tidied(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		copied := map[string]any{}
-		for key, member := range value {
-			if member = tidied(member); member != nil {
-				copied[key] = member
-			}
-		}
-		if len(copied) > 0 {
-			return copied
-		}
-		return nil
-	case []any:
-		if len(value) == 0 {
-			return nil
-		}
-		copied := make([]any, len(value))
-		for i, item := range value {
-			copied[i] = tidied(item)
-		}
-		return copied
-	}
-	return value
+	return len(before) > 0 && len(p.values) == 0, nil
 }

@@ -31,8 +31,8 @@ type evaluation struct {
 	// rule is the rule that runs.
 	rule     *rule
 	compiled map[string]*jmespath.Expression
-	// failed is the first rule whose patch failed and whose failure was ignored.
-	failed *rule
+	// empty says that a policy has failed, and its failure was ignored.
+	empty bool
 	// steps counts evaluated foreach elements, whose number is limited.
 	steps int
 }

@@ -132,7 +132,7 @@ func unique(definitions []*definition) (kept []*definition, diagnostics []source
 // The places among Kyverno's webhooks. The rules of ClusterPolicies run between them.
 const (
 	clusterOrder    = 0
-	namespacedOrder = 2
+	namespacedOrder = 3
 )
 
 // programs groups policies by hook.

@@ -1,0 +1,38 @@
+// Package deviation describes where Kyverno does not do what its documentation says. preadmit does
+// what Kyverno does. A deviation is in one place of the code, which its doc comment names it by,
+// and it is a finding of check.
+package deviation
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Code is the code of findings about deviations.
+const Code = "kyverno-differs"
+
+// A Deviation is a behaviour of some versions of Kyverno.
+type Deviation struct {
+	// Versions are the minor versions that have it.
+	Versions []string
+	// Does is what Kyverno does; Documented is what its documentation says.
+	Does, Documented string
+	// Advice says how to write a policy for which both are the same.
+	Advice string
+	// Recordings are the prefixes of the names of cases in engine/testdata/kyverno that show it.
+	Recordings []string
+}
+
+// In reports whether a version of Kyverno has the deviation.
+func (d *Deviation) In(version string) bool { return slices.Contains(d.Versions, version) }
+
+// String returns the text of a finding.
+func (d *Deviation) String() string {
+	return "Kyverno " + d.Does + "; its documentation says: " + d.Documented
+}
+
+// Warning returns a warning that the deviation has an effect.
+func (d *Deviation) Warning(at source.Position, subject, effect string) source.Diagnostic {
+	return source.Warningf(at, Code, "%s: Kyverno %s%s", subject, d.Does, effect).With(d.Advice)
+}

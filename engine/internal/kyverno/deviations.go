@@ -1,0 +1,348 @@
+package kyverno
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// only119 are the versions with the deviations of rules: later versions have no ClusterPolicies.
+var only119 = []string{"1.19"}
+
+const ownPolicy = "write a policy for the controllers, and set the annotation " + autogenAnnotation + " to none"
+
+// The deviations of Kyverno's mutate rules from its documentation.
+var (
+	// firstItemDecides: decideAdditions.
+	firstItemDecides = &deviation.Deviation{
+		Versions: only119, Does: "lets the first item of the object decide +( ) for all items", Documented: "+( ) is decided for each item",
+		Advice: "write a foreach over the items", Recordings: []string{"first-item-decides"},
+	}
+	// itemsLost: deleteFromList.
+	itemsLost = &deviation.Deviation{
+		Versions: only119, Does: "loses items of a list when several items of the patch have anchors", Documented: "each item is applied",
+		Advice: "write a rule for each item", Recordings: []string{"items-lost"},
+	}
+	// nameIgnored: addNamed.
+	nameIgnored = &deviation.Deviation{
+		Versions: only119, Does: "ignores a plain name in an item with anchors", Documented: "the name selects the item",
+		Advice: "write it as a condition: (name)", Recordings: []string{"name-ignored"},
+	}
+	// conditionWritten: deleteAnchors.
+	conditionWritten = &deviation.Deviation{
+		Versions: only119, Does: "writes values below a condition into the object", Documented: "a condition is only compared",
+		Advice: "write the condition with anchors down to single values, or as a precondition", Recordings: []string{"condition-written"},
+	}
+	// emptyMapDropped: deleteAnchors.
+	emptyMapDropped = &deviation.Deviation{
+		Versions: only119, Does: "does not write empty maps of a patch", Documented: "the patch is merged",
+		Advice: "write them with patchesJson6902", Recordings: []string{"empty-map"},
+	}
+	// namedItemsOnly: addNamed.
+	namedItemsOnly = &deviation.Deviation{
+		Versions: only119, Does: "applies items with anchors only to items with a name, and replaces lists that do not merge by name", Documented: "items that meet the conditions are changed",
+		Advice: "write a foreach with patchesJson6902", Recordings: []string{"named-items-only", "list-replaced"},
+	}
+	// anchorWritten: isDecided.
+	anchorWritten = &deviation.Deviation{
+		Versions: only119, Does: "writes the keys =( ), X( ) and ^( ) of a patch into the object", Documented: "they are anchors",
+		Advice: "write ( ), +( ) or <( ), or a precondition", Recordings: []string{"anchor-written"},
+	}
+	// listQuirk: strategicmerge.Merge.
+	listQuirk = &deviation.Deviation{
+		Versions: only119, Does: "merges items of lists with the same keys into one, and loses items without a key", Documented: "other items stay as they are",
+		Advice: "write a foreach with patchesJson6902, or give each item its own keys", Recordings: []string{"list-quirk"},
+	}
+	// directiveWritten: strategicmerge.Merge.
+	directiveWritten = &deviation.Deviation{
+		Versions: only119, Does: "writes directives other than $patch into the object", Documented: "they are directives of a strategic merge patch",
+		Advice: "use $patch, or patchesJson6902", Recordings: []string{"directive-written"},
+	}
+	// replaceFails: jsonpatch.Kyverno.
+	replaceFails = &deviation.Deviation{
+		Versions: only119, Does: "fails if replace has nothing to replace", Documented: "add and replace have the same behavior",
+		Advice: "use add", Recordings: []string{"replace-missing"},
+	}
+	// nestedForeachDropped: wrapPatches.
+	nestedForeachDropped = &deviation.Deviation{
+		Versions: only119, Does: "deletes the pod template of controllers", Documented: "the rule also applies to pod controllers",
+		Advice: ownPolicy, Recordings: []string{"autogen-nested"},
+	}
+	// orderDropped: wrapPatches.
+	orderDropped = &deviation.Deviation{
+		Versions: only119, Does: "takes the default order of elements for pod controllers", Documented: "the rule also applies to pod controllers",
+		Advice: ownPolicy, Recordings: []string{"autogen-order"},
+	}
+	// targetsDropped: wrapPatches.
+	targetsDropped = &deviation.Deviation{
+		Versions: only119, Does: "patches pod controllers in place of the targets", Documented: "the rule changes its targets",
+		Advice: "set the annotation " + autogenAnnotation + " to none", Recordings: []string{"autogen-targets"},
+	}
+	// textReplaced: generate.
+	textReplaced = &deviation.Deviation{
+		Versions: only119, Does: "replaces the text request.object.metadata everywhere in the rule for pod controllers, so that it reads the pod template's metadata, which has no name or namespace",
+		Documented: "the rule also applies to pod controllers",
+		Advice:     "use request.name and request.namespace, or " + ownPolicy, Recordings: []string{"autogen-text"},
+	}
+	// nothingAfterFailure: webhook.Steps.
+	nothingAfterFailure = &deviation.Deviation{
+		Versions: only119, Does: "drops all changes of a policy with a rule that fails, and gives an empty object to the policies after it", Documented: "failurePolicy Ignore ignores the failure",
+		Advice: "correct the rule that fails", Recordings: []string{"after-failure"},
+	}
+	// spellingNeverTrue: operatorOf.
+	spellingNeverTrue = &deviation.Deviation{
+		Versions: only119, Does: "accepts this spelling of the operator, and treats it as never true", Documented: "the operator compares",
+		Advice: "write it as the documentation does", Recordings: []string{"operator-spelling"},
+	}
+	// listRefused is not reproduced: Kyverno's CustomResourceDefinition refuses the policy.
+	listRefused = &deviation.Deviation{
+		Versions: only119, Does: "refuses the policy: patchesJson6902 must be a text", Documented: "a JSON Patch is a list",
+		Advice: "write it as a text: patchesJson6902: |-", Recordings: []string{"json-patch-list"},
+	}
+)
+
+// mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
+type mark struct {
+	path change.Path
+	*deviation.Deviation
+}
+
+// marks finds the deviations of a strategic merge patch.
+func marks(n policy.Node) (found []mark) {
+	switch value := n.Value.(type) {
+	case map[string]any:
+		if len(value) == 0 {
+			return []mark{{n.Path, emptyMapDropped}}
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			a, _ := parseAnchor(key)
+			member := n.At(key)
+			switch {
+			case strings.HasPrefix(key, "$") && key != "$patch":
+				found = append(found, mark{member.Path, directiveWritten})
+			case isConditionKey(key) && leavesText(member.Value):
+				found = append(found, mark{member.Path, conditionWritten})
+			case isConditionKey(key):
+			case a != noAnchor && a != addAnchor:
+				found = append(found, mark{member.Path, anchorWritten})
+			default:
+				found = append(found, marks(member)...)
+			}
+		}
+	case []any:
+		return marksOfList(n)
+	}
+	return found
+}
+
+// leavesText reports whether deleting the anchors inside a condition leaves something.
+func leavesText(condition any) bool {
+	object, ok := condition.(map[string]any)
+	if !ok {
+		list, _ := condition.([]any)
+		return slices.ContainsFunc(list, func(item any) bool { return !hasAnchors(item) })
+	}
+	for key, member := range object {
+		if a, _ := parseAnchor(key); a == noAnchor || leavesText(member) {
+			return true
+		}
+	}
+	return false
+}
+
+func marksOfList(n policy.Node) (found []mark) {
+	anchored := 0
+	for _, item := range n.Items() {
+		found = append(found, marks(item)...)
+		if item.Object() == nil || !hasAnchors(item.Value) {
+			continue
+		}
+		if anchored++; anchored == 2 {
+			found = append(found, mark{n.Path, itemsLost})
+		}
+		if hasAnchor(item.Value, func(a anchor) bool { return a == addAnchor }) {
+			found = append(found, mark{item.Path, firstItemDecides})
+		}
+		if item.At("name").Given() {
+			found = append(found, mark{item.At("name").Path, nameIgnored})
+		}
+		found = append(found, mark{item.Path, namedItemsOnly})
+	}
+	return found
+}
+
+// isSafe reports whether Kyverno does as documented for a mark in objects of all types: it handles
+// an item with anchors if the list merges by name.
+func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
+	if m.Deviation != namedItemsOnly {
+		return false
+	}
+	for _, t := range types {
+		var list *schema.Type
+		for _, step := range m.path[len(patch):] {
+			if list = t; step.IsIndex() {
+				t = t.ItemType()
+			} else {
+				t = t.FieldType(step.Key)
+			}
+		}
+		if list == nil || list.MergeKey != "name" {
+			return false
+		}
+	}
+	return len(types) > 0
+}
+
+// deviations finds the deviations that do not depend on objects. types are those of the objects
+// that the rule changes.
+func (r *rule) deviations(types []*schema.Type) (found []mark) {
+	m := r.mutate()
+	var conditions func(n policy.Node)
+	conditions = func(n policy.Node) {
+		for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
+			if operator := item.At("operator"); isMisspelt(operator.Text()) {
+				found = append(found, mark{operator.Path, spellingNeverTrue})
+			}
+		}
+	}
+	conditions(r.preconditions)
+	var patches func(n policy.Node)
+	patches = func(n policy.Node) {
+		conditions(n.At("preconditions"))
+		patch := n.At(strategicPatch)
+		for _, m := range marks(patch) {
+			if !m.isSafe(patch.Path, types) {
+				found = append(found, m)
+			}
+		}
+		if patch := n.At("patchesJson6902"); len(patch.Items()) > 0 {
+			found = append(found, mark{patch.Path, listRefused})
+		}
+		for _, entry := range n.At("foreach").Items() {
+			patches(entry)
+		}
+	}
+	patches(m)
+	if r.isExtended() {
+		found = append(found, r.extended()...)
+	}
+	return found
+}
+
+// isExtended reports whether Kyverno generates rules for pod controllers from the rule.
+func (r *rule) isExtended() bool {
+	return slices.ContainsFunc(r.rules, func(other *rule) bool {
+		return other.generated && slices.Equal(other.root.Path, r.root.Path)
+	})
+}
+
+// extended finds the deviations of the rules that are generated from the rule.
+func (r *rule) extended() (found []mark) {
+	m := r.mutate()
+	if targets := m.At("targets"); targets.Given() {
+		found = append(found, mark{targets.Path, targetsDropped})
+	}
+	for _, entry := range m.At("foreach").Items() {
+		if nested := entry.At("foreach"); nested.Given() {
+			found = append(found, mark{nested.Path, nestedForeachDropped})
+		} else if order := entry.At("order"); order.Given() && (order.Text() == "Descending") != entry.At(strategicPatch).Given() {
+			found = append(found, mark{order.Path, orderDropped})
+		}
+	}
+	for _, n := range []policy.Node{r.context, r.preconditions, m} {
+		if path, reads := readsName(n); reads {
+			found = append(found, mark{path, textReplaced})
+		}
+	}
+	return found
+}
+
+// readsName returns the first text that reads the name or namespace of a pod.
+func readsName(n policy.Node) (change.Path, bool) {
+	switch value := n.Value.(type) {
+	case string:
+		return n.Path, strings.Contains(value, "request.object.metadata.name") || strings.Contains(value, "request.object.metadata.ownerReferences")
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if path, reads := readsName(n.At(key)); reads {
+				return path, true
+			}
+		}
+	case []any:
+		for _, item := range n.Items() {
+			if path, reads := readsName(item); reads {
+				return path, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// check reports the deviations of a rule.
+func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
+	seen := map[string]bool{}
+	for _, m := range r.deviations(types) {
+		if key := m.path.String() + m.Does; !seen[key] {
+			seen[key] = true
+			found = append(found, source.Diagnostic{
+				At: r.at(m.path), Severity: source.Warning, Code: deviation.Code, Subject: "policy " + r.key() + ", rule " + r.name,
+				Field: m.path.String(), Message: m.String(), Advice: m.Advice, Excerpt: r.document.Excerpt(r.at(m.path)),
+			})
+		}
+	}
+	return found
+}
+
+// warnLost warns if a strategic merge patch removes values that it does not name: Kyverno loses
+// them. plain says that nothing was unusual about the merge.
+func (s *scope) warnLost(r *rule, p *patch, value any, object, patched map[string]any, t *schema.Type, plain bool) {
+	if plain && !r.generated && !hasAnchors(value) {
+		return
+	}
+	var lost []change.Change
+	cause, at := listQuirk, p.Path
+	for _, c := range change.Diff(object, patched, t) {
+		isTemplate := r.generated && c.Path[len(c.Path)-1].Key == "template"
+		if c.Op == change.Remove && (isTemplate || !removes(value, c.Path)) {
+			lost = append(lost, c)
+		}
+		if isTemplate {
+			cause = nestedForeachDropped
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	for _, m := range marks(policy.Node{Value: value, Path: p.Path}) {
+		if m.Deviation == itemsLost || m.Deviation == namedItemsOnly && cause == listQuirk {
+			cause, at = m.Deviation, m.path
+		}
+	}
+	s.request.Warn(cause.Warning(r.at(at), "policy "+r.key()+", rule "+r.name, ": "+change.Summary(lost)))
+}
+
+// removes reports whether a patch itself removes the value at a path, or replaces the list around
+// it.
+func removes(patch any, path change.Path) bool {
+	for _, step := range path {
+		object, ok := patch.(map[string]any)
+		if _, isDirected := object[directive]; !ok || isDirected {
+			return ok
+		}
+		member, present := object[step.Key]
+		if !present {
+			return false
+		}
+		patch = member
+	}
+	return patch == nil
+}
+
+// directive is the key of the directive of a strategic merge patch.
+const directive = "$patch"

@@ -1,0 +1,89 @@
+package strategicmerge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// kinds121 are the kinds of the schema of Kubernetes 1.21 that a server still serves, by
+// apiVersion.
+var kinds121 = map[string]string{
+	"admissionregistration.k8s.io/v1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+	"apiextensions.k8s.io/v1":         "CustomResourceDefinition",
+	"apiregistration.k8s.io/v1":       "APIService",
+	"apps/v1":                         "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+	"authentication.k8s.io/v1":        "TokenRequest TokenReview",
+	"authorization.k8s.io/v1":         "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+	"autoscaling/v1":                  "HorizontalPodAutoscaler Scale",
+	"batch/v1":                        "CronJob Job",
+	"certificates.k8s.io/v1":          "CertificateSigningRequest",
+	"coordination.k8s.io/v1":          "Lease",
+	"discovery.k8s.io/v1":             "EndpointSlice",
+	"events.k8s.io/v1":                "Event",
+	"networking.k8s.io/v1":            "Ingress IngressClass NetworkPolicy",
+	"node.k8s.io/v1":                  "RuntimeClass",
+	"policy/v1":                       "PodDisruptionBudget",
+	"rbac.authorization.k8s.io/v1":    "ClusterRole ClusterRoleBinding Role RoleBinding",
+	"scheduling.k8s.io/v1":            "PriorityClass",
+	"storage.k8s.io/v1":               "CSIDriver CSINode StorageClass VolumeAttachment",
+	"v1":                              "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+}
+
+// isKnown reports whether the schema has the kind of an object.
+func isKnown(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	return isKnownKind(apiVersion, kind)
+}
+
+func isKnownKind(apiVersion, kind string) bool {
+	return kind != "" && slices.Contains(strings.Fields(kinds121[apiVersion]), kind)
+}
+
+// newer are lists that merge by key since a later version than 1.21. In 1.21 they do not exist,
+// or are replaced as a whole.
+var newer = []string{
+	"matchConditions", "resourceClaims", "schedulingGates", "x-kubernetes-validations",
+	"allocatedResourcesStatus", "hostIPs", "resourceClaimStatuses",
+}
+
+// list is the type of a value, and the name of the field that has it.
+type list struct {
+	*schema.Type
+	field, parent string
+}
+
+// at returns the type of a field of a map.
+func (t list) at(key string) list {
+	return list{t.FieldType(key), key, t.field}
+}
+
+// item returns the type of the items.
+func (t list) item() list { return list{t.ItemType(), t.field, t.parent} }
+
+// keys returns the fields that identify the items of a list that merges. A list of scalars has no
+// keys.
+func (t list) keys() (keys []string, merges bool) {
+	if t.Type == nil || !strings.HasPrefix(t.Strategy, "merge") && !strings.HasSuffix(t.Strategy, ",merge") || t.isNewer() {
+		return nil, false
+	}
+	if t.MergeKey == "" {
+		return nil, true
+	}
+	keys = []string{t.MergeKey}
+	if slices.Contains(t.ListKeys, t.MergeKey) {
+		for _, key := range t.ListKeys {
+			if key != t.MergeKey {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys, true
+}
+
+func (t list) isNewer() bool {
+	return slices.Contains(newer, t.field) || t.field == "ports" && t.parent == "ephemeralContainers" ||
+		t.field == "volumeMounts" && strings.HasSuffix(t.parent, "Statuses")
+}
