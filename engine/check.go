@@ -52,7 +52,7 @@ var fights = Observer{admit: func(r *run, j *job) {
 
 // overwrites reports whether a change overwrites a change of another policy.
 func (c Change) overwrites(earlier Change) bool {
-	if earlier.By.Policy == c.By.Policy || !c.Path.HasPrefix(earlier.Path) {
+	if earlier.By.OfPolicy() == c.By.OfPolicy() || !c.Path.HasPrefix(earlier.Path) {
 		return false
 	}
 	value, ok := c.Path[len(earlier.Path):].Get(earlier.New)
@@ -202,7 +202,7 @@ func (o ordering) report(order []int) {
 // whereIs returns the position of a rule of an invocation that changed the job, or else of the job.
 func (j *job) whereIs(id policy.ID) source.Position {
 	for _, e := range j.trace.events {
-		if by := e.by; !e.drops && by.Policy == id.Policy && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
+		if by := e.by; !e.drops && by.OfPolicy() == id.OfPolicy() && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
 			return e.at
 		}
 	}

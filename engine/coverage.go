@@ -15,19 +15,21 @@ func Cover() Observer {
 			r.lock.Lock()
 			defer r.lock.Unlock()
 			for _, id := range j.ranBy() {
-				ran[policy.ID{Policy: id.Policy, Rule: id.Rule}] = true
+				ran[id.OfRule()] = true
 			}
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
 			for _, m := range outcome.Manifests { // existing objects, which are not sent to the cluster, are not concluded
 				for _, c := range m.Changes {
-					ran[policy.ID{Policy: c.By.Policy, Rule: c.By.Rule}] = true
+					ran[c.By.OfRule()] = true
 				}
 			}
 			for _, program := range r.programs {
 				for _, part := range program.Parts() {
 					for _, rule := range part.Rules {
-						part.Ran = part.Ran || ran[policy.ID{Policy: part.Policy, Rule: rule}]
+						id := part.Policy
+						id.Rule = rule
+						part.Ran = part.Ran || ran[id]
 					}
 					outcome.Parts = append(outcome.Parts, part)
 				}
@@ -49,11 +51,6 @@ func (j *job) ranBy() []policy.ID {
 	for _, t := range j.trace.tries.all() {
 		if t.result == applied || t.result == failed {
 			ids = append(ids, t.id)
-		}
-	}
-	for _, e := range j.trace.events { // changes that other objects caused are not tries
-		if !e.drops {
-			ids = append(ids, e.by)
 		}
 	}
 	return ids

@@ -24,7 +24,7 @@ func effects() Observer {
 			}
 		},
 		ended: func(r *run, _ *Outcome) []source.Diagnostic {
-			e := &tally{failures: map[policy.ID]*ignoredFailures{}, tried: map[string]bool{}}
+			e := &tally{failures: map[policy.ID]*ignoredFailures{}, tried: map[policy.ID]bool{}}
 			for _, j := range r.jobs {
 				if t := traces[j]; t != nil {
 					e.add(t)
@@ -41,7 +41,7 @@ type tally struct {
 	failures map[policy.ID]*ignoredFailures
 	order    []policy.ID
 	// tried has the policies that matched any object.
-	tried map[string]bool
+	tried map[policy.ID]bool
 }
 
 // ignoredFailures counts how often a rule, or the conditions of a policy, failed and was ignored,
@@ -52,7 +52,7 @@ type ignoredFailures struct {
 }
 
 func (e *tally) of(id policy.ID) *ignoredFailures {
-	id.Binding, id.Param = "", ""
+	id = id.OfRule()
 	if e.failures[id] == nil {
 		e.failures[id] = &ignoredFailures{}
 		e.order = append(e.order, id)
@@ -65,20 +65,15 @@ func (e *tally) add(t *trace) {
 		if try.result == unmatched {
 			continue
 		}
-		e.tried[try.id.Policy] = true
+		e.tried[try.id.OfPolicy()] = true
 		if try.result != failed {
 			e.of(try.id).worked++
-			e.of(policy.ID{Policy: try.id.Policy}).worked++
+			e.of(try.id.OfPolicy()).worked++
 		}
 	}
 	failures := map[*ignoredFailures]policy.Failure{}
 	for _, f := range t.ignored {
 		failures[e.of(f.ID)] = f
-	}
-	for _, n := range t.notApplied {
-		if n.Err != nil {
-			failures[e.of(n.ID)] = policy.Failure{ID: n.ID, At: n.At, Err: n.Err}
-		}
 	}
 	for f, failure := range failures { // one per object, whether reinvoked or not
 		if f.count++; f.count == 1 {
@@ -110,21 +105,20 @@ func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
 	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.kind != nil && workload.Controls(j.kind.Kind) }) {
 		return nil
 	}
-	others := map[string]bool{}
+	others := map[policy.ID]bool{}
 	var first []policy.Selected
 	for _, program := range r.server.programs {
 		for _, s := range program.Selects() {
 			if s.Group != podKind.Group && s.Group != "*" || s.Kind != podKind.Kind && s.Resource != "pods" {
-				others[s.ID.Policy] = true
+				others[s.ID.OfPolicy()] = true
 			}
-			if !slices.ContainsFunc(first, func(f policy.Selected) bool { return f.ID.Policy == s.ID.Policy }) {
+			if !slices.ContainsFunc(first, func(f policy.Selected) bool { return f.ID.OfPolicy() == s.ID.OfPolicy() }) {
 				first = append(first, s)
 			}
 		}
 	}
 	for _, s := range first {
-		if !others[s.ID.Policy] && !e.tried[s.ID.Policy] {
-			id := policy.ID{Policy: s.ID.Policy}
+		if id := s.ID.OfPolicy(); !others[id] && !e.tried[id] {
 			found = append(found, source.Diagnostic{
 				At: s.At, Severity: source.Info, Code: "pods-only", Message: fmt.Sprintf("%s changes the Pods that controllers create from these manifests, not the manifests", id),
 				Advice: "see 'preadmit pods', or add --pods to diff or explain",

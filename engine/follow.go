@@ -137,15 +137,8 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 	case inContext && step.Failure == nil:
 		f.takeContext(trigger, followed)
 		return
-	case step.NotApplied != nil:
-		j.trace.notApplied = append(j.trace.notApplied, *step.NotApplied)
-		return
-	case step.Failure != nil && step.Failure.Ignored:
-		j.trace.notApplied = append(j.trace.notApplied, ignoredFailure(policy.Failure{ID: step.ID, At: step.At, Err: step.Failure.Err}))
-		return
-	case step.Failure != nil:
-		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", step.Failure.Err), step.Failure.Err)
-		j.tell(d)
+	case step.NotApplied != nil || step.Failure != nil:
+		f.without(j, step)
 		return
 	}
 	if err := limit.Object(nil, j.raw, step.Object); err != nil {
@@ -156,6 +149,20 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 	f.record(j, step, confided)
 }
 
+// without traces a step without a result.
+func (f *following) without(j *job, step policy.Step) {
+	failure := j.trace.without(step, true)
+	switch {
+	case failure == nil:
+	case failure.Ignored:
+		j.trace.ignore(*failure)
+		j.warnIgnored(*failure)
+	default:
+		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", failure.Err), failure.Err)
+		j.tell(d)
+	}
+}
+
 // record adds a step on a target to the target's trace.
 func (f *following) record(j *job, step policy.Step, confided []map[string]any) {
 	state := &f.states[j.index]
@@ -163,6 +170,7 @@ func (f *following) record(j *job, step policy.Step, confided []map[string]any) 
 		j.refuse("manifest-invalid", "", state.err)
 		return
 	}
+	j.trace.tries.step(step, applied)
 	if j.trace.after == nil {
 		j.trace.before = state.view
 	}

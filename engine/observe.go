@@ -95,8 +95,9 @@ func Progress(observe func(done, total int)) Observer { return Observer{progress
 // other orders of a check do not count. Conditions that are true are not counted separately: the
 // rules that follow are.
 type Stat struct {
-	// Policy, Binding and Rule are empty if they do not apply. Params are counted together.
-	Policy, Binding, Rule string
+	// Kind is the kind of the policy. Policy, Binding and Rule are empty if they do not apply.
+	// Params, and the instances of a rule, are counted together.
+	Kind, Policy, Binding, Rule string
 	// Evaluations counts how often it was evaluated on a manifest. It is the sum of Applied, how
 	// often it gave a result, changed or not; Skipped, how often it did not apply; and Errors, how
 	// often it failed. Variables counts the evaluations of variables.
@@ -139,7 +140,7 @@ func Count(now func() time.Time) Observer {
 
 // stat returns the Stat of one try.
 func (t try) stat() Stat {
-	s := Stat{Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule, Evaluations: 1, Variables: t.variables, Time: t.took}
+	s := Stat{Kind: t.id.Kind, Policy: t.id.Policy, Binding: t.id.Binding, Rule: t.id.Rule, Evaluations: 1, Variables: t.variables, Time: t.took}
 	switch t.result {
 	case applied:
 		s.Applied = 1
@@ -172,9 +173,9 @@ func sum(stats []Stat) []Stat {
 	return sums
 }
 
-// compare sorts stats by policy, binding and rule.
+// compare sorts stats by policy, kind, binding and rule.
 func (s Stat) compare(other Stat) int {
-	return cmp.Or(cmp.Compare(s.Policy, other.Policy), cmp.Compare(s.Binding, other.Binding), cmp.Compare(s.Rule, other.Rule))
+	return cmp.Or(cmp.Compare(s.Policy, other.Policy), cmp.Compare(s.Kind, other.Kind), cmp.Compare(s.Binding, other.Binding), cmp.Compare(s.Rule, other.Rule))
 }
 
 // timedProgram measures the steps of a program.

@@ -32,12 +32,12 @@ func (r *run) replay(j *job) {
 	}
 	repeats, acted := j.repeats(view, again)
 	left := change.Diff(view, again.after, j.kind.Type())
-	named := map[string]bool{}
+	named := map[policy.ID]bool{}
 	for _, repeat := range repeats {
-		if named[repeat.id.Policy] || repeat.action == "" && !isAmong(left, repeat.path) {
+		if named[repeat.id.OfPolicy()] || repeat.action == "" && !isAmong(left, repeat.path) {
 			continue // other policies restore the output
 		}
-		named[repeat.id.Policy] = true
+		named[repeat.id.OfPolicy()] = true
 		if repeat.action != "skip" {
 			r.notIdempotent(j, repeat.diagnostic(), repeat.action)
 		}

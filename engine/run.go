@@ -251,7 +251,7 @@ func (r *run) admitJob(j *job) {
 // admitRequest sends the request of a job through the server.
 func (r *run) admitRequest(j *job, request *policy.Request) {
 	if r.exists(j) {
-		j.trace = &trace{}
+		j.trace = r.server.trace(nil)
 		return
 	}
 	if !r.covered(j, request) {
@@ -272,7 +272,7 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 		j.deny(f)
 	}
 	for _, f := range j.trace.ignored {
-		j.warn(source.Warningf(f.At, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err))
+		j.warnIgnored(f)
 	}
 	namespace, given := change.Keys("metadata", "namespace").Get(j.trace.after)
 	if given && !j.denied && j.kind.Namespaced && namespace != j.namespace {

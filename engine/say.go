@@ -130,6 +130,11 @@ func (j *job) warn(d source.Diagnostic) {
 	j.diagnostics = append(j.diagnostics, d)
 }
 
+// warnIgnored warns about a failure that failurePolicy Ignore has ignored.
+func (j *job) warnIgnored(f policy.Failure) {
+	j.warn(source.Warningf(f.At, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err))
+}
+
 // deny reports that a policy denies a job.
 func (j *job) deny(f policy.Failure) {
 	var unknown *schema.NoSchemaError

@@ -80,7 +80,7 @@ type result int
 const (
 	applied result = iota
 	// skipped means that the policy matched but did not apply. unmatched means that it did not
-	// match the object, or that its conditions failed and the failure was ignored.
+	// match the object.
 	skipped
 	unmatched
 	failed
@@ -132,17 +132,17 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 }
 
 // conditions records conditions that are false or have failed. If runs is false, the
-// invocation would not have run anyway, so a false condition is not counted as a try.
+// invocation would not have run anyway, so conditions that only prevent it are not counted as a
+// try.
 func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotApplied, failure *policy.Failure, runs bool) []policy.Failure {
 	switch {
 	case failure != nil:
-		t.tries.add(failure.ID, failed)
+		if runs || !failure.Ignored {
+			t.tries.add(failure.ID, failed)
+		}
 		return append(failures, *failure)
 	case notApplied != nil:
-		switch {
-		case runs && notApplied.Err != nil:
-			t.tries.add(notApplied.ID, unmatched)
-		case runs:
+		if runs {
 			t.tries.add(notApplied.ID, skipped)
 		}
 		t.notApplied = append(t.notApplied, *notApplied)
@@ -202,16 +202,18 @@ func (t *trace) decide(failures []policy.Failure) bool {
 			return t.reject(failures...)
 		}
 	}
-	for _, f := range failures {
-		t.ignored = append(t.ignored, f)
-		t.notApplied = append(t.notApplied, ignoredFailure(f))
-	}
+	t.ignore(failures...)
 	return true
 }
 
-// ignoredFailure returns an ignored failure as the reason why a policy was not applied.
-func ignoredFailure(f policy.Failure) policy.NotApplied {
-	return policy.NotApplied{ID: f.ID, At: f.At, Reason: policy.Text("it failed, and failurePolicy is Ignore: " + f.Err.Error())}
+// ignore records failures that failurePolicy Ignore ignores.
+func (t *trace) ignore(failures ...policy.Failure) {
+	for _, f := range failures {
+		t.ignored = append(t.ignored, f)
+		t.notApplied = append(t.notApplied, policy.NotApplied{
+			ID: f.ID, At: f.At, Reason: policy.Text("it failed, and failurePolicy is Ignore: " + f.Err.Error()),
+		})
+	}
 }
 
 // reject denies the request because of the failures that are not ignored. The first of them is the

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -37,8 +36,8 @@ func (r *run) tellUpdates(j *job) {
 // isOf reports whether a step belongs to a policy, binding or rule. Empty fields of whole match
 // every step.
 func isOf(whole, step policy.ID) bool {
-	return whole.Policy == step.Policy && (whole.Binding == "" || whole.Binding == step.Binding) &&
-		(whole.Rule == "" || whole.Rule == step.Rule || strings.HasPrefix(step.Rule, whole.Rule+", "))
+	return whole.OfPolicy() == step.OfPolicy() && (whole.Binding == "" || whole.Binding == step.Binding) &&
+		(whole.Rule == "" || whole.Rule == step.Rule)
 }
 
 // actor returns the name of a policy or rule for a warning.

@@ -19,9 +19,10 @@ type coverage struct {
 
 // partKey identifies a part. A policy file that two tests read has the same parts in both.
 type partKey struct {
-	policy, name string
-	kind         policy.PartKind
-	at           source.Position
+	policy policy.ID
+	name   string
+	kind   policy.PartKind
+	at     source.Position
 }
 
 // add adds the parts of one test.
@@ -52,7 +53,14 @@ func (c *coverage) text(w io.Writer) {
 		return
 	}
 	slices.SortStableFunc(c.parts, func(a, b policy.Part) int {
-		return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.At.File, b.At.File))
+		return cmp.Or(cmp.Compare(a.Policy.Policy, b.Policy.Policy), cmp.Compare(a.Policy.Kind, b.Policy.Kind), cmp.Compare(a.At.File, b.At.File))
+	})
+	names := policy.Names(func(yield func(policy.ID) bool) {
+		for _, p := range c.parts {
+			if !yield(p.Policy) {
+				return
+			}
+		}
 	})
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\npolicy\tmutations that ran\tconditions that were true\tbranches that ran")
@@ -60,7 +68,7 @@ func (c *coverage) text(w io.Writer) {
 		if i > 0 && c.parts[i-1].Policy == p.Policy && c.parts[i-1].At.File == p.At.File {
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", source.Printable(p.Policy), c.count(p, policy.MutationPart), c.count(p, policy.ConditionPart), c.count(p, policy.BranchPart))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", source.Printable(names[p.Policy]), c.count(p, policy.MutationPart), c.count(p, policy.ConditionPart), c.count(p, policy.BranchPart))
 	}
 	table.Flush()
 	for _, p := range c.parts {

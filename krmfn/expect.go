@@ -67,6 +67,9 @@ func (f *functionConfig) expectations(value any) []expectation {
 		}
 		all = append(all, e)
 	})
+	if items, ok := value.([]any); ok && len(items) == 0 {
+		f.fail(change.Keys("spec", "objects"), "option-value", "expected at least one object, because a test of none always passes", "")
+	}
 	return all
 }
 

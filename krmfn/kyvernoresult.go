@@ -44,26 +44,35 @@ func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
 	}
 }
 
-// knows returns the name of the policy if the test has the policy and the rule, "" if they do
-// not mutate, and otherwise an error text.
+// knows returns the name of the policy if the test has a policy with this name and the rule, "" if
+// none of them mutates, and otherwise an error text.
 func (k *kyvernoTest) knows(r kyvernoResult) string {
-	i := slices.IndexFunc(k.policies, func(d *manifest.Document) bool { return d.Name() == r.policy && !isBound(d) })
-	if i < 0 {
-		return fmt.Sprintf("there is no policy %q among the policies of the test", r.policy)
+	named := matching(k.policies, func(d *manifest.Document) bool { return d.Name() == r.policy && !isBound(d) })
+	mutating := matching(named, func(d *manifest.Document) bool {
+		return slices.Contains(kyvernoOrder, d.Kind().Kind) && mutates(d, "")
+	})
+	hasRule := func(d *manifest.Document) bool {
+		return slices.ContainsFunc(k.list(d.Object(), "spec", "rules"), func(rule item) bool {
+			fields, _ := rule.value.(map[string]any)
+			return isRuleNamed(r.rule, fields["name"])
+		})
 	}
-	d := k.policies[i]
 	switch {
-	case !slices.Contains(kyvernoOrder, d.Kind().Kind) || !mutates(d, ""):
+	case len(named) == 0:
+		return fmt.Sprintf("there is no policy %q among the policies of the test", r.policy)
+	case len(mutating) == 0:
 		return ""
-	case r.rule == "" || !hasRules(d) || mutates(d, r.rule):
+	case slices.ContainsFunc(mutating, func(d *manifest.Document) bool { return r.rule == "" || !hasRules(d) || mutates(d, r.rule) }):
 		return r.policy
-	}
-	for _, item := range k.list(d.Object(), "spec", "rules") {
-		if fields, _ := item.value.(map[string]any); isRuleNamed(r.rule, fields["name"]) {
-			return ""
-		}
+	case slices.ContainsFunc(named, hasRule):
+		return ""
 	}
 	return fmt.Sprintf("policy %q has no rule %q", r.policy, r.rule)
+}
+
+// matching returns the documents that a test selects.
+func matching(documents []*manifest.Document, is func(*manifest.Document) bool) []*manifest.Document {
+	return slices.DeleteFunc(slices.Clone(documents), func(d *manifest.Document) bool { return !is(d) })
 }
 
 // isBound reports whether a document is a binding or an exception, not a policy.
@@ -75,6 +84,17 @@ func isBound(d *manifest.Document) bool {
 func (r kyvernoResult) name(resource string) string {
 	parts := []string{r.policy, r.rule, r.operation, r.kind, resource}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// caseName returns the name of the test case for a resource and one policy: with the kind of the
+// policy if the test has policies of several kinds with this name.
+func (k *kyvernoTest) caseName(r kyvernoResult, d *manifest.Document, resource string) string {
+	if slices.ContainsFunc(k.policies, func(other *manifest.Document) bool {
+		return other.Name() == r.policy && other.Kind() != d.Kind() && !isBound(other)
+	}) {
+		r.policy += " (" + d.Kind().Kind + ")"
+	}
+	return r.name(resource)
 }
 
 // namesIn returns the names of the resources of a result.
@@ -103,10 +123,10 @@ func (k *kyvernoTest) judgeAll(r kyvernoResult, names []string) {
 			k.add(r.name(name), fmt.Sprintf("there is no resource %q among the resources of the test", name))
 		}
 		for _, d := range resources {
-			k.judge(r, d, r.name(name))
+			k.judge(r, d, name)
 		}
 		for _, d := range targets {
-			if reasons := k.judgeTarget(r, d, r.name(name)); reasons != nil {
+			if reasons := k.judgeTarget(r, d, name); reasons != nil {
 				k.add(r.name(name), unreached(r, reasons))
 			}
 		}
@@ -122,11 +142,11 @@ func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
 	before := len(k.cases)
 	resources, targets := k.chosen(r, func(*manifest.Document) bool { return true })
 	for _, d := range resources {
-		k.judge(r, d, r.name(d.Name()))
+		k.judge(r, d, d.Name())
 	}
 	var reasons []string
 	for _, d := range targets {
-		reasons = append(reasons, k.judgeTarget(r, d, r.name(d.Name()))...)
+		reasons = append(reasons, k.judgeTarget(r, d, d.Name())...)
 	}
 	if len(k.cases) == before {
 		k.add(r.name(""), unreached(r, reasons))
@@ -144,21 +164,20 @@ func unreached(r kyvernoResult, reasons []string) string {
 // chosen returns the resources and targets of a result. Kyverno's command does not check the
 // kind, so a kind that none of them has is ignored.
 func (k *kyvernoTest) chosen(r kyvernoResult, about func(*manifest.Document) bool) (resources, targets []*manifest.Document) {
-	isOther := func(d *manifest.Document) bool { return !about(d) }
-	resources, targets = slices.DeleteFunc(slices.Clone(k.resources), isOther), slices.DeleteFunc(slices.Clone(k.targets), isOther)
-	if slices.ContainsFunc(slices.Concat(resources, targets), func(d *manifest.Document) bool { return d.Kind().Kind == r.kind }) {
-		isOther = func(d *manifest.Document) bool { return d.Kind().Kind != r.kind }
-		resources, targets = slices.DeleteFunc(resources, isOther), slices.DeleteFunc(targets, isOther)
+	resources, targets = matching(k.resources, about), matching(k.targets, about)
+	if ofKind := func(d *manifest.Document) bool { return d.Kind().Kind == r.kind }; slices.ContainsFunc(slices.Concat(resources, targets), ofKind) {
+		resources, targets = matching(resources, ofKind), matching(targets, ofKind)
 	}
 	return resources, targets
 }
 
-// judge checks a result on one resource.
-func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name string) {
+// judge checks a result on one resource, which the test calls label.
+func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, label string) {
 	for _, run := range k.chain(kyvernoRequest{resource, r.operation}) {
 		if run.policy.Name() != r.policy {
 			continue
 		}
+		name := k.caseName(r, run.policy, label)
 		verdicts := slices.DeleteFunc(run.verdicts(r.rule), func(v verdict) bool { return v.result == excludedResult })
 		wrong := slices.IndexFunc(verdicts, func(v verdict) bool { return v.result != r.want && (r.want != "fail" || v.result != "error") })
 		switch {
@@ -174,7 +193,7 @@ func (k *kyvernoTest) judge(r kyvernoResult, resource *manifest.Document, name s
 
 // judgeTarget checks a result on an object that the policy should change when the resources
 // are admitted. It returns the reasons if the policy does not change the object.
-func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, name string) []string {
+func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, label string) []string {
 	reasons, reached := []string{""}, false
 	for _, resource := range k.resources {
 		for _, run := range k.chain(kyvernoRequest{resource, r.operation}) {
@@ -191,7 +210,7 @@ func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, na
 				}
 			default:
 				reached = true
-				k.compare(r, name, run, written(run.targets[target]))
+				k.compare(r, k.caseName(r, run.policy, label), run, written(run.targets[target]))
 			}
 		}
 	}

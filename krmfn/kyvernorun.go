@@ -174,7 +174,7 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 	found := map[string]verdict{}
 	var order []string
 	add := func(name string, v verdict) {
-		name, _, _ = strings.Cut(strings.TrimPrefix(name, "rule "), ", ")
+		name = strings.TrimPrefix(name, "rule ")
 		if !hasRules(r.policy) {
 			if name != "" && v.result == "skip" {
 				v.result = "pass" // the policy ran; only one of its mutations had nothing to change

@@ -125,10 +125,11 @@ func (a *admission) explain(d *document) explanation {
 }
 
 func (a *admission) rule(id policy.ID, at source.Position) rule {
+	part := id.Part()
 	if id.Plugin != "" {
-		id.Rule = id.String()
+		part = id.String()
 	}
-	return rule{id.Policy, id.Binding, id.Param, id.Rule, a.where(at)}
+	return rule{id.Policy, id.Binding, id.Param, part, a.where(at)}
 }
 
 func (a *admission) change(c engine.Change) changed {

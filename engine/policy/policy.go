@@ -25,12 +25,17 @@ import (
 // ID identifies the author of a change: a rule of a policy, with the binding and param through
 // which the policy applies.
 type ID struct {
+	// Kind is the kind of the policy. Policies of several kinds may have the same name.
+	Kind string
 	// Policy, Binding and Param are the names of the policy, the binding and the param
 	// ("namespace/name", or "name" if the param is cluster-scoped). Binding and Param may be empty.
 	Policy, Binding, Param string
 	// Rule is the part of the policy, for instance "mutations[0]". It is empty for the whole
 	// policy.
 	Rule string
+	// Instance says which run of the rule it is, if the rule can run more than once on an object:
+	// for an element of a foreach, for a trigger, or in a later round. It is empty otherwise.
+	Instance string
 	// Plugin is the name of an admission plug-in that is part of the server. All other fields are
 	// empty in that case.
 	Plugin string
@@ -50,9 +55,45 @@ func (id ID) String() string {
 		b.WriteString(", param " + id.Param)
 	}
 	if id.Rule != "" {
-		b.WriteString(", " + id.Rule)
+		b.WriteString(", " + id.Part())
 	}
 	return b.String()
+}
+
+// Part returns the rule with its instance: "rule r, foreach[0].list[1]".
+func (id ID) Part() string {
+	if id.Instance == "" {
+		return id.Rule
+	}
+	return id.Rule + ", " + id.Instance
+}
+
+// OfPolicy returns the ID of the whole policy.
+func (id ID) OfPolicy() ID { return ID{Kind: id.Kind, Policy: id.Policy} }
+
+// OfRule returns the ID of the rule in all its instances, through all bindings and params.
+func (id ID) OfRule() ID { return ID{Kind: id.Kind, Policy: id.Policy, Rule: id.Rule} }
+
+// Names returns the names of policies for a table: with the kind if several of them share a name.
+func Names(ids iter.Seq[ID]) map[ID]string {
+	kinds := map[string]map[string]bool{}
+	for id := range ids {
+		if kinds[id.Policy] == nil {
+			kinds[id.Policy] = map[string]bool{}
+		}
+		kinds[id.Policy][id.Kind] = true
+	}
+	names := map[ID]string{}
+	for name, of := range kinds {
+		for kind := range of {
+			id := ID{Kind: kind, Policy: name}
+			names[id] = name
+			if len(of) > 1 {
+				names[id] += " (" + kind + ")"
+			}
+		}
+	}
+	return names
 }
 
 // Language is a language for mutating policies.
@@ -105,7 +146,8 @@ type Selected struct {
 
 // Part is a part of a policy whose coverage is measured.
 type Part struct {
-	Policy string
+	// Policy is the ID of the whole policy.
+	Policy ID
 	Kind   PartKind
 	// Name identifies the part in its policy, as in mutations[0].
 	Name string
@@ -230,8 +272,6 @@ type NotApplied struct {
 	// Reason is a clause in the terms of Kubernetes, like "matchConditions[0] "x" is false". It is
 	// formatted only when it is printed.
 	Reason fmt.Stringer
-	// Err is set if conditions have failed and the policy ignores failures.
-	Err error
 }
 
 // Text is a Reason that is already text.

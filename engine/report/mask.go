@@ -158,7 +158,7 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 		}
 		old, value := m.pair(hidden, c.Path, c.Old, c.New)
 		return Step{
-			Disposition: c.Disposition, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Rule, Plugin: c.By.Plugin, At: c.At, Pass: c.Pass,
+			Disposition: c.Disposition, Policy: c.By.Policy, Binding: c.By.Binding, Param: m.text(c.By.Param), Rule: c.By.Part(), Plugin: c.By.Plugin, At: c.At, Pass: c.Pass,
 			Op: c.Op, Path: m.text(c.Path.String()), Old: old, New: value,
 		}
 	}
@@ -240,5 +240,5 @@ func (m mask) pair(hidden hidden, path change.Path, old, value any) (any, any) {
 }
 
 func (m mask) notApplied(n policy.NotApplied) NotApplied {
-	return NotApplied{Policy: n.ID.Policy, Binding: n.ID.Binding, Param: m.text(n.ID.Param), Rule: n.ID.Rule, At: n.At, Reason: m.text(n.Reason.String())}
+	return NotApplied{Policy: n.ID.Policy, Binding: n.ID.Binding, Param: m.text(n.ID.Param), Rule: n.ID.Part(), At: n.At, Reason: m.text(n.Reason.String())}
 }

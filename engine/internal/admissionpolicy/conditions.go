@@ -23,7 +23,7 @@ func (a *Application) Conditions(r *policy.Request) (*policy.NotApplied, *policy
 		return a.unless(failed), nil
 	}
 	notApplied, failure := a.evaluateConditions(r, forms)
-	if failure == nil && a.Param == nil && !a.Policy.Ignore {
+	if failure == nil && a.Param == nil {
 		r.Memo.Note(fact, r.Object, falseIndex(notApplied))
 	}
 	return notApplied, failure
@@ -87,11 +87,11 @@ func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms)
 }
 
 func (a *Application) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
-	var exceeded *limit.Error
-	if a.Policy.Ignore && !errors.As(err, &exceeded) {
-		return &policy.NotApplied{ID: a.ID, At: at, Reason: policy.Text("failurePolicy is Ignore, and the matchConditions failed: " + err.Error()), Err: err}, nil
-	}
 	failure := a.Deny(err)
-	failure.At, failure.Ignored = at, false
+	failure.At = at
+	var exceeded *limit.Error
+	if errors.As(err, &exceeded) {
+		failure.Ignored = false
+	}
 	return nil, &failure
 }

@@ -40,7 +40,7 @@ func (l *Language) Plan(p *Policy, r *policy.Request, plan *policy.Plan, apply f
 		return
 	case !decision.Matched:
 		plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
-			ID: policy.ID{Policy: p.Name}, At: p.At, Reason: policy.Unmatched{Block: "matchConstraints", Reason: decision.Reason},
+			ID: p.ID(), At: p.At, Reason: policy.Unmatched{Block: "matchConstraints", Reason: decision.Reason},
 		})
 		return
 	}
@@ -51,9 +51,10 @@ func (l *Language) Plan(p *Policy, r *policy.Request, plan *policy.Plan, apply f
 	}
 	for _, b := range p.Bindings {
 		for _, param := range l.planBinding(p, b, paramKind, r, plan) {
+			id := p.through(b)
+			id.Param = objectName(param)
 			plan.Invocations = append(plan.Invocations, apply(&Application{
-				Policy: p, Binding: b, Param: param, Kind: decision.Kind, language: l, paramShape: paramShape(paramKind, l.Minor),
-				ID: policy.ID{Policy: p.Name, Binding: b.Name, Param: objectName(param)},
+				ID: id, Policy: p, Binding: b, Param: param, Kind: decision.Kind, language: l, paramShape: paramShape(paramKind, l.Minor),
 			}))
 		}
 	}
@@ -64,7 +65,7 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	fail := func(err error) { plan.Failures = append(plan.Failures, l.configuration(p, b, "binding", err)) }
 	skip := func(reason fmt.Stringer) {
 		plan.NotApplied = append(plan.NotApplied, policy.NotApplied{
-			ID: policy.ID{Policy: p.Name, Binding: b.Name}, At: b.Document.At(change.Keys("spec")), Reason: reason,
+			ID: p.through(b), At: b.Document.At(change.Keys("spec")), Reason: reason,
 		})
 	}
 	if b.resources != nil {
@@ -91,6 +92,16 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	return params
 }
 
+// ID returns the ID of the policy itself.
+func (p *Policy) ID() policy.ID { return policy.ID{Kind: p.Document.Kind().Kind, Policy: p.Name} }
+
+// through returns the ID of the policy as it applies through a binding.
+func (p *Policy) through(b *Binding) policy.ID {
+	id := p.ID()
+	id.Binding = b.Name
+	return id
+}
+
 // match matches the request with a match block of the policy, or of a binding to it.
 func (p *Policy) match(resources *match.Resources, r *policy.Request) match.Decision {
 	return r.Matches(resources, p.At, "policy "+p.Name)
@@ -104,9 +115,9 @@ func (l *Language) configuration(p *Policy, b *Binding, what string, err error) 
 // failure returns the error that denies a request, in the server's words; binding is nil for an
 // error of the policy itself.
 func (l *Language) failure(p *Policy, b *Binding, err error) policy.Failure {
-	id := policy.ID{Policy: p.Name}
+	id := p.ID()
 	if b != nil {
-		id.Binding = b.Name
+		id = p.through(b)
 	}
 	return policy.Failure{ID: id, At: p.At, Err: l.Denied(id.Policy, id.Binding, err), Ignored: p.Ignore}
 }

@@ -149,7 +149,7 @@ func (p placeholder) resolve(providers map[string]*provider) (string, error) {
 // failure returns the error of a placeholder that was not resolved.
 func (p placeholder) failure(path change.Path, err error) policy.Failure {
 	e := p.external
-	f := policy.Failure{ID: policy.ID{Policy: e.mutator.key()}, At: e.mutator.at("parameters", "assign", "externalData")}
+	f := policy.Failure{ID: e.mutator.whole(), At: e.mutator.at("parameters", "assign", "externalData")}
 	if errors.Is(err, errUnanswered) {
 		f.Err = fmt.Errorf("%s: at %s, mutator %s asks provider %s for the value of %q, and %w: give it as a ProviderResponse in the context",
 			denied, path, e.mutator.key(), e.provider, p.key, err)

@@ -146,7 +146,7 @@ func (m *mutator) selected(all []policy.Selected, criterion string, kinds, group
 		return "*"
 	}
 	for _, kind := range kinds {
-		all = append(all, policy.Selected{ID: policy.ID{Policy: m.key()}, At: m.criteria[criterion], Group: oneOf(groups), Version: oneOf(versions), Kind: kind})
+		all = append(all, policy.Selected{ID: m.whole(), At: m.criteria[criterion], Group: oneOf(groups), Version: oneOf(versions), Kind: kind})
 	}
 	return all
 }
@@ -158,7 +158,7 @@ func (*program) Existing() policy.Follower { return nil }
 func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for _, m := range p.mutators {
-		parts = append(parts, policy.Part{Policy: m.key(), Kind: policy.MutationPart, Name: m.location.String(), At: m.document.At(nil), Rules: []string{""}})
+		parts = append(parts, policy.Part{Policy: m.whole(), Kind: policy.MutationPart, Name: m.location.String(), At: m.document.At(nil), Rules: []string{m.id(1).Rule}})
 	}
 	return parts
 }

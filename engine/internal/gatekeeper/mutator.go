@@ -59,11 +59,15 @@ func compareMutators(a, b *mutator) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 }
 
+// whole is the ID of the mutator itself.
+func (m *mutator) whole() policy.ID { return policy.ID{Kind: m.kind, Policy: m.key()} }
+
 // id identifies the changes of a mutator in a round.
 func (m *mutator) id(round int) policy.ID {
-	id := policy.ID{Policy: m.key(), Rule: "location " + m.location.String()}
+	id := m.whole()
+	id.Rule = "location " + m.location.String()
 	if round > 1 {
-		id.Rule += fmt.Sprintf(", round %d", round)
+		id.Instance = fmt.Sprintf("round %d", round)
 	}
 	return id
 }

@@ -154,7 +154,7 @@ func (s *system) warn(m *mutator, w *walk) {
 
 // failure returns an error of the mutator, which ends the request.
 func (m *mutator) failure(at source.Position, err error) *policy.Failure {
-	return &policy.Failure{ID: policy.ID{Policy: m.key()}, At: at, Err: fmt.Errorf("%s: %w", denied, err), Abort: true}
+	return &policy.Failure{ID: m.whole(), At: at, Err: fmt.Errorf("%s: %w", denied, err), Abort: true}
 }
 
 // fullName returns the name of the mutator in Gatekeeper's messages.

@@ -37,6 +37,8 @@ func (d *definition) key() string {
 	return d.name
 }
 
+func (d *definition) id() policy.ID { return policy.ID{Kind: d.document.Kind().Kind, Policy: d.key()} }
+
 // rule is one mutate rule, written by the user or generated for pod controllers.
 type rule struct {
 	*definition
@@ -55,7 +57,11 @@ type rule struct {
 	asksOperation bool
 }
 
-func (r *rule) id() policy.ID { return policy.ID{Policy: r.key(), Rule: "rule " + r.name} }
+func (r *rule) id() policy.ID {
+	id := r.definition.id()
+	id.Rule = "rule " + r.name
+	return id
+}
 
 // at returns the position of a part of the rule. A generated part has the position of the part
 // it was generated from.

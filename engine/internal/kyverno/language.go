@@ -217,10 +217,10 @@ func (p *program) Parts() []policy.Part {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			at := r.at(r.root.Path)
-			i := slices.IndexFunc(parts, func(part policy.Part) bool { return part.Policy == r.key() && part.At == at })
+			i := slices.IndexFunc(parts, func(part policy.Part) bool { return part.Policy == r.definition.id() && part.At == at })
 			if i < 0 {
 				i = len(parts)
-				parts = append(parts, policy.Part{Policy: r.key(), Kind: policy.MutationPart, Name: r.id().Rule, At: at})
+				parts = append(parts, policy.Part{Policy: r.definition.id(), Kind: policy.MutationPart, Name: r.id().Rule, At: at})
 			}
 			parts[i].Rules = append(parts[i].Rules, r.id().Rule)
 		}

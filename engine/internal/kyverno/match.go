@@ -147,9 +147,21 @@ func (r *reader) block(n policy.Node) {
 		if !selector.Given() || !r.Fields(selector, selectorFields) {
 			continue
 		}
-		for _, e := range r.List(selector.At("matchExpressions")) {
-			r.Fields(e, []string{"key", "operator", "values"})
-		}
+		r.selectorExpressions(selector)
+	}
+}
+
+// selectorExpressions checks the matchExpressions of a label selector. Kyverno refuses a policy
+// with an invalid one.
+func (r *reader) selectorExpressions(selector policy.Node) {
+	expressions := selector.At("matchExpressions")
+	valid := true
+	for _, e := range r.List(expressions) {
+		valid = r.Fields(e, []string{"key", "operator", "values"}) && valid
+	}
+	if valid {
+		_, problems := match.ParseSelector(map[string]any{"matchExpressions": expressions.Value})
+		r.Matched(selector, problems)
 	}
 }
 

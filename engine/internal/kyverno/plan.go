@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -149,7 +150,7 @@ func (e *evaluation) runAll(d *definition, object map[string]any) (steps []polic
 
 // notAdmitted returns the step of a policy that does not run at admission.
 func (d *definition) notAdmitted() policy.Step {
-	id, at := policy.ID{Policy: d.key()}, d.document.At(change.Keys("spec", "admission"))
+	id, at := d.id(), d.document.At(change.Keys("spec", "admission"))
 	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
 }
 
@@ -173,7 +174,7 @@ func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Ste
 }
 
 // steps returns the steps of a rule from its results. If there are no results, reason says why.
-// trigger is appended to the name of the rule.
+// trigger names the object that triggered the rule; "" if it is the object itself.
 func (r *rule) steps(results []result, reason string, err error, trigger string) []policy.Step {
 	switch {
 	case err != nil:
@@ -184,10 +185,10 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	var steps []policy.Step
 	for _, result := range results {
 		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
-		if result.element != "" {
-			step.ID.Rule += ", " + result.element
+		step.ID.Instance = cmp.Or(result.element, trigger)
+		if result.element != "" && trigger != "" {
+			step.ID.Instance += ", " + trigger
 		}
-		step.ID.Rule += trigger
 		steps = append(steps, step)
 	}
 	return steps

@@ -145,5 +145,5 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
 	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
-	return r.steps(results, reason, err, fmt.Sprintf(", triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
+	return r.steps(results, reason, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
 }

@@ -115,11 +115,11 @@ func (p *program) Selects() []policy.Selected {
 	for _, d := range p.definitions {
 		for _, name := range d.policy.Constraints.Names() {
 			path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
-			all = append(all, policy.Selected{ID: policy.ID{Policy: d.policy.Name}, At: d.policy.Document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+			all = append(all, policy.Selected{ID: d.policy.ID(), At: d.policy.Document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
 		}
 		if k := d.policy.ParamKind; k != (gvk.Kind{}) {
 			at := d.policy.Document.At(change.Keys("spec", "paramKind", "kind"))
-			all = append(all, policy.Selected{ID: policy.ID{Policy: d.policy.Name}, At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
+			all = append(all, policy.Selected{ID: d.policy.ID(), At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
 		}
 	}
 	return all
@@ -132,7 +132,7 @@ func (*program) Existing() policy.Follower { return nil }
 func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for _, d := range p.definitions {
-		of := policydoc.Parts{Policy: d.policy.Name, Document: d.policy.Document}
+		of := policydoc.Parts{Policy: d.policy.ID(), Document: d.policy.Document}
 		spec := change.Keys("spec")
 		for i, c := range d.policy.Conditions {
 			of.Condition(spec.Key("matchConditions").Index(i), c.Name, c.Program)

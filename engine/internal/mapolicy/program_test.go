@@ -253,7 +253,7 @@ func TestNotApplied(t *testing.T) {
 		{
 			"conditions that fail, ignored",
 			situation{fields: everything + "  failurePolicy: Ignore\n  matchConditions:\n  - {name: first, expression: 'object.nope == 1'}\n"},
-			"8:31 policy p, binding b: not applied: failurePolicy is Ignore, and the matchConditions failed: expression 'object.nope == 1' resulted in error: no such key: nope",
+			"8:31 policy p, binding b: failed, ignored: policy 'p' with binding 'b' denied request: expression 'object.nope == 1' resulted in error: no such key: nope",
 		},
 		{
 			"no params",

@@ -47,7 +47,7 @@ func (d *definition) key() string {
 	return d.name
 }
 
-func (d *definition) id() policy.ID { return policy.ID{Policy: d.key()} }
+func (d *definition) id() policy.ID { return policy.ID{Kind: d.kind, Policy: d.key()} }
 
 type condition struct {
 	name    string

@@ -62,7 +62,7 @@ func (p *program) Parts() []policy.Part {
 			continue
 		}
 		d := u.policy
-		of := policydoc.Parts{Policy: d.key(), Document: d.document}
+		of := policydoc.Parts{Policy: d.id(), Document: d.document}
 		for i, c := range d.conditions {
 			of.Condition(change.Keys("spec", "matchConditions").Index(i), c.name, c.program)
 		}

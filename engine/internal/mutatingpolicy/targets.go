@@ -237,7 +237,7 @@ func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	}
 	before := target.Object
 	for i := range steps {
-		steps[i].ID.Rule += e.triggeredBy()
+		steps[i].ID.Instance = e.triggeredBy()
 		if steps[i].Object != nil && change.Equal(steps[i].Object, before) {
 			steps[i] = e.skipped(steps[i].At, policy.Text("the patch changes nothing"))
 		} else if steps[i].Object != nil {
@@ -249,7 +249,7 @@ func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 
 // triggeredBy names the object that triggered the policy.
 func (e *evaluation) triggeredBy() string {
-	return fmt.Sprintf(", triggered by %s %s", e.request.Kind.Kind.Kind, e.request.Name)
+	return fmt.Sprintf("triggered by %s %s", e.request.Kind.Kind.Kind, e.request.Name)
 }
 
 // failed returns the step of a policy that fails.

@@ -106,7 +106,7 @@ func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for i := range p.rules {
 		r := &p.rules[i]
-		parts = append(parts, policy.Part{Policy: r.policy, Kind: policy.MutationPart, Name: r.label(), At: r.at, Rules: []string{r.id().Rule}})
+		parts = append(parts, policy.Part{Policy: r.id().OfPolicy(), Kind: policy.MutationPart, Name: r.label(), At: r.at, Rules: []string{r.id().Rule}})
 	}
 	return parts
 }

@@ -42,7 +42,9 @@ func (r *rule) label() string {
 	return fmt.Sprintf("rules[%d] %q", r.index, r.name)
 }
 
-func (r *rule) id() policy.ID { return policy.ID{Policy: r.policy, Rule: r.label()} }
+func (r *rule) id() policy.ID {
+	return policy.ID{Kind: r.document.Kind().Kind, Policy: r.policy, Rule: r.label()}
+}
 
 func (r *rule) failure(id policy.ID, err error) *policy.Failure {
 	f := &policy.Failure{ID: id, At: r.at, Err: fmt.Errorf("%s: %w", id, err)}

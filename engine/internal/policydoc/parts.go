@@ -9,7 +9,7 @@ import (
 
 // Parts collects the parts of one CEL policy.
 type Parts struct {
-	Policy   string
+	Policy   policy.ID
 	Document *manifest.Document
 	found    []policy.Part
 }
