@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // The annotations in which autoscaling/v1 keeps values for which only autoscaling/v2 has fields.
@@ -28,7 +29,7 @@ func dropAutoscalerAnnotations(_ *decoder, r *record) {
 // percent.
 func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 	spec, status, annotations := r.child("spec"), r.child("status"), child(child(r.out, "metadata"), "annotations")
-	metrics, _ := d.annotation(annotations, metricsAnnotation, "autoscaling/v1.MetricSpec")
+	metrics, _ := d.annotation(annotations, metricsAnnotation, "autoscaling.v1.MetricSpec")
 	if target, ok := spec.out["targetCPUUtilizationPercentage"]; ok || len(metrics) == 0 {
 		if !ok {
 			target = int64(80)
@@ -44,14 +45,14 @@ func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 	spec.setOrRemove("targetCPUUtilizationPercentage", first)
 	others := slices.DeleteFunc(slices.Clone(metrics), func(m any) bool { return cpuUtilization(m, "targetAverageUtilization") != nil })
 	current := d.currentMetrics(annotations, &status)
-	conditions, _ := d.annotation(annotations, conditionsAnnotation, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+	conditions, _ := d.annotation(annotations, conditionsAnnotation, "autoscaling.v1.HorizontalPodAutoscalerCondition")
 	behavior := readBehavior(text(annotations, behaviorAnnotation))
 
 	dropAutoscalerAnnotations(d, r)
 	metadata := r.child("metadata")
-	d.annotate(&metadata, metricsAnnotation, others, "autoscaling/v1.MetricSpec")
-	d.annotate(&metadata, currentMetricsAnnotation, current, "autoscaling/v1.MetricStatus")
-	d.annotate(&metadata, conditionsAnnotation, conditions, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+	d.annotate(&metadata, metricsAnnotation, others, "autoscaling.v1.MetricSpec")
+	d.annotate(&metadata, currentMetricsAnnotation, current, "autoscaling.v1.MetricStatus")
+	d.annotate(&metadata, conditionsAnnotation, conditions, "autoscaling.v1.HorizontalPodAutoscalerCondition")
 	if behavior != "" {
 		annotations := metadata.ensure("annotations")
 		annotations.set(behaviorAnnotation, behavior)
@@ -61,7 +62,7 @@ func convertHorizontalPodAutoscalerV1(d *decoder, r *record) {
 // currentMetrics returns the metrics of the status. It reads them from the annotation, or from
 // currentCPUUtilizationPercentage without an annotation, and sets that field from the metrics.
 func (d *decoder) currentMetrics(annotations map[string]any, status *record) []any {
-	current, ok := d.annotation(annotations, currentMetricsAnnotation, "autoscaling/v1.MetricStatus")
+	current, ok := d.annotation(annotations, currentMetricsAnnotation, "autoscaling.v1.MetricStatus")
 	if utilization, given := status.out["currentCPUUtilizationPercentage"]; given && !ok {
 		metric := cpuMetric("currentAverageUtilization", utilization)
 		metric["resource"].(map[string]any)["currentAverageValue"] = "0"
@@ -121,30 +122,27 @@ func (d *decoder) annotate(metadata *record, name string, list []any, itemType s
 	annotations.set(name, b.String())
 }
 
-func (d *decoder) listOf(itemType string) *goValue {
-	return &goValue{code: '[', elem: &goValue{name: itemType, of: catalogOf(d.kind)}}
+func (d *decoder) listOf(itemType string) *schema.Type {
+	return &schema.Type{IsList: true, Elem: schema.Component(d.kind.Minor, "io.k8s.api."+itemType)}
 }
 
 // writeJSON writes a decoded value with the fields of structs in Go's order.
-func writeJSON(b *bytes.Buffer, v *goValue, value any) {
+func writeJSON(b *bytes.Buffer, t *schema.Type, value any) {
 	switch value := value.(type) {
 	case map[string]any:
-		if v.code != 0 {
+		if kindOf(t) != goStruct {
 			break
 		}
-		separator := byte('{')
-		for i := range v.object().fields {
-			f := &v.object().fields[i]
-			if item, ok := value[f.name]; ok {
-				b.WriteByte(separator)
-				separator = ','
-				writeJSON(b, &goValue{code: 's'}, f.name)
+		b.WriteByte('{')
+		separator := ""
+		for f := range t.GoFields() {
+			if item, ok := value[f.Name]; ok {
+				b.WriteString(separator)
+				separator = ","
+				writeJSON(b, stringType, f.Name)
 				b.WriteByte(':')
-				writeJSON(b, &f.value, item)
+				writeJSON(b, f.Type, item)
 			}
-		}
-		if separator == '{' {
-			b.WriteByte('{')
 		}
 		b.WriteByte('}')
 		return
@@ -154,7 +152,7 @@ func writeJSON(b *bytes.Buffer, v *goValue, value any) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			writeJSON(b, v.elem, item)
+			writeJSON(b, t.Elem, item)
 		}
 		b.WriteByte(']')
 		return

@@ -21,29 +21,29 @@ func conversionOf(name string, minor int) conversion {
 		}
 	}
 	switch name {
-	case "v1.NodeSpec":
+	case "core.v1.NodeSpec":
 		return convertNodeSpec
-	case "v1.Secret":
+	case "core.v1.Secret":
 		return convertSecret
-	case "apps/v1.Deployment":
+	case "apps.v1.Deployment":
 		return convertDeployment
-	case "apps/v1.DeploymentStrategy", "apps/v1.DaemonSetUpdateStrategy":
+	case "apps.v1.DeploymentStrategy", "apps.v1.DaemonSetUpdateStrategy":
 		return convertRollingUpdate
-	case "apps/v1.DaemonSet":
+	case "apps.v1.DaemonSet":
 		return convertDaemonSet
-	case "apps/v1.StatefulSetSpec":
+	case "apps.v1.StatefulSetSpec":
 		return convertStatefulSetSpec
-	case "apps/v1.StatefulSetUpdateStrategy":
+	case "apps.v1.StatefulSetUpdateStrategy":
 		return convertStatefulSetUpdateStrategy
-	case "apiextensions.k8s.io/v1.CustomResourceConversion":
+	case "apiextensions.v1.CustomResourceConversion":
 		return convertCustomResourceConversion
-	case "autoscaling/v1.HorizontalPodAutoscaler":
+	case "autoscaling.v1.HorizontalPodAutoscaler":
 		return convertHorizontalPodAutoscalerV1
-	case "autoscaling/v2.HorizontalPodAutoscaler":
+	case "autoscaling.v2.HorizontalPodAutoscaler":
 		return dropAutoscalerAnnotations
-	case "policy/v1.PodDisruptionBudgetSpec":
+	case "policy.v1.PodDisruptionBudgetSpec":
 		return convertPodDisruptionBudgetSpec
-	case "resource.k8s.io/v1beta1.Device":
+	case "resource.v1beta1.Device":
 		return convertDeviceV1beta1
 	}
 	return nil
@@ -52,13 +52,13 @@ func conversionOf(name string, minor int) conversion {
 // podConversionOf returns a conversion that applied to Pods until Kubernetes 1.36.
 func podConversionOf(name string) conversion {
 	switch name {
-	case "v1.Pod":
+	case "core.v1.Pod":
 		return convertPod
-	case "v1.PodTemplateSpec":
+	case "core.v1.PodTemplateSpec":
 		return dropInitContainerAnnotations
-	case "v1.PodSpec":
+	case "core.v1.PodSpec":
 		return convertPodSpec
-	case "v1.PodStatus":
+	case "core.v1.PodStatus":
 		return convertPodStatus
 	}
 	return nil

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -28,12 +27,10 @@ func (d *decoder) withMetadata(object map[string]any) map[string]any {
 // metadata reads and writes the metadata of an object.
 func (d *decoder) metadata(in any) any {
 	d.path = append(d.path, change.Key("metadata"))
-	out := d.item(&objectMeta, in)
+	out := d.item(objectMeta(), in)
 	d.path = d.path[:len(d.path)-1]
 	return out
 }
-
-var objectMeta = goValue{name: "meta/v1.ObjectMeta", of: catalogs[release.Index(release.Default)]}
 
 // prune returns a value of a custom resource without the fields that its schema drops. With a
 // nil type, the schema says nothing about the value, and everything inside is dropped.
@@ -101,7 +98,7 @@ func (d *decoder) typeMeta(key string, value any) any {
 	}
 	if _, ok := value.(string); !ok {
 		d.path = append(d.path, change.Key(key))
-		d.wrongType(&goValue{code: 's'}, value)
+		d.wrongType(stringType, value)
 		d.path = d.path[:len(d.path)-1]
 	}
 	return value

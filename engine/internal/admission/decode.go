@@ -67,32 +67,32 @@ func (d *decoder) note(fact *change.Fact, value any, before mark) {
 }
 
 // object decodes a struct; in may be nil.
-func (d *decoder) object(t *goType, in map[string]any) map[string]any {
-	if d.stays(&t.stays, in) {
+func (d *decoder) object(t *schema.Type, in map[string]any) map[string]any {
+	if d.stays(&t.Facts.Decoded, in) {
 		return in
 	}
-	before := d.mark()
-	r := record{in: in, out: in, typ: t}
+	before, s := d.mark(), structOf(t)
+	r := record{in: in, out: in, typ: s}
 	if in == nil {
-		r.out = make(map[string]any, t.missing(nil))
+		r.out = make(map[string]any, s.missing(nil))
 	}
 	d.fields(t, &r)
-	d.addWritten(t, &r)
-	t.applyDefaults(&r)
-	if t.rule != nil || t.rounded != nil || t.convert != nil {
-		r.out = d.finish(t, in, r.out)
+	d.addWritten(s, &r)
+	s.applyDefaults(&r)
+	if s.rule != nil || s.rounded != nil || s.convert != nil {
+		r.out = d.finish(s, in, r.out)
 	}
 	if !r.isUnshared() {
-		d.note(&t.stays, in, before)
+		d.note(&t.Facts.Decoded, in, before)
 	}
 	return r.out
 }
 
 // fields decodes the fields that a struct has.
-func (d *decoder) fields(t *goType, r *record) {
+func (d *decoder) fields(t *schema.Type, r *record) {
 	for key, value := range r.in {
 		d.looked++
-		f := t.byName[key]
+		f := t.Declared(key)
 		if f == nil {
 			if value == nil || !d.undeclared(key) {
 				r.remove(key)
@@ -100,16 +100,16 @@ func (d *decoder) fields(t *goType, r *record) {
 			continue
 		}
 		if value == nil {
-			if f.zero != '!' && f.zero != '^' {
+			if !f.Zero.Writes() {
 				r.remove(key)
 			}
 			continue
 		}
 		d.path = append(d.path, change.Key(key))
-		decoded, ok := d.value(&f.value, value)
+		decoded, ok := d.value(f.Type, value)
 		d.path = d.path[:len(d.path)-1]
 		switch {
-		case !ok || (f.zero == '~' || f.zero == '?') && isZero(decoded):
+		case !ok || f.Zero.Omits() && isZero(decoded):
 			r.remove(key)
 		case !change.Same(decoded, value):
 			r.set(key, decoded)
@@ -118,33 +118,33 @@ func (d *decoder) fields(t *goType, r *record) {
 }
 
 // addWritten adds the absent fields that are written as null or as a zero value.
-func (d *decoder) addWritten(t *goType, r *record) {
-	for _, f := range t.written {
+func (d *decoder) addWritten(s *structType, r *record) {
+	for _, f := range s.written {
 		switch {
-		case r.out[f.name] != nil:
-		case f.zero == '^':
-			r.set(f.name, nil)
+		case r.out[f.Name] != nil:
+		case f.Zero == schema.NilWritten:
+			r.set(f.Name, nil)
 		default:
-			d.path = append(d.path, change.Key(f.name))
-			r.set(f.name, d.zero(&f.value))
+			d.path = append(d.path, change.Key(f.Name))
+			r.set(f.Name, d.zero(f.Type))
 			d.path = d.path[:len(d.path)-1]
 		}
 	}
 }
 
 // finish applies what depends on more than one field: defaults and conversion.
-func (d *decoder) finish(t *goType, in, out map[string]any) map[string]any {
-	d.finished = record{in: in, out: out, typ: t}
+func (d *decoder) finish(s *structType, in, out map[string]any) map[string]any {
+	d.finished = record{in: in, out: out, typ: s}
 	r := &d.finished
-	if t.rule != nil {
-		t.rule(r)
+	if s.rule != nil {
+		s.rule(r)
 	}
-	if slices.ContainsFunc(t.rounded, func(name string) bool { return isFiner(child(r.out, name)) }) {
+	if slices.ContainsFunc(s.rounded, func(name string) bool { return isFiner(child(r.out, name)) }) {
 		r.unshare()
 		d.finer = append(d.finer, *r)
 	}
-	if d.converting && t.convert != nil {
-		t.convert(d, r)
+	if d.converting && s.convert != nil {
+		s.convert(d, r)
 	}
 	return r.out
 }
@@ -165,44 +165,44 @@ func (d *decoder) undeclared(key string) bool {
 }
 
 // value decodes a value that is not null; it fails if the value is of another type.
-func (d *decoder) value(v *goValue, in any) (any, bool) {
-	switch v.code {
-	case 0:
+func (d *decoder) value(t *schema.Type, in any) (any, bool) {
+	switch kindOf(t) {
+	case goStruct:
 		if m, ok := in.(map[string]any); ok {
-			return d.object(v.object(), m), true
+			return d.object(t, m), true
 		}
-		return d.wrongType(v, in)
-	case '[':
+		return d.wrongType(t, in)
+	case goList:
 		if list, ok := in.([]any); ok {
-			if decoded := d.list(v, list); !change.Same(list, decoded) {
+			if decoded := d.list(t, list); !change.Same(list, decoded) {
 				return decoded, true
 			}
 			return in, true
 		}
-		return d.wrongType(v, in)
-	case '{':
+		return d.wrongType(t, in)
+	case goMap:
 		if m, ok := in.(map[string]any); ok {
-			return d.mapOf(v, m), true
+			return d.mapOf(t, m), true
 		}
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
-	return d.scalar(v, in)
+	return d.scalar(t, in)
 }
 
-func (d *decoder) list(v *goValue, in []any) []any {
-	if d.stays(&v.stays, in) {
+func (d *decoder) list(t *schema.Type, in []any) []any {
+	if d.stays(&t.Facts.Decoded, in) {
 		return in
 	}
 	before, out := d.mark(), in
 	for i, item := range in {
 		d.looked++
 		d.path = append(d.path, change.Index(i))
-		decoded := d.item(v.elem, item)
+		decoded := d.item(t.Elem, item)
 		d.path = d.path[:len(d.path)-1]
 		out = withItem(in, out, i, decoded)
 	}
 	if change.Same(in, out) {
-		d.note(&v.stays, in, before)
+		d.note(&t.Facts.Decoded, in, before)
 	}
 	return out
 }
@@ -219,25 +219,25 @@ func withItem(in, out []any, i int, item any) []any {
 	return out
 }
 
-func (d *decoder) mapOf(v *goValue, in map[string]any) map[string]any {
-	if d.stays(&v.stays, in) {
+func (d *decoder) mapOf(t *schema.Type, in map[string]any) map[string]any {
+	if d.stays(&t.Facts.Decoded, in) {
 		return in
 	}
 	before, r := d.mark(), record{in: in, out: in}
 	for key, value := range in {
 		d.looked++
 		d.path = append(d.path, change.Key(key))
-		r.set(key, d.item(v.elem, value))
+		r.set(key, d.item(t.Elem, value))
 		d.path = d.path[:len(d.path)-1]
 	}
 	if !r.isUnshared() {
-		d.note(&v.stays, in, before)
+		d.note(&t.Facts.Decoded, in, before)
 	}
 	return r.out
 }
 
 // item decodes an item of a list or a value of a map, which may be null.
-func (d *decoder) item(elem *goValue, in any) any {
+func (d *decoder) item(elem *schema.Type, in any) any {
 	if in == nil {
 		return d.zero(elem)
 	}
@@ -246,19 +246,19 @@ func (d *decoder) item(elem *goValue, in any) any {
 }
 
 // zero returns the JSON value that the zero value of a type is written as.
-func (d *decoder) zero(v *goValue) any {
-	switch v.code {
-	case 0:
-		return d.object(v.object(), nil)
-	case 's':
+func (d *decoder) zero(t *schema.Type) any {
+	switch kindOf(t) {
+	case goStruct:
+		return d.object(t, nil)
+	case goString:
 		return ""
-	case 'b':
+	case goBool:
 		return false
-	case 'i', 'l', 'x':
+	case goInt32, goInt64, goIntOrString:
 		return int64(0)
-	case 'f':
+	case goFloat:
 		return float64(0)
-	case 'q':
+	case goQuantity:
 		return "0"
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/release"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // constantDefaults holds the defaults of absent fields, from the SetDefaults functions of
@@ -19,26 +20,33 @@ import (
 //go:embed defaults.txt
 var constantDefaults string
 
+// findLine returns the rest of the line of constantDefaults for a type.
+func findLine(name string) (rest string) {
+	_, rest, _ = strings.Cut("\n"+constantDefaults, "\n"+name+" ")
+	rest, _, _ = strings.Cut(rest, "\n")
+	return rest
+}
+
 // A constant is the default of a field.
 type constant struct {
-	field *goField
+	field *schema.Field
 	value any
 }
 
 // readDefaults reads the defaults of a type from its line of constantDefaults.
-func readDefaults(t *goType) {
-	line, _ := findLine(constantDefaults, t.name)
+func (s *structType) readDefaults(t *schema.Type) {
+	line := findLine(s.name)
 	for word := range strings.FieldsSeq(line) {
 		if name, ok := strings.CutSuffix(word, ":milli"); ok {
-			if t.byName[name] != nil {
-				t.rounded = append(t.rounded, name)
+			if t.Declared(name) != nil {
+				s.rounded = append(s.rounded, name)
 			}
 			continue
 		}
 		name, text, _ := strings.Cut(word, "=")
 		name, since := cutSince(name)
-		if field := t.byName[name]; field != nil && t.minor >= since {
-			t.defaults = append(t.defaults, constant{field: field, value: parseConstant(text)})
+		if field := t.Declared(name); field != nil && t.Minor >= since {
+			s.defaults = append(s.defaults, constant{field: field, value: parseConstant(text)})
 		}
 	}
 }
@@ -63,23 +71,23 @@ func parseConstant(text string) any {
 }
 
 // applyDefaults sets the absent fields of a struct that have constant defaults.
-func (t *goType) applyDefaults(r *record) {
-	for _, c := range t.defaults {
-		if value := r.out[c.field.name]; value == nil || c.field.zero == '!' && isZero(value) {
-			r.set(c.field.name, change.Clone(c.value))
+func (s *structType) applyDefaults(r *record) {
+	for _, c := range s.defaults {
+		if value := r.out[c.field.Name]; value == nil || c.field.Zero == schema.ZeroWritten && isZero(value) {
+			r.set(c.field.Name, change.Clone(c.value))
 		}
 	}
 }
 
 // missing counts the fields that decoding adds to a struct.
-func (t *goType) missing(in map[string]any) (n int) {
-	for _, f := range t.written {
-		if _, ok := in[f.name]; !ok {
+func (s *structType) missing(in map[string]any) (n int) {
+	for _, f := range s.written {
+		if _, ok := in[f.Name]; !ok {
 			n++
 		}
 	}
-	for _, c := range t.defaults {
-		if _, ok := in[c.field.name]; !ok && c.field.zero != '!' && c.field.zero != '^' {
+	for _, c := range s.defaults {
+		if _, ok := in[c.field.Name]; !ok && !c.field.Zero.Writes() {
 			n++
 		}
 	}
@@ -99,47 +107,47 @@ func ruleOf(name string, minor int) rule {
 		}
 	}
 	switch name {
-	case "apiextensions.k8s.io/v1.CustomResourceDefinition":
+	case "apiextensions.v1.CustomResourceDefinition":
 		return defaultCustomResourceDefinition
-	case "apps/v1.DaemonSetUpdateStrategy":
+	case "apps.v1.DaemonSetUpdateStrategy":
 		return defaultDaemonSetUpdateStrategy
-	case "apps/v1.DeploymentStrategy":
+	case "apps.v1.DeploymentStrategy":
 		return defaultDeploymentStrategy
-	case "apps/v1.StatefulSetUpdateStrategy":
+	case "apps.v1.StatefulSetUpdateStrategy":
 		return defaultStatefulSetUpdateStrategy
-	case "autoscaling/v2.HorizontalPodAutoscalerSpec":
+	case "autoscaling.v2.HorizontalPodAutoscalerSpec":
 		return defaultHorizontalPodAutoscaler
-	case "batch/v1.Job":
+	case "batch.v1.Job":
 		return defaultJob
-	case "networking.k8s.io/v1.NetworkPolicySpec":
+	case "networking.v1.NetworkPolicySpec":
 		return defaultNetworkPolicy
-	case "rbac.authorization.k8s.io/v1.Subject":
+	case "rbac.v1.Subject":
 		return defaultSubject
-	case "resource.k8s.io/v1.DeviceSubRequest", "resource.k8s.io/v1.ExactDeviceRequest", "resource.k8s.io/v1alpha3.DeviceSubRequest", "resource.k8s.io/v1beta1.DeviceSubRequest", "resource.k8s.io/v1beta2.DeviceSubRequest", "resource.k8s.io/v1beta2.ExactDeviceRequest":
+	case "resource.v1.DeviceSubRequest", "resource.v1.ExactDeviceRequest", "resource.v1alpha3.DeviceSubRequest", "resource.v1beta1.DeviceSubRequest", "resource.v1beta2.DeviceSubRequest", "resource.v1beta2.ExactDeviceRequest":
 		return defaultDeviceRequest
-	case "resource.k8s.io/v1alpha3.DeviceRequest", "resource.k8s.io/v1beta1.DeviceRequest":
+	case "resource.v1alpha3.DeviceRequest", "resource.v1beta1.DeviceRequest":
 		return defaultDeviceRequestV1beta1
-	case "v1.Container", "v1.EphemeralContainer":
+	case "core.v1.Container", "core.v1.EphemeralContainer":
 		return defaultContainer
-	case "v1.ImageVolumeSource":
+	case "core.v1.ImageVolumeSource":
 		if minor >= 35 {
 			return defaultImageVolumeSource
 		}
-	case "v1.LimitRangeItem":
+	case "core.v1.LimitRangeItem":
 		return defaultLimitRangeItem
-	case "v1.Namespace":
+	case "core.v1.Namespace":
 		return defaultNamespace
-	case "v1.NodeStatus":
+	case "core.v1.NodeStatus":
 		return defaultNodeStatus
-	case "v1.PersistentVolume":
+	case "core.v1.PersistentVolume":
 		return defaultPersistentVolume
-	case "v1.Pod":
+	case "core.v1.Pod":
 		return defaultPod
-	case "v1.ReplicationController":
+	case "core.v1.ReplicationController":
 		return defaultReplicationController
-	case "v1.Service":
+	case "core.v1.Service":
 		return defaultService
-	case "v1.Volume":
+	case "core.v1.Volume":
 		return defaultVolume
 	}
 	return nil
@@ -149,13 +157,13 @@ func ruleOf(name string, minor int) rule {
 // conversions are defaults.
 func ruleSince37(name string) rule {
 	switch name {
-	case "apps/v1.StatefulSetUpdateStrategy":
+	case "apps.v1.StatefulSetUpdateStrategy":
 		return defaultStatefulSetUpdateStrategySince37
-	case "v1.Pod":
+	case "core.v1.Pod":
 		return defaultPodSince37
-	case "v1.PodSpec":
+	case "core.v1.PodSpec":
 		return defaultServiceAccountName
-	case "v1.PodStatus":
+	case "core.v1.PodStatus":
 		return defaultPodIPs
 	}
 	return nil

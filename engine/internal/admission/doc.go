@@ -21,14 +21,12 @@
 // behaviour is not reproduced: the server sets the time at which a device was tainted
 // (timeAdded) to now; here the field stays absent.
 //
-// The types of built-in kinds come from a table of the Go types of the API (gotypes.txt),
-// because an OpenAPI document does not say which fields are omitted when they are zero. For each
-// other version, the directory versions has the lines that differ. Constant defaults are in a
-// second table (defaults.txt); conditional defaults are functions. Custom resources follow their
-// schema.
+// The types of all kinds come from package schema, which also knows which fields of a built-in
+// kind are omitted when they are zero. Constant defaults are in a table (defaults.txt);
+// conditional defaults are functions.
 //
-// The files in order: view.go (View, Redefault); gotypes.go (the table of types), shape.go (the Go types of values, for others), record.go (a
-// struct that is being decoded), decode.go and scalars.go (decoding and normalising),
+// The files in order: view.go (View, Redefault); structs.go (Go types), shape.go (the Go types of values, for
+// others), record.go (a struct that is being decoded), decode.go and scalars.go (decoding and normalising),
 // quantities.go; defaults.go, defaulted.go (whether a field has a default), pods.go and
 // images.go, core.go, workloads.go and groups.go (conditional defaults, by API group);
 // convert.go and autoscalers.go (conversion); custom.go (custom resources); unview.go (Unview,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // A FieldError reports a value that its field cannot have. Its text names types, never values,
@@ -44,38 +45,38 @@ func (e *ConversionError) Unwrap() []error {
 	return errs
 }
 
-// wrongType records that a value is not of the type v.
-func (d *decoder) wrongType(v *goValue, in any) (any, bool) {
+// wrongType records that a value is not of the type t.
+func (d *decoder) wrongType(t *schema.Type, in any) (any, bool) {
 	d.problem(FieldError{
-		Problem: fmt.Sprintf("expected %s, got %s", expected(v), change.Describe(in)),
-		server:  refusal(v, in),
+		Problem: fmt.Sprintf("expected %s, got %s", expected(t), change.Describe(in)),
+		server:  refusal(t, in),
 	})
 	return nil, false
 }
 
-func expected(v *goValue) string {
-	switch v.code {
-	case 0:
+func expected(t *schema.Type) string {
+	switch kindOf(t) {
+	case goStruct:
 		return "a map"
-	case '[':
+	case goList:
 		return "a list"
-	case '{':
+	case goMap:
 		return "a map"
-	case 'b':
+	case goBool:
 		return "a boolean"
-	case 'i', 'l':
+	case goInt32, goInt64:
 		return "a whole number"
-	case 'f':
+	case goFloat:
 		return "a number"
-	case 'x':
+	case goIntOrString:
 		return "a whole number or a string"
-	case 'q':
+	case goQuantity:
 		return `a quantity such as 500m, "2" or 128Mi`
-	case 't', 'm':
+	case goTime, goMicroTime:
 		return "a time as a string"
-	case 'y':
+	case goBytes:
 		return "a string in base64"
-	case 'B':
+	case schemaOrBool:
 		return "a boolean or a schema"
 	}
 	return "a string"
@@ -83,27 +84,27 @@ func expected(v *goValue) string {
 
 // refusal returns the reason that k8s.io/apimachinery v0.36.3 gives when it converts an
 // unstructured object. Only the names of string types differ.
-func refusal(v *goValue, in any) string {
-	switch v.code {
-	case 0:
-		return "cannot restore struct from: " + goKind(in)
-	case '[', 'y':
-		return "cannot restore slice from " + goKind(in)
-	case '{':
-		return "cannot restore map from " + goKind(in)
-	case 'q':
+func refusal(t *schema.Type, in any) string {
+	switch kindOf(t) {
+	case goStruct:
+		return "cannot restore struct from: " + kindName(in)
+	case goList, goBytes:
+		return "cannot restore slice from " + kindName(in)
+	case goMap:
+		return "cannot restore map from " + kindName(in)
+	case goQuantity:
 		return resource.ErrFormatWrong.Error()
-	case 't', 'm':
+	case goTime, goMicroTime:
 		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type string", jsonKind(in))
-	case 'x':
+	case goIntOrString:
 		if _, fraction := in.(float64); fraction {
 			return fmt.Sprintf("json: cannot unmarshal number %v into Go value of type int32", in)
 		}
 		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type int32", jsonKind(in))
-	case 'B':
+	case schemaOrBool:
 		return "boolean or JSON schema expected"
 	}
-	target := goTarget(v)
+	target := goTarget(t)
 	if !isConvertible(in, target) {
 		return "unrecognized type: " + target
 	}
@@ -119,10 +120,10 @@ func isConvertible(in any, target string) bool {
 	case float64:
 		return target != "bool" && target != "string"
 	}
-	return goKind(in) == target
+	return kindName(in) == target
 }
 
-func goKind(in any) string {
+func kindName(in any) string {
 	switch in.(type) {
 	case map[string]any:
 		return "map"
@@ -144,15 +145,15 @@ func jsonKind(in any) string {
 	return fmt.Sprintf("%T", in)
 }
 
-func goTarget(v *goValue) string {
-	switch v.code {
-	case 'b':
+func goTarget(t *schema.Type) string {
+	switch kindOf(t) {
+	case goBool:
 		return "bool"
-	case 'i':
+	case goInt32:
 		return "int32"
-	case 'l':
+	case goInt64:
 		return "int64"
-	case 'f':
+	case goFloat:
 		return "float64"
 	}
 	return "string"

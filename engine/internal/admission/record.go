@@ -13,7 +13,7 @@ import (
 type record struct {
 	in  map[string]any // the struct in the manifest; nil if it was absent
 	out map[string]any // the struct so far
-	typ *goType        // nil if the type does not matter
+	typ *structType    // nil if the type does not matter
 	// parent is the record that holds this record under key, directly or as an item of a list.
 	parent *record
 	key    string
@@ -72,7 +72,7 @@ func (r *record) unshare() {
 }
 
 // copyFor copies a map, with room for the fields that decoding adds to a struct of a type.
-func copyFor(in map[string]any, t *goType) map[string]any {
+func copyFor(in map[string]any, t *structType) map[string]any {
 	const group = 8 // Go builds larger maps differently
 	if t == nil || len(in) > group || len(in)+t.missing(in) <= group {
 		return maps.Clone(in)

@@ -10,68 +10,68 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
-	"github.com/preadmit/preadmit/engine/internal/release"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // scalar decodes a value that is neither a struct nor a list nor a map.
-func (d *decoder) scalar(v *goValue, in any) (any, bool) {
-	switch v.code {
-	case 's':
+func (d *decoder) scalar(t *schema.Type, in any) (any, bool) {
+	switch kindOf(t) {
+	case goString:
 		if _, ok := in.(string); ok {
 			return in, true
 		}
-	case 'b':
+	case goBool:
 		if _, ok := in.(bool); ok {
 			return in, true
 		}
-	case 'i', 'l':
-		return d.integer(v, in)
-	case 'f':
+	case goInt32, goInt64:
+		return d.integer(t, in)
+	case goFloat:
 		switch n := in.(type) {
 		case float64:
 			return in, true
 		case int64:
 			return float64(n), true
 		}
-	case 'q':
-		return d.quantity(v, in)
-	case 'x':
+	case goQuantity:
+		return d.quantity(t, in)
+	case goIntOrString:
 		if _, ok := in.(string); ok {
 			return in, true
 		}
-		return d.integer(v, in)
-	case 't':
-		return d.time(v, in, time.RFC3339)
-	case 'm':
-		return d.time(v, in, microTime)
-	case 'y':
-		return d.bytes(v, in)
-	case 'r':
+		return d.integer(t, in)
+	case goTime:
+		return d.time(t, in, time.RFC3339)
+	case goMicroTime:
+		return d.time(t, in, microTime)
+	case goBytes:
+		return d.bytes(t, in)
+	case goObject:
 		return in, true
-	case 'j':
+	case goJSON:
 		return d.anyJSON(in), true
-	case 'A', 'B', 'S':
-		return d.union(v, in)
+	case schemaOrSchemas, schemaOrBool, schemaOrNames:
+		return d.union(t, in)
 	}
-	return d.wrongType(v, in)
+	return d.wrongType(t, in)
 }
 
 // integer decodes a whole number. A server that converts the result of an ApplyConfiguration
 // silently truncates numbers that do not fit; here they are always reported.
-func (d *decoder) integer(v *goValue, in any) (any, bool) {
+func (d *decoder) integer(t *schema.Type, in any) (any, bool) {
 	var n int64
 	switch in := in.(type) {
 	case int64:
 		n = in
 	case float64:
 		if in != math.Trunc(in) || math.Abs(in) >= 1<<63 {
-			return d.wrongType(v, in)
+			return d.wrongType(t, in)
 		}
 		n = int64(in)
 	default:
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
-	if v.code != 'l' && n != int64(int32(n)) {
+	if kindOf(t) != goInt64 && n != int64(int32(n)) {
 		d.problem(FieldError{
 			Problem: fmt.Sprintf("%d does not fit into the 32 bits of this field", n),
 			server: fmt.Sprintf("%d does not fit into an int32; kube-apiserver 1.36 wraps it around to %d without an error, which is hardly intended",
@@ -86,7 +86,7 @@ func (d *decoder) integer(v *goValue, in any) (any, bool) {
 }
 
 // quantity decodes a quantity, given as text or as a number.
-func (d *decoder) quantity(v *goValue, in any) (any, bool) {
+func (d *decoder) quantity(t *schema.Type, in any) (any, bool) {
 	var written string
 	switch in := in.(type) {
 	case string:
@@ -96,15 +96,15 @@ func (d *decoder) quantity(v *goValue, in any) (any, bool) {
 	case float64:
 		text, err := json.Marshal(in)
 		if err != nil {
-			return d.wrongType(v, in)
+			return d.wrongType(t, in)
 		}
 		written = string(text)
 	default:
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
 	canonical, err := canonicalQuantity(written)
 	if err != nil {
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
 	if canonical == in {
 		return in, true
@@ -116,27 +116,27 @@ func (d *decoder) quantity(v *goValue, in any) (any, bool) {
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // time decodes a time, which is written in UTC; the zero time is written as null.
-func (d *decoder) time(v *goValue, in any, layout string) (any, bool) {
+func (d *decoder) time(t *schema.Type, in any, layout string) (any, bool) {
 	s, ok := in.(string)
 	if !ok {
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
-	t, err := time.Parse(layout, s)
+	at, err := time.Parse(layout, s)
 	switch {
 	case err != nil:
 		d.problem(FieldError{Problem: fmt.Sprintf("expected a time such as %s", time.Unix(0, 0).UTC().Format(layout)), server: err.Error()})
 		return nil, false
-	case t.IsZero():
+	case at.IsZero():
 		return nil, true
 	}
-	return t.UTC().Format(layout), true
+	return at.UTC().Format(layout), true
 }
 
 // bytes decodes base64. It is written back without line breaks.
-func (d *decoder) bytes(v *goValue, in any) (any, bool) {
+func (d *decoder) bytes(t *schema.Type, in any) (any, bool) {
 	s, ok := in.(string)
 	if !ok {
-		return d.wrongType(v, in)
+		return d.wrongType(t, in)
 	}
 	if isCanonicalBase64(s) {
 		return in, true
@@ -202,33 +202,27 @@ func (d *decoder) anyJSON(in any) any {
 	return in
 }
 
-// openAPISchema is the type of an OpenAPI schema in a CustomResourceDefinition.
-var (
-	openAPISchema  = goValue{name: "apiextensions.k8s.io/v1.JSONSchemaProps", of: catalogs[release.Index(release.Default)]}
-	openAPISchemas = goValue{code: '[', elem: &openAPISchema}
-	fieldNames     = goValue{code: '[', elem: &goValue{code: 's'}}
-)
-
-// union decodes either a schema or another value: a boolean (B), a list of schemas (A) or a list
-// of strings (S).
-func (d *decoder) union(v *goValue, in any) (any, bool) {
+// union decodes either a schema or another value: a boolean, a list of schemas or a list of
+// strings.
+func (d *decoder) union(t *schema.Type, in any) (any, bool) {
+	kind := kindOf(t)
 	switch in := in.(type) {
 	case map[string]any:
-		return d.value(&openAPISchema, in)
+		return d.value(openAPISchemas().Elem, in)
 	case bool:
-		if v.code == 'B' {
+		if kind == schemaOrBool {
 			return in, true
 		}
 	case []any:
 		switch {
-		case v.code == 'A' && len(in) > 0:
-			return d.list(&openAPISchemas, in), true
-		case v.code == 'S' && len(in) > 0:
-			return d.list(&fieldNames, in), true
+		case kind == schemaOrSchemas && len(in) > 0:
+			return d.list(openAPISchemas(), in), true
+		case kind == schemaOrNames && len(in) > 0:
+			return d.list(fieldNames, in), true
 		}
 	}
-	if v.code == 'B' {
-		return d.wrongType(v, in)
+	if kind == schemaOrBool {
+		return d.wrongType(t, in)
 	}
 	return nil, true
 }

@@ -29,7 +29,7 @@ func Stored(kind *schema.Kind, before, written, next map[string]any) (from, to m
 
 // stored is Stored without the treatment of stringData.
 func (s storer) stored(kind *schema.Kind, before, written, next map[string]any) map[string]any {
-	s.builtin = builtin(kind) != nil
+	s.builtin = kind.GoType() != nil
 	if !s.builtin && !change.Same(before["metadata"], next["metadata"]) {
 		next = decodeMetadata(kind, next)
 	}
@@ -62,7 +62,7 @@ func Normalize(memo *change.Memo, kind *schema.Kind, object map[string]any, name
 	if isSecret(kind) {
 		object = foldStringData(object)
 	}
-	s := storer{builtin: builtin(kind) != nil, dropping: true, completing: true}
+	s := storer{builtin: kind.GoType() != nil, dropping: true, completing: true}
 	out := withoutServerOwned(kind, nil, s.object(nil, object, view, kind.Type()))
 	return Pin(memo, kind, out, out, namespace, view)
 }

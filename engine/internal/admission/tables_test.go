@@ -14,49 +14,28 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// thisCatalog is the catalog of the default version.
-var thisCatalog = catalogs[release.Index(release.Default)]
-
-// TestTypesComplete reads every type of the table and checks that the table has the types of its
-// fields.
-func TestTypesComplete(t *testing.T) {
-	var visit func(owner string, v *goValue)
-	visit = func(owner string, v *goValue) {
+// types returns all Go structs of Kubernetes 1.minor by their names in this package.
+func types(minor int) map[string]*schema.Type {
+	all := map[string]*schema.Type{}
+	var visit func(t *schema.Type)
+	visit = func(t *schema.Type) {
 		switch {
-		case v.elem != nil:
-			visit(owner, v.elem)
-		case v.code == 0 && thisCatalog.lookup(v.name) == nil:
-			t.Errorf("%s has a field of type %s, which is missing", owner, v.name)
-		case v.code != 0 && !strings.ContainsRune("sbilfyqtmxrjBAS", rune(v.code)):
-			t.Errorf("%s has a field of type %c", owner, v.code)
+		case t == nil:
+		case kindOf(t) != goStruct:
+			visit(t.Elem)
+		case all[structOf(t).name] == nil:
+			all[structOf(t).name] = t
+			for f := range t.GoFields() {
+				visit(f.Type)
+			}
 		}
 	}
-	names := tableKeys(goTypes)
-	for _, name := range names {
-		typ := thisCatalog.lookup(name)
-		if typ == nil {
-			t.Errorf("%s is not found", name)
-			continue
-		}
-		for i := range typ.fields {
-			visit(name, &typ.fields[i].value)
-		}
+	for _, kind := range schema.BuiltinOf(minor).Kinds() {
+		visit(kind.GoType())
 	}
-	if !slices.IsSorted(names) {
-		t.Error("the table is not sorted")
-	}
-	if thisCatalog.lookup("v1.Nope") != nil || thisCatalog.lookup("a") != nil || thisCatalog.lookup("zzz") != nil {
-		t.Error("found a type that does not exist")
-	}
-}
-
-func tableKeys(table string) []string {
-	var keys []string
-	for line := range strings.Lines(table) {
-		key, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		keys = append(keys, key)
-	}
-	return keys
+	visit(RequestShape(minor).typ)
+	visit(openAPISchemas())
+	return all
 }
 
 // TestKindsComplete checks that every built-in kind has a type, except for reviews, which are
@@ -66,7 +45,7 @@ func TestKindsComplete(t *testing.T) {
 		if kind.Group == "authentication.k8s.io" || kind.Group == "authorization.k8s.io" {
 			continue
 		}
-		if builtin(kind) == nil {
+		if kind.GoType() == nil {
 			t.Errorf("%s has no type", kind)
 		}
 	}
@@ -85,10 +64,10 @@ func TestDefaultsComplete(t *testing.T) {
 			t.Errorf("%s is not a type", name)
 			continue
 		}
-		line, _ := findLine(constantDefaults, name)
+		line := findLine(name)
 		for word := range strings.FieldsSeq(line) {
 			if field, ok := strings.CutSuffix(word, ":milli"); ok {
-				if f := typ.byName[field]; f == nil || f.value.code != '{' || f.value.elem.code != 'q' {
+				if f := typ.FieldType(field); f == nil || kindOf(f) != goMap || kindOf(f.Elem) != goQuantity {
 					t.Errorf("%s.%s is not a list of resources", name, field)
 				}
 				continue
@@ -96,9 +75,9 @@ func TestDefaultsComplete(t *testing.T) {
 			field, text, _ := strings.Cut(word, "=")
 			field, since := cutSince(field)
 			if since > release.Default {
-				typ = catalogs[release.Index(since)].lookup(name)
+				typ = types(since)[name]
 			}
-			if typ.byName[field] == nil {
+			if typ.Declared(field) == nil {
 				t.Errorf("%s has no field %s", name, field)
 			}
 			if !json.Valid([]byte(text)) {
@@ -109,20 +88,32 @@ func TestDefaultsComplete(t *testing.T) {
 }
 
 // anyType returns a type of the default version, or of the first version that has the type.
-func anyType(name string) *goType {
-	for _, c := range append([]*catalog{thisCatalog}, catalogs[:]...) {
-		if typ := c.lookup(name); typ != nil {
+func anyType(name string) *schema.Type {
+	if typ := types(release.Default)[name]; typ != nil {
+		return typ
+	}
+	for minor := release.Oldest; minor <= release.Newest; minor++ {
+		if typ := types(minor)[name]; typ != nil {
 			return typ
 		}
 	}
 	return nil
 }
 
+func tableKeys(table string) []string {
+	var keys []string
+	for line := range strings.Lines(table) {
+		key, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		keys = append(keys, key)
+	}
+	return keys
+}
+
 // TestRulesApply checks that the types with rules and conversions exist: a misspelt name would
 // never match.
 func TestRulesApply(t *testing.T) {
 	rules, conversions := 0, 0
-	for _, name := range tableKeys(goTypes) {
+	for name := range types(release.Default) {
 		if ruleOf(name, release.Default) != nil {
 			rules++
 		}

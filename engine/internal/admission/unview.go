@@ -97,7 +97,7 @@ func (u unviewer) difference(view, mutated map[string]any) change.Path {
 // stored reports whether a server stores both values of a change in the same way: in built-in
 // kinds, an empty list becomes null, and a null in a map of bytes becomes "".
 func (u unviewer) stored(c change.Change) bool {
-	return c.Op == change.Replace && builtin(u.kind) != nil && (c.Old == nil || c.New == nil) && isZero(c.Old) && isZero(c.New)
+	return c.Op == change.Replace && u.kind.GoType() != nil && (c.Old == nil || c.New == nil) && isZero(c.Old) && isZero(c.New)
 }
 
 func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {

@@ -54,8 +54,8 @@ func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map
 
 // see decodes and defaults an object; if request is true it converts the object too.
 func see(memo *change.Memo, kind *schema.Kind, object map[string]any, request bool) (map[string]any, []*FieldError) {
-	t := builtin(kind)
-	if t != nil && stays(memo, &t.stays, object, request) {
+	t := kind.GoType()
+	if t != nil && stays(memo, &t.Facts.Decoded, object, request) {
 		return object, nil
 	}
 	d := decoders.Get().(*decoder)
@@ -84,14 +84,6 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 func (d *decoder) putBack() {
 	*d = decoder{}
 	decoders.Put(d)
-}
-
-// builtin returns the Go type of a kind, nil if it has no known Go type.
-func builtin(kind *schema.Kind) *goType {
-	if kind.Custom || kind.Unknown {
-		return nil
-	}
-	return catalogOf(kind).lookup(kind.APIVersion() + "." + kind.Kind.Kind)
 }
 
 func comparePaths(a, b change.Path) int { return cmp.Compare(a.String(), b.String()) }

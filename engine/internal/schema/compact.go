@@ -29,7 +29,9 @@ import (
 //	                  in "=" and its default as JSON
 //
 // each followed by "!" (atomic map), "+" (set), "@key/key" (list of maps by keys) and
-// "~strategy/mergekey", with "|" for the commas of the strategy. Attributes after the name of a
+// "~strategy/mergekey", with "|" for the commas of the strategy. In the structs that are Go types,
+// a field has the character of its Zero in place of the blank, and "#" with the order of the fields
+// in Go comes first; see Field and GoFields. Attributes after the name of a
 // component apply only to that reference.
 //
 //go:embed builtin.txt
@@ -291,6 +293,9 @@ func (r *reader) typ() Type {
 			t.Format = r.word()
 		}
 	}
+	if r.skip('#') {
+		t.Minor, t.order, r.rest = r.library.minor, r.rest[:len(t.Fields)], r.rest[len(t.Fields):]
+	}
 	if set := r.attributes(); set != nil {
 		set(&t)
 	}
@@ -304,8 +309,12 @@ func (r *reader) fields() []Field {
 	fields := make([]Field, 0, 8)
 	for !r.skip('}') {
 		var f Field
-		end := strings.IndexByte(r.rest, ' ')
-		f.Name, r.rest = r.rest[:end], r.rest[end+1:]
+		end := strings.IndexAny(r.rest, " !~?*^")
+		f.Name = r.rest[:end]
+		if zero := r.rest[end]; zero != ' ' {
+			f.Zero = Zero(zero)
+		}
+		r.rest = r.rest[end+1:]
 		f.Type = r.pointer()
 		f.Required = r.skip('*')
 		if r.skip('=') {
@@ -412,3 +421,7 @@ func (r *reader) expect(c byte) {
 func (r *reader) damaged() {
 	panic(fmt.Sprintf("schema: the embedded text is damaged before %.40q", r.rest))
 }
+
+// Component returns the type of an OpenAPI component of Kubernetes 1.minor; nil if it has no such
+// component.
+func Component(minor int, name string) *Type { return libraries[release.Index(minor)].typeNamed(name) }

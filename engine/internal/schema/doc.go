@@ -4,7 +4,7 @@
 //
 // A Registry holds kinds: built-in kinds, kinds of CustomResourceDefinitions, and kinds of a
 // cluster's OpenAPI documents. The built-in kinds come from the documents of a real server
-// (openapi/). They are embedded as a compact text that is searched in place: nothing happens at
+// (openapi/), and the Go types of the API say how their zero values are written (gotypes/). They are embedded as a compact text that is searched in place: nothing happens at
 // start-up, and the types of a kind are parsed when they are first used. Other versions of
 // Kubernetes are embedded as differences to the default version.
 //
@@ -13,4 +13,5 @@
 // atoms.go, violation.go, plain.go and merge.go (merging).
 package schema
 
+//go:generate bash gotypes/generate
 //go:generate go run ./generate

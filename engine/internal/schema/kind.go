@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/release"
 )
 
 // Kind describes a kind of objects. It must not be modified.
@@ -25,6 +26,23 @@ type Kind struct {
 	Unknown bool
 
 	shape *shape
+}
+
+// GoType returns the Go type into which a server decodes the kind's objects; nil if there is none,
+// as for custom resources, or if it is not known. It is the type of the built-in kind even where
+// an OpenAPI document has replaced the kind.
+func (k *Kind) GoType() *Type {
+	if k == nil || k.Custom || k.Unknown {
+		return nil
+	}
+	t := k.Type()
+	if t == nil || t.Minor == 0 {
+		t = libraries[release.Index(k.Minor)].lookup(k.Kind).Type()
+	}
+	if t == nil || t.Minor == 0 {
+		return nil
+	}
+	return t
 }
 
 // shape is the part of a Kind that is computed when it is first used.

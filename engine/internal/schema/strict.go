@@ -188,7 +188,7 @@ func (d *decoder) value(t *Type, v any) {
 	case t.IsList:
 		list, ok := v.([]any)
 		if !ok {
-			d.fail(d.mismatch(jsonKind(v), goType(t)))
+			d.fail(d.mismatch(jsonKind(v), t.GoName()))
 			return
 		}
 		for i, item := range list {
@@ -199,7 +199,7 @@ func (d *decoder) value(t *Type, v any) {
 	default:
 		object, ok := v.(map[string]any)
 		if !ok {
-			d.fail(d.mismatch(jsonKind(v), goType(t)))
+			d.fail(d.mismatch(jsonKind(v), t.GoName()))
 			return
 		}
 		d.object(t, object)
@@ -260,8 +260,8 @@ func (d *decoder) scalar(t *Type, v any) {
 			d.fail(d.mismatch(kind, "float64"))
 		}
 	case Integer:
-		if problem := integer(v, goType(t)); problem != "" {
-			d.fail(d.mismatch(problem, goType(t)))
+		if problem := integer(v, t.GoName()); problem != "" {
+			d.fail(d.mismatch(problem, t.GoName()))
 		}
 	case IntOrString:
 		if kind == "string" {
@@ -344,12 +344,12 @@ func jsonKind(v any) string {
 	}
 }
 
-// goType returns the name of a type's Go type, as far as the schema contains it: components are
-// named after the package and name of their Go types.
-func goType(t *Type) string {
+// GoName returns the type as Go prints it, as far as the schema contains it: components are named
+// after the package and name of their Go types, and a named type of string is "string".
+func (t *Type) GoName() string {
 	switch {
 	case t.IsList:
-		return "[]" + goType(t.Elem)
+		return "[]" + t.Elem.GoName()
 	case t.Name != "":
 		words := strings.Split(t.Name, ".")
 		return strings.Join(words[max(0, len(words)-2):], ".")
@@ -366,7 +366,7 @@ func goType(t *Type) string {
 	case t.Scalar == String:
 		return "string"
 	case t.Elem != nil:
-		return "map[string]" + goType(t.Elem)
+		return "map[string]" + t.Elem.GoName()
 	default:
 		return "interface {}"
 	}

@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/preadmit/preadmit/engine/change"
+import (
+	"iter"
+
+	"github.com/preadmit/preadmit/engine/change"
+)
 
 // Scalar is the type of values without fields or items.
 type Scalar uint8
@@ -40,7 +44,28 @@ type Field struct {
 	Required bool
 	// Nullable says that the field may be null (custom resources only).
 	Nullable bool
+	// Zero says how the API server writes the field when it has its zero value in Go (Go structs
+	// only).
+	Zero Zero
 }
+
+// Zero says how a field of a Go struct is written as JSON when it has its zero value.
+type Zero byte
+
+// The ways to write a zero value, with the characters of the embedded text.
+const (
+	ZeroWritten   Zero = '!' // a value without omitempty, or a struct
+	ZeroOmitted   Zero = '~' // a value with omitempty
+	StructOmitted Zero = '?' // a struct or time with omitzero
+	NilOmitted    Zero = '*' // a pointer with omitempty, whose zero value is nil
+	NilWritten    Zero = '^' // null for a pointer, list or map without omitempty
+)
+
+// Omits reports whether an explicit zero value is omitted.
+func (z Zero) Omits() bool { return z == ZeroOmitted || z == StructOmitted }
+
+// Writes reports whether the field is written even if it is absent.
+func (z Zero) Writes() bool { return z == ZeroWritten || z == NilWritten }
 
 // Type describes the values of a field: a scalar, a list (Elem and List are set), a
 // struct (Fields, sorted by name) or a map (Elem is set, List is not). A struct may
@@ -81,15 +106,21 @@ type Type struct {
 	// Strategy is x-kubernetes-patch-strategy and MergeKey x-kubernetes-patch-merge-key,
 	// for strategic merge patches.
 	Strategy, MergeKey string
+	// Minor is the version of Kubernetes, 1.Minor, in which the type is a Go struct; 0 for all
+	// other types.
+	Minor int
 	// Facts are what a change.Memo can remember about values of the type.
 	Facts Facts
+
+	// order has the fields in the order of the Go struct, each as '0' plus its index.
+	order string
 }
 
 // Facts are what a change.Memo can remember about the values of a type. Each package defines its
 // own facts.
 type Facts struct {
-	// Pruned and Defaulted are for package admission.
-	Pruned, Defaulted change.Fact
+	// Decoded, Pruned and Defaulted are for package admission.
+	Decoded, Pruned, Defaulted change.Fact
 
 	conforms, decodes change.Fact
 }
@@ -122,6 +153,17 @@ func (t *Type) FieldNames() []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// GoFields returns the fields of a Go struct in its order.
+func (t *Type) GoFields() iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		for i := range len(t.order) {
+			if !yield(&t.Fields[t.order[i]-'0']) {
+				return
+			}
+		}
+	}
 }
 
 // FieldType returns the type of the value under name in a struct or a map; nil if the type is

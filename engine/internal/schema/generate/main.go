@@ -10,11 +10,12 @@
 //
 //	go mod download -json k8s.io/kubernetes@v1.36.3
 //
-// An archive holds the documents, without descriptions, of what a server with default feature
+// What the documents do not say comes from the tables of Go types in gotypes; bash gotypes/generate
+// renews them. An archive holds the documents, without descriptions, of what a server with default feature
 // gates serves.
 //
-// The files in order: main.go (the command), archive.go (the archives), text.go (the compact
-// text).
+// The files in order: main.go (the command), archive.go (the archives), gotypes.go (the tables of
+// Go types), text.go (the compact text).
 package main
 
 import (
@@ -74,8 +75,7 @@ func run(modules map[int]string) error {
 	return nil
 }
 
-// texts generates the embedded files from the archives below a directory, and returns them by
-// path.
+// texts generates the embedded files from the sources below a directory, and returns them by path.
 func texts(dir string) (map[string]string, error) {
 	var all [release.Count]string
 	for i := range all {
@@ -83,7 +83,11 @@ func texts(dir string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := generate(archive)
+		types, err := goTypes(dir, release.Oldest+i)
+		if err != nil {
+			return nil, err
+		}
+		text, err := generate(archive, types)
 		if err != nil {
 			return nil, err
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// generate returns the compact text of an archive. compact.go of package schema describes the
-// format.
-func generate(archive []byte) ([]byte, error) {
-	g := generator{registry: new(schema.Registry), types: map[string]string{}}
+// generate returns the compact text of an archive and the Go types of the same version.
+// compact.go of package schema describes the format.
+func generate(archive []byte, goTypes map[string][]goField) ([]byte, error) {
+	g := generator{registry: new(schema.Registry), goTypes: goTypes, types: map[string]string{}}
 	var resources []resource
 	err := unpack(archive, func(name string, data []byte) error {
 		if name != discoveryName { // it was read first
@@ -26,6 +26,10 @@ func generate(archive []byte) ([]byte, error) {
 	}
 	if err := g.discovery(resources); err != nil {
 		return nil, err
+	}
+	g.goOnly()
+	if g.err != nil {
+		return nil, g.err
 	}
 	for component, text := range g.types {
 		g.line("t "+component, text)
@@ -63,6 +67,7 @@ func served(resources []resource) map[gvk.Kind]bool {
 type generator struct {
 	registry *schema.Registry
 	lines    []string
+	goTypes  map[string][]goField
 	types    map[string]string // by component
 	err      error
 }
@@ -149,7 +154,12 @@ func (g *generator) component(t *schema.Type, read map[string]bool) {
 	read[t.Name] = true
 	name, plain := t.Name, *t
 	plain.Name, plain.AtomicMap, plain.Strategy, plain.MergeKey = "", false, "", ""
-	text := g.typ(&plain, read)
+	text := ""
+	if of, found := g.goTypes[name]; found && len(of) > 0 {
+		text = g.structure(&plain, name, read)
+	} else if text = g.typ(&plain, read); found {
+		text += "#"
+	}
 	if old, found := g.types[name]; found && old != text {
 		g.err = fmt.Errorf("the component %s differs from that of another document:\n%s\n%s", name, old, text)
 	}
@@ -176,7 +186,7 @@ func (g *generator) typ(t *schema.Type, read map[string]bool) string {
 	case t.Elem != nil:
 		b.WriteString("<" + g.typ(t.Elem, read) + ">")
 	default:
-		b.WriteString(g.structure(t, read))
+		b.WriteString(g.structure(t, t.Name, read))
 	}
 	if t.AtomicMap {
 		b.WriteByte('!')
@@ -196,23 +206,23 @@ func (g *generator) typ(t *schema.Type, read map[string]bool) string {
 	return b.String()
 }
 
-func (g *generator) structure(t *schema.Type, read map[string]bool) string {
-	fields := make([]string, len(t.Fields))
+func (g *generator) structure(t *schema.Type, component string, read map[string]bool) string {
+	texts := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
 		if f.Nullable {
 			g.err = fmt.Errorf("the text has no form for the nullable field %s", f.Name)
 		}
-		fields[i] = f.Name + " " + g.typ(f.Type, read)
+		texts[i] = g.typ(f.Type, read)
 		if f.Required {
-			fields[i] += "*"
+			texts[i] += "*"
 		}
 		if f.Default != nil {
 			value, err := json.Marshal(f.Default)
 			if err != nil {
 				g.err = err
 			}
-			fields[i] += "=" + string(value)
+			texts[i] += "=" + string(value)
 		}
 	}
-	return "{" + strings.Join(fields, ",") + "}"
+	return g.fields(component, t.FieldNames(), texts)
 }

@@ -1,4 +1,4 @@
-module github.com/preadmit/preadmit/engine/internal/admission/gotypes
+module github.com/preadmit/preadmit/engine/internal/schema/gotypes
 
 go 1.26.0
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -73,9 +74,10 @@ func readKinds(discovery io.Reader) map[schema.GroupVersionKind]bool {
 	return kinds
 }
 
-// inAnnotations are types that no kind has a field of. Their JSON is in the annotations of
-// autoscaling/v1 HorizontalPodAutoscalers.
-var inAnnotations = []reflect.Type{
+// others are types that no kind has a field of: the request that CEL expressions read, and types
+// whose JSON is in the annotations of autoscaling/v1 HorizontalPodAutoscalers.
+var others = []reflect.Type{
+	reflect.TypeFor[admissionv1.AdmissionRequest](),
 	reflect.TypeFor[autoscalingv1.MetricSpec](),
 	reflect.TypeFor[autoscalingv1.MetricStatus](),
 	reflect.TypeFor[autoscalingv1.HorizontalPodAutoscalerCondition](),

@@ -1,7 +1,8 @@
 // Gotypes writes a table of how the Go types of the Kubernetes API are encoded as JSON: which
-// fields are always written, which are omitted when they are zero, which are pointers. The view
-// of an object depends on this, and an OpenAPI document does not contain it. Gotypes is a module
-// of its own, so that the modules of the API do not become dependencies of preadmit.
+// fields are always written, which are omitted when they are zero, which are pointers, and their
+// order. An OpenAPI document does not contain it, so schema/generate adds it to the types of the
+// documents. Gotypes is a module of its own, so that the modules of the API do not become
+// dependencies of preadmit.
 //
 //	go run . ARCHIVE FILE
 //
@@ -11,7 +12,7 @@
 //
 // Each line of FILE is a type with its fields in the order of Go. Lines are sorted by name:
 //
-//	apps/v1.DaemonSetSpec selector^meta/v1.LabelSelector template!v1.PodTemplateSpec minReadySeconds~i ...
+//	io.k8s.api.batch.v1.JobTemplateSpec metadata!io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta spec!io.k8s.api.batch.v1.JobSpec
 //
 // The character after the name of a field says how its zero value is written:
 //
@@ -36,8 +37,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func main() {
@@ -60,7 +59,7 @@ func table(archive string) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// roots returns the types of the kinds that a server of this version serves, and inAnnotations.
+// roots returns the types of the kinds that a server of this version serves, and others.
 func roots(archive string) []reflect.Type {
 	kinds := served(archive)
 	var types []reflect.Type
@@ -70,7 +69,7 @@ func roots(archive string) []reflect.Type {
 			types = append(types, t)
 		}
 	}
-	return append(types, inAnnotations...)
+	return append(types, others...)
 }
 
 func hasMetadata(t reflect.Type) bool {
@@ -82,13 +81,9 @@ type generator struct {
 	lines map[reflect.Type]string
 }
 
-// name returns the name of a struct type, and adds the line of the type if it is missing.
+// name returns the name of a struct type, which is its name in OpenAPI documents, and adds the line of the type if it is missing.
 func (g *generator) name(t reflect.Type) string {
-	group, ok := groups()[t.PkgPath()]
-	if !ok {
-		log.Fatalf("%s: the package belongs to no group", t)
-	}
-	name := group + "." + t.Name()
+	name := strings.ReplaceAll(strings.Replace(t.PkgPath(), "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
 	if _, ok := g.lines[t]; !ok {
 		g.lines[t] = "" // against endless recursion
 		var b strings.Builder
@@ -182,19 +177,4 @@ func (g *generator) value(t reflect.Type) string {
 func marshals(t reflect.Type) bool {
 	_, is := reflect.PointerTo(t).MethodByName("MarshalJSON")
 	return is
-}
-
-var byPackage map[string]string
-
-// groups maps the package of each type to its apiVersion.
-func groups() map[string]string {
-	if byPackage == nil {
-		byPackage = map[string]string{"k8s.io/apimachinery/pkg/apis/meta/v1": "meta/v1"}
-		for gvk, t := range scheme().AllKnownTypes() {
-			if strings.HasSuffix(t.PkgPath(), "/"+gvk.Version) && t.PkgPath() != "k8s.io/apimachinery/pkg/apis/meta/v1" {
-				byPackage[t.PkgPath()] = schema.GroupVersion{Group: gvk.Group, Version: gvk.Version}.String()
-			}
-		}
-	}
-	return byPackage
 }

@@ -1,0 +1,140 @@
+package admission
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/internal/release"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// A structType has what happens to a Go struct beyond the decoding of its fields.
+type structType struct {
+	// name is the name of the struct in this package: the last part of the package of its OpenAPI
+	// component, the version and the type ("apps.v1.DeploymentSpec").
+	name string
+	// written are the fields that are written even when they are absent.
+	written []*schema.Field
+	// defaults are the constant defaults of absent fields.
+	defaults []constant
+	// rounded are the resource lists among the fields, rounded up to milli.
+	rounded []string
+	rule    rule
+	convert conversion
+}
+
+var structTypes sync.Map // *schema.Type -> *structType
+
+func structOf(t *schema.Type) *structType {
+	if known, ok := structTypes.Load(t); ok {
+		return known.(*structType)
+	}
+	words := strings.Split(t.Name, ".")
+	name := strings.Join(words[max(0, len(words)-3):], ".")
+	s := &structType{name: name, rule: ruleOf(name, t.Minor), convert: conversionOf(name, t.Minor)}
+	for f := range t.GoFields() {
+		if f.Zero.Writes() {
+			s.written = append(s.written, f)
+		}
+	}
+	s.readDefaults(t)
+	known, _ := structTypes.LoadOrStore(t, s)
+	return known.(*structType)
+}
+
+// goKind is the kind of a Go type, as far as decoding differs.
+type goKind uint8
+
+const (
+	goStruct goKind = iota
+	goList
+	goMap
+	goString
+	goBool
+	goInt32
+	goInt64
+	goFloat
+	goBytes
+	goQuantity
+	goTime
+	goMicroTime
+	goIntOrString
+	goObject // any object
+	goJSON   // any value
+	// The unions in the schemas of CustomResourceDefinitions.
+	schemaOrBool
+	schemaOrSchemas
+	schemaOrNames
+)
+
+// The names of OpenAPI components.
+const (
+	meta       = "io.k8s.apimachinery.pkg.apis.meta.v1."
+	extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+)
+
+func kindOf(t *schema.Type) goKind {
+	switch {
+	case t.Minor != 0:
+		return goStruct
+	case t.IsList:
+		return goList
+	}
+	switch t.Scalar {
+	case schema.NotScalar:
+		if t.Name == meta+"FieldsV1" {
+			return goObject
+		}
+		return goMap
+	case schema.String:
+		return stringKindOf(t)
+	case schema.Boolean:
+		return goBool
+	case schema.Integer:
+		if t.Format == "int32" {
+			return goInt32
+		}
+		return goInt64
+	case schema.Number:
+		return goFloat
+	case schema.IntOrString:
+		return goIntOrString
+	case schema.Quantity:
+		return goQuantity
+	}
+	switch t.Name {
+	case extensions + "JSON":
+		return goJSON
+	case extensions + "JSONSchemaPropsOrBool":
+		return schemaOrBool
+	case extensions + "JSONSchemaPropsOrArray":
+		return schemaOrSchemas
+	case extensions + "JSONSchemaPropsOrStringArray":
+		return schemaOrNames
+	}
+	return goObject
+}
+
+func stringKindOf(t *schema.Type) goKind {
+	switch {
+	case t.Format == "byte":
+		return goBytes
+	case t.Format != "date-time":
+		return goString
+	case t.Name == meta+"MicroTime":
+		return goMicroTime
+	}
+	return goTime
+}
+
+// The types that are decoded in places that have no type of their own: the metadata of objects
+// without a Go type, and the schemas in the unions.
+var (
+	stringType = &schema.Type{Scalar: schema.String}
+	fieldNames = &schema.Type{IsList: true, Elem: stringType}
+
+	objectMeta     = sync.OnceValue(func() *schema.Type { return schema.Component(release.Default, meta+"ObjectMeta") })
+	openAPISchemas = sync.OnceValue(func() *schema.Type {
+		return &schema.Type{IsList: true, Elem: schema.Component(release.Default, extensions+"JSONSchemaProps")}
+	})
+)
