@@ -4,9 +4,10 @@
 //
 // A Registry holds kinds: built-in kinds, kinds of CustomResourceDefinitions, and kinds of a
 // cluster's OpenAPI documents. The built-in kinds come from the documents of a real server
-// (openapi/), and the Go types of the API say how their zero values are written (gotypes/). They are embedded as a compact text that is searched in place: nothing happens at
-// start-up, and the types of a kind are parsed when they are first used. Other versions of
-// Kubernetes are embedded as differences to the default version.
+// (openapi/), and from the Go types of the API, which say how zero values are written (gotypes/).
+// They are embedded as a compact text that is searched in place: nothing happens at start-up, and
+// the types of a kind are parsed when they are first used. Other versions of Kubernetes are
+// embedded as differences to the default version.
 //
 // The files in order: type.go, kind.go, registry.go; compact.go (the embedded text), openapi.go
 // (OpenAPI documents), crd.go (custom resource definitions); strict.go (strict decoding);
