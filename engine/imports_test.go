@@ -61,7 +61,7 @@ var owners = []struct {
 	{"github.com/distribution/reference", nil},
 	{"github.com/blang/semver", []string{"engine/internal/jmespath", "engine/internal/celenv/library"}},
 	{"gopkg.in/inf.v0", []string{"engine/internal/jmespath"}},
-	{"k8s.io/apimachinery", []string{"engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/admissionpolicy", "engine/internal/mutatingpolicy", "engine/internal/workload", "engine/internal/builtin"}},
+	{"k8s.io/apimachinery", []string{"engine/internal/schema", "engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/admissionpolicy", "engine/internal/mutatingpolicy", "engine/internal/workload", "engine/internal/builtin"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 	{"github.com/bmatcuk/doublestar", []string{"krmfn"}},
 	{"golang.org/x/text", []string{"internal/input"}},

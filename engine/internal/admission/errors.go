@@ -95,12 +95,12 @@ func refusal(t *schema.Type, in any) string {
 	case goQuantity:
 		return resource.ErrFormatWrong.Error()
 	case goTime, goMicroTime:
-		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type string", jsonKind(in))
+		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type string", schema.JSONKind(in))
 	case goIntOrString:
 		if _, fraction := in.(float64); fraction {
 			return fmt.Sprintf("json: cannot unmarshal number %v into Go value of type int32", in)
 		}
-		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type int32", jsonKind(in))
+		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type int32", schema.JSONKind(in))
 	case schemaOrBool:
 		return "boolean or JSON schema expected"
 	}
@@ -129,18 +129,6 @@ func kindName(in any) string {
 		return "map"
 	case []any:
 		return "slice"
-	}
-	return fmt.Sprintf("%T", in)
-}
-
-func jsonKind(in any) string {
-	switch in.(type) {
-	case map[string]any:
-		return "object"
-	case []any:
-		return "array"
-	case int64, float64:
-		return "number"
 	}
 	return fmt.Sprintf("%T", in)
 }

@@ -39,8 +39,9 @@ func checkMemo(t *testing.T, memo *change.Memo, kind *Kind, object map[string]an
 	if got, want := conforms(memo, kind.Type(), object), conforms(nil, kind.Type(), object); got != want {
 		t.Errorf("%v conforms: %v", object, got)
 	}
-	if got, want := decodes(memo, kind.Type(), object), len(kind.Type().Check(object)) == 0; got != want {
-		t.Errorf("%v decodes: %v", object, got)
+	got, want := kind.StrictDecode(memo, object), kind.StrictDecode(nil, object)
+	if (got == nil) != (want == nil) || got != nil && got.Error() != want.Error() {
+		t.Errorf("%v decodes: %v, without a memo: %v", object, got, want)
 	}
 }
 

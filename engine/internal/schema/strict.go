@@ -1,13 +1,15 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/preadmit/preadmit/engine/change"
 )
@@ -41,98 +43,26 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	if k.Custom || k.Unknown || k.Type() == nil {
 		return nil
 	}
-	if !change.Reference && decodes(memo, k.Type(), object) {
-		return nil
-	}
 	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
-		if v := object[name]; v != nil && jsonKind(v) != "string" {
-			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + jsonKind(v) + " into Go struct field ." + name + " of type string"
+		if v := object[name]; v != nil && JSONKind(v) != "string" {
+			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
 			return &DecodeError{[]FieldError{{change.Keys(name), text}}, text}
 		}
 	}
-	d := decoder{}
+	d := decoder{memo: memo}
 	d.value(k.Type(), object)
-	if d.failed != nil {
-		return &DecodeError{[]FieldError{*d.failed}, d.failed.Text}
+	failed, unknown := d.result()
+	if failed != nil {
+		return &DecodeError{[]FieldError{*failed}, failed.Text}
 	}
-	if len(d.unknown) == 0 {
+	if len(unknown) == 0 {
 		return nil
 	}
-	texts := make([]string, len(d.unknown))
-	for i, p := range d.unknown {
+	texts := make([]string, len(unknown))
+	for i, p := range unknown {
 		texts[i] = p.Text
 	}
-	return &DecodeError{d.unknown, "strict decoding error: " + strings.Join(texts, ", ")}
-}
-
-// decodes reports whether a strict decoder certainly accepts a value. Most values are accepted;
-// this check does not visit them in order.
-func decodes(memo *change.Memo, t *Type, v any) bool {
-	s := acceptance{memo: memo}
-	return s.value(t, v)
-}
-
-// acceptance checks whether a strict decoder accepts values.
-type acceptance struct {
-	memo *change.Memo
-	// looked counts the visited values.
-	looked int
-}
-
-func (a *acceptance) value(t *Type, v any) bool {
-	a.looked++
-	switch {
-	case v == nil || t == nil || t.Scalar == Untyped || t.Name == fieldsV1:
-		return true
-	case t.Scalar != NotScalar:
-		return isScalarOf(t, v)
-	}
-	if _, known := a.memo.Recall(&t.Facts.decodes, v); known {
-		return true
-	}
-	before := a.looked
-	if !a.composite(t, v) {
-		return false
-	}
-	if a.looked-before >= worth {
-		a.memo.Note(&t.Facts.decodes, v, 0)
-	}
-	return true
-}
-
-func (a *acceptance) composite(t *Type, v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return !t.IsList && a.object(t, v)
-	case []any:
-		return t.IsList && !slices.ContainsFunc(v, func(item any) bool { return !a.value(t.Elem, item) })
-	}
-	return false
-}
-
-func (a *acceptance) object(t *Type, object map[string]any) bool {
-	for key, v := range object {
-		of := t.Elem
-		if f := t.Declared(key); f != nil {
-			of = f.Type
-		} else if of == nil && !t.Preserve {
-			return false
-		}
-		if !a.value(of, v) {
-			return false
-		}
-	}
-	return true
-}
-
-// isScalarOf reports whether a strict decoder accepts a value as a scalar of the type.
-func isScalarOf(t *Type, v any) bool {
-	if _, isText := v.(string); isText && t.Scalar == String && t.Format == "" {
-		return true // the usual case
-	}
-	var d decoder
-	d.scalar(t, v)
-	return d.failed == nil
+	return &DecodeError{unknown, "strict decoding error: " + strings.Join(texts, ", ")}
 }
 
 // Check returns the errors of a strict decoder about an object of the type, in the decoder's
@@ -140,36 +70,75 @@ func isScalarOf(t *Type, v any) bool {
 func (t *Type) Check(object any) []FieldError {
 	d := decoder{}
 	d.value(t, object)
-	if d.failed != nil {
-		return append([]FieldError{*d.failed}, d.unknown...)
+	failed, unknown := d.result()
+	if failed != nil {
+		return append([]FieldError{*failed}, unknown...)
 	}
-	return d.unknown
+	return unknown
 }
 
-// decoder visits a value as Go's JSON decoder does.
+// decoder visits a value as Go's JSON decoder does, though in no order. It looks at nothing that
+// memo remembers as decoded.
 type decoder struct {
+	memo *change.Memo
 	path change.Path
 	// owner is the Go type of the struct whose field is decoded. fields are the names of the
 	// fields on the way to it, without list indexes and map keys.
 	owner  string
 	fields []string
 
-	unknown []FieldError
-	// failed is the error: the first value of a wrong type, after which decoding continues, or
-	// the error of a type's own decoder, which ends decoding (stopped).
-	failed  *FieldError
-	stopped bool
+	problems []problem
+	// looked counts the visited values.
+	looked int
 }
 
-func (d *decoder) fail(message string) {
-	if d.failed == nil {
-		d.failed = &FieldError{slices.Clone(d.path), message}
+// problem is what is wrong with a value.
+type problem struct {
+	FieldError
+	effect
+}
+
+// effect is the effect of a problem on Go's decoder.
+type effect uint8
+
+const (
+	// unknownField is reported with all others.
+	unknownField effect = iota
+	// wrongType is reported if it is the first; decoding continues.
+	wrongType
+	// endsDecoding is the error of a type's own decoder. It replaces earlier ones.
+	endsDecoding
+)
+
+func (d *decoder) problem(effect effect, text string) {
+	d.problems = append(d.problems, problem{FieldError{slices.Clone(d.path), text}, effect})
+}
+
+func (d *decoder) fail(text string) { d.problem(wrongType, text) }
+
+func (d *decoder) stop(text string) { d.problem(endsDecoding, text) }
+
+// result returns the error of the decoder, if any, and the unknown fields that it has found, as if
+// it had visited maps in sorted order.
+func (d *decoder) result() (failed *FieldError, unknown []FieldError) {
+	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.Path, b.Path, compareElements) })
+	for i := range d.problems {
+		switch p := &d.problems[i]; p.effect {
+		case unknownField:
+			unknown = append(unknown, p.FieldError)
+		case wrongType:
+			if failed == nil {
+				failed = &p.FieldError
+			}
+		case endsDecoding:
+			return &p.FieldError, unknown
+		}
 	}
+	return failed, unknown
 }
 
-// stop ends decoding with the error of a type's own decoder, which replaces earlier errors.
-func (d *decoder) stop(message string) {
-	d.failed, d.stopped = &FieldError{slices.Clone(d.path), message}, true
+func compareElements(a, b change.Element) int {
+	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Key, b.Key))
 }
 
 // mismatch returns the message about a JSON value that does not fit a Go type.
@@ -181,28 +150,39 @@ func (d *decoder) mismatch(got, want string) string {
 }
 
 func (d *decoder) value(t *Type, v any) {
+	d.looked++
 	switch {
-	case v == nil || t == nil || d.stopped || t.Scalar == Untyped || t.Name == fieldsV1:
+	case v == nil || t == nil || t.Scalar == Untyped || t.Name == fieldsV1:
+		return
 	case t.Scalar != NotScalar:
 		d.scalar(t, v)
-	case t.IsList:
-		list, ok := v.([]any)
-		if !ok {
-			d.fail(d.mismatch(jsonKind(v), t.GoName()))
-			return
-		}
+		return
+	}
+	if _, known := d.memo.Recall(&t.Facts.decodes, v); known {
+		return
+	}
+	looked, problems := d.looked, len(d.problems)
+	d.composite(t, v)
+	if len(d.problems) == problems && d.looked-looked >= worth {
+		d.memo.Note(&t.Facts.decodes, v, 0)
+	}
+}
+
+// composite visits a list, a struct or a map.
+func (d *decoder) composite(t *Type, v any) {
+	list, isList := v.([]any)
+	object, isObject := v.(map[string]any)
+	switch {
+	case t.IsList && isList:
 		for i, item := range list {
 			d.path = append(d.path, change.Index(i))
 			d.value(t.Elem, item)
 			d.path = d.path[:len(d.path)-1]
 		}
-	default:
-		object, ok := v.(map[string]any)
-		if !ok {
-			d.fail(d.mismatch(jsonKind(v), t.GoName()))
-			return
-		}
+	case !t.IsList && isObject:
 		d.object(t, object)
+	default:
+		d.fail(d.mismatch(JSONKind(v), t.GoName()))
 	}
 }
 
@@ -210,10 +190,7 @@ func (d *decoder) value(t *Type, v any) {
 const fieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
 
 func (d *decoder) object(t *Type, object map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if d.stopped {
-			return
-		}
+	for key := range object {
 		d.path = append(d.path, change.Key(key))
 		switch f := t.Declared(key); {
 		case f != nil:
@@ -224,7 +201,7 @@ func (d *decoder) object(t *Type, object map[string]any) {
 		case t.Elem != nil:
 			d.value(t.Elem, object[key])
 		case !t.Preserve:
-			d.unknown = append(d.unknown, FieldError{slices.Clone(d.path), "unknown field " + strconv.Quote(dotted(d.path))})
+			d.problem(unknownField, "unknown field "+strconv.Quote(dotted(d.path)))
 		}
 		d.path = d.path[:len(d.path)-1]
 	}
@@ -247,7 +224,7 @@ func dotted(path change.Path) string {
 }
 
 func (d *decoder) scalar(t *Type, v any) {
-	kind := jsonKind(v)
+	kind := JSONKind(v)
 	switch t.Scalar {
 	case String:
 		d.text(t, v)
@@ -283,7 +260,7 @@ func (d *decoder) text(t *Type, v any) {
 	switch t.Format {
 	case "byte":
 		if !ok {
-			d.fail(d.mismatch(jsonKind(v), "[]uint8"))
+			d.fail(d.mismatch(JSONKind(v), "[]uint8"))
 		} else if _, err := base64.StdEncoding.DecodeString(s); err != nil {
 			d.fail(err.Error())
 		}
@@ -293,13 +270,13 @@ func (d *decoder) text(t *Type, v any) {
 			layout = "2006-01-02T15:04:05.000000Z07:00"
 		}
 		if !ok {
-			d.stop(d.mismatch(jsonKind(v), "string"))
+			d.stop(d.mismatch(JSONKind(v), "string"))
 		} else if _, err := time.Parse(layout, s); err != nil {
 			d.stop(err.Error())
 		}
 	default:
 		if !ok {
-			d.fail(d.mismatch(jsonKind(v), "string"))
+			d.fail(d.mismatch(JSONKind(v), "string"))
 		}
 	}
 }
@@ -314,7 +291,7 @@ func integer(v any, goType string) (problem string) {
 		number, _ := json.Marshal(v)
 		text = string(number)
 	default:
-		return jsonKind(v)
+		return JSONKind(v)
 	}
 	bits := 64
 	if goType == "int32" {
@@ -326,8 +303,8 @@ func integer(v any, goType string) (problem string) {
 	return ""
 }
 
-// jsonKind returns the decoder's name for the type of a JSON value.
-func jsonKind(v any) string {
+// JSONKind returns the decoder's name for the type of a JSON value.
+func JSONKind(v any) string {
 	switch v.(type) {
 	case string:
 		return "string"
@@ -377,44 +354,18 @@ func typeName(t *Type) string {
 	return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 }
 
-// quantityProblem returns what is wrong with a value for a quantity, in the words of
-// k8s.io/apimachinery v0.36.3, pkg/api/resource.
+// quantityProblem returns what is wrong with a value for a quantity, in the server's words.
 func quantityProblem(v any) string {
-	const format = `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`
-	s, ok := v.(string)
-	if !ok {
+	text, isText := v.(string)
+	if !isText {
 		number, err := json.Marshal(v)
-		if err != nil || jsonKind(v) != "number" {
-			return format
+		if err != nil || JSONKind(v) != "number" {
+			return resource.ErrFormatWrong.Error()
 		}
-		s = string(number)
+		text = string(number)
 	}
-	if s = strings.TrimSpace(s); s == "" {
-		return format
-	}
-	if s[0] == '+' || s[0] == '-' {
-		s = s[1:]
-	}
-	s = strings.TrimLeft(s, digits)
-	if rest, found := strings.CutPrefix(s, "."); found {
-		s = strings.TrimLeft(rest, digits)
-	}
-	if slices.Contains(quantitySuffixes, s) {
-		return ""
-	}
-	letters := strings.TrimLeft(s, "eEinumkKMGTP")
-	if letters != "" && (letters[0] == '+' || letters[0] == '-') {
-		letters = letters[1:]
-	}
-	if strings.TrimLeft(letters, digits) != "" {
-		return format
-	}
-	if _, err := strconv.ParseInt(s[1:], 10, 64); err != nil || s[0] != 'e' && s[0] != 'E' {
-		return "unable to parse quantity's suffix"
+	if _, err := resource.ParseQuantity(strings.TrimSpace(text)); err != nil {
+		return err.Error()
 	}
 	return ""
 }
-
-const digits = "0123456789"
-
-var quantitySuffixes = []string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
