@@ -26,7 +26,7 @@ var ladder = [][]string{
 	{"engine/manifest", "engine/internal/schema", "engine/secret"},
 	{"engine/internal/schema/generate", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
 	{"engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
-	{"engine/internal/celenv"},
+	{"engine/internal/celenv", "engine/internal/celenv/expr"},
 	{"engine/policy"},
 	{"engine/internal/policydoc"},
 	{"engine/internal/admissionpolicy", "engine/internal/kyverno/given", "engine/internal/kyverno/deviation"},
@@ -46,7 +46,7 @@ var owners = []struct {
 }{
 	{"k8s.io/kubernetes", nil},
 	{"k8s.io/client-go", nil},
-	{"github.com/google/cel-go", []string{"engine/internal/celenv", "engine/internal/celenv/library", "engine/internal/celenv/syntax"}},
+	{"github.com/google/cel-go", []string{"engine/internal/celenv", "engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/celenv/expr"}},
 	{"k8s.io/apiserver/pkg/cel/library", nil},
 	{"k8s.io/apiserver/pkg/cel", []string{"engine/internal/celenv/library"}},
 	{"k8s.io/apiserver", []string{"engine/internal/celenv"}},

@@ -64,7 +64,7 @@ func TestMigrateCorpus(t *testing.T) {
 				t.Errorf("listed because %s, but both forms agree", why)
 			}
 			for _, b := range proof.Branches {
-				if b.Manifests+b.Witnesses == 0 {
+				if b.Manifests+b.Counterexamples == 0 {
 					t.Logf("nothing reaches policy %s: %s", b.Policy, b.Says)
 				}
 			}
@@ -118,6 +118,6 @@ func prove(t *testing.T, dir string, before, after []*manifest.Stream, worlds []
 	for _, manifests := range worlds {
 		v.run(manifests, false)
 	}
-	v.compare(v.witnesses(after), true)
+	v.compare(v.counterexamples(after), true)
 	return v.result()
 }

@@ -21,9 +21,9 @@ type Proof struct {
 	// the second form.
 	Differences []source.Diagnostic
 	// Objects is the number of manifests on which both forms were run, Changed the number of
-	// manifests that they changed, and Witnesses the number of generated objects. Undefined is the
+	// manifests that they changed, and Counterexamples the number of generated objects. Undefined is the
 	// number of manifests of undefined kinds, which prove nothing.
-	Objects, Changed, Witnesses, Undefined int
+	Objects, Changed, Counterexamples, Undefined int
 	// Branches are the possible results of the policies of the second form.
 	Branches []Branch
 }
@@ -33,8 +33,8 @@ type Branch struct {
 	// Policy is the name of the policy. Says describes the result: "matchConditions[0] \"x\" is
 	// false", "mutations[0] changes the object".
 	Policy, Says string
-	// Manifests and Witnesses are the numbers of objects with this result.
-	Manifests, Witnesses int
+	// Manifests and Counterexamples are the numbers of objects with this result.
+	Manifests, Counterexamples int
 }
 
 // Verify runs policies in two forms on manifests, and on generated objects that reach branches
@@ -54,7 +54,7 @@ func Verify(ctx context.Context, before, after, surroundings, manifests []*manif
 	}
 	v.branches(after)
 	v.compare(manifests, false)
-	v.compare(v.witnesses(after), true)
+	v.compare(v.counterexamples(after), true)
 	return v.result(), nil
 }
 
@@ -104,11 +104,11 @@ func (v *verification) add(name, says string) {
 	v.reached[key] = &Branch{Policy: name, Says: says}
 }
 
-// witnesses returns objects that are generated for policies.
-func (v *verification) witnesses(policies []*manifest.Stream) []*manifest.Stream {
+// counterexamples returns objects that may show a difference, generated for policies.
+func (v *verification) counterexamples(policies []*manifest.Stream) []*manifest.Stream {
 	var b strings.Builder
 	for _, d := range documentsOf(policies) {
-		for _, object := range migrate.Witnesses(policy.Node{Value: d.Object()}, v.sets[1].schemas) {
+		for _, object := range migrate.Counterexamples(policy.Node{Value: d.Object()}, v.sets[1].schemas) {
 			metadata, _ := object["metadata"].(map[string]any)
 			if namespace := d.Namespace(); namespace != "" {
 				metadata["namespace"] = namespace
@@ -122,7 +122,7 @@ func (v *verification) witnesses(policies []*manifest.Stream) []*manifest.Stream
 		if text == "" {
 			continue
 		}
-		stream, problems := manifest.Read(fmt.Sprintf("witness-%d", i), []byte(text))
+		stream, problems := manifest.Read(fmt.Sprintf("counterexample-%d", i), []byte(text))
 		if len(problems) == 0 {
 			streams = append(streams, stream)
 		}
@@ -130,7 +130,7 @@ func (v *verification) witnesses(policies []*manifest.Stream) []*manifest.Stream
 	return streams
 }
 
-// compare runs both forms. Each witness has a separate run, because witnesses have the same names.
+// compare runs both forms. Each counterexample has a separate run, because they have the same names.
 func (v *verification) compare(streams []*manifest.Stream, madeUp bool) {
 	if !madeUp {
 		v.run(streams, false)
@@ -187,7 +187,7 @@ func (v *verification) isUndefined(d *manifest.Document) bool {
 // count counts the branches that an object has reached.
 func (v *verification) count(first, second *Manifest, madeUp bool) {
 	if madeUp {
-		v.proof.Witnesses++
+		v.proof.Counterexamples++
 	} else {
 		v.proof.Objects++
 		if len(first.Changes) > 0 {
@@ -201,7 +201,7 @@ func (v *verification) count(first, second *Manifest, madeUp bool) {
 		switch {
 		case b == nil || seen[key]:
 		case madeUp:
-			b.Witnesses++
+			b.Counterexamples++
 		default:
 			b.Manifests++
 		}

@@ -113,13 +113,13 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 // tellProof says how many objects were compared, and which branches they reached.
 func (p *Process) tellProof(proof *engine.Proof) {
 	fmt.Fprintf(p.Stderr, "preadmit: both forms give the same results for %s (%d changed) and %s\n",
-		plural(proof.Objects, "manifest", "manifests"), proof.Changed, plural(proof.Witnesses, "generated object", "generated objects"))
+		plural(proof.Objects, "manifest", "manifests"), proof.Changed, plural(proof.Counterexamples, "generated object", "generated objects"))
 	reached, generated := 0, 0
 	for _, b := range proof.Branches {
 		switch {
 		case b.Manifests > 0:
 			reached++
-		case b.Witnesses > 0:
+		case b.Counterexamples > 0:
 			generated++
 		}
 	}
@@ -128,7 +128,7 @@ func (p *Process) tellProof(proof *engine.Proof) {
 		fmt.Fprintf(p.Stderr, "%s not verified because the kind has no schema: give the CustomResourceDefinition with --context\n", plural(proof.Undefined, "manifest was", "manifests were"))
 	}
 	for _, b := range proof.Branches {
-		if b.Manifests+b.Witnesses == 0 {
+		if b.Manifests+b.Counterexamples == 0 {
 			fmt.Fprintf(p.Stderr, "  not verified, because no object reached it: policy %s: %s\n", b.Policy, b.Says)
 		}
 	}

@@ -8,11 +8,8 @@ import (
 
 // function is a function that Kyverno adds.
 type function struct {
-	name string
-	// signature has a letter for every argument: s for a string, n for a number, t for text (a
-	// string or a number), a for a list, o for an object, c for a list or object, v for any
-	// value.
-	signature string
+	name      string
+	signature Signature
 	handler   func(args []any) (any, error)
 }
 
@@ -28,14 +25,10 @@ func (e *callError) Error() string { return e.name + "(): " + e.err.Error() }
 // Unwrap returns the cause.
 func (e *callError) Unwrap() error { return e.err }
 
-var argumentKinds = map[byte]string{
-	's': "a string", 'n': "a number", 't': "a string or a number", 'a': "a list", 'o': "an object", 'c': "a list or an object",
-}
-
 // call checks the arguments and calls the function.
 func (f function) call(args []any) (any, error) {
-	if len(args) != len(f.signature) {
-		return nil, &callError{f.name, fmt.Errorf("has %d arguments, not %d", len(f.signature), len(args))}
+	if err := f.signature.Check(len(args)); err != nil {
+		return nil, &callError{f.name, err}
 	}
 	for i, arg := range args {
 		if list, ok := otherList(arg); ok {

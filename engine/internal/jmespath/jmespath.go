@@ -9,7 +9,7 @@
 // Errors contain no values of the input, because these may be secret.
 //
 // The files in order: jmespath.go (Expression, Env), value.go (input and output values),
-// bounds.go (the resources of an expression), call.go (arguments), strings.go, objects.go,
+// bounds.go (the resources of an expression), signature.go and call.go (arguments), strings.go, objects.go,
 // arithmetic.go, clock.go, crypto.go and image.go (the functions), compare.go (quantities and
 // versions for other packages), tree.go (the parts of an expression, for other packages).
 package jmespath
@@ -17,6 +17,7 @@ package jmespath
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -167,15 +168,18 @@ func NewEnv(answer func(call, argument string) (any, bool)) *Env {
 
 func (e *Env) newCaller() *caller {
 	c := &caller{FunctionCaller: jmespath.NewFunctionCaller()}
-	for _, table := range [][]function{stringFunctions, objectFunctions, arithmeticFunctions, clockFunctions, cryptoFunctions, imageFunctions, e.given()} {
-		for _, f := range table {
-			c.Register(jmespath.FunctionEntry{Name: f.name, Handler: f.call})
-		}
+	for _, f := range e.functions() {
+		c.Register(jmespath.FunctionEntry{Name: f.name, Handler: f.call})
 	}
 	for _, f := range counters(&c.budget) {
 		c.Register(f)
 	}
 	return c
+}
+
+// functions returns the functions that Kyverno adds.
+func (e *Env) functions() []function {
+	return slices.Concat(stringFunctions, objectFunctions, arithmeticFunctions, clockFunctions, cryptoFunctions, imageFunctions, e.given())
 }
 
 // NotFoundError reports that a key is missing.

@@ -253,3 +253,22 @@ func TestX509(t *testing.T) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 }
+
+// TestSignatures calls the library's functions with all numbers of arguments: it refuses those
+// that the table refuses.
+func TestSignatures(t *testing.T) {
+	env := NewEnv(nil)
+	for name, signature := range librarySignatures {
+		for n := range 4 {
+			compiled, err := Compile(name + "(" + strings.TrimPrefix(strings.Repeat(",`null`", n), ",") + ")")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = env.Search(compiled, nil)
+			wrong := err != nil && strings.Contains(err.Error(), "wrong number of arguments")
+			if refused := signature.Check(n) != nil; refused != wrong {
+				t.Errorf("%s with %d arguments: %v, want an error: %v", name, n, err, refused)
+			}
+		}
+	}
+}

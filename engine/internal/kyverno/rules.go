@@ -121,3 +121,21 @@ func ReadJSONPatch(value any) ([]any, error) {
 	list, _ := value.([]any)
 	return list, nil
 }
+
+// Range splits a pattern of a range into its ends, which belong to it (or not, for !-).
+func Range(pattern string) (from, to string, ok bool) {
+	operator, _ := splitOperator(pattern)
+	matcher := inRangePattern()
+	switch operator {
+	case inRange:
+	case notInRange:
+		matcher = notInRangePattern()
+	default:
+		return "", "", false
+	}
+	ends := matcher.FindStringSubmatch(pattern)
+	return ends[1], ends[2], true
+}
+
+// Matches reports whether a value matches a pattern of a condition in a patch.
+func Matches(value, pattern any) bool { return matchPattern(value, pattern, nil) == nil }

@@ -1,362 +1,518 @@
 package migrate
 
 import (
+	"encoding/json"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// condition is a condition of a rule, as a CEL expression.
+// condition is a condition of a policy.
 type condition struct {
-	name, text string
+	name string
+	x    expr.Expr
 }
 
 // preconditions converts preconditions. Those in any become one condition.
-func (s *scope) preconditions(n policy.Node) ([]string, error) {
-	var all []string
+func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
+	var all []expr.Expr
 	items := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {
 		items = n.Items()
 	}
-	var any []string
+	var any []expr.Expr
 	for _, item := range n.At("any").Items() {
-		c, err := s.condition(item)
+		x, err := s.condition(item)
 		if err != nil {
 			return nil, err
 		}
-		any = append(any, c)
+		any = append(any, x)
 	}
 	if len(any) > 0 {
-		all = append(all, or(any...))
+		all = append(all, expr.Or(any...))
 	}
 	for _, item := range items {
-		c, err := s.condition(item)
+		x, err := s.condition(item)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		all = append(all, x)
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), nil
 }
 
-// condition converts one condition.
-func (s *scope) condition(n policy.Node) (string, error) {
-	key, err := s.operand(n.At("key").Value)
-	if err != nil {
-		return "", err
+// condition converts one condition. To Kyverno, a condition about null is false.
+func (s *scope) condition(n policy.Node) (expr.Expr, error) {
+	var sides [2]code
+	given := expr.True
+	s.rule.at = n.Path
+	for i, name := range []string{"key", "value"} {
+		c, err := s.operand(n.At(name).Value)
+		if err != nil {
+			return expr.Expr{}, s.rule.failed(n.At(name).Path, err)
+		}
+		if c.isNull && c.mayMiss() {
+			if i == 1 && strings.HasPrefix(strings.ToLower(n.At("operator").Text()), "notequal") {
+				return expr.Expr{}, s.rule.failed(n.At(name).Path, noFormf("give it a default with ||", "a comparison with a value that may be null"))
+			}
+			given = expr.And(given, c.present())
+		}
+		sides[i] = c
 	}
-	value, err := s.operand(n.At("value").Value)
+	x, err := s.compare(strings.ToLower(n.At("operator").Text()), sides[0], sides[1])
 	if err != nil {
-		return "", err
+		return expr.Expr{}, s.rule.failed(n.Path, err)
 	}
-	operator := strings.ToLower(n.At("operator").Text())
+	return expr.And(given, x), nil
+}
+
+func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
+	if key.isConstant && key.constant == nil {
+		return expr.Expr{}, errNever
+	}
 	switch operator {
 	case "equal", "equals":
-		return equals(key, value)
+		return s.equals(key, value)
 	case "notequal", "notequals":
-		c, err := equals(key, value)
-		return not(c), err
+		x, err := s.equals(key, value)
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		return expr.Not(x), nil
 	case "in", "anyin", "allin", "notin", "anynotin", "allnotin":
-		return contains(operator, key, value)
+		return s.contains(operator, key, value)
 	}
-	return ordered(operator, key, value)
+	return ordered(orders[strings.TrimPrefix(operator, "duration")], key, value)
 }
 
 // operand converts one side of a condition.
 func (s *scope) operand(value any) (code, error) {
-	said, err := s.value(value)
+	made, err := s.value(value)
 	if err != nil {
 		return code{}, err
 	}
-	if c, ok := said.(code); ok {
+	if c, ok := made.(code); ok {
 		return c, nil
 	}
-	items, isList := said.([]any)
-	for _, item := range items {
-		if _, isCode := item.(code); isCode {
-			written, _ := write(said)
-			return code{text: written, kind: list}, nil
-		}
+	c := literal(made)
+	if !isPlain(made) {
+		c.isConstant = false
 	}
-	if !isList {
-		if pairs, isMap := said.(keyed); isMap && len(pairs) > 0 {
-			written, _ := write(said)
-			return code{text: written, kind: object}, nil
-		}
-	}
-	return literal(said), nil
+	return c, nil
 }
+
+// isPlain reports whether a value contains no code.
+func isPlain(value any) bool {
+	switch value := value.(type) {
+	case code:
+		return false
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool { return !isPlain(item) })
+	case keyed:
+		return !slices.ContainsFunc(value, func(p pair) bool { return !p.key.isConstant || !isPlain(p.value) })
+	}
+	return true
+}
+
+var errNever = noFormf("compare values of one type", "a condition that never holds, or always, because of the types of its values")
 
 // equals returns a test whether two operands are equal as Kyverno compares them.
-func equals(key, value code) (string, error) {
-	if key.isConstant && !value.isConstant {
-		key, value = value, key
-	}
-	if !value.isConstant {
-		return fmt.Sprintf("%s == %s", key.in(sum), value.in(sum)), nil
-	}
+func (s *scope) equals(key, value code) (expr.Expr, error) {
 	pattern, isText := value.constant.(string)
 	switch {
-	case key.isConstant && isText:
-		return fmt.Sprint(wildcard.Match(pattern, fmt.Sprint(key.constant))), nil
-	case !isText:
-		return fmt.Sprintf("%s == %s", key.in(sum), value.text), nil
+	case key.isConstant && value.isConstant:
+		return expr.Expr{}, errNever
+	case key.isConstant && !wildcard.Has(fmt.Sprint(key.constant)):
+		s.doubtPatterns(value)
+		return s.equals(value, key)
+	case !value.isConstant && (key.kind == value.kind || key.kind == anything || value.kind == anything) && !key.isConstant:
+		if key.kind == text || key.kind == anything {
+			s.doubtPatterns(value)
+		}
+		return expr.Is(key.x, value.x), nil
+	case !value.isConstant:
+		return expr.Expr{}, noFormf("", "a comparison of values of different types")
+	case isText:
+		return equalsText(key, pattern)
+	case key.kind != value.kind && key.kind != anything:
+		return expr.Expr{}, errNever
 	}
-	return matchesText(key, pattern), nil
+	return expr.Is(key.x, value.x), nil
 }
 
-// matchesText returns a test whether a text matches a pattern with wildcards, or is the same
-// quantity.
-func matchesText(key code, pattern string) string {
-	if isQuantity(pattern) && key.kind == number {
-		return fmt.Sprintf("%s == %s", key.in(sum), pattern)
+// doubtPatterns warns of patterns in a value that comes from an object.
+func (s *scope) doubtPatterns(value code) {
+	if value.kind != text && value.kind != anything || value.isPlainName() {
+		return
 	}
-	if isQuantity(pattern) {
-		key := key.asText()
-		return fmt.Sprintf("isQuantity(%s) && quantity(%s).compareTo(quantity(%q)) == 0", key.text, key.text, pattern)
-	}
-	return matchesWildcard(key, pattern)
+	s.rule.doubt("a comparison with "+value.x.String()+": in Kyverno, * and ? in this value match any text, and quantities are compared as numbers", "check that no value has these")
 }
 
-func isQuantity(s string) bool {
-	_, ok := jmespath.Quantity(s)
-	return ok
+// isPlainName reports whether validation excludes wildcards in a value.
+func (c code) isPlainName() bool {
+	_, steps, ok := c.x.AsChain()
+	return ok && len(steps) > 0 && slices.Contains([]string{"name", "namespace", "kind", "operation", "uid", "generateName", "serviceAccountName"}, steps[len(steps)-1].Key)
 }
 
-// matchesWildcard returns a test whether a text matches a pattern with wildcards.
-func matchesWildcard(key code, pattern string) string {
-	inner := strings.Trim(pattern, "*")
-	starts, ends := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
-	operand := key.in(primary)
-	switch {
-	case !wildcard.Has(pattern):
-		return fmt.Sprintf("%s == %s", key.in(sum), quote(pattern))
-	case strings.Trim(pattern, "*") == "":
-		return "true"
-	case pattern == "?*" || pattern == "*?":
-		return fmt.Sprintf("%s != \"\"", key.in(sum))
-	case wildcard.Has(inner):
-		expression := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
-		return fmt.Sprintf("%s.matches(%s)", operand, quote("(?s)^"+expression+"$"))
-	case starts && ends:
-		return fmt.Sprintf("%s.contains(%s)", operand, quote(inner))
-	case starts:
-		return fmt.Sprintf("%s.endsWith(%s)", operand, quote(inner))
+// equalsText compares a value with a constant text, which may have wildcards.
+func equalsText(key code, constant string) (expr.Expr, error) {
+	p := patternOf(constant)
+	switch key.kind {
+	case text:
+		return p.equals(key.x), nil
+	case number:
+		if !p.isNumber {
+			return expr.Expr{}, errNever
+		}
+		return expr.Is(key.x, expr.Literal(p.number)), nil
+	case anything:
+		if p.isDuration || wildcard.Has(constant) {
+			return expr.Expr{}, noFormf("give the CustomResourceDefinition of the kind with --context", "a comparison with %q of a value whose type is not known", constant)
+		}
+		if p.isQuantity {
+			return p.equals(expr.Call("string", key.x)), nil
+		}
+		return expr.Is(key.x, expr.Literal(constant)), nil
 	}
-	return fmt.Sprintf("%s.startsWith(%s)", operand, quote(inner))
+	return expr.Expr{}, errNever
 }
 
 // contains converts the list operators.
-func contains(operator string, key, value code) (string, error) {
-	some := operator == "anyin" || operator == "anynotin" // of the keys
-	negative := strings.HasSuffix(operator, "notin")
-	is := func(k code) (string, error) { return isAmong(k, value) }
-	if key.kind != list {
-		c, err := is(key)
-		if negative {
-			c = not(c)
+func (s *scope) contains(operator string, key, value code) (expr.Expr, error) {
+	items := value.constant
+	if written, ok := items.(string); ok && json.Valid([]byte(written)) {
+		var texts []any
+		if json.Unmarshal([]byte(written), &texts) != nil {
+			return expr.Expr{}, errNever
 		}
-		return c, err
+		value = literal(texts)
 	}
-	k := code{text: "k", kind: text}
-	c, err := is(k)
-	if err != nil {
-		return "", err
+	isNegative, isSome := strings.HasSuffix(operator, "notin"), operator == "anyin" || operator == "anynotin"
+	if key.kind != list {
+		if key.isConstant || key.kind == object {
+			return expr.Expr{}, errNever
+		}
+		x, err := s.among(key, value)
+		if err == nil && isNegative {
+			x = expr.Not(x)
+		}
+		return x, err
 	}
-	if operator == "notin" {
-		return not(fmt.Sprintf("%s.all(k, %s)", key.in(primary), c)), nil
+	k := variableOf("k", itemTypes(key.types))
+	if k.types == nil {
+		k.kind = key.itemKind
 	}
-	if negative {
-		c = not(c)
+	x, err := s.among(k, value)
+	switch {
+	case err != nil:
+		return expr.Expr{}, err
+	case operator == "notin":
+		return expr.Not(key.x.Over("all", "k", x)), nil
+	case isNegative:
+		x = expr.Not(x)
 	}
-	quantifier := "all"
-	if some {
-		quantifier = "exists"
+	if isSome {
+		return key.x.Over("exists", "k", x), nil
 	}
-	return fmt.Sprintf("%s.%s(k, %s)", key.in(primary), quantifier, c), nil
+	return key.x.Over("all", "k", x), nil
 }
 
-// isAmong returns a test whether a single value is among others.
-func isAmong(key, value code) (string, error) {
+// among returns a test whether a single value is among others, which Kyverno compares as texts.
+func (s *scope) among(key, value code) (expr.Expr, error) {
 	items, isList := value.constant.([]any)
 	switch {
 	case value.isConstant && isList:
-		var plain []any
-		var patterns []string
-		for _, item := range items {
-			s, isText := item.(string)
-			if isText && wildcard.Has(s) {
-				patterns = append(patterns, matchesWildcard(key, s))
-			} else {
-				plain = append(plain, item)
-			}
+	case value.isConstant && value.kind != object:
+		items = []any{value.constant}
+		if written, ok := value.constant.(string); ok && ranged(written) {
+			return expr.Expr{}, noFormf("compare with two conditions", "the range %q", written)
 		}
-		switch {
-		case len(plain) == 1:
-			patterns = append([]string{fmt.Sprintf("%s == %s", key.in(sum), literal(plain[0]).text)}, patterns...)
-		case len(plain) > 1 || len(patterns) == 0:
-			patterns = append([]string{fmt.Sprintf("%s in %s", key.in(sum), literal(plain).text)}, patterns...)
-		}
-		return or(patterns...), nil
-	case value.isConstant:
-		s, isText := value.constant.(string)
-		if operator, _ := kyverno.Compares(s); isText && (operator == "-" || operator == "!-") {
-			return "", noFormf("compare with two conditions", "the range %q", s)
-		}
-		return equals(key, value)
-	case value.ofKeys != "":
-		return fmt.Sprintf("%s in %s", key.in(sum), value.ofKeys), nil
+	case !value.keysOf.IsZero():
+		return expr.In(key.x, value.keysOf), nil
+	case value.isConstant || value.kind == object || value.kind == boolean || value.kind == number:
+		return expr.Expr{}, errNever
 	case value.kind == text:
-		return fmt.Sprintf("%s == %s", key.in(sum), value.in(sum)), nil
+		s.doubtPatterns(value)
+		return expr.Is(key.x, value.x), nil
+	case value.kind == list:
+		if one := variableOf("x", itemTypes(value.types)); one.kind != text && value.itemKind != text {
+			return expr.Expr{}, noFormf("", "a comparison with a list of values that may not be texts")
+		}
+		s.doubt("* and ? in the items of " + value.x.String() + " match any text")
+		return expr.In(key.x, value.x), nil
+	default:
+		return expr.Expr{}, noFormf("give the CustomResourceDefinition of the kind with --context", "a search in a value whose type is not known")
 	}
-	return fmt.Sprintf("%s in %s", key.in(sum), value.in(sum)), nil
+	return amongTexts(key, items)
 }
 
-var orders = map[string]string{
-	"greaterthan": ">", "greaterthanorequals": ">=", "lessthan": "<", "lessthanorequals": "<=",
-	"durationgreaterthan": ">", "durationgreaterthanorequals": ">=", "durationlessthan": "<", "durationlessthanorequals": "<=",
+func (s *scope) doubt(what string) {
+	s.rule.doubt("in Kyverno, "+what, "check that no value has these")
 }
 
-// ordered converts a comparison of numbers, quantities or durations.
-func ordered(operator string, key, value code) (string, error) {
-	sign := orders[operator]
-	if strings.HasPrefix(operator, "duration") {
-		if key.kind == number || value.kind == number {
-			return "", noFormf("write both as texts like 30s", "a duration that is a number")
+func ranged(written string) bool {
+	operator, _ := kyverno.Compares(written)
+	return operator == "-" || operator == "!-"
+}
+
+// amongTexts returns a test whether a value is among constants, which may have wildcards.
+func amongTexts(key code, items []any) (expr.Expr, error) {
+	var plain []any
+	var others []expr.Expr
+	for _, item := range items {
+		written, err := literal(item).asText()
+		if err != nil {
+			return expr.Expr{}, err
 		}
-		return fmt.Sprintf("duration(%s) %s duration(%s)", key.asText().text, sign, value.asText().text), nil
-	}
-	for _, side := range []*code{&key, &value} {
-		if s, isText := side.constant.(string); side.isConstant && isText {
-			if !isQuantity(s) {
-				return "", noFormf("", "a comparison with %q, which is no quantity", s)
-			}
+		constant := written.constant.(string)
+		p := patternOf(constant)
+		switch {
+		case key.kind == number && p.isNumber:
+			plain = append(plain, p.number)
+		case key.kind == boolean && (constant == "true" || constant == "false"):
+			plain = append(plain, constant == "true")
+		case key.kind == text && wildcard.Has(constant):
+			others = append(others, matchesWildcard(key.x, constant))
+		case key.kind == text:
+			plain = append(plain, constant)
+		case key.kind == anything && !wildcard.Has(constant):
+			plain = append(plain, constant)
+		case key.kind == anything:
+			others = append(others, matchesWildcard(expr.Call("string", key.x), constant))
 		}
 	}
-	if key.kind == number && value.kind == number {
-		return fmt.Sprintf("%s %s %s", key.in(sum), sign, value.in(sum)), nil
+	x := key.x
+	if key.kind == anything && len(plain) > 0 {
+		x = expr.Call("string", key.x)
 	}
-	if key.kind == text || value.kind == text {
-		return fmt.Sprintf("quantity(%s).compareTo(quantity(%s)) %s 0", key.asText().text, value.asText().text, sign), nil
+	switch len(plain) {
+	case 0:
+	case 1:
+		others = append([]expr.Expr{expr.Is(x, exprOf(plain[0]))}, others...)
+	default:
+		others = append([]expr.Expr{expr.In(x, exprOf(plain))}, others...)
 	}
-	return fmt.Sprintf("%s %s %s", key.in(sum), sign, value.in(sum)), nil
+	return expr.Or(others...), nil
+}
+
+var orders = map[string]string{"greaterthan": ">", "greaterthanorequals": ">=", "lessthan": "<", "lessthanorequals": "<="}
+
+// mirrored are the operators for exchanged operands.
+var mirrored = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+// ordered converts a comparison of numbers, quantities or durations. Any other comparison is
+// false.
+func ordered(sign string, key, value code) (expr.Expr, error) {
+	if key.isConstant && !value.isConstant {
+		return ordered(mirrored[sign], value, key)
+	}
+	if key.kind != number && key.kind != text {
+		return expr.Expr{}, noFormf("convert it with to_number() or to_string()", "an order of values whose types are not known")
+	}
+	constant, isText := value.constant.(string)
+	switch {
+	case key.isConstant:
+		return expr.Expr{}, errNever
+	case isText:
+		return patternOf(constant).ordered(sign, key)
+	case value.kind == number && key.kind == number:
+		return expr.Compare(key.x, sign, value.x), nil
+	case value.kind == text && key.kind == text:
+		return orderedTexts(sign, key.x, value.x), nil
+	case value.kind == number && value.isConstant:
+		asNumber := expr.And(key.x.Call("matches", expr.Literal(decimal)), expr.Compare(expr.Call("double", key.x), sign, expr.Call("double", value.x)))
+		seconds := expr.Call("duration", expr.Literal(fmt.Sprintf("%vs", value.constant)))
+		return expr.Or(asNumber, expr.And(isDuration(key.x), expr.Compare(expr.Call("duration", key.x), sign, seconds))), nil
+	}
+	return expr.Expr{}, noFormf("convert both with to_number() or to_string()", "an order of values of different types")
+}
+
+// orderedTexts compares two texts as durations, quantities or versions.
+func orderedTexts(sign string, a, b expr.Expr) expr.Expr {
+	both := func(is func(expr.Expr) expr.Expr) expr.Expr { return expr.And(is(a), is(b)) }
+	by := func(function string) expr.Expr {
+		return expr.Compare(expr.Call(function, a).Call("compareTo", expr.Call(function, b)), sign, expr.Literal(0))
+	}
+	isVersion := func(x expr.Expr) expr.Expr { return expr.Call("isSemver", x) }
+	return expr.If(both(isDuration), expr.Compare(expr.Call("duration", a), sign, expr.Call("duration", b)),
+		expr.If(both(isQuantity), by("quantity"), expr.And(both(isVersion), by("semver"))))
 }
 
 // pattern returns a test whether a value matches a pattern, as conditions in a patch have it.
-func (s *scope) pattern(value code, pattern any) (string, error) {
+func (s *scope) pattern(value code, pattern any) (expr.Expr, error) {
 	switch pattern := pattern.(type) {
 	case map[string]any:
+		if value.kind != object && value.kind != anything {
+			return expr.Expr{}, errNever
+		}
 		return s.mapPattern(value, pattern)
 	case []any:
-		if len(pattern) != 1 || kyverno.HasAnchors(pattern) {
-			return "", noFormf("", "a condition about a list with anchors, or several items, in it")
-		}
-		name := elementName(value, s)
-		item, err := s.pattern(ofPath(&path{root: name}, itemTypes(value.types)), pattern[0])
-		return and(fmt.Sprintf("%s.all(%s, %s)", value.orEmptyList().in(primary), name, item)), err
+		return s.listPattern(value, pattern)
 	case string:
 		if strings.Contains(pattern, "{{") || strings.Contains(pattern, "$(") {
 			other, err := s.text(pattern)
-			return fmt.Sprintf("%s == %s", value.in(sum), other.in(sum)), err
+			if err != nil {
+				return expr.Expr{}, err
+			}
+			if other.kind == text || other.kind == anything {
+				s.doubt("operators and wildcards in the value of " + other.x.String() + " count")
+			}
+			return expr.Is(value.x, other.x), nil
 		}
-		if value.kind == list {
-			name := elementName(value, s)
-			item, err := alternatives(ofPath(&path{root: name}, itemTypes(value.types)), pattern)
-			return fmt.Sprintf("%s.all(%s, %s)", value.in(primary), name, item), err
-		}
-		return alternatives(value, pattern)
-	case nil:
-		return fmt.Sprintf("%s in [null, \"\", 0, false]", value.in(sum)), nil
 	}
-	return fmt.Sprintf("%s == %s", value.in(sum), literal(pattern).text), nil
+	return s.scalarPattern(value, pattern)
 }
 
-func (s *scope) mapPattern(value code, pattern map[string]any) (string, error) {
-	var all []string
+// scalarPattern compares a value, or all items of a list, with a scalar.
+func (s *scope) scalarPattern(value code, pattern any) (expr.Expr, error) {
+	if value.kind == list {
+		name := elementName(value, s)
+		item := variableOf(name, itemTypes(value.types))
+		if item.kind == list {
+			return expr.Expr{}, errNever
+		}
+		x, err := s.scalarPattern(item, pattern)
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		return value.x.Over("all", name, x), nil
+	}
+	switch pattern := pattern.(type) {
+	case string:
+		return alternatives(value, pattern)
+	case nil:
+		return expr.In(value.x, expr.List(expr.Call("dyn", expr.Literal(nil)), expr.Call("dyn", expr.Literal("")), expr.Call("dyn", expr.Literal(0)), expr.Call("dyn", expr.False))), nil
+	}
+	if k := literal(pattern).kind; value.kind != k && value.kind != anything || value.kind == anything && k == number {
+		return expr.Expr{}, noFormf("", "a comparison with %v of a value that may be of another type", pattern)
+	}
+	return expr.Is(value.x, exprOf(pattern)), nil
+}
+
+// listPattern requires each item to match.
+func (s *scope) listPattern(value code, pattern []any) (expr.Expr, error) {
+	if len(pattern) != 1 || kyverno.HasAnchors(pattern) {
+		return expr.Expr{}, noFormf("", "a condition about a list with anchors, or several items, in it")
+	}
+	if _, isList := pattern[0].([]any); isList || value.kind != list && value.kind != anything {
+		return expr.Expr{}, noFormf("", "a condition about a list of lists, or about a value that is no list")
+	}
+	if _, isMap := pattern[0].(map[string]any); !isMap {
+		return s.scalarPattern(withKind(value, list), pattern[0])
+	}
+	name := elementName(value, s)
+	x, err := s.pattern(variableOf(name, itemTypes(value.types)), pattern[0])
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	return value.orEmptyList().x.Over("all", name, x), nil
+}
+
+func (s *scope) mapPattern(value code, pattern map[string]any) (expr.Expr, error) {
+	var all []expr.Expr
 	for _, key := range sortedKeys(pattern) {
 		anchor, bare := kyverno.ParseAnchor(key)
 		if wildcard.Has(bare) {
-			return "", noFormf("", "a condition about keys with wildcards")
+			return expr.Expr{}, noFormf("", "a condition about keys with wildcards")
 		}
 		member := value.field(bare)
-		has := ""
-		if member.path != nil {
-			has = member.path.present()
+		has := member.present()
+		if anchor == kyverno.Negation {
+			all = append(all, expr.Not(has))
+			continue
 		}
 		below, err := s.pattern(member, pattern[key])
 		if err != nil {
-			return "", err
+			return expr.Expr{}, err
 		}
 		switch anchor {
 		case kyverno.Equality, kyverno.Global:
-			all = append(all, or(not(orTrue(has)), below))
-		case kyverno.Negation:
-			all = append(all, not(orTrue(has)))
-		case kyverno.NoAnchor, kyverno.Condition:
+			all = append(all, expr.Or(expr.Not(has), below))
+		case kyverno.Condition:
+			all = append(all, has, below)
+		case kyverno.NoAnchor:
+			if kyverno.Matches(nil, pattern[key]) { // a missing value matches
+				all = append(all, expr.Or(expr.Not(has), below))
+				continue
+			}
 			all = append(all, has, below)
 		default:
-			return "", noFormf("", "the anchor %s( ) in a condition", anchor)
+			return expr.Expr{}, noFormf("", "the anchor %s( ) in a condition", anchor)
 		}
 	}
-	return and(all...), nil
-}
-
-func orTrue(condition string) string {
-	if condition == "" {
-		return "true"
-	}
-	return condition
+	return expr.And(all...), nil
 }
 
 // alternatives converts patterns like "a | >1 & <5".
-func alternatives(value code, pattern string) (string, error) {
-	var any []string
+func alternatives(value code, pattern string) (expr.Expr, error) {
+	var any []expr.Expr
 	for _, alternative := range strings.Split(pattern, "|") {
-		var all []string
+		var all []expr.Expr
 		for _, part := range strings.Split(strings.Trim(alternative, " "), "&") {
-			c, err := compares(value, strings.Trim(part, " "))
+			x, err := compares(value, strings.Trim(part, " "))
 			if err != nil {
-				return "", err
+				return expr.Expr{}, err
 			}
-			all = append(all, c)
+			all = append(all, x)
 		}
-		any = append(any, and(all...))
+		any = append(any, expr.And(all...))
 	}
-	return or(any...), nil
+	return expr.Or(any...), nil
 }
 
-func compares(value code, pattern string) (string, error) {
+// compares converts one comparison of a pattern.
+func compares(value code, pattern string) (expr.Expr, error) {
 	operator, operand := kyverno.Compares(pattern)
-	switch operator {
-	case "":
-		if value.kind == text && !isQuantity(operand) {
-			return matchesWildcard(value, operand), nil
-		}
-		if wildcard.Has(operand) && strings.Trim(operand, "*") == "" {
-			return "true", nil
-		}
-		return matchesText(value.comparable(), operand), nil
-	case "!":
-		c, err := compares(value, operand)
-		return not(c), err
-	case "-", "!-":
-		return "", noFormf("compare with >= and <=", "the range %q", pattern)
+	if from, to, ok := kyverno.Range(pattern); ok {
+		return inRange(value, from, to, operator == "!-")
 	}
-	if value.kind == number {
-		return fmt.Sprintf("%s %s %s", value.in(sum), operator, operand), nil
+	p := patternOf(operand)
+	x := value.x
+	switch {
+	case value.kind == object || value.kind == list:
+		return expr.Expr{}, errNever
+	case value.kind != text && strings.Trim(operand, "*") == "" && operand != "" && (operator == "" || operator == "!"):
+		return expr.Literal(operator == ""), nil
+	case value.kind == boolean && (operand == "true" || operand == "false") && (operator == "" || operator == "!"):
+		x = expr.Is(x, expr.Literal(operand == "true"))
+	case value.kind == number && p.isNumber:
+		if operator == "" || operator == "!" {
+			x = expr.Is(x, expr.Literal(p.number))
+			break
+		}
+		return expr.Compare(x, operator, expr.Literal(p.number)), nil
+	case value.kind == boolean || value.kind == number || value.kind == anything && p.isDuration:
+		return expr.Expr{}, noFormf("", "a comparison with %q of a value that is no text", pattern)
+	case value.kind == anything:
+		return compares(computed(expr.Call("string", x), text), pattern)
+	case operator == "" || operator == "!":
+		x = p.matches(x)
+	default:
+		return p.ordered(operator, value)
 	}
-	return fmt.Sprintf("quantity(%s).compareTo(quantity(%q)) %s 0", value.asText().text, operand, operator), nil
+	if operator == "!" {
+		x = expr.Not(x)
+	}
+	return x, nil
 }
 
-// comparable returns a value that can be compared with a text.
-func (c code) comparable() code {
-	if c.kind == anything || c.kind == boolean {
-		return c.asText()
+func inRange(value code, from, to string, outside bool) (expr.Expr, error) {
+	signs := []string{">=", "<="}
+	if outside {
+		signs = []string{"<", ">"}
 	}
-	return c
+	low, err := compares(value, signs[0]+from)
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	high, err := compares(value, signs[1]+to)
+	if outside {
+		return expr.Or(low, high), err
+	}
+	return expr.And(low, high), err
 }

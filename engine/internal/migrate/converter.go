@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -31,14 +33,16 @@ type converter struct {
 	// replacesAtomics says that an ApplyConfiguration has atomic lists.
 	replacesAtomics bool
 	// joined are other rules whose mutations are part of the policy.
-	joined   []*converter
+	joined []*converter
+	// at is the path of the part that is being converted, for warnings.
+	at       change.Path
 	problems []source.Diagnostic
 }
 
 // mutation is a mutation of a policy.
 type mutation struct {
 	patchType  string
-	expression layout
+	expression expr.Expr
 	comment    string
 	writes     []effect
 }
@@ -60,6 +64,9 @@ func (c *converter) refuse(path change.Path, why, advice string) error {
 func (c *converter) warn(path change.Path, text, advice string) {
 	c.report(source.Warning, path, text, advice)
 }
+
+// doubt warns that the result is not the same for some values.
+func (c *converter) doubt(text, advice string) { c.warn(c.at, text, advice) }
 
 func (c *converter) report(severity source.Severity, path change.Path, text, advice string) {
 	code := "policy-not-convertible"
@@ -98,12 +105,12 @@ func (c *converter) convert() error {
 		return c.failed(root.At("preconditions").Path, err)
 	}
 	conditions = slices.DeleteFunc(conditions, c.narrows)
-	for i, text := range conditions {
+	for i, x := range conditions {
 		name := "precondition"
 		if len(conditions) > 1 {
 			name = fmt.Sprintf("precondition-%d", i+1)
 		}
-		c.matched.conditions = append(c.matched.conditions, condition{name, text})
+		c.matched.conditions = append(c.matched.conditions, condition{name, x})
 	}
 	if err := c.follow(s, mutate.At("targets")); err != nil {
 		return err
@@ -121,6 +128,7 @@ func (c *converter) convert() error {
 
 // patches converts the patch of a mutate block.
 func (c *converter) patches(s *scope, n policy.Node) error {
+	c.at = n.Path
 	switch {
 	case n.At("patchStrategicMerge").Given():
 		return c.strategic(s, n.At("patchStrategicMerge"), nil)
@@ -145,60 +153,37 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 // object returns the object of the request.
 func (c *converter) object() code {
 	if c.targets != nil {
-		return ofPath(&path{root: "request.object"}, c.types)
+		return ofPath(&path{root: expr.Ident(requestRoot).Select("object")}, c.types)
 	}
-	return ofPath(&path{root: "object"}, c.types)
+	return variableOf("object", c.types)
 }
 
 // changed returns the object that the rule changes.
 func (c *converter) changed() code {
 	if c.targets != nil {
-		return ofPath(&path{root: "object"}, c.targets.types)
+		return variableOf("object", c.targets.types)
 	}
 	return c.object()
 }
 
-// pod returns the pod spec of the object.
-func (c *converter) pod() (code, error) {
-	var found []string
-	for _, kind := range c.matched.kinds {
-		at := []string{"spec", "template", "spec"}
-		switch kind.Kind.Kind {
-		case "Pod":
-			at = []string{"spec"}
-		case "CronJob":
-			at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
-		}
-		if found != nil && !slices.Equal(found, at) {
-			return code{}, noFormf("write a rule for each kind", "images of kinds that have their pods at different places")
-		}
-		found = at
-	}
-	spec := c.object()
-	for _, key := range found {
-		spec = spec.field(key)
-	}
-	return spec, nil
-}
-
 // variable adds a variable to the policy and returns its code.
-func (c *converter) variable(name, expression string) code {
+func (c *converter) variable(name string, x expr.Expr) code {
 	name = identifier(name)
 	if !slices.ContainsFunc(c.variables, func(v condition) bool { return v.name == name }) {
-		c.variables = append(c.variables, condition{name, expression})
+		c.variables = append(c.variables, condition{name, x})
 	}
-	return code{text: "variables." + name}
+	return code{x: expr.Ident("variables").Select(name)}
 }
 
 // identifier converts a name to a CEL identifier.
 func identifier(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < 128 && isIdentifier("a"+string(r)) {
+		if r < 128 && expr.IsIdentifier("a"+string(r)) {
 			return r
 		}
 		return '_'
 	}, name)
-	if !isIdentifier(name) {
+	if !expr.IsIdentifier(name) {
 		return "x" + name
 	}
 	return name
@@ -212,15 +197,21 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			if err != nil {
 				return code{}, c.failed(item.Path, err)
 			}
-			if found.isConstant {
+			if found.isConstant || found.isRoot() {
 				return found, nil
 			}
-			v := c.variable(name, found.text)
-			v.kind, v.types = found.kind, found.types
-			return v, nil
+			return c.named(name, found), nil
 		}
 	}
 	return code{}, noFormf("", "%s is not defined", name)
+}
+
+// named returns the value of an entry of the context, which becomes a variable. A value that may
+// be missing is an error to Kyverno as soon as an expression names it, even before a default.
+func (c *converter) named(name string, found code) code {
+	v := c.variable(name, found.x)
+	v.kind, v.types, v.itemKind = found.kind, found.types, found.itemKind
+	return v
 }
 
 // entryOf returns the value of an entry of a context.
@@ -237,14 +228,14 @@ func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 		if err != nil {
 			return code{}, err
 		}
-		return outer.searched(code{text: "globalContext.Get(" + name.text + ", \"\")"}, n.At("jmesPath"))
+		return outer.searched(code{x: expr.Call("globalContext.Get", name.x, expr.Literal(""))}, n.At("jmesPath"))
 	case item.At("imageRegistry").Given():
 		n := item.At("imageRegistry")
 		reference, err := outer.text(n.At("reference").Text())
 		if err != nil {
 			return code{}, err
 		}
-		return outer.searched(code{text: "image.GetMetadata(" + reference.text + ")"}, n.At("jmesPath"))
+		return outer.searched(code{x: expr.Call("image.GetMetadata", reference.x)}, n.At("jmesPath"))
 	}
 	return outer.apiCall(item.At("apiCall"))
 }
@@ -265,20 +256,32 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 			return code{}, err
 		}
 	}
-	if fallback := n.At("default"); fallback.Given() {
-		other, err := s.operand(fallback.Value)
-		if err != nil {
-			return code{}, err
-		}
-		if !n.At("jmesPath").Given() && !n.At("value").Given() {
-			return other, nil
-		}
-		if value.kind == list && isEmptyConstant(other) {
-			return value.orEmptyList(), nil
-		}
-		return value.orValue(other), nil
+	fallback := n.At("default")
+	if !fallback.Given() {
+		return value, nil
 	}
-	return value, nil
+	other, err := s.operand(fallback.Value)
+	switch {
+	case err != nil:
+		return code{}, err
+	case !n.At("jmesPath").Given() && !n.At("value").Given():
+		return other, nil
+	case value.canFail():
+		return code{}, noFormf("write the default with ||", "a default for %s, which may fail for other reasons than that it is missing", value.x)
+	case value.kind == list && other.isConstant && isFalse(other.constant) && other.kind == list:
+		return value.orEmptyList(), nil
+	case !value.given.IsZero():
+		return code{}, noFormf("write the default with ||", "a default for a selection")
+	}
+	return value.orValue(other), nil
+}
+
+// canFail reports whether an expression may fail although what it reads is there.
+func (c code) canFail() bool {
+	if !c.maybe.IsZero() {
+		return !c.maybe.IsTotal()
+	}
+	return !c.x.IsTotal()
 }
 
 // searched returns what an expression selects from a value.
@@ -310,16 +313,31 @@ func (s *scope) configMap(n policy.Node) (code, error) {
 // lookup returns a call that reads objects from the cluster. A namespaced policy can only read
 // objects of its namespace.
 func (c *converter) lookup(function, apiVersion, resource string, namespace, name code) (code, error) {
-	arguments := fmt.Sprintf("%q, %q", apiVersion, resource)
+	args := []expr.Expr{expr.Literal(apiVersion), expr.Literal(resource)}
 	if c.rule.Namespace == "" {
-		arguments += ", " + namespace.text
-	} else if namespace.constant != c.rule.Namespace && namespace.text != "request.namespace" {
+		args = append(args, namespace.x)
+	} else if variable, steps, ok := namespace.x.AsChain(); namespace.constant != c.rule.Namespace && !(ok && variable == requestRoot && len(steps) == 1 && steps[0].Key == "namespace") {
 		return code{}, noFormf("use a ClusterPolicy", "a NamespacedMutatingPolicy that reads objects of other namespaces")
 	}
-	if name.text != "" {
-		arguments += ", " + name.text
+	found := code{kind: object}
+	if !name.x.IsZero() {
+		args = append(args, name.x)
+		found.types = c.typesOf(apiVersion, resource)
 	}
-	return code{text: "resource." + function + "(" + arguments + ")"}, nil
+	found.x = expr.Ident("resource").Call(function, args...)
+	return found, nil
+}
+
+// typesOf returns the type of a resource, if it is known.
+func (c *converter) typesOf(apiVersion, resource string) []*schema.Type {
+	group, version, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group, version = "", apiVersion
+	}
+	if kind := c.schemas.LookupResource(gvk.Resource{Group: group, Version: version, Resource: resource}); kind != nil && kind.Type() != nil {
+		return []*schema.Type{kind.Type()}
+	}
+	return nil
 }
 
 // apiCall converts an API call for objects.
@@ -354,7 +372,7 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 		return code{}, noFormf("write it with resource.Get or resource.List", "a call of %s", n.At("urlPath").Text())
 	}
 	function := "Get"
-	if name.text == "" {
+	if name.x.IsZero() {
 		function = "List"
 	}
 	found, err := s.rule.lookup(function, apiVersion, parts[0], namespace, name)
@@ -362,8 +380,8 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 		return code{}, err
 	}
 	result, err := s.searched(found, n.At("jmesPath"))
-	if fallback := n.At("default"); err == nil && fallback.Given() {
-		result = result.orValue(literal(fallback.Value))
+	if err == nil && n.At("default").Given() {
+		return code{}, noFormf("write the default with ||", "a default for an API call, also for a call that fails")
 	}
 	return result, err
 }

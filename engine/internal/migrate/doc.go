@@ -20,6 +20,6 @@
 // patterns), patch.go (strategic merge patches to trees), mutation.go (trees to mutations),
 // operations.go (JSON Patches), foreach.go (foreach and targets), merge.go (rules that depend on
 // each other), cel.go (expressions), layout.go (line breaks), comments.go, write.go (YAML),
-// exception.go; native.go (policies of Kubernetes itself); witness.go (objects that reach the
+// exception.go; native.go (policies of Kubernetes itself); counterexample.go (objects that reach the
 // branches of a policy).
 package migrate

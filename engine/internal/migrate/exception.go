@@ -1,9 +1,11 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -45,7 +47,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	if len(from) == 0 {
 		return []string{textOf(d)}, nil
 	}
-	slices.SortFunc(from, func(a, b made) int { return compareNames(a.name, b.name) })
+	slices.SortFunc(from, func(a, b made) int { return cmp.Compare(a.name, b.name) })
 	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	conditions, err := c.exceptedBy()
@@ -85,39 +87,21 @@ func excepts(n policy.Node, rule kyverno.Rule) bool {
 func (c *converter) exceptedBy() ([]condition, error) {
 	n := c.rule.Root.At("match")
 	blocks, all := blocksOf(n)
-	var texts []string
-	for _, block := range blocks {
-		conditions, err := c.block(block, true, false)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, join(conditions))
-	}
-	text := or(texts...)
-	if all {
-		text = and(texts...)
+	matches, err := c.blocks(blocks, all)
+	if err != nil {
+		return nil, err
 	}
 	var conditions []condition
-	if text != "true" {
-		conditions = append(conditions, condition{"match", text})
+	if !expr.Equal(matches, expr.True) {
+		conditions = append(conditions, condition{"match", matches})
 	}
 	s := &scope{rule: c, vars: map[string]code{}}
 	more, err := s.preconditions(c.rule.Root.At("preconditions"))
 	if err != nil {
 		return nil, c.failed(n.Path, err)
 	}
-	for i, text := range more {
-		conditions = append(conditions, condition{fmt.Sprintf("condition-%d", i+1), text})
+	for i, x := range more {
+		conditions = append(conditions, condition{fmt.Sprintf("condition-%d", i+1), x})
 	}
 	return conditions, nil
-}
-
-func compareNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -70,14 +70,14 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		if err != nil {
 			return c.failed(field.Path, err)
 		}
-		text, err := equals(withKind(object.field("metadata").field(key), text), said)
+		x, err := s.equals(withKind(object.field("metadata").field(key), text), said)
 		if err != nil {
 			return c.failed(field.Path, err)
 		}
 		if key == "namespace" && len(t.kinds) > 0 && !t.kinds[0].Namespaced && !t.kinds[0].Unknown {
 			continue
 		}
-		t.conditions = append(t.conditions, condition{key, text})
+		t.conditions = append(t.conditions, condition{key, x})
 	}
 	if selector := target.At("selector"); selector.Given() {
 		t.selector = selector.Object()
@@ -89,8 +89,8 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 	if err != nil {
 		return c.failed(target.At("preconditions").Path, err)
 	}
-	for i, text := range conditions {
-		t.conditions = append(t.conditions, condition{fmt.Sprintf("target-%d", i+1), text})
+	for i, x := range conditions {
+		t.conditions = append(t.conditions, condition{fmt.Sprintf("target-%d", i+1), x})
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
@@ -29,27 +29,26 @@ type constraints struct {
 }
 
 // narrows narrows the operations of the resource rules, if a condition only tests the operation.
-func (c *converter) narrows(condition string) bool {
-	rest, isList := strings.CutPrefix(condition, "request.operation in [")
-	if !isList {
-		rest, isList = strings.CutPrefix(condition, "request.operation == ")
-		rest += "]"
-	}
-	rest, isWhole := strings.CutSuffix(rest, "]")
-	if !isList || !isWhole {
+func (c *converter) narrows(condition expr.Expr) bool {
+	read, operator, other, ok := condition.AsComparison()
+	if variable, steps, isChain := read.AsChain(); !ok || !isChain || variable != requestRoot || len(steps) != 1 || steps[0].Key != "operation" {
 		return false
 	}
-	var wanted []string
-	for _, written := range strings.Split(rest, ", ") {
-		operation, err := strconv.Unquote(written)
-		if err != nil {
-			return false
-		}
-		wanted = append(wanted, operation)
+	items := []expr.Expr{other}
+	if operator == "in" {
+		items, ok = other.Items()
+	}
+	if !ok || operator != "in" && operator != "==" {
+		return false
+	}
+	wanted := map[any]bool{}
+	for _, item := range items {
+		operation, _ := item.Constant()
+		wanted[operation] = true
 	}
 	kept := slices.Clone(c.matched.rules)
 	for i := range kept {
-		kept[i].operations = slices.DeleteFunc(slices.Clone(kept[i].operations), func(o string) bool { return !slices.Contains(wanted, o) })
+		kept[i].operations = slices.DeleteFunc(slices.Clone(kept[i].operations), func(o string) bool { return !wanted[o] })
 		if len(kept[i].operations) == 0 {
 			return false // a rule must have operations
 		}
@@ -116,72 +115,66 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 			}
 			c.matched.conditions = append(c.matched.conditions, texts...)
 		}
-	} else {
-		var any []string
-		for _, block := range blocks {
-			conditions, err := c.block(block, true, false)
-			if err != nil {
-				return err
-			}
-			any = append(any, join(conditions))
+	} else if hasMoreThanKinds(blocks) {
+		x, err := c.blocks(blocks, false)
+		if err != nil {
+			return err
 		}
-		if text := c.simplified(any, blocks); text != "true" {
-			c.matched.conditions = append(c.matched.conditions, condition{"match", text})
-		}
+		c.matched.conditions = append(c.matched.conditions, condition{"match", x})
 	}
 	excluded := c.rule.Root.At("exclude")
 	if !excluded.Given() {
 		return nil
 	}
 	blocks, all = blocksOf(excluded)
-	var texts []string
-	for _, block := range blocks {
-		if isEmptyBlock(block) {
-			if all {
-				return nil // excludes nothing
-			}
-			continue
+	if slices.ContainsFunc(blocks, isEmptyBlock) { // such a block excludes nothing
+		if blocks = slices.DeleteFunc(slices.Clone(blocks), isEmptyBlock); all || len(blocks) == 0 {
+			return nil
 		}
+	}
+	x, err := c.blocks(blocks, all)
+	if err != nil {
+		return err
+	}
+	c.matched.conditions = append(c.matched.conditions, condition{"exclude", expr.Not(x)})
+	return nil
+}
+
+// blocks returns the condition that one of several blocks matches, or all of them.
+func (c *converter) blocks(blocks []policy.Node, all bool) (expr.Expr, error) {
+	var each []expr.Expr
+	for _, block := range blocks {
 		conditions, err := c.block(block, true, false)
 		if err != nil {
-			return err
+			return expr.Expr{}, err
 		}
-		texts = append(texts, join(conditions))
+		each = append(each, join(conditions))
 	}
-	text := or(texts...)
 	if all {
-		text = and(texts...)
+		return expr.And(each...), nil
 	}
-	c.matched.conditions = append(c.matched.conditions, condition{"exclude", not(text)})
-	return nil
+	return expr.Or(each...), nil
 }
 
 func isEmptyBlock(n policy.Node) bool {
 	return len(n.At("resources").Object()) == 0 && len(n.At("subjects").Items())+len(n.At("roles").Items())+len(n.At("clusterRoles").Items()) == 0
 }
 
-// simplified returns the condition that one of several blocks matches. It returns "" if the
-// blocks contain only kinds.
-func (c *converter) simplified(any []string, blocks []policy.Node) string {
-	for _, block := range blocks {
-		for key := range block.At("resources").Object() {
-			if key != "kinds" {
-				return or(any...)
-			}
-		}
-		if len(block.At("subjects").Items()) > 0 {
-			return or(any...)
-		}
-	}
-	return "true"
+// hasMoreThanKinds reports whether any block has conditions besides its kinds.
+func hasMoreThanKinds(blocks []policy.Node) bool {
+	return slices.ContainsFunc(blocks, func(block policy.Node) bool {
+		resources := block.At("resources").Object()
+		_, hasKinds := resources["kinds"]
+		return len(resources) > 1 || !hasKinds || len(block.At("subjects").Items())+len(block.At("roles").Items())+len(block.At("clusterRoles").Items()) > 0
+	})
 }
 
-func join(conditions []condition) string {
-	var texts []string
+func join(conditions []condition) expr.Expr {
+	var all []expr.Expr
 	for _, c := range conditions {
-		texts = append(texts, c.text)
+		all = append(all, c.x)
 	}
-	return and(texts...)
+	return expr.And(all...)
 }
 
 // selects adds the resources of an entry of kinds to the rules.
@@ -274,174 +267,188 @@ func hasWildcards(selector policy.Node) bool {
 // kinds. selected says that the selectors of the block have been moved already.
 func (c *converter) block(n policy.Node, withKinds, selected bool) ([]condition, error) {
 	var all []condition
-	add := func(name, text string) {
-		if text != "true" {
-			all = append(all, condition{name, text})
+	add := func(name string, x expr.Expr) {
+		if !expr.Equal(x, expr.True) {
+			all = append(all, condition{name, x})
 		}
 	}
 	resources := n.At("resources")
 	if withKinds {
 		add("kinds", c.kindsCondition(resources.At("kinds")))
 		if operations := resources.At("operations"); operations.Given() {
-			add("operations", among(code{text: "request.operation", kind: text}, operations.Texts()))
+			add("operations", amongPatterns(expr.Ident(requestRoot).Select("operation"), operations.Texts()))
 		}
 	}
-	object := c.object()
-	name := object.field("metadata").field("name").orValue(object.field("metadata").field("generateName").orValue(literal("")))
+	metadata := c.object().field("metadata")
 	names := resources.At("names").Texts()
 	if one := resources.At("name").Text(); one != "" {
 		names = append(names, one)
 	}
+	name := metadata.field("name").orValue(metadata.field("generateName").orValue(literal("")))
 	if len(names) > 0 {
-		add("names", among(withKind(name, text), names))
+		add("names", amongPatterns(name.x, names))
 	}
 	if namespaces := resources.At("namespaces").Texts(); len(namespaces) > 0 {
-		add("namespaces", among(c.namespace(name), namespaces))
+		add("namespaces", amongPatterns(c.namespace(name), namespaces))
 	}
 	for _, key := range sortedKeys(resources.At("annotations").Object()) {
-		value := resources.At("annotations", key)
-		add("annotations", labeled(object.field("metadata").field("annotations"), key, value.Text()))
+		add("annotations", labeled(metadata.field("annotations"), key, resources.At("annotations", key).Text()))
 	}
 	if selector := resources.At("selector"); selector.Given() && (!selected || hasWildcards(selector)) {
-		texts, err := c.selector(object.field("metadata").field("labels"), selector)
+		x, err := c.selector(metadata.field("labels"), selector)
 		if err != nil {
 			return nil, err
 		}
-		add("labels", texts)
+		add("labels", x)
 	}
 	if selector := resources.At("namespaceSelector"); selector.Given() && (!selected || hasWildcards(selector)) {
-		labels := c.variable("namespaceLabels", "namespaceObject.metadata.?labels.orValue({})")
-		texts, err := c.selector(labels, selector)
+		x, err := c.namespaceSelector(selector)
 		if err != nil {
 			return nil, err
 		}
-		add("namespace-labels", texts)
+		add("namespace-labels", x)
 	}
-	texts, err := c.users(n)
-	if texts != "" {
-		add("users", texts)
-	}
+	users, err := c.users(n)
+	add("users", users)
 	return all, err
 }
 
-// among returns a test whether a text matches one of several patterns.
-func among(c code, patterns []string) string {
-	items := make([]any, len(patterns))
-	for i, p := range patterns {
-		items[i] = p
+// namespaceSelector converts a selector of namespaces. It does not select Namespaces.
+func (c *converter) namespaceSelector(selector policy.Node) (expr.Expr, error) {
+	labels := expr.Ident("namespaceObject").Select("metadata").OptSelect("labels").OrValue(exprOf(keyed{}))
+	return c.selector(code{x: c.variable("namespaceLabels", labels).x, kind: object}, selector)
+}
+
+// amongPatterns returns a test whether a text matches one of several patterns.
+func amongPatterns(x expr.Expr, patterns []string) expr.Expr {
+	var items []any
+	for _, p := range patterns {
+		items = append(items, p)
 	}
-	said, _ := isAmong(c, code{isConstant: true, constant: items})
-	return said
+	test, _ := amongTexts(computed(x, text), items)
+	return test
 }
 
 // namespace returns the namespace of the object; for a Namespace, its name.
-func (c *converter) namespace(name code) code {
+func (c *converter) namespace(name code) expr.Expr {
 	namespaced, namespaces := true, false
 	for _, kind := range c.matched.kinds {
 		namespaced = namespaced && kind.Namespaced
 		namespaces = namespaces || kind.Kind.Kind == "Namespace" || kind.Kind.Kind == "*"
 	}
+	request := expr.Ident(requestRoot)
 	if namespaced {
-		return code{text: "request.namespace", kind: text}
+		return request.Select("namespace")
 	}
-	or := code{text: `request.?namespace.orValue("")`, kind: text}
+	x := request.OptSelect("namespace").OrValue(expr.Literal(""))
 	if namespaces {
-		return code{text: fmt.Sprintf(`(object.kind == "Namespace" ? string(%s) : string(%s))`, name.text, or.text), kind: text}
+		isNamespace := expr.Is(expr.Ident("object").Select("kind"), expr.Literal("Namespace"))
+		return expr.If(isNamespace, expr.Call("string", name.x), expr.Call("string", x))
 	}
-	return or
+	return x
 }
 
 // kindsCondition returns a test whether the object is of one of several kinds.
-func (c *converter) kindsCondition(n policy.Node) string {
-	var any []string
+func (c *converter) kindsCondition(n policy.Node) expr.Expr {
+	object, kind := c.object().x, expr.Ident(requestRoot).Select("kind")
+	var any []expr.Expr
 	for _, entry := range n.Texts() {
 		p := kyverno.ParseKind(entry)
-		var all []string
-		if p.Kind != "*" {
-			all = append(all, matchesWildcard(code{text: "object.kind", kind: text}, p.Kind))
-		}
+		all := []expr.Expr{matchesWildcard(object.Select("kind"), p.Kind)}
 		switch {
-		case p.Group != "*" && p.Version != "*":
-			all = append(all, fmt.Sprintf("object.apiVersion == %q", gvk.Kind{Group: p.Group, Version: p.Version}.APIVersion()))
-		case p.Version != "*":
-			all = append(all, fmt.Sprintf("request.kind.version == %q", p.Version))
-		case p.Group != "*":
-			all = append(all, fmt.Sprintf("request.kind.group == %q", p.Group))
+		case !wildcard.Has(p.Group + p.Version):
+			all = append(all, expr.Is(object.Select("apiVersion"), expr.Literal(gvk.Kind{Group: p.Group, Version: p.Version}.APIVersion())))
+		default:
+			all = append(all, matchesWildcard(kind.Select("version"), p.Version), matchesWildcard(kind.Select("group"), p.Group))
 		}
-		any = append(any, and(all...))
+		any = append(any, expr.And(all...))
 	}
 	if len(any) == 0 {
-		return "true"
+		return expr.True
 	}
-	return or(any...)
+	return expr.Or(any...)
 }
 
 // labeled returns a test whether labels, or annotations, have a key and a value, which may have
 // wildcards.
-func labeled(labels code, key, value string) string {
+func labeled(labels code, key, value string) expr.Expr {
 	if !wildcard.Has(key) {
-		member := withKind(labels.field(key), text)
+		member := labels.field(key)
 		if !wildcard.Has(value) {
-			return fmt.Sprintf("%s == %s", member.orValue(literal("")).text, quote(value))
+			return expr.And(orNone(member, value), expr.Is(member.orValue(literal("")).x, expr.Literal(value)))
 		}
-		return and(orTrue(member.path.present()), matchesWildcard(member, value))
+		return expr.And(member.present(), matchesWildcard(member.x, value))
 	}
-	k, v := code{text: "k", kind: text}, code{text: labels.orValue(code{text: "{}"}).text + "[k]", kind: text}
-	return fmt.Sprintf("%s.exists(k, %s)", labels.orValue(code{text: "{}"}).text, and(matchesWildcard(k, key), matchesWildcard(v, value)))
+	all, k := labels.orValue(literal(keyed{})).x, expr.Ident("k")
+	return all.Over("exists", "k", expr.And(matchesWildcard(k, key), matchesWildcard(all.Index(k), value)))
+}
+
+// orNone returns the condition that a label exists, which an empty value needs.
+func orNone(label code, value string) expr.Expr {
+	if value != "" {
+		return expr.True
+	}
+	return label.present()
 }
 
 // selector converts a label selector.
-func (c *converter) selector(labels code, n policy.Node) (string, error) {
-	var all []string
+func (c *converter) selector(labels code, n policy.Node) (expr.Expr, error) {
+	var all []expr.Expr
 	for _, key := range sortedKeys(n.At("matchLabels").Object()) {
-		value := n.At("matchLabels", key).Text()
-		if labels.path == nil {
-			all = append(all, fmt.Sprintf("%s[?%s].orValue(\"\") == %s", labels.text, quote(key), quote(value)))
-			continue
-		}
-		all = append(all, labeled(labels, key, value))
+		all = append(all, labeled(labels, key, n.At("matchLabels", key).Text()))
 	}
 	for _, e := range n.At("matchExpressions").Items() {
-		key := e.At("key").Text()
-		present := fmt.Sprintf("%s in %s", quote(key), labels.orValue(code{text: "{}"}).in(sum))
-		value := code{text: labels.orValue(code{text: "{}"}).text + "[" + quote(key) + "]", kind: text}
+		member := labels.field(e.At("key").Text())
+		present := member.present()
 		switch e.At("operator").Text() {
 		case "Exists":
 			all = append(all, present)
 		case "DoesNotExist":
-			all = append(all, not(present))
+			all = append(all, expr.Not(present))
 		case "In":
-			all = append(all, and(present, among(value, e.At("values").Texts())))
+			all = append(all, expr.And(present, oneOf(member.x, e.At("values").Texts())))
 		case "NotIn":
-			all = append(all, or(not(present), not(among(value, e.At("values").Texts()))))
+			all = append(all, expr.Or(expr.Not(present), expr.Not(oneOf(member.x, e.At("values").Texts()))))
 		default:
-			return "", c.refuse(e.Path, "the operator "+e.At("operator").Text(), "")
+			return expr.Expr{}, c.refuse(e.Path, "the operator "+e.At("operator").Text(), "")
 		}
 	}
-	return and(all...), nil
+	return expr.And(all...), nil
+}
+
+// oneOf returns a test whether a text is one of several.
+func oneOf(x expr.Expr, texts []string) expr.Expr {
+	var items []expr.Expr
+	for _, t := range texts {
+		items = append(items, expr.Literal(t))
+	}
+	if len(items) == 1 {
+		return expr.Is(x, items[0])
+	}
+	return expr.In(x, expr.List(items...))
 }
 
 // users returns a test of the user who makes the request.
-func (c *converter) users(n policy.Node) (string, error) {
+func (c *converter) users(n policy.Node) (expr.Expr, error) {
 	for _, key := range []string{"roles", "clusterRoles"} {
 		if of := n.At(key); of.Given() {
-			return "", c.refuse(of.Path, "Kyverno looks up roles in the bindings of the cluster, and a MutatingPolicy does not know them", "name users or groups among the subjects in their place")
+			return expr.True, c.refuse(of.Path, "Kyverno looks up roles in the bindings of the cluster, and a MutatingPolicy does not know them", "name users or groups among the subjects in their place")
 		}
 	}
-	var any []string
-	name, groups := code{text: "request.userInfo.username", kind: text}, "request.userInfo.groups"
+	user := expr.Ident(requestRoot).Select("userInfo")
+	var any []expr.Expr
 	for _, s := range n.At("subjects").Items() {
 		switch s.At("kind").Text() {
 		case "User":
-			any = append(any, matchesWildcard(name, s.At("name").Text()))
+			any = append(any, matchesWildcard(user.Select("username"), s.At("name").Text()))
 		case "Group":
-			any = append(any, fmt.Sprintf("%s.exists(g, %s)", groups, matchesWildcard(code{text: "g", kind: text}, s.At("name").Text())))
+			any = append(any, user.Select("groups").Over("exists", "g", matchesWildcard(expr.Ident("g"), s.At("name").Text())))
 		case "ServiceAccount":
-			any = append(any, matchesWildcard(name, "system:serviceaccount:"+s.At("namespace").Text()+":"+s.At("name").Text()))
+			any = append(any, matchesWildcard(user.Select("username"), "system:serviceaccount:"+s.At("namespace").Text()+":"+s.At("name").Text()))
 		}
 	}
 	if len(any) == 0 {
-		return "", nil
+		return expr.True, nil
 	}
-	return or(any...), nil
+	return expr.Or(any...), nil
 }

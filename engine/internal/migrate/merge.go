@@ -4,14 +4,123 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // Rules of a policy run in order, and each sees the result of the one before. Policies in a
 // cluster run in any order. So rules that depend on each other become one policy, in which the
 // conditions of each rule are part of its mutations.
+
+// effect is a place in the object that a policy writes to, and the value that it writes; zero for
+// a list whose items change, and for a value that is removed.
+type effect struct {
+	at    []string
+	value expr.Expr
+}
+
+const (
+	// anyItem is an item of a list in a place; whichItems is which items there are.
+	anyItem    = "[]"
+	whichItems = "#"
+)
+
+// overlaps reports whether one place is part of the other.
+func overlaps(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+// isReadBy reports whether an expression reads the place.
+func (e effect) isReadBy(x expr.Expr) bool {
+	r := reader{places: map[string][]string{"object": {}}}
+	r.read(x)
+	return slices.ContainsFunc(r.found, func(place []string) bool { return overlaps(place, e.at) })
+}
+
+// reader finds the places that an expression reads. places are the places of variables.
+type reader struct {
+	places map[string][]string
+	found  [][]string
+}
+
+func (r *reader) read(x expr.Expr) {
+	if x.IsZero() {
+		return
+	}
+	if place, ok := r.placeOf(x); ok {
+		r.found = append(r.found, place)
+		return
+	}
+	if key, operator, in, ok := x.AsComparison(); ok && operator == "in" {
+		if text, isText := key.Constant(); isText {
+			if place, isPlace := r.placeOf(in); isPlace {
+				r.found = append(r.found, append(slices.Clip(place), fmt.Sprint(text)))
+				return
+			}
+		}
+	}
+	over, _, name, args, ok := x.AsMacro()
+	if !ok {
+		if function, _, args, _ := x.AsCall(); function == "size" && len(args) == 1 {
+			if place, isPlace := r.placeOf(args[0]); isPlace {
+				r.found = append(r.found, append(slices.Clip(place), whichItems))
+				return
+			}
+		}
+		for _, child := range x.Children() {
+			r.read(child)
+		}
+		return
+	}
+	inner := reader{places: maps.Clone(r.places)}
+	delete(inner.places, name)
+	for _, from := range over.Lists() {
+		if place, isPlace := r.placeOf(from); isPlace && len(over.Lists()) == 1 {
+			inner.places[name] = append(slices.Clip(place), anyItem)
+			r.found = append(r.found, append(slices.Clip(place), whichItems))
+		} else {
+			r.read(from)
+		}
+	}
+	if _, isFiltered, _, _, ok := over.AsMacro(); ok && isFiltered == "filter" {
+		r.read(over)
+	}
+	for _, arg := range args {
+		inner.read(arg)
+	}
+	r.found = append(r.found, inner.found...)
+}
+
+// placeOf returns the place of a chain of fields, with or without a default.
+func (r *reader) placeOf(x expr.Expr) ([]string, bool) {
+	if function, target, args, ok := x.AsCall(); ok && !target.IsZero() && (function == "orValue" || function == "hasValue") {
+		for _, arg := range args {
+			r.read(arg)
+		}
+		return r.placeOf(target)
+	}
+	variable, steps, ok := x.AsChain()
+	place, known := r.places[variable]
+	if variable == requestRoot && len(steps) > 0 && steps[0].Key == "object" {
+		steps, known = steps[1:], true
+	}
+	if !ok || !known {
+		return nil, false
+	}
+	place = slices.Clip(place)
+	for _, step := range steps {
+		if step.Index.IsZero() {
+			place = append(place, step.Key)
+			continue
+		}
+		r.read(step.Index)
+		place = append(place, anyItem)
+	}
+	return place, true
+}
 
 // follows reports whether a rule must run after another one of the same policy.
 func (c *converter) follows(earlier *converter) bool {
@@ -20,16 +129,14 @@ func (c *converter) follows(earlier *converter) bool {
 			return true
 		}
 		for _, own := range c.writes() {
-			if own.at == written.at && own.value != written.value {
+			same := slices.Equal(own.at, written.at) && !own.value.IsZero() && expr.Equal(own.value, written.value)
+			if overlaps(own.at, written.at) && !same {
 				return true
 			}
 		}
 	}
 	return false
 }
-
-// effect is a place in the object that a policy writes to, and the value that it writes.
-type effect struct{ at, value string }
 
 // writes returns the effects of the mutations.
 func (c *converter) writes() []effect {
@@ -42,36 +149,37 @@ func (c *converter) writes() []effect {
 
 // reads reports whether the rule reads a place, other than to keep its value.
 func (c *converter) reads(w effect) bool {
-	texts := c.texts()
-	for i, m := range c.mutations {
-		if !slices.Contains(m.writes, w) {
-			texts = append(texts, c.mutations[i].expression.flat())
+	all := c.conditions()
+	for _, m := range c.mutations {
+		if !slices.ContainsFunc(m.writes, func(own effect) bool { return slices.Equal(own.at, w.at) }) {
+			all = append(all, m.expression)
 		}
 	}
-	for _, text := range texts {
-		text = strings.NewReplacer(".?", ".", "[?", "[").Replace(text)
-		if strings.Contains(text, w.at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, w.isReadBy)
 }
 
-// texts returns the conditions and variables of the rule.
-func (c *converter) texts() []string {
-	var all []string
+// conditions returns the conditions and variables of the rule.
+func (c *converter) conditions() []expr.Expr {
+	var all []expr.Expr
 	for _, named := range slices.Concat(c.matched.conditions, c.variables) {
-		all = append(all, named.text)
+		all = append(all, named.x)
+	}
+	if c.matched.selector != nil {
+		all = append(all, c.selected().x)
 	}
 	return all
 }
 
+// selected returns the selector of the policy as a condition.
+func (c *converter) selected() condition {
+	x, _ := c.selector(c.object().field("metadata").field("labels"), policy.Node{Value: c.matched.selector})
+	return condition{"labels", x}
+}
+
 // canJoin reports whether two rules can become one policy.
 func (c *converter) canJoin(other *converter) bool {
-	same := func(a, b constraints) bool {
-		return slices.EqualFunc(a.rules, b.rules, resourceRule.equal) && change.Equal(a.namespaces, b.namespaces) && change.Equal(a.selector, b.selector)
-	}
-	return same(c.matched, other.matched) && c.targets == nil && other.targets == nil
+	return slices.EqualFunc(c.matched.rules, other.matched.rules, resourceRule.equal) && change.Equal(c.matched.namespaces, other.matched.namespaces) &&
+		c.targets == nil && other.targets == nil
 }
 
 func (r resourceRule) equal(other resourceRule) bool {
@@ -79,92 +187,102 @@ func (r resourceRule) equal(other resourceRule) bool {
 		slices.Equal(r.operations, other.operations) && slices.Equal(r.resources, other.resources)
 }
 
-// join appends the mutations of another rule to the mutations of this rule.
-func (c *converter) join(other *converter) {
-	if !slices.Equal(c.matched.conditions, other.matched.conditions) || other.dependsOnItself(c) {
-		c.guardMutations()
-		other.guardMutations()
-	}
-	c.mutations = append(c.mutations, other.mutations...)
-	names := map[string]string{}
-	for _, v := range c.variables {
-		names[v.name] = v.text
-	}
+// join appends the mutations of another rule to the mutations of this rule. It reports rules
+// that need more than one mutation, and whose conditions see the result of the first one.
+func (c *converter) join(other *converter) error {
 	for _, v := range other.variables {
-		if text, taken := names[v.name]; !taken {
+		if i := slices.IndexFunc(c.variables, func(own condition) bool { return own.name == v.name }); i < 0 {
 			c.variables = append(c.variables, v)
-		} else if text != v.text {
-			c.warn(other.rule.Root.At("context").Path, fmt.Sprintf("the rules use the name %s for different things, and are one policy now", v.name), "give one of the variables another name")
+		} else if !expr.Equal(c.variables[i].x, v.x) || slices.ContainsFunc(c.writes(), func(w effect) bool { return w.isReadBy(v.x) }) {
+			return noFormf("give one of the variables another name", "the rules use the name %s for different things, and become one policy", v.name)
 		}
 	}
+	if c.isNarrowerThan(other) || other.isNarrowerThan(c) || other.isAffectedBy(c) {
+		for _, rule := range []*converter{c, other} {
+			if err := rule.guardMutations(); err != nil {
+				return err
+			}
+		}
+	}
+	c.mutations = append(c.mutations, other.mutations...)
 	c.replacesAtomics = c.replacesAtomics || other.replacesAtomics
 	c.problems = append(c.problems, other.problems...)
 	c.joined = append(c.joined, other)
+	return nil
 }
 
-// dependsOnItself reports whether the rule's conditions see the changes of an earlier rule.
-func (c *converter) dependsOnItself(earlier *converter) bool {
-	for _, w := range earlier.writes() {
-		for _, text := range c.texts() {
-			if strings.Contains(strings.NewReplacer(".?", ".", "[?", "[").Replace(text), w.at) {
-				return true
-			}
-		}
+// isNarrowerThan reports whether the rule has other conditions than another rule.
+func (c *converter) isNarrowerThan(other *converter) bool {
+	return !slices.EqualFunc(c.matched.conditions, other.matched.conditions, func(a, b condition) bool { return expr.Equal(a.x, b.x) }) ||
+		!change.Equal(c.matched.selector, other.matched.selector)
+}
+
+// isAffectedBy reports whether the rule's conditions see the changes of another rule.
+func (c *converter) isAffectedBy(earlier *converter) bool {
+	return slices.ContainsFunc(earlier.writes(), func(w effect) bool { return slices.ContainsFunc(c.conditions(), w.isReadBy) })
+}
+
+// guardMutations moves the conditions and the selector of the policy into its mutations.
+func (c *converter) guardMutations() error {
+	conditions := c.matched.conditions
+	if c.matched.selector != nil {
+		conditions = append([]condition{c.selected()}, conditions...)
 	}
-	return false
-}
-
-// guardMutations moves the conditions of the policy into its mutations.
-func (c *converter) guardMutations() {
-	condition := join(c.matched.conditions)
-	if condition == "true" {
-		return
+	guard := join(conditions)
+	if expr.Equal(guard, expr.True) {
+		return nil
 	}
 	for i, m := range c.mutations {
-		none := plain("[]")
+		none := expr.List()
 		if m.patchType == applyConfiguration {
-			none = "Object{}"
+			none = expr.Struct("Object")
 		}
-		c.mutations[i].expression = either{condition, bracketed(m.expression), none}
+		c.mutations[i].expression = expr.If(guard, m.expression, none)
+		if i < len(c.mutations)-1 && slices.ContainsFunc(m.writes, func(w effect) bool { return w.isReadBy(guard) }) {
+			return noFormf("make it a policy of its own", "a rule that depends on another rule, and that needs several mutations, of which the first changes what its conditions read")
+		}
 	}
-	c.matched.conditions = nil
+	c.matched.conditions, c.matched.selector = nil, nil
+	return nil
 }
 
 // mergedRules merges rules that depend on each other. Generated rules stay separate, because
-// they match other kinds.
-func mergedRules(rules []*converter) []*converter {
-	var policies []*converter
+// they match other kinds. A rule that cannot be merged
+// is refused.
+func mergedRules(rules []*converter) (policies []*converter, refused *converter) {
 	for _, rule := range rules {
 		into := -1
 		for i, earlier := range policies {
-			if earlier.canJoin(rule) && rule.follows(earlier) {
-				into = i
+			if !rule.meets(earlier) || !rule.follows(earlier) {
+				continue
 			}
-		}
-		if into >= 0 {
-			policies[into].join(rule)
-			continue
-		}
-		for _, earlier := range policies {
-			if rule.meets(earlier) && rule.follows(earlier) {
-				rule.warn(rule.rule.Root.Path, fmt.Sprintf("rule %s depends on what rule %s does before it, and a cluster runs MutatingPolicies in any order", rule.rule.Name, earlier.rule.Name),
-					"give both the same kinds and selectors, then they become one policy")
+			if into >= 0 || !earlier.canJoin(rule) {
+				_ = rule.refuse(rule.rule.Root.Path, fmt.Sprintf("rule %s depends on what rule %s does before it, and a cluster runs MutatingPolicies in any order", rule.rule.Name, earlier.rule.Name),
+					"give both the same kinds and operations, then they become one policy")
+				return nil, rule
 			}
+			into = i
 		}
-		policies = append(policies, rule)
+		if into < 0 {
+			policies = append(policies, rule)
+		} else if err := policies[into].join(rule); err != nil {
+			_ = rule.failed(rule.rule.Root.Path, err)
+			return nil, rule
+		}
 	}
-	return policies
+	return policies, nil
 }
 
 // meets reports whether both rules may match the same object.
 func (c *converter) meets(other *converter) bool {
-	kinds := map[string]bool{}
-	for _, k := range c.matched.kinds {
-		kinds[k.String()] = true
+	if c.targets != nil || other.targets != nil {
+		return false
 	}
-	for _, k := range other.matched.kinds {
-		if kinds[k.String()] || k.Kind.Kind == "*" || maps.Equal(kinds, map[string]bool{"*": true}) {
-			return true
+	for _, k := range c.matched.kinds {
+		for _, o := range other.matched.kinds {
+			if k.Kind.Kind == "*" || o.Kind.Kind == "*" || k.Kind == o.Kind {
+				return true
+			}
 		}
 	}
 	return false

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -42,37 +41,50 @@ func New(target Target, language *kyverno.Language, schemas *schema.Registry) *M
 }
 
 // Policy converts the mutate rules of a document.
-func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
+func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			problems = append(problems, defect(d, problem))
+		}
+	}()
 	rules, problems := m.language.Rules(d)
 	if source.HasErrors(problems) {
 		return problems
 	}
+	var converted []*converter
+	for _, rule := range rules {
+		c := &converter{rule: rule, schemas: m.schemas, isNative: m.target == MutatingAdmissionPolicy}
+		if rule.First && len(rules) > 1 {
+			_ = c.refuse(rule.Root.Path, "applyRules One: only the first rule that changes the object applies", "give the rules conditions that exclude each other, and leave applyRules out")
+			return append(problems, c.problems...)
+		}
+		if err := c.convert(); err != nil {
+			_ = c.failed(rule.Root.Path, err)
+			problems = append(problems, c.problems...)
+			continue
+		}
+		converted = append(converted, c)
+	}
+	policies, refused := mergedRules(converted)
+	if refused != nil {
+		return unique(append(problems, refused.problems...))
+	}
+	m.add(d, rules, policies)
+	for _, c := range policies {
+		problems = append(problems, c.problems...)
+	}
+	return unique(problems)
+}
+
+// add notes the policies to which the rules of a document were converted.
+func (m *Migration) add(d *manifest.Document, rules []kyverno.Rule, policies []*converter) {
 	written := 0
 	for _, rule := range rules {
 		if !rule.Generated {
 			written++
 		}
 	}
-	var converted []*converter
-	for _, rule := range rules {
-		c := &converter{rule: rule, schemas: m.schemas, isNative: m.target == MutatingAdmissionPolicy}
-		if rule.First && len(rules) > 1 {
-			c.refuse(rule.Root.Path, "applyRules One: only the first rule that changes the object applies", "give the rules conditions that exclude each other, and leave applyRules out")
-			return append(problems, c.problems...)
-		}
-		err := c.convert()
-		if err != nil && !errors.Is(err, errReported) {
-			c.refuse(rule.Root.Path, err.Error(), "")
-		}
-		if err == nil {
-			converted = append(converted, c)
-		} else {
-			problems = append(problems, c.problems...)
-		}
-	}
-	policies := mergedRules(converted)
 	for i, c := range policies {
-		problems = append(problems, c.problems...)
 		name := ruleName(c.rule, written > 1)
 		p := made{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(name, i == 0)}
 		for _, other := range c.joined {
@@ -80,7 +92,13 @@ func (m *Migration) Policy(d *manifest.Document) []source.Diagnostic {
 		}
 		m.of[d] = append(m.of[d], p)
 	}
-	return unique(problems)
+}
+
+// defect reports a panic, which is a defect of this program.
+func defect(d *manifest.Document, problem any) source.Diagnostic {
+	p := source.Errorf(d.At(nil), "internal", "the conversion of this policy failed: %v", problem).With("this is a defect of preadmit: please report it, with the policy")
+	p.Subject = d.Kind().Kind + " " + d.Name()
+	return p
 }
 
 // unique drops problems of a generated rule that were reported for its original.

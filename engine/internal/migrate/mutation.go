@@ -1,39 +1,23 @@
 package migrate
 
 import (
-	"fmt"
-	"strings"
-
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // write converts the tree of a patch to mutations, for objects that meet a condition.
-func (c *converter) write(root *node, guard string) error {
-	var lists joined
-	var writes []effect
-	if err := c.arrange(root, &lists, &writes); err != nil {
+func (c *converter) write(root *node, guard expr.Expr) error {
+	if err := c.arrange(root, guard); err != nil {
 		return err
 	}
-	switch len(lists) {
-	case 0:
-	case 1:
-		c.addPatch(lists[0], guard, arranged, writes)
-	default:
-		c.addPatch(lists, guard, arranged, writes)
-	}
-	applied, patched, err := c.split(root)
-	if err != nil {
-		return err
-	}
+	applied, patched := c.split(root)
 	if applied != nil {
-		object, err := c.objectLiteral(applied, "Object")
+		x, err := c.objectLiteral(applied, "Object")
 		if err != nil {
 			return err
 		}
-		if guard != "true" {
-			object = either{guard, object, plain("Object{}")}
-		}
-		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: object, writes: applied.effects()})
+		x = expr.If(guard, x, expr.Struct("Object"))
+		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: x, writes: applied.effects()})
 	}
 	if patched != nil {
 		operations, err := c.patchOf(patched)
@@ -49,12 +33,11 @@ func (c *converter) write(root *node, guard string) error {
 func (n *node) effects() []effect {
 	switch {
 	case n.items != nil:
-		return []effect{{n.at.strict(), fmt.Sprintf("%p", n)}}
+		return []effect{{at: n.at.path.place()}}
 	case n.isLeaf:
-		value, _ := write(n.value)
-		return []effect{{n.at.strict(), value}}
+		return []effect{{at: n.at.path.place(), value: exprOf(n.value)}}
 	case n.gone:
-		return []effect{{n.at.strict(), "gone"}}
+		return []effect{{at: n.at.path.place()}}
 	}
 	var all []effect
 	for _, f := range n.fields {
@@ -63,80 +46,164 @@ func (n *node) effects() []effect {
 	return all
 }
 
-// strict returns the path of a value without optional parts.
-func (c code) strict() string { return c.path.write(len(c.path.parts), false) }
-
-func (c *converter) addPatch(operations layout, guard, comment string, writes []effect) {
-	if guard != "true" {
-		operations = either{guard, operations, plain("[]")}
-	}
-	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: operations, comment: comment, writes: writes})
+func (c *converter) addPatch(operations, guard expr.Expr, comment string, writes []effect) {
+	x := expr.If(guard, operations, expr.List())
+	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: x, comment: comment, writes: writes})
 }
 
 const arranged = "As in a ClusterPolicy, items that change come first in the list."
 
-// arrange moves the items of a list that a patch changes to the front, as Kyverno does.
-func (c *converter) arrange(n *node, lists *joined, writes *[]effect) error {
+// arrange moves the items of lists that a patch changes to the front, as Kyverno does. Lists in
+// items of these lists follow in a second mutation, which sees the items at their new places.
+func (c *converter) arrange(root *node, guard expr.Expr) error {
+	var outer, inner operations
+	if err := outer.arrangeLists(root); err != nil {
+		return err
+	}
+	if err := inner.arrangeItems(root); err != nil {
+		return err
+	}
+	for _, o := range []operations{outer, inner} {
+		if len(o.parts) > 0 {
+			c.addPatch(o.list(), guard, arranged, root.listEffects())
+		}
+	}
+	return nil
+}
+
+// listEffects returns the lists that a tree changes.
+func (n *node) listEffects() []effect {
+	if n.items != nil {
+		return n.effects()
+	}
+	var all []effect
 	for _, f := range n.fields {
-		if err := c.arrange(f.node, lists, writes); err != nil {
+		all = append(all, f.node.listEffects()...)
+	}
+	return all
+}
+
+// arrangeLists arranges the lists of a tree, but not those in items.
+func (o *operations) arrangeLists(n *node) error {
+	for _, f := range n.fields {
+		if f.add { // a list that exists stays as it is
+			continue
+		}
+		if err := o.arrangeLists(f.node); err != nil {
 			return err
 		}
 	}
 	if n.items == nil || len(n.items.keys) == 0 {
 		return nil
 	}
-	list, name := n.at, elementName(n.at, &scope{})
-	item := ofPath(&path{root: name}, itemTypes(list.types))
-	key := item.field(n.items.keys[0])
-	written := list.in(primary)
-	var first []string
-	var plainKeys []any
-	for _, p := range n.items.plain {
-		same := fmt.Sprintf("%s == %s", key.text, p.key.text)
-		stub, _ := write(keyed{{literal(n.items.keys[0]), p.key}})
-		first = append(first, fmt.Sprintf("(%s.exists(%s, %s) ? %s.filter(%s, %s) : [%s])", written, name, same, written, name, same, stub))
-		plainKeys = append(plainKeys, p.key)
+	value, err := arrangedList(n)
+	if err == nil && !value.IsZero() {
+		o.addList(expr.If(n.at.path.present(), expr.List(operation("replace", n.at, value)), expr.List()))
 	}
-	var changes []string
-	reverse := false
-	for _, e := range n.items.each {
-		condition, body, err := e.of(item)
+	return err
+}
+
+// arrangeItems arranges the lists in the items of the lists of a tree.
+func (o *operations) arrangeItems(n *node) error {
+	for _, f := range n.fields {
+		if f.add {
+			continue
+		}
+		if err := o.arrangeItems(f.node); err != nil {
+			return err
+		}
+	}
+	if n.items == nil || len(n.items.keys) == 0 {
+		return nil
+	}
+	for i, p := range n.items.plain { // the items are the first ones now
+		below, err := belowItem(n, part{index: i, isIndex: true}, p.change)
 		if err != nil {
 			return err
 		}
-		if change := and(condition, body.changes()); change != "true" || len(first) > 0 || e.reverses() {
-			changes = append(changes, change)
-			reverse = reverse || e.reverses()
+		if len(below.parts) > 0 {
+			o.addList(expr.If(n.at.path.present(), below.list(), expr.List()))
 		}
 	}
-	rest := ""
-	if len(plainKeys) > 0 {
-		others, _ := write(plainKeys)
-		rest = not(fmt.Sprintf("%s in %s", key.text, others))
-		if len(plainKeys) == 1 {
-			rest = fmt.Sprintf("%s != %s", key.text, plainKeys[0].(code).text)
+	for _, e := range n.items.each {
+		below, err := belowItem(n, part{computed: expr.Ident("i"), isIndex: true}, e.of)
+		if err != nil {
+			return err
+		}
+		if len(below.parts) > 0 {
+			o.addList(expr.If(n.at.path.present(), below.forEach(indexes(n.at.x), below.condition), expr.List()))
 		}
 	}
-	if len(changes) > 0 {
-		changed := or(changes...)
-		front := fmt.Sprintf("%s.filter(%s, %s)", written, name, and(rest, changed))
+	return nil
+}
+
+// belowItem returns the operations that arrange the lists of one item of a list.
+func belowItem(n *node, index part, of func(item code) (expr.Expr, *node, error)) (below operations, err error) {
+	condition, body, err := of(ofPath(n.at.path.then(index, true).asSure(), itemTypes(n.at.types)))
+	if err != nil {
+		return operations{}, err
+	}
+	below.condition = condition
+	if err := below.arrangeLists(body); err != nil {
+		return operations{}, err
+	}
+	var deeper operations
+	if err := deeper.arrangeItems(body); err != nil {
+		return operations{}, err
+	}
+	if len(deeper.parts) > 0 {
+		return operations{}, noFormf("write it with patchesJson6902", "items of lists in lists in lists")
+	}
+	return below, nil
+}
+
+// arrangedList returns the list of a node with the items that change at the front; zero if the
+// order stays.
+func arrangedList(n *node) (expr.Expr, error) {
+	name := elementName(n.at, &scope{})
+	item := variableOf(name, itemTypes(n.at.types))
+	key, written := item.field(n.items.keys[0]), n.at.x
+	rest := expr.True
+	var first []expr.Expr
+	if key.kind == text {
+		key = key.orValue(literal(""))
+	}
+	for _, p := range n.items.plain {
+		same := expr.Is(key.x, p.key.x)
+		stub := expr.List(exprOf(keyed{{literal(n.items.keys[0]), p.key}}))
+		first = append(first, expr.If(written.Over("exists", name, same), written.Over("filter", name, same), stub))
+		rest = expr.And(rest, expr.Not(same))
+	}
+	changed, reverse := expr.False, false
+	for _, e := range n.items.each {
+		condition, body, err := e.of(item)
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		changes, err := body.changes()
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		changed, reverse = expr.Or(changed, expr.And(condition, changes)), reverse || e.reverses()
+	}
+	if always := expr.Equal(changed, expr.True); len(first) == 0 && (always && !reverse || expr.Equal(changed, expr.False)) {
+		return expr.Expr{}, nil
+	}
+	if !expr.Equal(changed, expr.False) {
+		front := written.Over("filter", name, expr.And(rest, changed))
+		if expr.Equal(expr.And(rest, changed), expr.True) {
+			front = written
+		}
 		if reverse {
-			front += ".reverse()"
+			front = front.Call("reverse")
 		}
 		first = append(first, front)
-		rest = and(orTrue(rest), not(changed))
+		rest = expr.And(rest, expr.Not(changed))
 	}
-	if len(first) == 0 {
-		return nil
+	if !expr.Equal(rest, expr.False) {
+		first = append(first, written.Over("filter", name, rest))
 	}
-	first = append(first, fmt.Sprintf("%s.filter(%s, %s)", written, name, rest))
-	var sum joined
-	for _, part := range first {
-		sum = append(sum, plain(part))
-	}
-	*lists = append(*lists, guarded(list.path.present(), operationOf("replace", list, sum)))
-	*writes = append(*writes, effect{list.strict(), "arranged"})
-	return nil
+	return expr.Plus(first...), nil
 }
 
 // reverses reports whether the items end up in reverse order. A foreach moves each element to
@@ -146,74 +213,76 @@ func (e each) reverses() bool {
 }
 
 // changes returns a condition that holds if a node changes its value.
-func (n *node) changes() string {
+func (n *node) changes() (expr.Expr, error) {
 	if n == nil {
-		return "false"
+		return expr.False, nil
 	}
-	if n.isLeaf || n.gone {
-		return "true"
+	if n.isLeaf || n.gone || n.items != nil && len(n.items.plain) > 0 {
+		return expr.True, nil
 	}
-	var any []string
+	any := expr.False
 	if n.items != nil {
-		for range n.items.plain {
-			return "true"
-		}
+		name := elementName(n.at, &scope{})
 		for _, e := range n.items.each {
-			name := elementName(n.at, &scope{})
-			condition, body, err := e.of(ofPath(&path{root: name}, itemTypes(n.at.types)))
-			if err == nil {
-				any = append(any, fmt.Sprintf("%s.exists(%s, %s)", n.at.orEmptyList().in(primary), name, and(condition, body.changes())))
+			condition, body, err := e.of(variableOf(name, itemTypes(n.at.types)))
+			if err != nil {
+				return expr.Expr{}, err
 			}
+			below, err := body.changes()
+			if err != nil {
+				return expr.Expr{}, err
+			}
+			any = expr.Or(any, n.at.orEmptyList().x.Over("exists", name, expr.And(condition, below)))
 		}
-		return or(any...)
+		return any, nil
 	}
 	for _, f := range n.fields {
 		if f.add {
-			any = append(any, not(orTrue(f.node.at.path.present())))
+			any = expr.Or(any, expr.Not(f.node.at.path.present()))
 			continue
 		}
-		any = append(any, f.node.changes())
+		below, err := f.node.changes()
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		any = expr.Or(any, below)
 	}
-	return or(any...)
+	return any, nil
 }
 
 // split divides a tree into a part for an ApplyConfiguration and a part that needs a JSON Patch;
 // a part may be nil.
-func (c *converter) split(n *node) (applied, patched *node, err error) {
+func (c *converter) split(n *node) (applied, patched *node) {
 	if n.fields == nil {
 		if c.canApply(n) {
-			return n, nil, nil
+			return n, nil
 		}
-		return nil, n, nil
+		return nil, n
 	}
 	t := first(n.at.types)
 	if t == nil || t.AtomicMap {
-		return nil, n, nil
+		return nil, n
 	}
 	for _, f := range n.fields {
-		var a, p *node
-		switch {
-		case !f.key.isConstant, f.add && !isScalar(f.node):
-			p = f.node
-		default:
-			if a, p, err = c.split(f.node); err != nil {
-				return nil, nil, err
-			}
+		a, p := (*node)(nil), f.node
+		if f.key.isConstant && (!f.add || isScalar(f.node)) {
+			a, p = c.split(f.node)
 		}
-		for _, part := range []struct {
-			child *node
-			to    **node
-		}{{a, &applied}, {p, &patched}} {
-			if part.child == nil {
-				continue
-			}
-			if *part.to == nil {
-				*part.to = &node{at: n.at}
-			}
-			(*part.to).fields = append((*part.to).fields, field{f.key, f.add, part.child})
-		}
+		applied, patched = applied.with(n.at, f, a), patched.with(n.at, f, p)
 	}
-	return applied, patched, nil
+	return applied, patched
+}
+
+// with returns a node with a part of a field, which may be nil.
+func (n *node) with(at code, f field, child *node) *node {
+	if child == nil {
+		return n
+	}
+	if n == nil {
+		n = &node{at: at}
+	}
+	n.fields = append(n.fields, field{f.key, f.add, child})
+	return n
 }
 
 func isScalar(n *node) bool {
@@ -274,24 +343,14 @@ func (c *converter) canApplyItems(n *node) bool {
 	if t := first(n.at.types); t.List != schema.Associative || len(n.items.keys) == 0 || t.ListKeys[0] != n.items.keys[0] {
 		return false
 	}
-	item := ofPath(&path{root: "item"}, itemTypes(n.at.types))
-	var bodies []*node
+	item := variableOf("item", itemTypes(n.at.types))
 	for _, p := range n.items.plain {
-		body, err := p.of(item)
-		if err != nil {
+		if _, body, err := p.change(item); err != nil || !c.canApply(body) {
 			return false
 		}
-		bodies = append(bodies, body)
 	}
 	for _, e := range n.items.each {
-		_, body, err := e.of(item)
-		if err != nil {
-			return false
-		}
-		bodies = append(bodies, body)
-	}
-	for _, body := range bodies {
-		if !c.canApply(body) {
+		if _, body, err := e.of(item); err != nil || !c.canApply(body) {
 			return false
 		}
 	}
@@ -299,31 +358,32 @@ func (c *converter) canApplyItems(n *node) bool {
 }
 
 // objectLiteral converts a map to an Object literal of an ApplyConfiguration.
-func (c *converter) objectLiteral(n *node, name string) (layout, error) {
+func (c *converter) objectLiteral(n *node, name string) (expr.Expr, error) {
 	t := first(n.at.types)
 	if len(t.Fields) == 0 && t.Elem != nil {
 		var pairs keyed
 		for _, f := range n.fields {
 			pairs = append(pairs, pair{f.key, valueOf(f)})
 		}
-		return mapLiteral(pairs), nil
+		return exprOf(pairs), nil
 	}
-	g := group{open: name + "{", close: "}"}
+	var entries []expr.Entry
 	for _, f := range n.fields {
 		key := f.key.constant.(string)
-		if !isIdentifier(key) {
-			return nil, noFormf("", "the field %q in an ApplyConfiguration", key)
+		if !expr.IsIdentifier(key) {
+			return expr.Expr{}, noFormf("", "the field %q in an ApplyConfiguration", key)
+		}
+		if null, ok := isNull(valueOf(f)); ok {
+			entries = append(entries, expr.Entry{Name: key, Value: null.maybe, Optional: true})
+			continue
 		}
 		value, err := c.memberLiteral(f, name+"."+key)
 		if err != nil {
-			return nil, err
+			return expr.Expr{}, err
 		}
-		if c, ok := f.node.value.(code); ok && c.isNull {
-			key, value = "?"+key, plain(valueOf(f).(code).maybe)
-		}
-		g.items = append(g.items, named{key + ": ", value})
+		entries = append(entries, expr.Entry{Name: key, Value: value})
 	}
-	return g, nil
+	return expr.Struct(name, entries...), nil
 }
 
 // valueOf returns the value of a field without a subtree. For a field that is only added, the
@@ -332,259 +392,239 @@ func valueOf(f field) any {
 	if !f.add {
 		return f.node.value
 	}
-	if c, ok := f.node.value.(code); ok && c.isNull {
-		c.maybe = f.node.at.maybe + ".or(" + c.maybe + ")"
+	if c, ok := isNull(f.node.value); ok && !f.node.at.maybe.IsZero() {
+		c.maybe = f.node.at.maybe.Call("or", c.maybe)
 		return c
 	}
-	written, _ := write(f.node.value)
-	return code{text: f.node.at.maybe + ".orValue(" + written + ")"}
+	if f.node.at.maybe.IsZero() {
+		return computed(f.node.at.x, anything)
+	}
+	return computed(f.node.at.maybe.OrValue(exprOf(f.node.value)), anything)
 }
 
-func (c *converter) memberLiteral(f field, name string) (layout, error) {
+func (c *converter) memberLiteral(f field, name string) (expr.Expr, error) {
 	n := f.node
 	switch {
 	case n.items != nil:
 		return c.listLiteral(n, name)
 	case !n.isLeaf:
 		return c.objectLiteral(n, name)
-	case f.add && n.at.maybe != "":
-		written, _ := write(valueOf(f))
-		return plain(written), nil
 	case f.add:
-		return plain(n.at.text), nil
+		return exprOf(valueOf(f)), nil
 	}
 	return c.valueLiteral(n.value, first(n.at.types), name), nil
 }
 
 // valueLiteral converts a whole value to a literal of an ApplyConfiguration.
-func (c *converter) valueLiteral(value any, t *schema.Type, name string) layout {
+func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Expr {
+	if t != nil && t.IsList && t.List == schema.Atomic {
+		c.replacesAtomics = true
+	}
 	switch value := value.(type) {
 	case keyed:
 		if t == nil || len(t.Fields) == 0 && (t.Elem != nil || len(value) > 0) {
-			return mapLiteral(value)
+			return exprOf(value)
 		}
 		if t.AtomicMap {
 			c.replacesAtomics = true
 		}
-		g := group{open: name + "{", close: "}"}
+		var entries []expr.Entry
 		for _, p := range value {
 			key, _ := p.key.constant.(string)
-			g.items = append(g.items, named{key + ": ", c.valueLiteral(p.value, t.FieldType(key), name+"."+key)})
+			if null, ok := isNull(p.value); ok {
+				entries = append(entries, expr.Entry{Name: key, Value: null.maybe, Optional: true})
+				continue
+			}
+			entries = append(entries, expr.Entry{Name: key, Value: c.valueLiteral(p.value, t.FieldType(key), name+"."+key)})
 		}
-		return g
+		return expr.Struct(name, entries...)
 	case []any:
-		if t != nil && t.IsList && t.List == schema.Atomic {
-			c.replacesAtomics = true
-		}
-		g := group{open: "[", close: "]"}
+		var items []expr.Expr
 		for _, item := range value {
 			if _, isMap := item.(keyed); !isMap {
-				written, _ := write(value)
-				return plain(written)
+				return exprOf(value)
 			}
-			g.items = append(g.items, c.valueLiteral(item, t.ItemType(), name))
+			items = append(items, c.valueLiteral(item, t.ItemType(), name))
 		}
-		return g
+		return expr.List(items...)
 	}
-	if t != nil && t.IsList && t.List == schema.Atomic {
-		c.replacesAtomics = true
-	}
-	written, _ := write(value)
-	return plain(written)
-}
-
-// mapLiteral returns a map literal with one element per line.
-func mapLiteral(pairs keyed) layout {
-	values, types := make([]string, len(pairs)), make([]string, len(pairs))
-	for i, p := range pairs {
-		values[i], types[i] = write(p.value)
-	}
-	unify(values, types)
-	g := group{open: "{", close: "}"}
-	for i, p := range pairs {
-		if below := nested(p.value, strings.HasPrefix(values[i], "dyn(") && types[i] != "dyn"); below != nil {
-			g.items = append(g.items, named{p.key.asText().text + ": ", below})
-			continue
-		}
-		g.items = append(g.items, plain(p.text(values[i])))
-	}
-	return g
-}
-
-// nested returns the layout of a map, or of a list of maps, in a literal; nil for other values.
-func nested(value any, isDyn bool) layout {
-	var below layout
-	switch value := value.(type) {
-	case keyed:
-		below = mapLiteral(value)
-	case []any:
-		g := group{open: "[", close: "]"}
-		for _, item := range value {
-			pairs, isMap := item.(keyed)
-			if !isMap || len(value) > 1 { // several items may need one common type
-				return nil
-			}
-			g.items = append(g.items, mapLiteral(pairs))
-		}
-		below = g
-	default:
-		return nil
-	}
-	if isDyn {
-		return wrapped{"dyn(", below, ")"}
-	}
-	return below
+	return exprOf(value)
 }
 
 // listLiteral converts the items of a list that merges by key.
-func (c *converter) listLiteral(n *node, name string) (layout, error) {
-	var parts joined
-	plainItems := group{open: "[", close: "]"}
+func (c *converter) listLiteral(n *node, name string) (expr.Expr, error) {
+	var parts, plain []expr.Expr
 	for _, p := range n.items.plain {
-		body, err := p.of(ofPath(&path{root: "item"}, itemTypes(n.at.types)))
+		_, body, err := p.change(variableOf("item", itemTypes(n.at.types)))
 		if err != nil {
-			return nil, err
+			return expr.Expr{}, err
 		}
 		item, err := c.objectLiteral(body, name)
 		if err != nil {
-			return nil, err
+			return expr.Expr{}, err
 		}
-		plainItems.items = append(plainItems.items, item)
+		plain = append(plain, item)
 	}
-	if len(plainItems.items) > 0 {
-		parts = append(parts, plainItems)
+	if len(plain) > 0 {
+		parts = append(parts, expr.List(plain...))
 	}
 	for _, e := range n.items.each {
-		element := ofPath(&path{root: elementName(n.at, &scope{})}, itemTypes(n.at.types))
+		element := variableOf(elementName(n.at, &scope{}), itemTypes(n.at.types))
 		condition, body, err := e.of(element)
 		if err != nil {
-			return nil, err
+			return expr.Expr{}, err
 		}
 		var keys []field
 		for _, key := range first(n.at.types).ListKeys {
 			member := element.field(key)
-			if member.maybe == "" || key == n.items.keys[0] {
+			if member.maybe.IsZero() || key == n.items.keys[0] {
 				keys = append(keys, field{key: literal(key), node: &node{at: member, value: member, isLeaf: true}})
 			}
 		}
-		body = &node{at: body.at, fields: append(keys, body.fields...)}
-		item, err := c.objectLiteral(body, name)
+		item, err := c.objectLiteral(&node{at: body.at, fields: append(keys, body.fields...)}, name)
 		if err != nil {
-			return nil, err
+			return expr.Expr{}, err
 		}
-		list := n.at.orEmptyList()
-		if e.loop != nil {
-			list = n.at // a foreach fails without the list
+		list := n.at.orEmptyList().x
+		if e.loop != nil && e.loop.list.path != nil && !e.loop.list.isNull {
+			list = n.at.x // a foreach fails without the list
 		}
-		open := fmt.Sprintf("%s.map(%s, ", list.in(primary), element.text)
-		if condition != "true" {
-			open += condition + ", "
-		}
-		parts = append(parts, wrapped{open, item, ")"})
+		parts = append(parts, eachOf(list, elementName(n.at, &scope{}), condition, item))
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
-	}
-	return parts, nil
+	return expr.Plus(parts...), nil
 }
 
-// wrapped is a layout between two texts.
-type wrapped struct {
-	open  string
-	inner layout
-	close string
-}
-
-func (w wrapped) flat() string { return w.open + w.inner.flat() + w.close }
-func (w wrapped) lines(b *strings.Builder, indent string) {
-	b.WriteString(w.open)
-	print(b, w.inner, indent, len(indent)+len(w.open))
-	b.WriteString(w.close)
-}
-
-// operationOf returns one operation of a JSON Patch.
-func operationOf(op string, at code, value layout) layout {
-	g := group{open: "JSONPatch{", close: "}"}
-	g.items = append(g.items, plain(fmt.Sprintf("op: %q", op)), plain("path: "+at.path.pointer()))
-	if value != nil {
-		g.items = append(g.items, named{"value: ", value})
+// eachOf returns a list with an expression for each item that meets a condition.
+func eachOf(list expr.Expr, name string, condition, x expr.Expr) expr.Expr {
+	if expr.Equal(condition, expr.True) {
+		return list.Over("map", name, x)
 	}
-	return g
+	return list.Over("map", name, condition, x)
+}
+
+// indexes returns the indexes of a list.
+func indexes(list expr.Expr) expr.Expr {
+	return expr.Call("lists.range", expr.Call("size", list))
+}
+
+// operations are operations of a JSON Patch, in order.
+type operations struct {
+	parts []operationPart
+	// condition is the condition of the item that the operations are for.
+	condition expr.Expr
+}
+
+// operationPart is one operation, or a list of operations.
+type operationPart struct {
+	x      expr.Expr
+	isList bool
+}
+
+func (o *operations) add(operation expr.Expr) { o.parts = append(o.parts, operationPart{x: operation}) }
+func (o *operations) addList(list expr.Expr) {
+	o.parts = append(o.parts, operationPart{list, true})
+}
+
+// list returns all operations as a list.
+func (o operations) list() expr.Expr {
+	var lists, single []expr.Expr
+	flush := func() {
+		if len(single) > 0 {
+			lists, single = append(lists, expr.List(single...)), nil
+		}
+	}
+	for _, p := range o.parts {
+		if p.isList {
+			flush()
+			lists = append(lists, p.x)
+		} else {
+			single = append(single, p.x)
+		}
+	}
+	flush()
+	if len(lists) == 0 {
+		return expr.List()
+	}
+	return expr.Plus(lists...)
+}
+
+// forEach returns the operations for all indexes that meet a condition.
+func (o operations) forEach(indexes, condition expr.Expr) expr.Expr {
+	if len(o.parts) == 1 && !o.parts[0].isList {
+		return eachOf(indexes, "i", condition, o.parts[0].x)
+	}
+	return eachOf(indexes, "i", condition, o.list()).Call("flatten")
+}
+
+// operation returns one operation of a JSON Patch.
+func operation(op string, at code, value expr.Expr) expr.Expr {
+	entries := []expr.Entry{{Name: "op", Value: expr.Literal(op)}, {Name: "path", Value: at.path.pointer()}}
+	if !value.IsZero() {
+		entries = append(entries, expr.Entry{Name: "value", Value: value})
+	}
+	return expr.Struct("JSONPatch", entries...)
 }
 
 // patchOf converts a tree to a list of operations.
-func (c *converter) patchOf(n *node) (layout, error) {
-	parts, err := c.operationsOf(n)
-	if err != nil {
-		return nil, err
-	}
-	var all joined
-	constant := group{open: "[", close: "]"}
-	for _, part := range parts {
-		if g, ok := part.(group); ok && g.open == "JSONPatch{" {
-			constant.items = append(constant.items, part)
-			continue
-		}
-		if len(constant.items) > 0 {
-			all = append(all, constant)
-			constant.items = nil
-		}
-		all = append(all, part)
-	}
-	if len(constant.items) > 0 || len(all) == 0 {
-		all = append(all, constant)
-	}
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	return all, nil
+func (c *converter) patchOf(n *node) (expr.Expr, error) {
+	var o operations
+	err := o.of(n)
+	return o.list(), err
 }
 
-// operationsOf returns the operations, or lists of operations, that change the value of a node.
-func (c *converter) operationsOf(n *node) ([]layout, error) {
+// of adds the operations that change the value of a node.
+func (o *operations) of(n *node) error {
 	switch {
 	case n.gone:
-		remove := operationOf("remove", n.at, nil)
-		if present := n.at.path.present(); present != "" {
-			return []layout{either{present, group{"[", []layout{remove}, "]"}, plain("[]")}}, nil
-		}
-		return []layout{remove}, nil
+		o.guarded(n.at.path.present(), operation("remove", n.at, expr.Expr{}))
+		return nil
 	case n.isLeaf:
-		add := operationOf("add", n.at, valueLayout(n.value))
-		if c, ok := n.value.(code); ok && c.isNull {
-			return []layout{either{c.maybe + ".hasValue()", group{"[", []layout{add}, "]"}, plain("[]")}}, nil
+		condition := expr.True
+		if null, ok := isNull(n.value); ok {
+			condition = null.present()
 		}
-		return []layout{add}, nil
+		o.guarded(condition, operation("add", n.at, exprOf(n.value)))
+		return nil
 	case n.items != nil:
-		return c.itemOperations(n)
+		return o.ofItems(n)
 	}
-	var all []layout
 	for _, f := range n.fields {
-		present := f.node.at.path.present()
-		whole, hasWhole := f.node.whole()
-		below, err := c.patchOf(f.node)
-		if err != nil {
-			return nil, err
-		}
-		created := layout(plain("[]"))
-		if hasWhole {
-			created = group{"[", []layout{operationOf("add", f.node.at, valueLayout(whole))}, "]"}
-		}
-		switch {
-		case f.add && present == "":
-		case f.add:
-			all = append(all, either{present, plain("[]"), created})
-		case f.node.isLeaf || f.node.gone || present == "":
-			parts, err := c.operationsOf(f.node)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, parts...)
-		default:
-			all = append(all, either{present, below, created})
+		if err := o.ofField(f); err != nil {
+			return err
 		}
 	}
-	return all, nil
+	return nil
+}
+
+// guarded adds an operation for objects that meet a condition.
+func (o *operations) guarded(condition, operation expr.Expr) {
+	if expr.Equal(condition, expr.True) {
+		o.add(operation)
+		return
+	}
+	o.addList(expr.If(condition, expr.List(operation), expr.List()))
+}
+
+func (o *operations) ofField(f field) error {
+	present := f.node.at.path.present()
+	isSure := expr.Equal(present, expr.True)
+	created := expr.List()
+	if whole, ok := f.node.whole(); ok {
+		created = expr.List(operation("add", f.node.at, exprOf(whole)))
+	}
+	switch {
+	case f.add && isSure:
+		return nil
+	case f.add:
+		o.addList(expr.If(present, expr.List(), created))
+		return nil
+	case f.node.isLeaf || f.node.gone || isSure:
+		return o.of(f.node)
+	}
+	var below operations
+	err := below.of(f.node)
+	o.addList(expr.If(present, below.list(), created))
+	return err
 }
 
 // whole returns the value that a node creates where there was no value; false if it creates
@@ -611,73 +651,41 @@ func (n *node) whole() (any, bool) {
 	return pairs, len(pairs) > 0
 }
 
-// valueLayout returns the layout of a value in a JSON Patch.
-func valueLayout(value any) layout {
-	if pairs, ok := value.(keyed); ok {
-		return mapLiteral(pairs)
-	}
-	written, _ := write(value)
-	return plain(written)
-}
-
-// itemOperations returns the operations for the items of a list.
-func (c *converter) itemOperations(n *node) ([]layout, error) {
-	var all []layout
+// ofItems adds the operations for the items of a list.
+func (o *operations) ofItems(n *node) error {
 	for i, p := range n.items.plain {
 		if len(n.items.keys) == 0 {
-			end := ofPath(n.at.path.then(part{key: "-"}, true), nil)
-			all = append(all, operationOf("add", end, valueLayout(p.value)))
+			o.add(operation("add", ofPath(n.at.path.then(part{key: "-"}, true), nil), exprOf(p.value)))
 			continue
 		}
-		body, err := p.of(ofPath(n.at.path.then(part{index: i, isIndex: true}, true), itemTypes(n.at.types)))
+		_, body, err := p.change(ofPath(n.at.path.then(part{index: i, isIndex: true}, true).asSure(), itemTypes(n.at.types)))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		operations, err := c.operationsOf(body)
-		if err != nil {
-			return nil, err
+		if err := o.of(body); err != nil {
+			return err
 		}
-		all = append(all, operations...)
 	}
 	for _, e := range n.items.each {
-		item := ofPath(n.at.path.then(part{computed: "i", isIndex: true}, true), itemTypes(n.at.types))
-		condition, body, err := e.of(item)
+		var below operations
+		condition, body, err := e.of(ofPath(n.at.path.then(part{computed: expr.Ident("i"), isIndex: true}, true).asSure(), itemTypes(n.at.types)))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		operations, err := c.operationsOf(body)
-		if err != nil {
-			return nil, err
+		if body == nil {
+			continue
 		}
-		all = append(all, eachIndex(n.at.text, condition, operations))
+		if err := below.of(body); err != nil {
+			return err
+		}
+		o.addList(below.forEach(indexes(n.at.x), condition))
 	}
-	return all, nil
+	return nil
 }
 
-// eachIndex returns an expression for operations on the items of a list, by index.
-func eachIndex(list, condition string, operations []layout) layout {
-	indexes := fmt.Sprintf("lists.range(size(%s))", list)
-	if len(operations) == 1 {
-		if g, ok := operations[0].(group); ok && g.open == "JSONPatch{" {
-			return forEach(indexes, condition, operations[0], ")")
-		}
-	}
-	var parts joined
-	for _, operation := range operations {
-		if g, ok := operation.(group); ok && g.open == "JSONPatch{" {
-			operation = group{"[", []layout{operation}, "]"}
-		}
-		parts = append(parts, operation)
-	}
-	return forEach(indexes, condition, parts, ").flatten()")
-}
-
-// forEach returns an expression that maps all indexes that meet a condition.
-func forEach(indexes, condition string, made layout, end string) layout {
-	g := group{indexes + ".map(", []layout{plain("i")}, end}
-	if condition != "true" && condition != "" {
-		g.items = append(g.items, plain(condition))
-	}
-	g.items = append(g.items, made)
-	return g
+// asSure returns the path of a value that exists.
+func (p *path) asSure() *path {
+	known := *p
+	known.sure = len(known.parts)
+	return &known
 }

@@ -1,11 +1,11 @@
 package migrate
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -13,21 +13,23 @@ import (
 // operations converts a JSON Patch. Each operation becomes a separate mutation, because it sees
 // the result of the one before. Kyverno creates the missing parents of what an operation adds.
 func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
-	written := n.Value
 	if text, ok := n.Value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{{") {
 		return c.refuse(n.Path, "a JSON Patch that an expression makes", "write its operations in CEL by hand")
 	}
-	list, err := kyverno.ReadJSONPatch(quoteVariables(written))
+	list, err := kyverno.ReadJSONPatch(quoteVariables(n.Value))
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
+	if l != nil && len(list) > 1 {
+		return c.refuse(n.Path, "a foreach with several operations: each element sees the results of the elements before", "write a foreach for each operation, if they do not depend on each other")
+	}
 	for i, item := range list {
-		operation, _ := item.(map[string]any)
+		fields, _ := item.(map[string]any)
 		path := n.Path
 		if _, isList := n.Value.([]any); isList {
 			path = path.Index(i)
 		}
-		if err := c.operation(s, operation, l); err != nil {
+		if err := c.operation(s, fields, l); err != nil {
 			return c.failed(path, err)
 		}
 	}
@@ -53,125 +55,132 @@ func quoteVariables(value any) any {
 }
 
 // operation converts one operation.
-func (c *converter) operation(s *scope, operation map[string]any, l *loop) error {
-	op, _ := operation["op"].(string)
-	pointer, _ := operation["path"].(string)
+func (c *converter) operation(s *scope, fields map[string]any, l *loop) error {
 	inner, condition, err := c.element(s, l)
 	if err != nil {
 		return err
 	}
+	pointer, _ := fields["path"].(string)
 	at, err := c.pointed(inner, pointer, l)
 	if err != nil {
 		return err
 	}
-	var said layout
-	switch op {
-	case "add", "replace":
-		value, err := inner.value(operation["value"])
-		if err != nil {
-			return err
-		}
-		said = added(at, value, op)
-	case "remove":
-		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
-			return noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
-		}
-		said = guarded(at.path.present(), operationOf("remove", at, nil))
-	case "test":
-		return noFormf("say it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
-	default:
-		from, _ := operation["from"].(string)
-		origin, err := c.pointed(inner, from, l)
-		if err != nil {
-			return err
-		}
-		said = group{"[", []layout{group{"JSONPatch{", []layout{plain("op: " + quote(op)), plain("from: " + origin.path.pointer()), plain("path: " + at.path.pointer())}, "}"}}, "]"}
+	possible, err := c.carriedOut(inner, fields, at, l)
+	if err != nil {
+		return err
 	}
-	one, isOne := single(said)
-	switch {
-	case l != nil:
-		said = l.all(said, condition)
-	case isOne:
-		said = group{"[", []layout{one}, "]"}
+	x := expr.Expr{}
+	if l == nil {
+		x = possible.list()
+	} else {
+		x = l.all(possible, condition)
 	}
-	c.addPatch(said, "true", "", effectsOf(at))
+	// If an operation adds or removes an item, the whole list counts.
+	c.addPatch(x, expr.True, "", []effect{{at: at.path.place(), value: x}})
 	return nil
 }
 
-// effectsOf returns the places that an operation changes. If it adds or removes an item, the
-// whole list counts.
-func effectsOf(at code) []effect {
-	n := len(at.path.parts)
-	for i, part := range at.path.parts {
-		if part.isIndex || part.key == "-" {
-			n = i
-			break
+// carriedOut returns the operations that have the effect of one operation in Kyverno.
+func (c *converter) carriedOut(s *scope, fields map[string]any, at code, l *loop) (choices, error) {
+	op, _ := fields["op"].(string)
+	switch op {
+	case "add", "replace":
+		value, err := s.value(fields["value"])
+		if err != nil {
+			return nil, err
 		}
+		if _, ok := isNull(value); ok {
+			return nil, noFormf("give it a default with ||", "a value that may be null")
+		}
+		return added(at, value, op), nil
+	case "remove":
+		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
+			return nil, noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
+		}
+		return choices{{at.path.present(), operation("remove", at, expr.Expr{})}}, nil
+	case "test":
+		return nil, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	}
-	return []effect{{at.path.write(n, false), at.path.pointer()}}
+	from, _ := fields["from"].(string)
+	origin, err := c.pointed(s, from, l)
+	if err != nil {
+		return nil, err
+	}
+	return choices{{expr.True, expr.Struct("JSONPatch", expr.Entry{Name: "op", Value: expr.Literal(op)},
+		expr.Entry{Name: "from", Value: origin.path.pointer()}, expr.Entry{Name: "path", Value: at.path.pointer()})}}, nil
 }
 
-// single returns the operation in a list with one operation.
-func single(l layout) (layout, bool) {
-	switch l := l.(type) {
-	case group:
-		if l.open == "[" && len(l.items) == 1 {
-			return l.items[0], true
-		}
-	case either:
-		yes, ok := single(l.yes)
-		no, ok2 := single(l.no)
-		return either{l.condition, yes, no}, ok && ok2
+// choices are operations of which the first one whose condition holds is carried out.
+type choices []choice
+
+type choice struct{ condition, operation expr.Expr }
+
+// list returns a list with the operation that is carried out.
+func (a choices) list() expr.Expr {
+	x := expr.List()
+	for _, one := range slices.Backward(a) {
+		x = expr.If(one.condition, expr.List(one.operation), x)
 	}
-	return l, false
+	return x
 }
 
-func guarded(condition string, operation layout) layout {
-	list := group{"[", []layout{operation}, "]"}
-	if condition == "" {
-		return list
+// one returns the operation that is carried out, and the condition that there is one.
+func (a choices) one() (condition, operation expr.Expr) {
+	last := a[len(a)-1]
+	if condition = last.condition; len(a) == 1 {
+		return condition, last.operation
 	}
-	return either{condition, list, plain("[]")}
+	operation = last.operation
+	for _, one := range slices.Backward(a[:len(a)-1]) {
+		condition, operation = expr.Or(one.condition, condition), expr.If(one.condition, one.operation, operation)
+	}
+	return condition, operation
 }
 
 // element returns the scope of an operation. In a foreach it is the scope of the element with
 // index i.
-func (c *converter) element(s *scope, l *loop) (*scope, string, error) {
+func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	if l == nil {
-		return s, "true", nil
+		return s, expr.True, nil
 	}
-	element := ofPath(&path{root: l.list.in(primary) + "[i]"}, itemTypes(l.list.types))
+	i := expr.Ident("i")
+	element := ofPath(&path{root: l.items().Index(i)}, itemTypes(l.list.types))
 	if l.list.path != nil {
-		known := l.list.path.then(part{computed: "i", isIndex: true}, true)
-		known.sure = len(known.parts)
-		element = ofPath(known, itemTypes(l.list.types))
+		element = ofPath(l.list.path.then(part{computed: i, isIndex: true}, true).asSure(), itemTypes(l.list.types))
+	}
+	if element.types == nil {
+		element.kind = l.list.itemKind
 	}
 	condition, err := l.condition(element)
-	return l.inner(element).with("elementIndex", code{text: "i", kind: number}), condition, err
+	return l.inner(element).with("elementIndex", computed(i, number)), condition, err
+}
+
+// items returns the elements of a foreach: none if the list is null, an error if it is missing.
+func (l *loop) items() expr.Expr {
+	if l.list.isNull {
+		return l.list.orEmptyList().x
+	}
+	return l.list.x
 }
 
 // all returns the operations for all elements of a foreach.
-func (l *loop) all(said layout, condition string) layout {
-	indexes := fmt.Sprintf("lists.range(size(%s))", l.list.text)
+func (l *loop) all(possible choices, condition expr.Expr) expr.Expr {
+	all := indexes(l.items())
 	if l.entry.At("order").Text() == "Descending" {
-		indexes += ".reverse()"
+		all = all.Call("reverse")
 	}
-	if e, ok := said.(either); ok && e.no.flat() == "[]" {
-		said, condition = e.yes, and(condition, e.condition)
-	}
-	if one, ok := single(said); ok {
-		return forEach(indexes, condition, one, ")")
-	}
-	return forEach(indexes, condition, said, ").flatten()")
+	isOne, operation := possible.one()
+	return eachOf(all, "i", expr.And(condition, isOne), operation)
 }
 
 // pointed returns the target of a JSON Pointer, which may contain variables.
 func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	at := c.changed()
-	written := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	if strings.Contains(pointer, "{{") {
-		written = splitPointer(strings.TrimPrefix(pointer, "/"))
+	rest, ok := strings.CutPrefix(pointer, "/")
+	if !ok {
+		return code{}, noFormf("begin it with /", "the path %q of an operation", pointer)
 	}
+	written := splitPointer(rest)
 	for i, key := range written {
 		next := ""
 		if i < len(written)-1 {
@@ -182,9 +191,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 			return code{}, err
 		}
 		if l != nil && l.isElement(at.path) { // it exists
-			known := *at.path
-			known.sure = len(known.parts)
-			at = ofPath(&known, at.types)
+			at = ofPath(at.path.asSure(), at.types)
 		}
 	}
 	return at, nil
@@ -193,10 +200,10 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 // isElement reports whether a path is that of the element of a foreach.
 func (l *loop) isElement(p *path) bool {
 	list := l.list.path
-	if list == nil || len(p.parts) != len(list.parts)+1 || p.parts[len(list.parts)] != (part{computed: "i", isIndex: true}) {
+	if list == nil || len(p.parts) != len(list.parts)+1 || !p.parts[len(list.parts)].equal(part{computed: expr.Ident("i"), isIndex: true}) {
 		return false
 	}
-	return slices.Equal(p.parts[:len(list.parts)], list.parts)
+	return expr.Equal(p.root, list.root) && slices.EqualFunc(p.parts[:len(list.parts)], list.parts, part.equal)
 }
 
 // splitPointer splits a pointer at the slashes that are not in variables.
@@ -221,58 +228,63 @@ func splitPointer(pointer string) []string {
 
 // step returns the code of one part of a pointer.
 func (c *converter) step(s *scope, at code, key, next string) (code, error) {
+	isList := at.kind == list || at.kind == anything
 	if strings.Contains(key, "{{") {
-		said, err := s.text(key)
+		x, err := s.text(strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
 		if err != nil {
 			return code{}, err
 		}
-		if said.kind == number {
-			return ofPath(at.path.then(part{computed: said.text, isIndex: true}, false), itemTypes(at.types)), nil
+		if x.kind == number && isList {
+			return ofPath(at.path.then(part{computed: x.x, isIndex: true}, false), itemTypes(at.types)), nil
 		}
-		return ofPath(at.path.then(part{computed: said.asText().text}, false), nil), nil
+		if at.kind == list {
+			return code{}, noFormf("", "the place %s in a list, which may be no number", key)
+		}
+		if x, err = x.asText(); err != nil {
+			return code{}, err
+		}
+		s.rule.doubt("a key from "+x.x.String()+": in Kyverno, a / in it separates keys", "check that no value has a /")
+		return ofPath(at.path.then(part{computed: x.x}, false), nil), nil
 	}
-	isList := at.kind == list
 	index, err := strconv.Atoi(key)
 	switch {
-	case key == "-" && (isList || at.kind == anything):
+	case key == "-" && isList, err == nil && isList && index == -1 && next == "":
 		return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
-	case err == nil && (isList || at.kind == anything) && index == -1:
-		if next == "" {
-			return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
-		}
-		last := fmt.Sprintf("size(%s) - 1", at.orEmptyList().text)
+	case err == nil && isList && index == -1:
+		last := expr.Minus(expr.Call("size", at.orEmptyList().x), expr.Literal(1))
 		return ofPath(at.path.then(part{computed: last, isIndex: true}, true), itemTypes(at.types)), nil
-	case err == nil && index >= 0 && (isList || at.kind == anything):
+	case err == nil && index >= 0 && isList:
 		return at.item(index), nil
+	case at.kind == list:
+		return code{}, noFormf("", "the place %q in a list", key)
 	}
 	return at.field(strings.NewReplacer("~1", "/", "~0", "~").Replace(key)), nil
 }
 
-// added returns the operation that adds a value, and creates the missing parents.
-func added(at code, value any, op string) layout {
+// added returns the operation that adds a value, or creates the missing parents with it.
+func added(at code, value any, op string) choices {
 	p := at.path
-	if last := p.parts[len(p.parts)-1]; op == "replace" && (p.present() == "" || last.isIndex) {
-		return group{"[", []layout{operationOf("replace", at, valueLayout(value))}, "]"}
+	if last := p.parts[len(p.parts)-1]; op == "replace" && (p.isSure() || last.isIndex) {
+		return choices{{expr.True, operation("replace", at, exprOf(value))}}
 	}
-	result := layout(group{"[", []layout{operationOf("add", at, valueLayout(value))}, "]"})
+	result := choices{{expr.True, operation("add", at, exprOf(value))}}
 	whole := value
 	for n := len(p.parts) - 1; n > 0; n-- {
 		last := p.parts[n]
 		switch {
-		case last.isIndex || last.key == "-" && last.computed == "":
+		case last.isIndex || last.isEnd():
 			whole = []any{whole}
-		case last.computed != "":
-			whole = keyed{{code{text: last.computed, kind: text}, whole}}
+		case !last.computed.IsZero():
+			whole = keyed{{computed(last.computed, text), whole}}
 		default:
 			whole = keyed{{literal(last.key), whole}}
 		}
-		parent := &path{root: p.root, parts: p.parts[:n], sure: min(p.sure, n)}
-		present := parent.present()
-		if present == "" {
+		parent := p.parent(n)
+		if parent.isSure() {
 			continue
 		}
-		created := group{"[", []layout{operationOf("add", ofPath(parent, nil), valueLayout(whole))}, "]"}
-		result = either{not(present), created, result}
+		created := choice{expr.Not(parent.present()), operation("add", ofPath(parent, nil), exprOf(whole))}
+		result = append(choices{created}, result...)
 	}
 	return result
 }

@@ -1,11 +1,11 @@
 package migrate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -47,15 +47,16 @@ type items struct {
 type plainItem struct {
 	// key is the value that identifies the item; empty if it has no key.
 	key code
-	// value is the whole item; of returns the change of the existing item with the key.
-	value any
-	of    func(item code) (*node, error)
+	// value is the whole item; change is the change of the existing item with the key. Its
+	// condition always holds.
+	value  any
+	change func(item code) (expr.Expr, *node, error)
 }
 
 // each is a change to the items of a list that meet a condition.
 type each struct {
 	// of returns the condition and the change, for an item with a name.
-	of func(item code) (condition string, body *node, err error)
+	of func(item code) (condition expr.Expr, body *node, err error)
 	// loop is the foreach whose elements are the items; nil without a foreach.
 	loop *loop
 }
@@ -80,48 +81,115 @@ type builder struct {
 
 // strategic converts a strategic merge patch.
 func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
-	pattern := n.Object()
+	if n.Object() == nil {
+		return c.refuse(n.Path, "a patch that is no map", "")
+	}
 	b := &builder{c: c, loop: l, path: n.Path}
-	var conditions []string
-	root, err := b.fields(s, place{c.changed(), c.changed()}, pattern, &conditions)
+	var conditions []expr.Expr
+	root, err := b.fields(s, place{c.changed(), c.changed()}, n.Object(), &conditions)
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
-	guard := and(conditions...)
+	guard := expr.And(conditions...)
 	if l != nil && !l.bound {
 		some, err := l.some()
 		if err != nil {
 			return c.failed(l.entry.Path, err)
 		}
-		guard = and(some, guard)
+		guard = expr.And(some, guard)
 	}
-	if l == nil && c.targets == nil && guard != "true" {
-		c.matched.conditions = append(c.matched.conditions, condition{"anchors", guard})
-		guard = "true"
-	} else if l == nil && guard != "true" {
-		c.targets.conditions = append(c.targets.conditions, condition{"anchors", guard})
-		guard = "true"
+	if l == nil && !expr.Equal(guard, expr.True) {
+		to := &c.matched
+		if c.targets != nil {
+			to = &c.targets.constraints
+		}
+		to.conditions = append(to.conditions, condition{"anchors", guard})
+		guard = expr.True
+	}
+	if err := b.settled(root, guard); err != nil {
+		return c.failed(n.Path, err)
 	}
 	return c.failed(n.Path, c.write(root, guard))
 }
 
-// some returns a condition that holds if any element of a foreach meets its preconditions.
-func (l *loop) some() (string, error) {
-	name := elementName(l.list, l.scope)
-	condition, err := l.condition(ofPath(&path{root: name}, itemTypes(l.list.types)))
+// settled reports values and conditions that read what an earlier mutation of the same patch
+// changes. Kyverno computes them all before it changes the object.
+func (b *builder) settled(root *node, guard expr.Expr) error {
+	applied, patched := b.c.split(root)
+	if applied == nil || patched == nil {
+		return nil
+	}
+	inputs, err := patched.inputs()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if condition == "true" {
-		return "size(" + l.list.text + ") > 0", nil
+	for _, e := range applied.effects() {
+		for _, x := range append(inputs, guard) {
+			if e.isReadBy(x) {
+				return noFormf("write a rule for each part", "a patch whose parts need several mutations, of which a later one reads what an earlier one changes")
+			}
+		}
 	}
-	return fmt.Sprintf("%s.exists(%s, %s)", l.list.in(primary), name, condition), nil
+	return nil
+}
+
+// inputs returns the expressions in a tree.
+func (n *node) inputs() ([]expr.Expr, error) {
+	var all []expr.Expr
+	if n.isLeaf {
+		return []expr.Expr{exprOf(n.value)}, nil
+	}
+	for _, f := range n.fields {
+		below, err := f.node.inputs()
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, f.key.x), below...)
+	}
+	if n.items == nil {
+		return all, nil
+	}
+	for _, p := range n.items.plain {
+		all = append(all, exprOf(p.value))
+	}
+	name := elementName(n.at, &scope{})
+	for _, e := range n.items.each {
+		condition, body, err := e.of(variableOf(name, itemTypes(n.at.types)))
+		if err != nil {
+			return nil, err
+		}
+		below, err := body.inputs()
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range append(below, condition) {
+			all = append(all, n.at.orEmptyList().x.Over("map", name, x))
+		}
+	}
+	return all, nil
+}
+
+// some returns a condition that holds if any element of a foreach meets its preconditions.
+func (l *loop) some() (expr.Expr, error) {
+	name := elementName(l.list, l.scope)
+	element := variableOf(name, itemTypes(l.list.types))
+	if element.types == nil {
+		element.kind = l.list.itemKind
+	}
+	condition, err := l.condition(element)
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	if expr.Equal(condition, expr.True) {
+		return expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0)), nil
+	}
+	return l.items().Over("exists", name, condition), nil
 }
 
 // condition converts the preconditions of a foreach for an element.
-func (l *loop) condition(element code) (string, error) {
+func (l *loop) condition(element code) (expr.Expr, error) {
 	all, err := l.inner(element).preconditions(l.entry.At("preconditions"))
-	return and(all...), err
+	return expr.And(all...), err
 }
 
 // inner returns the scope of a foreach for an element.
@@ -137,7 +205,7 @@ type place struct {
 func (p place) field(key string) place { return place{p.at.field(key), p.self.field(key)} }
 
 // fields returns the node of a map. It appends conditions to conditions.
-func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions *[]string) (*node, error) {
+func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions *[]expr.Expr) (*node, error) {
 	n := &node{at: at.at}
 	switch pattern["$patch"] {
 	case "delete":
@@ -161,7 +229,10 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 		}
 		member := at.field(bare)
 		if !name.isConstant {
-			member.at = ofPath(at.at.path.then(part{computed: name.asText().text}, false), nil)
+			if name, err = name.asText(); err != nil {
+				return nil, err
+			}
+			member.at = ofPath(at.at.path.then(part{computed: name.x}, false), at.at.elementTypes())
 		}
 		if anchor == kyverno.Condition || anchor == kyverno.Global {
 			if err := b.condition(s, n, member, name, pattern[key], conditions); err != nil {
@@ -182,8 +253,8 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 
 // condition adds a condition. If its pattern only adds missing values, it adds these to the
 // node.
-func (b *builder) condition(s *scope, n *node, member place, name code, pattern any, conditions *[]string) error {
-	*conditions = append(*conditions, orTrue(member.at.path.present()))
+func (b *builder) condition(s *scope, n *node, member place, name code, pattern any, conditions *[]expr.Expr) error {
+	*conditions = append(*conditions, member.at.path.present())
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
 		child, err := b.fields(s, member, adding, conditions)
 		if err == nil {
@@ -191,8 +262,8 @@ func (b *builder) condition(s *scope, n *node, member place, name code, pattern 
 		}
 		return err
 	}
-	text, err := b.scope(s, member).pattern(member.at, pattern)
-	*conditions = append(*conditions, text)
+	x, err := b.scope(s, member).pattern(member.at, pattern)
+	*conditions = append(*conditions, x)
 	return err
 }
 
@@ -213,7 +284,7 @@ func (b *builder) scope(s *scope, at place) *scope {
 }
 
 // node returns the node of any value; nil if nothing is left of it.
-func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*node, error) {
+func (b *builder) node(s *scope, at place, pattern any, conditions *[]expr.Expr) (*node, error) {
 	switch pattern := pattern.(type) {
 	case nil:
 		return &node{at: at.at, gone: true}, nil
@@ -246,9 +317,9 @@ func (b *builder) node(s *scope, at place, pattern any, conditions *[]string) (*
 
 // union returns the node of a list that begins with values, followed by its other items.
 func (b *builder) union(at code, values []any) *node {
-	written, _ := write(values)
-	rest := fmt.Sprintf("%s.filter(x, !(x in %s))", at.orEmptyList().in(primary), written)
-	return &node{at: at, value: code{text: written + " + " + rest, level: sum, kind: list}, isLeaf: true, union: true}
+	first := exprOf(values)
+	rest := at.orEmptyList().x.Over("filter", "x", expr.Not(expr.In(expr.Ident("x"), first)))
+	return &node{at: at, value: computed(expr.Plus(first, rest), list), isLeaf: true, union: true}
 }
 
 func first(types []*schema.Type) *schema.Type {
@@ -263,7 +334,7 @@ func mergesItems(t *schema.Type) bool {
 }
 
 // list returns the node of a list of maps.
-func (b *builder) list(s *scope, at place, pattern []any, conditions *[]string) (*node, error) {
+func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Expr) (*node, error) {
 	n := &node{at: at.at, items: &items{}}
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
@@ -340,64 +411,70 @@ func (b *builder) elements(s *scope, at place, self code, pattern map[string]any
 			delete(rest, key)
 		}
 	}
-	return each{loop: b.loop, of: func(item code) (string, *node, error) {
-		if !strings.Contains(b.loop.list.text+" ", at.at.text+" ") && !strings.Contains(b.loop.list.text, at.at.orEmptyList().text) {
-			return "", nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.text, at.at.text)
+	return each{loop: b.loop, of: func(item code) (expr.Expr, *node, error) {
+		if !b.loop.goesThrough(at.at) {
+			return expr.Expr{}, nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.x, at.at.x)
 		}
 		condition, err := b.loop.condition(item)
 		if err != nil {
-			return "", nil, err
+			return expr.Expr{}, nil, err
 		}
-		conditions := []string{condition}
+		conditions := []expr.Expr{condition}
 		body, err := b.fields(b.loop.inner(item), place{item, self}, rest, &conditions)
-		return and(conditions...), body, err
+		return expr.And(conditions...), body, err
 	}}
+}
+
+// goesThrough reports whether the elements of a foreach are items of a list: the items of this
+// list, some of them, or those of several lists together.
+func (l *loop) goesThrough(list code) bool {
+	return slices.ContainsFunc(l.items().Lists(), func(x expr.Expr) bool {
+		return expr.Equal(x, list.x) || expr.Equal(x, list.orEmptyList().x)
+	})
 }
 
 // each returns the change to the items that meet the conditions of an item of a patch.
 func (b *builder) each(s *scope, self code, pattern map[string]any) each {
-	return each{of: func(item code) (string, *node, error) {
-		var conditions []string
+	return each{of: func(item code) (expr.Expr, *node, error) {
+		var conditions []expr.Expr
 		rest := pattern
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
-			said, err := s.text(name)
+			selected, err := s.text(name)
 			if err != nil {
-				return "", nil, err
+				return expr.Expr{}, nil, err
 			}
-			text, err := equals(withKind(item.field("name"), text), said)
+			same, err := s.equals(withKind(item.field("name"), text), selected)
 			if err != nil {
-				return "", nil, err
+				return expr.Expr{}, nil, err
 			}
-			conditions = append(conditions, text)
+			conditions = append(conditions, same)
 			rest = change.Clone(pattern).(map[string]any)
 			delete(rest, "name")
 		}
 		body, err := b.fields(s, place{item, self}, rest, &conditions)
-		return simplifyName(item, and(conditions...)), body, err
+		return simplifyName(item, conditions), body, err
 	}}
 }
 
-// simplifyName removes the test that an item has a name, if all items have one.
-func simplifyName(item code, condition string) string {
-	if name := item.field("name"); name.maybe == "" && condition == name.text+` != ""` {
-		return "true"
+// simplifyName joins conditions. It leaves out the test that an item has a name, if all items
+// have one.
+func simplifyName(item code, conditions []expr.Expr) expr.Expr {
+	if name := item.field("name"); name.maybe.IsZero() && name.kind == text {
+		isNamed := expr.Compare(name.x, "!=", expr.Literal(""))
+		conditions = slices.DeleteFunc(conditions, func(x expr.Expr) bool { return expr.Equal(x, isNamed) })
 	}
-	return condition
+	return expr.And(conditions...)
 }
 
 // gate returns the condition of a global anchor in a list: one item must meet it, unless the
 // list is empty.
-func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (string, error) {
+func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (expr.Expr, error) {
 	name := elementName(at, s)
-	condition, _, err := b.each(s, self, pattern).of(ofPath(&path{root: name}, itemTypes(at.types)))
+	condition, _, err := b.each(s, self, pattern).of(variableOf(name, itemTypes(at.types)))
 	if err != nil {
-		return "", err
+		return expr.Expr{}, err
 	}
-	present := ""
-	if at.path != nil {
-		present = at.path.present()
-	}
-	return and(present, fmt.Sprintf("%s.exists(%s, %s)", at.in(primary), name, condition)), nil
+	return expr.And(at.present(), at.x.Over("exists", name, condition)), nil
 }
 
 // plain returns an item that the list has afterwards.
@@ -406,13 +483,14 @@ func (b *builder) plain(s *scope, at, self code, pattern map[string]any, keys []
 	if err != nil {
 		return plainItem{}, err
 	}
-	item := plainItem{value: value, of: func(item code) (*node, error) {
-		var none []string
-		return b.fields(s, place{item, self}, pattern, &none)
+	item := plainItem{value: value, change: func(item code) (expr.Expr, *node, error) {
+		var none []expr.Expr
+		body, err := b.fields(s, place{item, self}, pattern, &none)
+		return expr.True, body, err
 	}}
 	for _, key := range keys {
 		if pattern[key] == nil {
-			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.text)
+			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.x)
 		}
 		if item.key, err = s.operand(pattern[key]); err != nil {
 			return item, err

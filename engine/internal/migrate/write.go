@@ -141,7 +141,7 @@ func (w *writer) conditions(key string, conditions []condition, comments []strin
 			name += "-" + strconv.Itoa(seen[name])
 		}
 		w.line(2, "- name: %s", scalar(name))
-		w.expression(4, "expression", c.text)
+		w.expression(4, "expression", c.x.Pretty())
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *converter) yaml(name string, first bool) string {
 		}
 		w.line(2, "- patchType: %s", m.patchType)
 		w.line(4, "%s:", map[string]string{applyConfiguration: "applyConfiguration", jsonPatch: "jsonPatch"}[m.patchType])
-		w.expression(6, "expression", pretty(m.expression))
+		w.expression(6, "expression", m.expression.Pretty())
 	}
 	if c.isNative {
 		w.WriteString("---\n" + bindingOf(name))

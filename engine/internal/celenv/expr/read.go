@@ -1,0 +1,233 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+func (e Expr) isCallOf(functions ...string) bool {
+	return e.node != nil && e.node.Kind() == ast.CallKind && slices.Contains(functions, e.node.AsCall().FunctionName())
+}
+
+func (e Expr) args() []Expr {
+	var args []Expr
+	for _, arg := range e.node.AsCall().Args() {
+		args = append(args, Expr{arg})
+	}
+	return args
+}
+
+// AsCall returns a call of a function or a macro; the target is zero unless it is a call of an
+// operand. Operators are calls, too.
+func (e Expr) AsCall() (function string, target Expr, args []Expr, ok bool) {
+	if e.node == nil || e.node.Kind() != ast.CallKind {
+		return "", Expr{}, nil, false
+	}
+	c := e.node.AsCall()
+	if c.IsMemberFunction() {
+		target = Expr{c.Target()}
+	}
+	return c.FunctionName(), target, e.args(), true
+}
+
+// AsComparison returns the operands of a comparison, or of a test whether a list has an item.
+func (e Expr) AsComparison() (a Expr, operator string, b Expr, ok bool) {
+	if e.isCallOf(operators.In) {
+		return e.args()[0], "in", e.args()[1], true
+	}
+	for name, function := range comparisons {
+		if e.isCallOf(function) {
+			return e.args()[0], name, e.args()[1], true
+		}
+	}
+	return Expr{}, "", Expr{}, false
+}
+
+// Constant returns the value of a constant.
+func (e Expr) Constant() (value any, ok bool) {
+	if e.node == nil || e.node.Kind() != ast.LiteralKind {
+		return nil, false
+	}
+	switch value := e.node.AsLiteral().(type) {
+	case types.Null:
+		return nil, true
+	default:
+		return value.Value(), true
+	}
+}
+
+// Items returns the items of a list that is written out.
+func (e Expr) Items() (items []Expr, ok bool) {
+	if e.node == nil || e.node.Kind() != ast.ListKind {
+		return nil, false
+	}
+	for _, item := range e.node.AsList().Elements() {
+		items = append(items, Expr{item})
+	}
+	return items, true
+}
+
+// macros are the macros over the items of a list or the keys of a map.
+var macros = []string{"all", "exists", "existsOne", "exists_one", "filter", "map"}
+
+// AsMacro returns a macro over the items of a list, which have a name in the arguments.
+func (e Expr) AsMacro() (over Expr, macro, name string, args []Expr, ok bool) {
+	function, target, args, isCall := e.AsCall()
+	if !isCall || target.IsZero() || len(args) < 2 || !slices.Contains(macros, function) || args[0].node.Kind() != ast.IdentKind {
+		return Expr{}, "", "", nil, false
+	}
+	return target, function, args[0].node.AsIdent(), args[1:], true
+}
+
+// Step is a step of a chain: a key of a map, or the index of an item.
+type Step struct {
+	// Key is a constant key. Index is any other key or index; it is zero for a Key.
+	Key   string
+	Index Expr
+}
+
+// AsChain returns a chain of fields and items that begins with a variable, whether the steps are
+// optional or not, and also inside has().
+func (e Expr) AsChain() (variable string, steps []Step, ok bool) {
+	if e.node == nil {
+		return "", nil, false
+	}
+	switch e.node.Kind() {
+	case ast.IdentKind:
+		return e.node.AsIdent(), nil, true
+	case ast.SelectKind:
+		s := e.node.AsSelect()
+		variable, steps, ok = Expr{s.Operand()}.AsChain()
+		return variable, append(steps, Step{Key: s.FieldName()}), ok
+	}
+	if e.isCallOf("has") && len(e.args()) == 1 {
+		return e.args()[0].AsChain()
+	}
+	if !e.isCallOf(operators.OptSelect, operators.Index, operators.OptIndex) {
+		return "", nil, false
+	}
+	variable, steps, ok = e.args()[0].AsChain()
+	step := Step{Index: e.args()[1]}
+	if key, isKey := e.args()[1].Constant(); isKey {
+		if text, isText := key.(string); isText {
+			step = Step{Key: text}
+		}
+	}
+	return variable, append(steps, step), ok
+}
+
+// Children returns the direct parts of an expression, without the names that macros declare.
+func (e Expr) Children() []Expr {
+	var all []ast.Expr
+	switch e.node.Kind() {
+	case ast.SelectKind:
+		all = []ast.Expr{e.node.AsSelect().Operand()}
+	case ast.ListKind:
+		all = e.node.AsList().Elements()
+	case ast.MapKind:
+		for _, entry := range e.node.AsMap().Entries() {
+			all = append(all, entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
+		}
+	case ast.StructKind:
+		for _, entry := range e.node.AsStruct().Fields() {
+			all = append(all, entry.AsStructField().Value())
+		}
+	case ast.CallKind:
+		if over, _, _, args, ok := e.AsMacro(); ok {
+			return append([]Expr{over}, args...)
+		}
+		if c := e.node.AsCall(); c.IsMemberFunction() {
+			all = append(all, c.Target())
+		}
+		all = append(all, e.node.AsCall().Args()...)
+	}
+	var children []Expr
+	for _, child := range all {
+		children = append(children, Expr{child})
+	}
+	return children
+}
+
+// total are the functions that cannot fail, if the fields and items that they read are there.
+var total = []string{
+	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals, operators.In,
+	operators.Index, operators.OptIndex, operators.OptSelect, "has", "hasValue", "or", "orValue", "value", "dyn", "optional.of", "optional.none",
+	"all", "exists", "filter", "map", "size",
+}
+
+// IsTotal reports that an expression cannot fail, if the fields and items that it reads are there
+// and have the right types.
+func (e Expr) IsTotal() bool {
+	if e.node.Kind() == ast.CallKind && !slices.Contains(total, e.node.AsCall().FunctionName()) {
+		return false
+	}
+	return !slices.ContainsFunc(e.Children(), func(c Expr) bool { return !c.IsTotal() })
+}
+
+// Uses reports whether a variable is read.
+func (e Expr) Uses(variable string) bool {
+	if e.node.Kind() == ast.IdentKind {
+		return e.node.AsIdent() == variable
+	}
+	children := e.Children()
+	if over, _, name, _, ok := e.AsMacro(); ok && name == variable {
+		children = []Expr{over}
+	}
+	return slices.ContainsFunc(children, func(c Expr) bool { return c.Uses(variable) })
+}
+
+// Lists returns the lists whose items the items of e are: e without filters, and the parts of a
+// sum.
+func (e Expr) Lists() []Expr {
+	if over, macro, _, _, ok := e.AsMacro(); ok && macro == "filter" {
+		return over.Lists()
+	}
+	if e.isCallOf(operators.Add) {
+		return append(e.args()[0].Lists(), e.args()[1].Lists()...)
+	}
+	return []Expr{e}
+}
+
+// Equal reports whether two expressions have the same tree.
+func Equal(a, b Expr) bool {
+	if a.node == nil || b.node == nil || a.node.Kind() != b.node.Kind() || !sameLeaf(a.node, b.node) {
+		return a.node == nil && b.node == nil
+	}
+	return slices.EqualFunc(a.parts(), b.parts(), Equal)
+}
+
+// parts are the children, and the names that macros declare.
+func (e Expr) parts() []Expr {
+	if _, _, name, _, ok := e.AsMacro(); ok {
+		return append(e.Children(), Ident(name))
+	}
+	return e.Children()
+}
+
+// sameLeaf compares what two nodes of a kind have besides their children.
+func sameLeaf(a, b ast.Expr) bool {
+	switch a.Kind() {
+	case ast.IdentKind:
+		return a.AsIdent() == b.AsIdent()
+	case ast.LiteralKind:
+		return a.AsLiteral().Type() == b.AsLiteral().Type() && a.AsLiteral().Equal(b.AsLiteral()) == types.True
+	case ast.SelectKind:
+		return a.AsSelect().FieldName() == b.AsSelect().FieldName() && a.AsSelect().IsTestOnly() == b.AsSelect().IsTestOnly()
+	case ast.CallKind:
+		return a.AsCall().FunctionName() == b.AsCall().FunctionName() && a.AsCall().IsMemberFunction() == b.AsCall().IsMemberFunction()
+	case ast.ListKind:
+		return slices.Equal(a.AsList().OptionalIndices(), b.AsList().OptionalIndices())
+	case ast.MapKind:
+		return slices.EqualFunc(a.AsMap().Entries(), b.AsMap().Entries(), func(x, y ast.EntryExpr) bool {
+			return x.AsMapEntry().IsOptional() == y.AsMapEntry().IsOptional()
+		})
+	case ast.StructKind:
+		return a.AsStruct().TypeName() == b.AsStruct().TypeName() && slices.EqualFunc(a.AsStruct().Fields(), b.AsStruct().Fields(), func(x, y ast.EntryExpr) bool {
+			return x.AsStructField().Name() == y.AsStructField().Name() && x.AsStructField().IsOptional() == y.AsStructField().IsOptional()
+		})
+	}
+	return false
+}

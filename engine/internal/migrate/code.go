@@ -1,0 +1,547 @@
+package migrate
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// kind is the known type of an expression's value.
+type kind int
+
+const (
+	anything kind = iota
+	text
+	number
+	boolean
+	list
+	object
+)
+
+// code is a CEL expression with what is known about its value.
+type code struct {
+	// x fails if the value is missing. It is zero for request and images, which have no value of
+	// their own.
+	x    expr.Expr
+	kind kind
+	// types are the types of the value, one for each kind of object that a rule matches; empty
+	// if one is not known.
+	types []*schema.Type
+	// path is the path of the value, if the value is a field of an object.
+	path *path
+	// maybe is the same expression with an optional value, if the value may be missing.
+	maybe expr.Expr
+	// isNull says that a missing value is null to Kyverno, not an error.
+	isNull bool
+	// constant is the value of a literal. isConstant distinguishes null from no literal.
+	constant   any
+	isConstant bool
+	// orEmpty is the list that is empty if the value is missing; nil if there is no such
+	// expression.
+	orEmpty *code
+	// given is the condition that the value of a selection is not null; zero if it never is.
+	given expr.Expr
+	// keysOf is a map if the value is the list of its keys.
+	keysOf expr.Expr
+	// unclear says that a missing value is null or an error to Kyverno, depending on which part of
+	// its path is missing.
+	unclear bool
+	// itemKind is the kind of the items of a list, if they have no types.
+	itemKind kind
+}
+
+// path is a chain of fields from a variable.
+type path struct {
+	root  expr.Expr
+	parts []part
+	// sure is the number of parts that always exist.
+	sure int
+}
+
+// part is a key of a map, the index of an item, or an expression for one of these.
+type part struct {
+	key      string
+	index    int
+	isIndex  bool
+	computed expr.Expr
+}
+
+// isEnd reports whether a part is the place after the last item of a list.
+func (p part) isEnd() bool { return p.key == "-" && p.computed.IsZero() && !p.isIndex }
+
+func (p part) equal(other part) bool {
+	return p.key == other.key && p.index == other.index && p.isIndex == other.isIndex && expr.Equal(p.computed, other.computed)
+}
+
+// expr returns the key or index of a part.
+func (p part) expr() expr.Expr {
+	switch {
+	case !p.computed.IsZero():
+		return p.computed
+	case p.isIndex:
+		return expr.Literal(p.index)
+	}
+	return expr.Literal(p.key)
+}
+
+// of returns the value that a part selects.
+func (p part) of(x expr.Expr, optional bool) expr.Expr {
+	isField := p.computed.IsZero() && !p.isIndex
+	switch {
+	case isField && optional:
+		return x.OptSelect(p.key)
+	case isField:
+		return x.Select(p.key)
+	case optional:
+		return x.OptIndex(p.expr())
+	}
+	return x.Index(p.expr())
+}
+
+// expr returns the value of the first n parts.
+func (p *path) expr(n int, optional bool) expr.Expr {
+	x := p.root
+	for i, part := range p.parts[:n] {
+		x = part.of(x, optional && i >= p.sure)
+	}
+	return x
+}
+
+// then returns the path extended by a part.
+func (p *path) then(part part, sure bool) *path {
+	extended := &path{root: p.root, parts: append(slices.Clone(p.parts), part), sure: p.sure}
+	if sure && p.sure == len(p.parts) {
+		extended.sure++
+	}
+	return extended
+}
+
+// parent returns the path of the first n parts.
+func (p *path) parent(n int) *path {
+	return &path{root: p.root, parts: p.parts[:n], sure: min(p.sure, n)}
+}
+
+// isSure reports whether the value always exists.
+func (p *path) isSure() bool { return p.sure >= len(p.parts) }
+
+// present returns a condition that the value exists.
+func (p *path) present() expr.Expr {
+	n := len(p.parts)
+	switch {
+	case p.isSure():
+		return expr.True
+	case p.sure < n-1:
+		return p.expr(n, true).Call("hasValue")
+	}
+	last, parent := p.parts[n-1], p.expr(n-1, false)
+	switch {
+	case last.isIndex:
+		return expr.Compare(expr.Call("size", parent), ">", last.expr())
+	case last.computed.IsZero():
+		return parent.Has(last.key)
+	}
+	return expr.In(last.computed, parent)
+}
+
+// pointer returns an expression for the path below its root as a JSON Pointer.
+func (p *path) pointer() expr.Expr {
+	var parts []expr.Expr
+	constant := ""
+	for _, part := range p.parts {
+		if part.computed.IsZero() && part.isIndex {
+			constant += "/" + strconv.Itoa(part.index)
+			continue
+		}
+		if part.computed.IsZero() {
+			constant += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part.key)
+			continue
+		}
+		function := "jsonpatch.escapeKey"
+		if part.isIndex {
+			function = "string"
+		}
+		parts = append(parts, expr.Literal(constant+"/"), expr.Call(function, part.computed))
+		constant = ""
+	}
+	if constant != "" || len(parts) == 0 {
+		parts = append(parts, expr.Literal(constant))
+	}
+	return expr.Plus(parts...)
+}
+
+// place returns the path as a place that a policy writes to: items of lists are not told apart,
+// and writing an item, or an entry with an unknown key, is writing the whole list or map.
+func (p *path) place() []string {
+	var keys []string
+	for i, part := range p.parts {
+		isLast := i == len(p.parts)-1
+		switch {
+		case part.isEnd(), part.isIndex && isLast, !part.isIndex && !part.computed.IsZero():
+			return keys
+		case part.isIndex:
+			keys = append(keys, anyItem)
+		default:
+			keys = append(keys, part.key)
+		}
+	}
+	return keys
+}
+
+// ofPath returns the code of a path.
+func ofPath(p *path, types []*schema.Type) code {
+	c := code{x: p.expr(len(p.parts), false), types: types, path: p, kind: kindOf(types)}
+	if !p.isSure() {
+		c.maybe = p.expr(len(p.parts), true)
+	}
+	return c
+}
+
+// variableOf returns the code of a variable of the policy's own, or of a macro.
+func variableOf(name string, types []*schema.Type) code {
+	return ofPath(&path{root: expr.Ident(name)}, types)
+}
+
+// computed returns the code of an expression that always has a value.
+func computed(x expr.Expr, k kind) code { return code{x: x, kind: k} }
+
+// kindOf returns the kind that all types have in common.
+func kindOf(types []*schema.Type) kind {
+	found := anything
+	for i, t := range types {
+		k := kindOfType(t)
+		if i > 0 && k != found {
+			return anything
+		}
+		found = k
+	}
+	return found
+}
+
+func kindOfType(t *schema.Type) kind {
+	switch {
+	case t == nil:
+		return anything
+	case t.IsList:
+		return list
+	}
+	switch t.Scalar {
+	case schema.NotScalar:
+		return object
+	case schema.String, schema.Quantity:
+		return text
+	case schema.Integer, schema.Number:
+		return number
+	case schema.Boolean:
+		return boolean
+	}
+	return anything
+}
+
+// field returns the code of a field of a value.
+func (c code) field(key string) code {
+	types, sure := fieldTypes(c.types, key)
+	if c.path != nil {
+		if len(c.path.parts) == 0 && (key == "metadata" || key == "spec" && isWorkload(c.types)) {
+			sure = true
+		}
+		next := ofPath(c.path.then(part{key: key}, sure), types)
+		next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
+		return next
+	}
+	next := code{x: c.x.Select(key), maybe: c.x.OptSelect(key), types: types, kind: kindOf(types), unclear: c.unclear || c.isNull && c.mayMiss()}
+	if !c.maybe.IsZero() {
+		next.maybe = c.maybe.OptSelect(key)
+	}
+	return next
+}
+
+// item returns the code of an item of a list. To Kyverno, a missing item is null.
+func (c code) item(index int) code {
+	types := itemTypes(c.types)
+	if c.path != nil && index >= 0 {
+		next := ofPath(c.path.then(part{index: index, isIndex: true}, index == 0 && isNeverEmpty(c)), types)
+		next.isNull = c.path.isSure() || c.isNull
+		return next
+	}
+	from := c.orEmptyList()
+	at := expr.Literal(index)
+	if index < 0 {
+		at = expr.Minus(expr.Call("size", from.x), expr.Literal(-index))
+	}
+	return code{
+		x: c.x.Index(at), maybe: from.x.OptIndex(at), types: types, kind: kindOf(types),
+		isNull: c.maybe.IsZero() || c.isNull || !c.given.IsZero(),
+	}
+}
+
+// isNeverEmpty reports whether validation requires an item in a list.
+func isNeverEmpty(c code) bool {
+	last := len(c.path.parts) - 1
+	return last > 0 && c.path.parts[last-1].key != "" && c.path.parts[last].key == "containers" && c.path.parts[last-1].key == "spec" && c.kind == list
+}
+
+// fieldTypes returns the types of a field; sure says that all types require it.
+func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bool) {
+	sure = len(types) > 0
+	for _, t := range types {
+		f := t.FieldType(key)
+		if f == nil {
+			return nil, false
+		}
+		below = append(below, f)
+		declared := t.Declared(key)
+		required := declared != nil && declared.Required
+		// Validation requires these fields although the schema does not.
+		switch {
+		case key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")),
+			key == "template" && (strings.HasSuffix(t.Name, ".ReplicaSetSpec") || strings.HasSuffix(t.Name, ".ReplicationControllerSpec")):
+			required = true
+		}
+		sure = sure && required
+	}
+	return below, sure
+}
+
+// elementTypes returns the types of the values of a map, if all have one type.
+func (c code) elementTypes() []*schema.Type {
+	var types []*schema.Type
+	for _, t := range c.types {
+		if t == nil || t.Elem == nil || t.IsList {
+			return nil
+		}
+		types = append(types, t.Elem)
+	}
+	return types
+}
+
+func itemTypes(types []*schema.Type) []*schema.Type {
+	var items []*schema.Type
+	for _, t := range types {
+		item := t.ItemType()
+		if item == nil {
+			return nil
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// isWorkload reports whether all types are pods or pod controllers, which have a spec.
+func isWorkload(types []*schema.Type) bool {
+	for _, t := range types {
+		spec := t.FieldType("spec")
+		if spec == nil {
+			return false
+		}
+		switch spec.Name[strings.LastIndexByte(spec.Name, '.')+1:] {
+		case "PodSpec", "DeploymentSpec", "DaemonSetSpec", "StatefulSetSpec", "ReplicaSetSpec", "ReplicationControllerSpec", "JobSpec", "CronJobSpec":
+		default:
+			return false
+		}
+	}
+	return len(types) > 0
+}
+
+// mayMiss reports whether the value may be missing, or null.
+func (c code) mayMiss() bool { return !c.maybe.IsZero() || !c.given.IsZero() }
+
+// present returns a condition that the value exists and is not null.
+func (c code) present() expr.Expr {
+	switch {
+	case !c.given.IsZero():
+		return c.given
+	case c.maybe.IsZero():
+		return expr.True
+	case c.path != nil:
+		return c.path.present()
+	}
+	return c.maybe.Call("hasValue")
+}
+
+// orValue returns the value, or another value if it is missing.
+func (c code) orValue(other code) code {
+	if c.maybe.IsZero() {
+		return c
+	}
+	result := code{x: c.maybe.OrValue(other.x), kind: c.kind, types: c.types}
+	if other.kind != c.kind {
+		result.kind, result.types = anything, nil
+	}
+	return result
+}
+
+// orEmptyList returns a list that is empty if the value is missing.
+func (c code) orEmptyList() code {
+	switch {
+	case c.orEmpty != nil:
+		return *c.orEmpty
+	case c.maybe.IsZero():
+		return c
+	}
+	return code{x: c.maybe.OrValue(expr.List()), kind: list, types: c.types}
+}
+
+// asText returns the value as part of a text.
+func (c code) asText() (code, error) {
+	switch {
+	case c.isConstant:
+		switch value := c.constant.(type) {
+		case string:
+			return literal(value), nil
+		case int64:
+			return literal(strconv.FormatInt(value, 10)), nil
+		case bool:
+			return literal(strconv.FormatBool(value)), nil
+		}
+		return code{}, noFormf("write its text", "a %s as part of a text", nameOf(c.constant))
+	case c.kind == text:
+		return c, nil
+	case c.kind == list || c.kind == object:
+		return code{}, noFormf("select the field that matters", "a list or a map as part of a text, as JSON")
+	case c.isNull && c.mayMiss():
+		return code{}, noFormf("give a default with ||", "a value as part of a text that may be null")
+	}
+	return code{x: expr.Call("string", c.x), kind: text}, nil
+}
+
+// typed returns the value as an argument of a function that fails for other kinds.
+func (c code) typed(k kind, what string) (code, error) {
+	if c.kind != k && c.kind != anything {
+		return code{}, noFormf("", "%s is needed here, so that the rule always fails", what)
+	}
+	return c, nil
+}
+
+// nameOf says what a value of a manifest is.
+func nameOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case float64:
+		return "number with a fraction"
+	case []any:
+		return "list"
+	case map[string]any, keyed:
+		return "map"
+	}
+	return "value"
+}
+
+// literal returns the code of a constant.
+func literal(value any) code {
+	c := code{constant: value, isConstant: true}
+	c.x, _ = write(value)
+	switch value.(type) {
+	case string:
+		c.kind = text
+	case int64, float64:
+		c.kind = number
+	case bool:
+		c.kind = boolean
+	case []any:
+		c.kind = list
+	case map[string]any, keyed:
+		c.kind = object
+	}
+	return c
+}
+
+// write returns the expression of a value that may contain code; typ identifies its CEL type.
+func write(value any) (x expr.Expr, typ string) {
+	switch value := value.(type) {
+	case nil:
+		return expr.Literal(nil), "null"
+	case string:
+		return expr.Literal(value), "string"
+	case bool:
+		return expr.Literal(value), "bool"
+	case int64:
+		return expr.Literal(value), "int"
+	case float64:
+		return expr.Literal(value), "double"
+	case code:
+		if value.isConstant {
+			return write(value.constant)
+		}
+		return value.x, "dyn" // CEL does not know the type, even if we do
+	case keyed:
+		return writeKeyed(value)
+	case []any:
+		var items []expr.Expr
+		var types []string
+		for _, item := range value {
+			x, typ := write(item)
+			items, types = append(items, x), append(types, typ)
+		}
+		typ = unify(items, types)
+		return expr.List(items...), "list(" + typ + ")"
+	case map[string]any:
+		var pairs keyed
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			pairs = append(pairs, pair{literal(key), value[key]})
+		}
+		return writeKeyed(pairs)
+	}
+	panic("a value that is no value of a manifest")
+}
+
+// exprOf returns the expression of a value that may contain code.
+func exprOf(value any) expr.Expr {
+	x, _ := write(value)
+	return x
+}
+
+// keyed is a map in the order of its keys, which may be expressions.
+type keyed []pair
+
+type pair struct {
+	key   code
+	value any
+}
+
+// isNull reports whether a value may be null, so that a patch leaves it out.
+func isNull(value any) (code, bool) {
+	c, ok := value.(code)
+	return c, ok && c.isNull && c.mayMiss()
+}
+
+func writeKeyed(pairs keyed) (x expr.Expr, typ string) {
+	var values []expr.Expr
+	var types []string
+	for _, p := range pairs {
+		value, typ := write(p.value)
+		values, types = append(values, value), append(types, typ)
+	}
+	typ = unify(values, types)
+	entries := make([]expr.Entry, len(pairs))
+	for i, p := range pairs {
+		entries[i] = expr.Entry{Key: p.key.x, Value: values[i]}
+		if c, ok := isNull(p.value); ok {
+			entries[i].Value, entries[i].Optional = c.maybe, true
+		}
+	}
+	return expr.Map(entries...), "map(" + typ + ")"
+}
+
+// unify converts the elements of a literal to one type, as CEL in Kubernetes requires.
+func unify(values []expr.Expr, types []string) string {
+	for _, typ := range types {
+		if typ == types[0] {
+			continue
+		}
+		for i := range values {
+			if types[i] != "dyn" {
+				values[i] = expr.Call("dyn", values[i])
+			}
+		}
+		return "dyn"
+	}
+	if len(types) == 0 {
+		return "dyn"
+	}
+	return types[0]
+}

@@ -1,0 +1,376 @@
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// A counterexample is an object that may show that two forms of a policy differ. It is made up to
+// reach a branch of a policy: its fields have values that the expressions of the policy compare
+// them with.
+
+// fact is a value of a field that matters to an expression.
+type fact struct {
+	path  []string
+	value any
+}
+
+// present is any value; absent says that the field is removed.
+var present, absent any = new(struct{ present int }), new(struct{ absent int })
+
+// factFinder finds facts. paths are the paths of variables in the object.
+type factFinder struct {
+	paths map[string][]string
+	found []fact
+}
+
+// factsOf returns the facts in an expression about the fields of the object.
+func factsOf(x expr.Expr) []fact {
+	f := factFinder{paths: map[string][]string{"object": {}}}
+	f.find(x)
+	return f.found
+}
+
+func (f *factFinder) note(path []string, values ...any) {
+	if len(path) == 0 {
+		return
+	}
+	for _, value := range values {
+		f.found = append(f.found, fact{path, value})
+	}
+}
+
+// noteList notes that a list has an item, or is missing.
+func (f *factFinder) noteList(path []string) {
+	f.note(append(slices.Clip(path), "0"), present)
+	f.note(path, absent)
+}
+
+func (f *factFinder) find(x expr.Expr) {
+	if path, ok := f.pathOf(x); ok {
+		f.note(path, present, absent)
+		return
+	}
+	if over, _, name, args, ok := x.AsMacro(); ok {
+		inner := factFinder{paths: maps.Clone(f.paths)}
+		delete(inner.paths, name)
+		for _, from := range over.Lists() {
+			if path, isPath := f.pathOf(from); isPath {
+				inner.paths[name] = append(slices.Clip(path), "0")
+				f.noteList(path)
+			}
+		}
+		if _, isPath := f.pathOf(over); !isPath {
+			f.find(over)
+		}
+		for _, arg := range args {
+			inner.find(arg)
+		}
+		f.found = append(f.found, inner.found...)
+		return
+	}
+	if a, operator, b, ok := x.AsComparison(); ok {
+		f.compared(a, operator, b)
+		f.compared(b, operator, a)
+	}
+	switch function, target, args, ok := x.AsCall(); {
+	case ok && !target.IsZero() && len(args) == 1:
+		f.called(function, target, args[0])
+	case ok && function == "size" && len(args) == 1:
+		if path, isPath := f.pathOf(args[0]); isPath {
+			f.noteList(path)
+			return
+		}
+	}
+	for _, child := range x.Children() {
+		f.find(child)
+	}
+}
+
+// compared notes values of a field that a comparison with a constant tells apart.
+func (f *factFinder) compared(field expr.Expr, operator string, constant expr.Expr) {
+	value, isConstant := constant.Constant()
+	if list, isList := constant.Items(); isList && operator == "in" {
+		for _, item := range list {
+			f.compared(field, "==", item)
+		}
+		return
+	}
+	path, isPath := f.pathOf(field)
+	switch number, isNumber := value.(int64); {
+	case operator == "in" && isConstant: // the constant is a key
+		if owner, ok := f.pathOf(field); ok {
+			f.note(owner, present)
+		}
+	case !isPath || !isConstant || value == nil:
+	case isNumber:
+		f.note(path, number, number+1, max(number-1, 0))
+	default:
+		f.note(path, value)
+	}
+}
+
+// called notes values of a field for which a function holds.
+func (f *factFinder) called(function string, target, arg expr.Expr) {
+	path, ok := f.pathOf(target)
+	text, isText := arg.Constant()
+	s, isString := text.(string)
+	if !ok || !isText || !isString {
+		return
+	}
+	switch function {
+	case "startsWith":
+		f.note(path, s+"x")
+	case "endsWith":
+		f.note(path, "x"+s)
+	case "contains":
+		if s == "@" && path[len(path)-1] == "image" {
+			s = "@sha256:" + strings.Repeat("a", 63)
+		}
+		f.note(path, "x"+strings.TrimPrefix(s+"a", "x"))
+	}
+}
+
+// pathOf returns the path of a chain of fields, with or without a default.
+func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
+	if function, target, _, ok := x.AsCall(); ok && !target.IsZero() && (function == "orValue" || function == "hasValue") {
+		return f.pathOf(target)
+	}
+	variable, steps, ok := x.AsChain()
+	path, known := f.paths[variable]
+	if variable == requestRoot && len(steps) > 0 {
+		switch steps[0].Key {
+		case "object":
+			steps, known = steps[1:], true
+		case "namespace":
+			return []string{"metadata", "namespace"}, ok
+		}
+	}
+	if !ok || !known {
+		return nil, false
+	}
+	path = slices.Clip(path)
+	for _, step := range steps {
+		key := step.Key
+		if !step.Index.IsZero() {
+			index, _ := step.Index.Constant()
+			if key = fmt.Sprint(index); index == nil {
+				key = "0"
+			}
+		}
+		path = append(path, key)
+	}
+	return path, true
+}
+
+// Counterexamples returns objects that a policy in CEL may match: the simplest object, an object
+// for each fact in the policy's expressions, and an object for all facts together.
+func Counterexamples(root policy.Node, schemas *schema.Registry) []map[string]any {
+	spec := root.At("spec")
+	var facts []fact
+	for _, text := range expressionsOf(spec) {
+		if x, err := expr.Parse(text); err == nil {
+			facts = append(facts, factsOf(x)...)
+		}
+	}
+	const most = 40
+	facts = unequal(facts)
+	facts = facts[:min(len(facts), most)]
+	var all []map[string]any
+	for _, kind := range kindsOf(spec.At("matchConstraints"), schemas) {
+		all = append(all, combined(facts, kind, spec.At("matchConstraints", "objectSelector"))...)
+	}
+	return slices.CompactFunc(all, func(a, b map[string]any) bool { return change.Equal(a, b) })
+}
+
+// unequal returns the facts without repetitions.
+func unequal(facts []fact) []fact {
+	var kept []fact
+	for _, f := range facts {
+		if !slices.ContainsFunc(kept, func(other fact) bool { return slices.Equal(f.path, other.path) && f.value == other.value }) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// combined returns objects of a kind: with no fact, each fact, all facts, and all but one.
+func combined(facts []fact, kind *schema.Kind, selector policy.Node) []map[string]any {
+	base := simplest(kind)
+	addLabels(base, selector)
+	complete := base
+	for _, f := range facts {
+		complete = f.of(complete, kind.Type())
+	}
+	all := []map[string]any{base, complete}
+	for i, f := range facts {
+		others := base
+		for j, other := range facts {
+			if i != j {
+				others = other.of(others, kind.Type())
+			}
+		}
+		all = append(all, f.of(base, kind.Type()), others, f.of(others, kind.Type()))
+	}
+	return all
+}
+
+// expressionsOf returns all expressions in a value.
+func expressionsOf(n policy.Node) []string {
+	var texts []string
+	for _, key := range sortedKeys(n.Object()) {
+		if key == "expression" {
+			texts = append(texts, n.At(key).Text())
+		}
+		texts = append(texts, expressionsOf(n.At(key))...)
+	}
+	for _, item := range n.Items() {
+		texts = append(texts, expressionsOf(item)...)
+	}
+	return texts
+}
+
+// kindsOf returns some of the kinds that rules select.
+func kindsOf(block policy.Node, schemas *schema.Registry) []*schema.Kind {
+	var kinds []*schema.Kind
+	for _, rule := range block.At("resourceRules").Items() {
+		for _, group := range rule.At("apiGroups").Texts() {
+			for _, version := range rule.At("apiVersions").Texts() {
+				for _, resource := range rule.At("resources").Texts() {
+					if kind := schemas.LookupResource(gvk.Resource{Group: group, Version: version, Resource: resource}); kind != nil {
+						kinds = append(kinds, kind)
+					} else if resource == "*" {
+						kinds = append(kinds, schemas.Lookup(gvk.Kind{Version: "v1", Kind: "ConfigMap"}))
+					}
+				}
+			}
+		}
+	}
+	return kinds
+}
+
+// simplest returns an object of a kind with only the fields that it must have.
+func simplest(kind *schema.Kind) map[string]any {
+	pod := func() map[string]any {
+		container := func(name string) any { return map[string]any{"name": name, "image": "registry.example/" + name + ":1"} }
+		return map[string]any{"containers": []any{container("example"), container("other")}}
+	}
+	labels := map[string]any{"app": "example"}
+	template := map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod()}
+	selector := map[string]any{"matchLabels": map[string]any{"app": "example"}}
+	object := map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind.Kind, "metadata": map[string]any{"name": "example"}}
+	switch kind.Kind.Kind {
+	case "Pod":
+		object["spec"] = pod()
+	case "Deployment", "DaemonSet", "StatefulSet", "ReplicaSet":
+		object["spec"] = map[string]any{"selector": selector, "template": template}
+	case "ReplicationController":
+		object["spec"] = map[string]any{"selector": map[string]any{"app": "example"}, "template": template}
+	case "Job":
+		template["spec"].(map[string]any)["restartPolicy"] = "Never"
+		object["spec"] = map[string]any{"template": template}
+	case "CronJob":
+		template["spec"].(map[string]any)["restartPolicy"] = "Never"
+		object["spec"] = map[string]any{"schedule": "0 0 * * *", "jobTemplate": map[string]any{"spec": map[string]any{"template": template}}}
+	}
+	return object
+}
+
+func addLabels(object map[string]any, selector policy.Node) {
+	for key, value := range selector.At("matchLabels").Object() {
+		f := fact{[]string{"metadata", "labels", key}, value}
+		for name, member := range f.of(object, nil) {
+			object[name] = member
+		}
+	}
+}
+
+// of returns a copy of an object for which the fact holds.
+func (f fact) of(object map[string]any, t *schema.Type) map[string]any {
+	made, _ := with(object, f.path, f.value, t).(map[string]any)
+	return made
+}
+
+// with returns a value with another value at a path.
+func with(value any, path []string, leaf any, t *schema.Type) any {
+	if len(path) == 0 {
+		switch {
+		case leaf != present:
+			return leaf
+		case value != nil:
+			return value
+		}
+		return anyOf(t)
+	}
+	if index, err := strconv.Atoi(path[0]); err == nil && (t == nil || t.IsList) {
+		return withItem(value, max(index, 0), path, leaf, t)
+	}
+	object, ok := value.(map[string]any)
+	declared := t.Declared(path[0])
+	if value != nil && !ok || leaf == absent && (object[path[0]] == nil || declared != nil && declared.Required) {
+		return value
+	}
+	copied := maps.Clone(object)
+	if leaf == absent && len(path) == 1 {
+		delete(copied, path[0])
+		return copied
+	}
+	if copied == nil {
+		copied = map[string]any{}
+	}
+	copied[path[0]] = with(object[path[0]], path[1:], leaf, t.FieldType(path[0]))
+	return copied
+}
+
+// withItem is with for an item of a list.
+func withItem(value any, index int, path []string, leaf any, t *schema.Type) any {
+	list, _ := value.([]any)
+	list = slices.Clone(list)
+	if leaf == absent && (len(path) == 1 || index >= len(list)) {
+		return value
+	}
+	for len(list) <= index {
+		if item := t.ItemType(); item != nil {
+			list = append(list, anyOf(item))
+		} else {
+			list = append(list, map[string]any{"name": "example"})
+		}
+	}
+	list[index] = with(list[index], path[1:], leaf, t.ItemType())
+	return list
+}
+
+// anyOf returns some value of a type.
+func anyOf(t *schema.Type) any {
+	switch kindOfType(t) {
+	case text:
+		if t.Scalar == schema.Quantity {
+			return "1"
+		}
+		return "example"
+	case number:
+		return int64(1)
+	case boolean:
+		return true
+	case list:
+		return []any{anyOf(t.ItemType())} // an empty list is null to policies, or not valid
+	case object:
+		made := map[string]any{}
+		for _, f := range t.Fields {
+			if f.Required || f.Name == "name" || f.Name == "image" {
+				made[f.Name] = anyOf(f.Type)
+			}
+		}
+		return made
+	}
+	return "example"
+}

@@ -1,0 +1,341 @@
+package migrate
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+)
+
+// conversion converts a call of a function whose arguments have the right number and kinds.
+type conversion struct {
+	kind kind
+	of   func(a []expr.Expr) expr.Expr
+	// advice is a warning where the results are not always the same.
+	advice string
+}
+
+// method returns a conversion to a function of the first argument, which gets the others.
+func method(name string, k kind) conversion {
+	return conversion{kind: k, of: func(a []expr.Expr) expr.Expr { return a[0].Call(name, a[1:]...) }}
+}
+
+// function returns a conversion to a function of all arguments.
+func function(name string, k kind) conversion {
+	return conversion{kind: k, of: func(a []expr.Expr) expr.Expr { return expr.Call(name, a...) }}
+}
+
+const onlyASCII = "CEL changes the case of ASCII letters only"
+
+// conversions are the functions of JMESPath that have an equivalent in CEL. Functions that look
+// at the kinds of their arguments are below.
+var conversions = map[string]conversion{
+	"starts_with":   method("startsWith", boolean),
+	"ends_with":     method("endsWith", boolean),
+	"split":         method("split", list),
+	"replace":       method("replace", text),
+	"replace_all":   method("replace", text),
+	"to_upper":      withWarning(method("upperAscii", text), onlyASCII),
+	"to_lower":      withWarning(method("lowerAscii", text), onlyASCII),
+	"sort":          method("sort", list),
+	"sha256":        function("sha256", text),
+	"sha1":          function("sha1", text),
+	"md5":           function("md5", text),
+	"parse_json":    function("json.unmarshal", anything),
+	"parse_yaml":    function("yaml.parse", anything),
+	"random":        function("random", text),
+	"join":          {kind: text, of: func(a []expr.Expr) expr.Expr { return a[1].Call("join", a[0]) }},
+	"regex_match":   {kind: boolean, of: func(a []expr.Expr) expr.Expr { return a[1].Call("matches", a[0]) }},
+	"base64_encode": {kind: text, of: func(a []expr.Expr) expr.Expr { return expr.Call("base64.encode", expr.Call("bytes", a[0])) }},
+	"base64_decode": {kind: text, of: func(a []expr.Expr) expr.Expr { return expr.Call("string", expr.Call("base64.decode", a[0])) }},
+	"time_now_utc": {kind: text, of: func([]expr.Expr) expr.Expr {
+		return expr.Call("string", expr.Call("time.truncate", expr.Call("time.now"), expr.Call("duration", expr.Literal("1s"))))
+	}},
+	"to_boolean": {kind: boolean, of: func(a []expr.Expr) expr.Expr { // fails for other texts
+		known := expr.Map(expr.Entry{Key: expr.Literal("true"), Value: expr.True}, expr.Entry{Key: expr.Literal("false"), Value: expr.False})
+		return known.Index(a[0].Call("lowerAscii"))
+	}},
+	"trim_prefix": {kind: text, of: func(a []expr.Expr) expr.Expr {
+		return expr.If(a[0].Call("startsWith", a[1]), a[0].Call("substring", expr.Call("size", a[1])), a[0])
+	}},
+}
+
+func withWarning(c conversion, advice string) conversion {
+	c.advice = advice
+	return c
+}
+
+// call converts a function call.
+func (s *scope) call(n jmespath.Node) (code, error) {
+	signature, ok := jmespath.SignatureOf(n.Name)
+	if !ok {
+		return code{}, noFormf("", "there is no function %s in JMESPath", n.Name)
+	}
+	if err := signature.Check(len(n.Children)); err != nil {
+		return code{}, noFormf("", "the rule always fails: %v", err)
+	}
+	var args []code
+	for _, child := range n.Children {
+		if child.Op == jmespath.OpReference {
+			return code{}, noFormf("write it in CEL by hand", "the function %s of JMESPath", n.Name)
+		}
+		c, err := s.node(child)
+		if err != nil {
+			return code{}, err
+		}
+		if c.isRoot() {
+			return code{}, noFormf("name the fields that matter", "%s as a whole", c.root())
+		}
+		args = append(args, c)
+	}
+	switch n.Name {
+	case "length", "keys", "to_string", "to_number", "contains", "not_null", "regex_replace_all", "regex_replace_all_literal", "reverse":
+		return special(n.Name, args)
+	}
+	known, ok := conversions[n.Name]
+	if !ok {
+		return code{}, noFormf("write it in CEL by hand", "the function %s of JMESPath", n.Name)
+	}
+	values, err := arguments(n.Name, signature, args)
+	if err != nil {
+		return code{}, err
+	}
+	if known.advice != "" {
+		s.rule.doubt(n.Name+"(): "+known.advice, "check that all values are ASCII")
+	}
+	return computed(known.of(values), known.kind), nil
+}
+
+// arguments returns the arguments of a function, which must have the kinds of its signature.
+func arguments(name string, signature jmespath.Signature, args []code) ([]expr.Expr, error) {
+	var values []expr.Expr
+	for i, arg := range args {
+		wanted := map[byte]kind{'s': text, 'n': number, 'a': list, 'o': object}[signature.Kind(i)]
+		switch {
+		case signature.Kind(i) == 't':
+			var err error
+			if arg, err = arg.asText(); err != nil {
+				return nil, err
+			}
+		case wanted != anything && arg.kind != wanted && arg.kind != anything:
+			return nil, noFormf("", "the rule always fails: argument %d of %s() must be %s", i+1, name, jmespath.KindName(signature.Kind(i)))
+		case wanted == number && !isWhole(arg):
+			return nil, noFormf("write a whole number", "argument %d of %s()", i+1, name)
+		}
+		values = append(values, arg.x)
+	}
+	if pattern, isText := args[0].constant.(string); isText && name == "regex_match" {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return nil, noFormf("", "the rule always fails: %v", err)
+		}
+	}
+	return values, nil
+}
+
+func isWhole(c code) bool {
+	_, ok := c.constant.(int64)
+	return ok
+}
+
+// special converts functions that look at the kinds of their arguments.
+func special(name string, args []code) (code, error) {
+	arg := args[0]
+	switch name {
+	case "length":
+		if arg.kind == number || arg.kind == boolean {
+			return code{}, noFormf("", "the rule always fails: the length of a value without one")
+		}
+		return computed(expr.Call("size", arg.x), number), nil
+	case "keys":
+		if arg.kind != object && arg.kind != anything {
+			return code{}, noFormf("", "the rule always fails: the keys of a value without keys")
+		}
+		c := computed(arg.x.Over("map", "k", expr.Ident("k")), list)
+		c.keysOf, c.itemKind = arg.x, text
+		return c, nil
+	case "to_string":
+		return arg.asText()
+	case "to_number":
+		return toNumber(arg)
+	case "contains":
+		return contains(arg, args[1])
+	case "not_null":
+		result := args[len(args)-1]
+		for _, other := range slices.Backward(args[:len(args)-1]) {
+			switch {
+			case !other.given.IsZero():
+				return code{}, noFormf("give it a default with ||", "a selection that may be null")
+			case result.mayMiss() && other.mayMiss():
+				both := other.maybe.Call("or", result.maybe)
+				result = code{x: both.Call("value"), maybe: both, kind: common(other.kind, result.kind)}
+			default:
+				result = other.orValue(result)
+			}
+		}
+		result.isNull, result.unclear = true, false
+		return result, nil
+	case "reverse":
+		if arg.kind != list {
+			return code{}, noFormf("", "reverse() of a value that may be a text")
+		}
+		return computed(arg.x.Call("reverse"), list), nil
+	}
+	return regexReplace(name, args)
+}
+
+// decimal matches the texts that are numbers.
+const decimal = `^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$`
+
+// toNumber converts to_number(), which is null for a text that is no number.
+func toNumber(arg code) (code, error) {
+	switch {
+	case arg.kind == number:
+		return arg, nil
+	case arg.isConstant && arg.kind == text:
+		f, err := strconv.ParseFloat(arg.constant.(string), 64)
+		if err != nil {
+			return code{}, noFormf("write a number", "the number of a text that is none")
+		}
+		return literal(integral(f)), nil
+	case arg.kind != text || arg.mayMiss():
+		return code{}, noFormf("give it a default with ||", "the number of a value that may not be a text")
+	}
+	isNumber, value := arg.x.Call("matches", expr.Literal(decimal)), expr.Call("double", arg.x)
+	maybe := expr.If(isNumber, expr.Call("optional.of", value), expr.Call("optional.none"))
+	return code{x: value, maybe: maybe, given: isNumber, isNull: true, kind: number}, nil
+}
+
+func contains(of, found code) (code, error) {
+	switch {
+	case found.mayMiss() && of.kind == list:
+		return code{}, noFormf("give it a default with ||", "a search for a value that may be missing")
+	case of.kind == text && found.kind == text:
+		return computed(of.x.Call("contains", found.x), boolean), nil
+	case of.kind == list && found.kind != list && found.kind != object:
+		return computed(expr.In(found.x, of.x), boolean), nil
+	}
+	return code{}, noFormf("", "contains() for values that may be texts or lists")
+}
+
+// groupReference finds references to groups in a replacement of Go: $1, ${1}, $name, $$.
+var groupReference = lazyregexp.New(`\$(?:(\w+)|\{(\w+)\}|\$)?`)
+
+// regexReplace converts a regular expression replacement: $1 of Go is \1 of CEL.
+func regexReplace(name string, args []code) (code, error) {
+	pattern, isText := args[0].constant.(string)
+	replacement, isTextToo := args[2].constant.(string)
+	if !isText || !isTextToo {
+		return code{}, noFormf("", "a regular expression, or its replacement, that is no constant")
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return code{}, noFormf("", "the rule always fails: %v", err)
+	}
+	source, err := args[1].asText()
+	if err != nil {
+		return code{}, err
+	}
+	written := strings.ReplaceAll(replacement, `\`, `\\`)
+	if name == "regex_replace_all" {
+		written = groupReference().ReplaceAllStringFunc(written, func(reference string) string {
+			group := strings.Trim(reference, "${}")
+			n, nameErr := strconv.Atoi(group)
+			switch {
+			case reference == "$$":
+				return "$"
+			case nameErr != nil || n > min(9, re.NumSubexp()):
+				err = noFormf("write ${1} for the group 1", "the reference %s in the replacement %q", reference, replacement)
+			}
+			return `\` + group
+		})
+	}
+	return computed(expr.Call("regex.replace", source.x, expr.Literal(pattern), expr.Literal(written)), text), err
+}
+
+// pod returns the pod spec of the object.
+func (c *converter) pod() (code, error) {
+	var found []string
+	for _, kind := range c.matched.kinds {
+		at := []string{"spec", "template", "spec"}
+		switch kind.Kind.Kind {
+		case "Pod":
+			at = []string{"spec"}
+		case "CronJob":
+			at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
+		}
+		if found != nil && !slices.Equal(found, at) {
+			return code{}, noFormf("write a rule for each kind", "images of kinds that have their pods at different places")
+		}
+		found = at
+	}
+	spec := c.object()
+	for _, key := range found {
+		spec = spec.field(key)
+	}
+	return spec, nil
+}
+
+// image returns a part of the variable images: left is images, images.containers, or
+// images.containers.NAME.
+func (s *scope) image(left code, name string) (code, error) {
+	s.rule.doubt(anyImage, "check that all images are valid")
+	parts := append(slices.Clone(left.path.parts), part{key: name})
+	if c, ok := s.vars[name]; ok {
+		c, err := c.asText()
+		if err != nil {
+			return code{}, err
+		}
+		parts[len(parts)-1].computed = c.x
+	}
+	if len(parts) < 3 {
+		return code{path: &path{root: left.path.root, parts: parts}}, nil
+	}
+	if element, ok := s.vars["element"]; ok && expr.Equal(parts[1].computed, element.field("name").x) {
+		return imagePart(element.field("image").x, name)
+	}
+	pod, err := s.rule.pod()
+	if err != nil {
+		return code{}, err
+	}
+	containers := pod.field(parts[0].key).orEmptyList()
+	named := containers.x.Over("filter", "c", expr.Is(expr.Ident("c").Select("name"), parts[1].expr()))
+	return imagePart(named.Index(expr.Literal(0)).Select("image"), name)
+}
+
+const anyImage = "an image that is no valid reference: Kyverno denies the object"
+
+// imagePart returns a part of an image reference, as Kyverno parses it.
+func imagePart(image expr.Expr, name string) (code, error) {
+	matches := func(pattern string) expr.Expr { return image.Call("matches", expr.Literal(pattern)) }
+	replaced := func(pattern, with string) expr.Expr {
+		return expr.Call("regex.replace", image, expr.Literal(pattern), expr.Literal(with))
+	}
+	var x expr.Expr
+	switch name {
+	case "registry":
+		x = expr.If(matches(`^(localhost|[^/]*[.:][^/]*)/`), replaced(`/.*$`, ""), expr.Literal("docker.io"))
+	case "tag":
+		isGiven := matches(`^[^@]*:[^:/@]+(@|$)`)
+		tag := expr.If(isGiven, replaced(`^[^@]*:([^:/@]+)(@.*)?$`, `\1`), expr.Literal("latest"))
+		return absentUnless(expr.Or(isGiven, expr.Not(image.Call("contains", expr.Literal("@")))), tag), nil
+	case "digest":
+		return absentUnless(image.Call("contains", expr.Literal("@")), replaced(`^[^@]*@`, "")), nil
+	case "path":
+		x = replaced(`^((localhost|[^/]*[.:][^/]*)/)?([^:@]*).*$`, `\3`)
+	case "name":
+		x = replaced(`^(.*/)?([^:@/]*).*$`, `\2`)
+	default:
+		return code{}, noFormf("", "the part %s of an image", name)
+	}
+	return computed(x, text), nil
+}
+
+// absentUnless returns a text that is missing unless a condition holds.
+func absentUnless(condition, x expr.Expr) code {
+	maybe := expr.If(condition, expr.Call("optional.of", x), expr.Call("optional.none"))
+	return code{x: maybe.Call("value"), maybe: maybe, kind: text}
+}

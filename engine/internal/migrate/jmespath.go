@@ -1,0 +1,727 @@
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// noForm is an error: a part of a rule has no equivalent.
+type noForm struct{ why, advice string }
+
+// Error implements error.
+func (e *noForm) Error() string { return e.why }
+
+func noFormf(advice, format string, args ...any) error {
+	return &noForm{fmt.Sprintf(format, args...), advice}
+}
+
+// scope resolves the names in the expressions of a part of a rule.
+type scope struct {
+	rule *converter
+	vars map[string]code
+	// current is the value that an expression is evaluated on; nil for the variables of the
+	// rule.
+	current *code
+	// self is the meaning of @ in a patch; nil elsewhere.
+	self *code
+}
+
+func (s *scope) with(name string, c code) *scope {
+	child := &scope{rule: s.rule, vars: map[string]code{name: c}, current: s.current, self: s.self}
+	for other, c := range s.vars {
+		if other != name {
+			child.vars[other] = c
+		}
+	}
+	return child
+}
+
+func (s *scope) at(c code) *scope { return &scope{rule: s.rule, vars: s.vars, current: &c} }
+
+var (
+	innermost    = lazyregexp.New(`\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
+	quotedInside = lazyregexp.New(`(["'])\{\{((?:\{[^{}]*\}|[^{}])*)\}\}(["'])`)
+)
+
+// value converts a value whose strings may contain variables. Strings with variables become
+// code.
+func (s *scope) value(value any) (any, error) {
+	switch value := value.(type) {
+	case string:
+		c, err := s.text(value)
+		if err == nil && c.isConstant {
+			return c.constant, nil
+		}
+		return c, err
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			var err error
+			if items[i], err = s.value(item); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	case map[string]any:
+		var pairs keyed
+		for _, key := range sortedKeys(value) {
+			name, err := s.text(key)
+			if err != nil {
+				return nil, err
+			}
+			if name, err = name.asText(); err != nil {
+				return nil, err
+			}
+			below, err := s.value(value[key])
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, pair{name, below})
+		}
+		return pairs, nil
+	}
+	return value, nil
+}
+
+// text converts a string with variables. A variable that is the whole string keeps its type.
+func (s *scope) text(written string) (code, error) {
+	if strings.Contains(written, "$(") {
+		return code{}, noFormf("write the value in place of the reference", "CEL has no references to other fields of the policy: %s", written)
+	}
+	if strings.Contains(written, `\{{`) {
+		return code{}, noFormf("", "a text with an escaped variable: %s", written)
+	}
+	if !strings.Contains(written, "{{") {
+		return literal(written), nil
+	}
+	written, s, err := s.quoted(written)
+	if err != nil {
+		return code{}, err
+	}
+	found := innermost().FindAllStringIndex(written, -1)
+	if rest := innermost().ReplaceAllString(written, ""); strings.Contains(rest, "{{") {
+		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
+	}
+	if len(found) == 1 && found[0][0] == 0 && found[0][1] == len(written) {
+		return s.expression(written[2 : len(written)-2])
+	}
+	var parts []expr.Expr
+	end := 0
+	for _, at := range found {
+		if end < at[0] {
+			parts = append(parts, expr.Literal(written[end:at[0]]))
+		}
+		c, err := s.expression(written[at[0]+2 : at[1]-2])
+		if err != nil {
+			return code{}, err
+		}
+		if c, err = c.asText(); err != nil {
+			return code{}, err
+		}
+		parts = append(parts, c.x)
+		end = at[1]
+	}
+	if end < len(written) {
+		parts = append(parts, expr.Literal(written[end:]))
+	}
+	return computed(expr.Plus(parts...), text), nil
+}
+
+// quoted replaces variables that are the whole text of a string within an expression by names,
+// and returns the scope with these names.
+func (s *scope) quoted(written string) (string, *scope, error) {
+	for n := 0; strings.Count(written, "{{") > 1; n++ { // a single variable is in a string, not in an expression
+		inner := quotedInside().FindStringSubmatch(written)
+		if inner == nil || inner[1] != inner[3] {
+			break
+		}
+		c, err := s.expression(inner[2])
+		if err != nil {
+			return "", nil, err
+		}
+		name := "quoted" + strconv.Itoa(n) + "_"
+		s = s.with(name, c)
+		written = strings.Replace(written, inner[0], name, 1)
+	}
+	return written, s, nil
+}
+
+// expression converts a JMESPath expression.
+func (s *scope) expression(written string) (code, error) {
+	written = strings.TrimPrefix(strings.TrimSpace(written), "-")
+	if strings.Contains(written, "{{") {
+		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
+	}
+	node, err := jmespath.Parse(strings.TrimSpace(written))
+	if err != nil {
+		return code{}, err
+	}
+	c, err := s.node(node)
+	switch {
+	case err != nil:
+		return code{}, err
+	case c.x.IsZero():
+		return code{}, noFormf("name the fields that matter", "%s as a whole", strings.TrimSpace(written))
+	case c.unclear:
+		return code{}, noFormf("give a default with ||", "%s, which is null or fails if it is missing, depending on what is missing", strings.TrimSpace(written))
+	}
+	return c, nil
+}
+
+// node converts a part of an expression.
+func (s *scope) node(n jmespath.Node) (code, error) {
+	switch n.Op {
+	case jmespath.OpField:
+		return s.name(n.Name)
+	case jmespath.OpCurrent:
+		switch {
+		case s.current != nil:
+			return *s.current, nil
+		case s.self != nil:
+			return *s.self, nil
+		}
+		return code{}, noFormf("", "@ outside of a selection or a patch")
+	case jmespath.OpLiteral:
+		return literal(integral(n.Value)), nil
+	case jmespath.OpSelect, jmespath.OpPipe:
+		return s.selected(n)
+	case jmespath.OpIndex:
+		return s.indexed(n)
+	case jmespath.OpOr:
+		return s.either(n)
+	case jmespath.OpAnd, jmespath.OpNot:
+		return s.logic(n)
+	case jmespath.OpCompare:
+		x, err := s.comparison(n)
+		return computed(x, boolean), err
+	case jmespath.OpCall:
+		return s.call(n)
+	case jmespath.OpProjection, jmespath.OpFilter:
+		return s.projection(n)
+	case jmespath.OpFlatten:
+		return s.flattened(n.Children[0])
+	case jmespath.OpValues:
+		return s.values(n)
+	case jmespath.OpList:
+		return s.listOf(n)
+	}
+	return code{}, noFormf("write it in CEL by hand", "an operation of JMESPath without an equivalent in CEL")
+}
+
+// integral converts the numbers of a literal to the numbers of a manifest.
+func integral(value any) any {
+	switch value := value.(type) {
+	case float64:
+		if value == float64(int64(value)) {
+			return int64(value)
+		}
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = integral(item)
+		}
+		return items
+	case map[string]any:
+		fields := make(map[string]any, len(value))
+		for key, member := range value {
+			fields[key] = integral(member)
+		}
+		return fields
+	}
+	return value
+}
+
+// The names of values that have no CEL expression of their own.
+const (
+	requestRoot = "request"
+	imagesRoot  = "images"
+)
+
+// isRoot reports whether a value is request or images, or a part of images.
+func (c code) isRoot() bool { return c.x.IsZero() && c.path != nil }
+
+// root returns the name of a root.
+func (c code) root() string {
+	name, _, _ := c.path.root.AsChain()
+	return name
+}
+
+// name returns the value of a name.
+func (s *scope) name(name string) (code, error) {
+	switch {
+	case s.current != nil && s.current.isRoot():
+		return code{}, noFormf("name the fields that matter", "%s as a whole", s.current.root())
+	case s.current != nil:
+		if k := s.current.kind; k == text || k == number || k == boolean || k == list {
+			return code{}, noFormf("", "the field %s of a value that has no fields", name)
+		}
+		return s.current.field(name), nil
+	case name == "": // "" is a quoted identifier in JMESPath, although users mean the empty string
+		return literal(""), nil
+	}
+	if c, ok := s.vars[name]; ok {
+		return c, nil
+	}
+	switch name {
+	case requestRoot, imagesRoot:
+		return code{path: &path{root: expr.Ident(name)}}, nil
+	case "serviceAccountName":
+		return computed(serviceAccount("Name"), text), nil
+	case "serviceAccountNamespace":
+		return computed(serviceAccount("Namespace"), text), nil
+	}
+	return s.rule.entry(s, name)
+}
+
+func serviceAccount(part string) expr.Expr {
+	return expr.Call("parseServiceAccount", expr.Ident(requestRoot).Select("userInfo").Select("username")).Select(part)
+}
+
+// selected returns what the second operand selects from the first. After a pipe, a missing value
+// is null.
+func (s *scope) selected(n jmespath.Node) (code, error) {
+	left, err := s.node(n.Children[0])
+	if err != nil {
+		return code{}, err
+	}
+	right := n.Children[1]
+	if left.isRoot() {
+		return s.ofRoot(left, right)
+	}
+	if n.Op == jmespath.OpPipe && left.mayMiss() {
+		left.isNull, left.unclear = true, false
+	}
+	return s.at(left).node(right)
+}
+
+// indexed returns an item of the current list.
+func (s *scope) indexed(n jmespath.Node) (code, error) {
+	index, _ := n.Value.(int)
+	if s.current == nil || s.current.isRoot() || s.current.kind != list && s.current.kind != anything {
+		return code{}, noFormf("", "an index without a list")
+	}
+	return s.current.item(index), nil
+}
+
+// ofRoot returns a field of the request, or of the variable images.
+func (s *scope) ofRoot(left code, right jmespath.Node) (code, error) {
+	if right.Op != jmespath.OpField {
+		return code{}, noFormf("name the fields that matter", "%s as a whole", left.root())
+	}
+	if left.root() == imagesRoot {
+		return s.image(left, right.Name)
+	}
+	request := expr.Ident(requestRoot)
+	switch right.Name {
+	case "object":
+		return s.rule.object(), nil
+	case "oldObject":
+		return variableOf("oldObject", s.rule.types), nil
+	case "operation":
+		return computed(request.Select(right.Name), text), nil
+	case "dryRun":
+		return computed(request.Select(right.Name), boolean), nil
+	case "namespace", "name":
+		return withKind(ofPath(&path{root: request, parts: []part{{key: right.Name}}}, nil), text), nil
+	case "userInfo", "kind", "resource", "requestKind", "requestResource":
+		return withKind(ofPath(&path{root: request, parts: []part{{key: right.Name}}, sure: 1}, nil), object), nil
+	}
+	return code{}, noFormf("Kyverno looks up roles in the bindings of the cluster; name users or groups in their place", "request.%s", right.Name)
+}
+
+func withKind(c code, k kind) code {
+	c.kind = k
+	return c
+}
+
+// either converts `a || b`: b if a is missing, null or empty.
+func (s *scope) either(n jmespath.Node) (code, error) {
+	first := n.Children[0]
+	var condition expr.Expr
+	if first.Op == jmespath.OpAnd && !isCondition(first) { // a && b || c
+		var err error
+		if condition, err = s.truth(first.Children[0]); err != nil {
+			return code{}, err
+		}
+		first = first.Children[1]
+	}
+	left, err := s.node(first)
+	if err != nil {
+		return code{}, err
+	}
+	right, err := s.node(n.Children[1])
+	if err != nil {
+		return code{}, err
+	}
+	if left.isRoot() || right.isRoot() {
+		return code{}, noFormf("name the fields that matter", "request or images as a whole")
+	}
+	if condition.IsZero() {
+		return left.or(right), nil
+	}
+	chosen, other := left.or(right), right
+	if chosen.mayMiss() || other.mayMiss() {
+		return code{}, noFormf("give a default with ||", "a choice between values that may be missing")
+	}
+	return code{x: expr.If(condition, chosen.x, other.x), kind: common(chosen.kind, other.kind)}, nil
+}
+
+// isCondition reports whether an expression has a boolean value.
+func isCondition(n jmespath.Node) bool {
+	switch n.Op {
+	case jmespath.OpCompare, jmespath.OpNot:
+		return true
+	case jmespath.OpAnd, jmespath.OpOr:
+		return isCondition(n.Children[0]) && isCondition(n.Children[1])
+	}
+	return false
+}
+
+func common(a, b kind) kind {
+	if a == b {
+		return a
+	}
+	return anything
+}
+
+// or returns the value, or another one if it is missing, null or empty.
+func (c code) or(other code) code {
+	isBoth := func(k kind) bool { return c.kind == k && other.kind == k }
+	isEmpty := other.isConstant && isFalse(other.constant) && common(c.kind, other.kind) == c.kind
+	switch {
+	case c.isConstant && isFalse(c.constant):
+		return other
+	case c.isConstant, c.isOperation(), c.kind == number && !c.mayMiss():
+		return c
+	case isBoth(boolean) && !c.mayMiss() && !other.mayMiss():
+		return computed(expr.Or(c.x, other.x), boolean)
+	case isBoth(list) && isEmpty:
+		return c.orEmptyList()
+	case other.mayMiss():
+		return c.orMaybe(other)
+	case c.kind == number, isEmpty && c.kind != anything:
+		return c.orValue(other)
+	case c.kind != other.kind:
+		other.x = expr.Call("dyn", other.x)
+	}
+	return code{x: expr.If(c.truth(), c.x, other.x), kind: common(c.kind, other.kind)}
+}
+
+// isOperation reports whether a value is the operation of the request, which is never empty.
+func (c code) isOperation() bool {
+	variable, steps, ok := c.x.AsChain()
+	return ok && variable == requestRoot && len(steps) == 1 && steps[0].Key == "operation"
+}
+
+// orMaybe returns the value or another one, which may be missing, too. Then the result is null.
+func (c code) orMaybe(other code) code {
+	optional := func(c code) expr.Expr {
+		if c.maybe.IsZero() {
+			return expr.Call("optional.of", c.x)
+		}
+		return c.maybe
+	}
+	both := expr.If(c.truth(), optional(c), optional(other))
+	if c.kind == number || c.kind == object && other.kind == object {
+		both = c.maybe.Call("or", other.maybe)
+	}
+	return code{x: both.Call("value"), maybe: both, kind: common(c.kind, other.kind), types: c.types, isNull: true}
+}
+
+// isFalse reports whether JMESPath takes a value for false.
+func isFalse(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case bool:
+		return !value
+	case string:
+		return value == ""
+	case []any:
+		return len(value) == 0
+	}
+	return isEmptyMap(value)
+}
+
+func isEmptyMap(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return len(value) == 0
+	case keyed:
+		return len(value) == 0
+	}
+	return false
+}
+
+// truth converts an expression to a condition: missing and empty values are false.
+func (s *scope) truth(n jmespath.Node) (expr.Expr, error) {
+	switch n.Op {
+	case jmespath.OpAnd, jmespath.OpOr:
+		a, err := s.truth(n.Children[0])
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		b, err := s.truth(n.Children[1])
+		if n.Op == jmespath.OpAnd {
+			return expr.And(a, b), err
+		}
+		return expr.Or(a, b), err
+	case jmespath.OpNot:
+		x, err := s.truth(n.Children[0])
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		return expr.Not(x), nil
+	case jmespath.OpCompare:
+		return s.comparison(n)
+	}
+	c, err := s.node(n)
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	if c.isRoot() {
+		return expr.Expr{}, noFormf("name the fields that matter", "%s as a whole", c.root())
+	}
+	return c.truth(), nil
+}
+
+func (c code) truth() expr.Expr {
+	switch {
+	case c.isConstant:
+		return expr.Literal(!isFalse(c.constant))
+	case c.kind == boolean:
+		return c.orValue(literal(false)).x
+	case c.kind == text:
+		return expr.Compare(c.orValue(literal("")).x, "!=", expr.Literal(""))
+	case c.kind == list:
+		return expr.Compare(expr.Call("size", c.orEmptyList().x), ">", expr.Literal(0))
+	case c.kind == number:
+		return c.present()
+	case c.kind == object:
+		return expr.Compare(expr.Call("size", c.orValue(literal(keyed{})).x), ">", expr.Literal(0))
+	}
+	var none []expr.Expr
+	for _, value := range []any{nil, "", false, []any{}, keyed{}} {
+		none = append(none, expr.Call("dyn", exprOf(value)))
+	}
+	return expr.Not(expr.In(c.orValue(literal(nil)).x, expr.List(none...)))
+}
+
+// logic converts `&&` and `!` to a boolean value.
+func (s *scope) logic(n jmespath.Node) (code, error) {
+	if n.Op == jmespath.OpAnd && !isCondition(n) {
+		a, err := s.node(n.Children[0])
+		if err != nil {
+			return code{}, err
+		}
+		b, err := s.node(n.Children[1])
+		if err != nil {
+			return code{}, err
+		}
+		if a.kind != boolean || b.kind != boolean || a.mayMiss() || b.mayMiss() {
+			return code{}, noFormf("write a condition for each, or a comparison", "the value of && for operands that are no conditions")
+		}
+	}
+	x, err := s.truth(n)
+	return computed(x, boolean), err
+}
+
+// comparison converts a comparison. A missing operand is null.
+func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
+	var operands [2]code
+	for i, child := range n.Children {
+		c, err := s.node(child)
+		if err != nil {
+			return expr.Expr{}, err
+		}
+		if c.isRoot() || !c.given.IsZero() {
+			return expr.Expr{}, noFormf("give a default with ||", "a comparison with a selection that may be null")
+		}
+		operands[i] = c
+	}
+	a, b := operands[0], operands[1]
+	if n.Name == "==" || n.Name == "!=" {
+		return expr.Compare(a.orNull(), n.Name, b.orNull()), nil
+	}
+	if a.kind != number || b.kind != number {
+		return expr.Expr{}, noFormf("convert both to numbers with to_number()", "an order of values that may not be numbers")
+	}
+	return expr.And(a.present(), b.present(), expr.Compare(a.x, n.Name, b.x)), nil
+}
+
+// orNull returns the value, or null if it is missing.
+func (c code) orNull() expr.Expr {
+	if c.maybe.IsZero() {
+		return c.x
+	}
+	return c.maybe.OrValue(expr.Literal(nil))
+}
+
+// values converts a selection from the values of a map.
+func (s *scope) values(n jmespath.Node) (code, error) {
+	left, err := s.node(n.Children[0])
+	if err != nil {
+		return code{}, err
+	}
+	if !left.isRoot() || left.root() != imagesRoot || len(left.path.parts) != 1 || n.Children[1].Op != jmespath.OpField {
+		return code{}, noFormf("", "the values of a map, in the order of their keys")
+	}
+	pod, err := s.rule.pod()
+	if err != nil {
+		return code{}, err
+	}
+	s.rule.doubt(anyImage, "check that all images are valid")
+	containers := pod.field(left.path.parts[0].key)
+	element := variableOf("c", itemTypes(containers.types))
+	each, err := imagePart(element.field("image").x, n.Children[1].Name)
+	return mapped(containers, "c", expr.True, each), err
+}
+
+// projection converts a selection from all items of a list.
+func (s *scope) projection(n jmespath.Node) (code, error) {
+	left, err := s.node(n.Children[0])
+	switch {
+	case err != nil:
+		return code{}, err
+	case left.isRoot() || left.kind != list && left.kind != anything:
+		return code{}, noFormf("JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a value that is no list")
+	}
+	name := elementName(left, s)
+	inner := s.at(variableOf(name, itemTypes(left.types)))
+	condition := expr.True
+	if n.Op == jmespath.OpFilter {
+		if condition, err = inner.truth(n.Children[2]); err != nil {
+			return code{}, err
+		}
+	}
+	each, err := inner.node(n.Children[1])
+	if err != nil {
+		return code{}, err
+	}
+	return mapped(left, name, condition, each), nil
+}
+
+// mapped returns a list with an expression for each item of another list. Missing values are
+// left out.
+func mapped(of code, name string, condition expr.Expr, each code) code {
+	condition = expr.And(condition, each.present())
+	isItem := expr.Equal(each.x, expr.Ident(name))
+	make := func(of code) code {
+		result := code{x: of.x, kind: list}
+		switch always := expr.Equal(condition, expr.True); {
+		case isItem && always:
+		case isItem:
+			result.x = of.x.Over("filter", name, condition)
+		case always:
+			result.x = of.x.Over("map", name, each.x)
+		default:
+			result.x = of.x.Over("map", name, condition, each.x)
+		}
+		if isItem {
+			result.types = of.types
+		} else {
+			result.itemKind = each.kind
+		}
+		return result
+	}
+	result := make(of)
+	if of.mayMiss() || of.orEmpty != nil {
+		empty := make(of.orEmptyList())
+		result.orEmpty, result.given, result.isNull = &empty, of.present(), true
+	}
+	return result
+}
+
+// flattened converts a list whose items that are lists are replaced by their items.
+func (s *scope) flattened(n jmespath.Node) (code, error) {
+	if n.Op == jmespath.OpList {
+		return s.concatenated(n)
+	}
+	c, err := s.node(n)
+	if err != nil {
+		return code{}, err
+	}
+	if c.isRoot() || c.kind != list && c.kind != anything {
+		return code{}, noFormf("", "[] after a value that is no list")
+	}
+	if c.itemKind == list || slices.ContainsFunc(c.types, func(t *schema.Type) bool { return kindOfType(t.ItemType()) == list }) {
+		flat := func(c code) code { return computed(c.x.Call("flatten"), list) }
+		result := flat(c)
+		if c.orEmpty != nil || c.mayMiss() {
+			empty := flat(c.orEmptyList())
+			result.orEmpty, result.given, result.isNull = &empty, c.present(), true
+		}
+		return result, nil
+	}
+	if !c.maybe.IsZero() { // the selection from a missing list is null
+		empty := c.orEmptyList()
+		c.given, c.orEmpty, c.isNull = c.present(), &empty, true
+	}
+	return c, nil
+}
+
+// concatenated converts `[a, b][]` for lists.
+func (s *scope) concatenated(n jmespath.Node) (code, error) {
+	var lists []expr.Expr
+	var types []*schema.Type
+	for _, child := range n.Children {
+		c, err := s.node(child)
+		if err != nil {
+			return code{}, err
+		}
+		if c.isRoot() || c.kind != list {
+			return code{}, noFormf("", "[…][] with operands that are no lists")
+		}
+		lists, types = append(lists, c.orEmptyList().x), c.types
+	}
+	return code{x: expr.Plus(lists...), kind: list, types: types}, nil
+}
+
+// listOf converts `[a, b]`.
+func (s *scope) listOf(n jmespath.Node) (code, error) {
+	var items []any
+	for _, child := range n.Children {
+		c, err := s.node(child)
+		if err != nil {
+			return code{}, err
+		}
+		if c.isRoot() || c.mayMiss() {
+			return code{}, noFormf("give each a default with ||", "a list of values that may be missing")
+		}
+		items = append(items, c)
+	}
+	return computed(exprOf(items), list), nil
+}
+
+// elementName returns an unused name for the items of a list.
+func elementName(of code, s *scope) string {
+	name := "x"
+	if of.path != nil && len(of.path.parts) > 0 {
+		if last := of.path.parts[len(of.path.parts)-1]; last.computed.IsZero() && expr.IsIdentifier(last.key) {
+			name = strings.ToLower(last.key[:1])
+		}
+	} else if len(of.types) > 0 && of.types[0].ItemType() != nil && strings.HasSuffix(of.types[0].ItemType().Name, "Container") {
+		name = "c"
+	}
+	for s.isTaken(name) {
+		name += "x"
+	}
+	return name
+}
+
+// isTaken reports whether values in scope use a name.
+func (s *scope) isTaken(name string) bool {
+	for _, c := range s.vars {
+		if !c.x.IsZero() && c.x.Uses(name) {
+			return true
+		}
+	}
+	return s.current != nil && !s.current.x.IsZero() && s.current.x.Uses(name) || s.self != nil && s.self.x.Uses(name)
+}
