@@ -37,12 +37,21 @@ type Branch struct {
 	Manifests, Counterexamples int
 }
 
+// Order says whether the order of the items of lists matters to Verify.
+type Order bool
+
+// The orders.
+const (
+	Ordered   Order = false
+	Unordered Order = true
+)
+
 // Verify runs policies in two forms on manifests, and on generated objects that reach branches
 // which no manifest reaches. It does not edit the manifests. If one of the forms does not compile,
-// the proof is nil.
-func Verify(ctx context.Context, before, after, surroundings, manifests []*manifest.Stream, options Options) (*Proof, []source.Diagnostic) {
+// or a manifest is not valid, the proof is nil.
+func Verify(ctx context.Context, before, after, surroundings, manifests []*manifest.Stream, order Order, options Options) (*Proof, []source.Diagnostic) {
 	options.NonIdempotent = "skip"
-	v := verification{ctx: ctx, proof: &Proof{}, reached: map[string]*Branch{}}
+	v := verification{ctx: ctx, proof: &Proof{}, reached: map[string]*Branch{}, order: order}
 	var diagnostics []source.Diagnostic
 	for i, policies := range [][]*manifest.Stream{before, after} {
 		set, problems := Compile(policies, surroundings, options)
@@ -54,6 +63,9 @@ func Verify(ctx context.Context, before, after, surroundings, manifests []*manif
 	}
 	v.branches(after)
 	v.compare(manifests, false)
+	if len(v.invalid) > 0 {
+		return nil, v.invalid
+	}
 	v.compare(v.counterexamples(after), true)
 	return v.result(), nil
 }
@@ -72,8 +84,11 @@ type verification struct {
 	ctx     context.Context
 	sets    [2]*Set
 	proof   *Proof
+	order   Order
 	reached map[string]*Branch
 	keys    []string
+	// invalid are the errors of manifests that are not valid.
+	invalid []source.Diagnostic
 }
 
 // branches lists the possible results of the policies of the second form.
@@ -151,8 +166,11 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 		}
 		outcomes[i] = set.Run(v.ctx, copies, Explain(), Views())
 	}
-	if madeUp && (outcomes[0].Invalid && outcomes[1].Invalid) {
-		return // such an object cannot exist
+	if outcomes[0].Invalid && outcomes[1].Invalid { // such an object cannot exist
+		if !madeUp {
+			v.invalid = append(v.invalid, slices.DeleteFunc(outcomes[0].Diagnostics, func(d source.Diagnostic) bool { return d.Severity != source.Error })...)
+		}
+		return
 	}
 	for i, first := range outcomes[0].Manifests {
 		if i >= len(outcomes[1].Manifests) {
@@ -164,7 +182,7 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 			continue
 		}
 		v.count(first, second, madeUp)
-		if d := differing(outcomes, first, second); d != nil {
+		if d := v.differing(outcomes, first, second); d != nil {
 			if madeUp {
 				d.At, d.Excerpt = source.Position{}, ""
 				d.Message += "; the object is generated: " + strings.TrimSpace(string(manifest.JSON(first.Document.Object())))
@@ -217,7 +235,7 @@ func (v *verification) count(first, second *Manifest, madeUp bool) {
 }
 
 // differing returns the first difference between two results for an object, or nil.
-func differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic {
+func (v *verification) differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic {
 	denials := [2]string{outcomes[0].denial(first), outcomes[1].denial(second)}
 	switch {
 	case denials[0] != "" && denials[1] != "":
@@ -228,11 +246,17 @@ func differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic
 		return reportDifference(first, nil, "it was admitted and is now denied: "+denials[1])
 	}
 	old, made := firstOf(first.After, first.Before, second.Before), firstOf(second.After, second.Before, first.Before)
-	changes := change.Diff(old, made, nil)
+	changes := change.Diff(old, made, v.sets[1].schemas.Lookup(first.Document.Kind()).Type())
+	if v.order == Unordered {
+		changes = slices.DeleteFunc(changes, func(c change.Change) bool { return c.Op == change.Move })
+	}
 	if len(changes) == 0 {
 		return nil
 	}
 	c := changes[0]
+	if c.Op == change.Move {
+		return reportDifference(first, c.Path, fmt.Sprintf("%s has moved: it was item %d (%s; %s)", c.Path, c.From, author(first, c.Path), author(second, c.Path)))
+	}
 	was, is := string(manifest.JSON(c.Old)), string(manifest.JSON(c.New))
 	if secret.IsKind(first.Document.Kind().Kind) {
 		was, is = "one value", "another value"

@@ -29,7 +29,9 @@ policies with bindings of the API server.
 
 With --verify, both forms are run on manifests, and on objects that preadmit generates for
 the branches of the policies. Every object with different results is an error. Otherwise,
-messages say how many objects were compared, and which branches no object reached.
+messages say how many objects were compared, and which branches no object reached. The
+policies are printed in both cases. With --verify=unordered, too, the order of items in
+lists does not matter.
 
 A policy that the new form cannot express is an error that says what to do.
 
@@ -82,7 +84,8 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	c.engine.Values = f.set().manifests(c.values.paths)
 	c.engine.UserInfo = f.set().manifests(c.userInfo.paths)
 	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
-	manifests := f.set().manifests(c.verify)
+	paths, order := c.verified()
+	manifests := f.set().manifests(paths)
 	a.add(f.told(c)...)
 	if source.HasErrors(a.diagnostics) {
 		p.report(a.diagnostics, noOutput)
@@ -90,24 +93,41 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	}
 	migrated, diagnostics := engine.Migrate(engine.Form(c.to), policies, surroundings, c.engine)
 	a.add(diagnostics...)
-	var proof *engine.Proof
-	if len(c.verify) > 0 && !source.HasErrors(a.diagnostics) {
-		proof, diagnostics = engine.Verify(ctx, policies, migrated, surroundings, manifests, c.engine)
-		a.add(diagnostics...)
-		if proof != nil {
-			a.add(proof.Differences...)
+	if len(c.verify) == 0 || source.HasErrors(a.diagnostics) {
+		p.report(a.diagnostics, noOutput)
+		if a.status() != exitDone {
+			return a.status()
 		}
+		return p.emitManifests(migrated, exitDone)
+	}
+	proof, diagnostics := engine.Verify(ctx, policies, migrated, surroundings, manifests, order, c.engine)
+	a.add(diagnostics...)
+	if proof == nil {
+		p.report(a.diagnostics, noOutput)
+		return a.status()
+	}
+	if a.add(proof.Differences...); source.HasErrors(proof.Differences) {
+		p.report(a.diagnostics, "the forms differ")
+		return p.emitManifests(migrated, exitDiffers)
 	}
 	p.report(a.diagnostics, noOutput)
-	switch {
-	case proof != nil && source.HasErrors(proof.Differences):
-		return exitDiffers
-	case a.status() != exitDone:
-		return a.status()
-	case proof != nil:
-		p.tellProof(proof)
-	}
+	p.tellProof(proof)
 	return p.emitManifests(migrated, exitDone)
+}
+
+// unordered is the argument of --verify that ignores the order of items.
+const unordered = "unordered"
+
+// verified returns the paths of the manifests to verify with.
+func (c *config) verified() (paths []path, order engine.Order) {
+	for _, p := range c.verify {
+		if p.name == unordered {
+			order = engine.Unordered
+		} else {
+			paths = append(paths, p)
+		}
+	}
+	return paths, order
 }
 
 // tellProof says how many objects were compared, and which branches they reached.

@@ -418,7 +418,7 @@ var reportOptions = []option{
 	},
 	{
 		flag: "verify", arg: "PATH", needs: "to", commands: []string{"convert"},
-		help:   "with --to: manifests to run both forms on; the results must be the same",
+		help:   "with --to: manifests to run both forms on; the results must be the same; unordered ignores the order of items",
 		target: func(c *config) any { return &c.verify },
 	},
 	{

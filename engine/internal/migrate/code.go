@@ -205,6 +205,15 @@ func variableOf(name string, types []*schema.Type) code {
 	return ofPath(&path{root: expr.Ident(name)}, types)
 }
 
+// each returns the code of an item of a list that has a name.
+func (c code) each(name string) code {
+	item := variableOf(name, itemTypes(c.types))
+	if item.types == nil {
+		item.kind = c.itemKind
+	}
+	return item
+}
+
 // computed returns the code of an expression that always has a value.
 func computed(x expr.Expr, k kind) code { return code{x: x, kind: k} }
 
@@ -272,10 +281,14 @@ func (c code) item(index int) code {
 	if index < 0 {
 		at = expr.Minus(expr.Call("size", from.x), expr.Literal(-index))
 	}
-	return code{
+	next := code{
 		x: c.x.Index(at), maybe: from.x.OptIndex(at), types: types, kind: kindOf(types),
 		isNull: c.maybe.IsZero() || c.isNull || !c.given.IsZero(),
 	}
+	if types == nil {
+		next.kind = c.itemKind
+	}
+	return next
 }
 
 // isNeverEmpty reports whether validation requires an item in a list.

@@ -194,7 +194,7 @@ func (s *scope) contains(operator string, key, value code) (expr.Expr, error) {
 	}
 	isNegative, isSome := strings.HasSuffix(operator, "notin"), operator == "anyin" || operator == "anynotin"
 	if key.kind != list {
-		if key.isConstant || key.kind == object {
+		if key.isConstant && (value.isConstant || wildcard.Has(fmt.Sprint(key.constant))) || key.kind == object {
 			return expr.Expr{}, errNever
 		}
 		x, err := s.among(key, value)
@@ -203,11 +203,7 @@ func (s *scope) contains(operator string, key, value code) (expr.Expr, error) {
 		}
 		return x, err
 	}
-	k := variableOf("k", itemTypes(key.types))
-	if k.types == nil {
-		k.kind = key.itemKind
-	}
-	x, err := s.among(k, value)
+	x, err := s.among(key.each("k"), value)
 	switch {
 	case err != nil:
 		return expr.Expr{}, err
@@ -240,7 +236,7 @@ func (s *scope) among(key, value code) (expr.Expr, error) {
 		s.doubtPatterns(value)
 		return expr.Is(key.x, value.x), nil
 	case value.kind == list:
-		if one := variableOf("x", itemTypes(value.types)); one.kind != text && value.itemKind != text {
+		if value.each("x").kind != text {
 			return expr.Expr{}, noFormf("", "a comparison with a list of values that may not be texts")
 		}
 		s.doubt("* and ? in the items of " + value.x.String() + " match any text")
@@ -372,7 +368,7 @@ func (s *scope) pattern(value code, pattern any) (expr.Expr, error) {
 func (s *scope) scalarPattern(value code, pattern any) (expr.Expr, error) {
 	if value.kind == list {
 		name := elementName(value, s)
-		item := variableOf(name, itemTypes(value.types))
+		item := value.each(name)
 		if item.kind == list {
 			return expr.Expr{}, errNever
 		}
@@ -406,7 +402,7 @@ func (s *scope) listPattern(value code, pattern []any) (expr.Expr, error) {
 		return s.scalarPattern(withKind(value, list), pattern[0])
 	}
 	name := elementName(value, s)
-	x, err := s.pattern(variableOf(name, itemTypes(value.types)), pattern[0])
+	x, err := s.pattern(value.each(name), pattern[0])
 	if err != nil {
 		return expr.Expr{}, err
 	}

@@ -366,7 +366,7 @@ func anyOf(t *schema.Type) any {
 	case object:
 		made := map[string]any{}
 		for _, f := range t.Fields {
-			if f.Required || f.Name == "name" || f.Name == "image" {
+			if f.Required || f.Name == "name" || f.Name == "image" && kindOfType(f.Type) == text {
 				made[f.Name] = anyOf(f.Type)
 			}
 		}

@@ -201,10 +201,10 @@ func toNumber(arg code) (code, error) {
 			return code{}, noFormf("write a number", "the number of a text that is none")
 		}
 		return literal(integral(f)), nil
-	case arg.kind != text || arg.mayMiss():
-		return code{}, noFormf("give it a default with ||", "the number of a value that may not be a text")
+	case arg.kind != text:
+		return code{}, noFormf("", "the number of a value that may not be a text")
 	}
-	isNumber, value := arg.x.Call("matches", expr.Literal(decimal)), expr.Call("double", arg.x)
+	isNumber, value := expr.And(arg.present(), arg.x.Call("matches", expr.Literal(decimal))), expr.Call("double", arg.x)
 	maybe := expr.If(isNumber, expr.Call("optional.of", value), expr.Call("optional.none"))
 	return code{x: value, maybe: maybe, given: isNumber, isNull: true, kind: number}, nil
 }

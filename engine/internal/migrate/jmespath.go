@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -594,7 +595,7 @@ func (s *scope) projection(n jmespath.Node) (code, error) {
 		return code{}, noFormf("JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a value that is no list")
 	}
 	name := elementName(left, s)
-	inner := s.at(variableOf(name, itemTypes(left.types)))
+	inner := s.at(left.each(name))
 	condition := expr.True
 	if n.Op == jmespath.OpFilter {
 		if condition, err = inner.truth(n.Children[2]); err != nil {
@@ -625,7 +626,7 @@ func mapped(of code, name string, condition expr.Expr, each code) code {
 			result.x = of.x.Over("map", name, condition, each.x)
 		}
 		if isItem {
-			result.types = of.types
+			result.types, result.itemKind = of.types, of.itemKind
 		} else {
 			result.itemKind = each.kind
 		}
@@ -641,8 +642,15 @@ func mapped(of code, name string, condition expr.Expr, each code) code {
 
 // flattened converts a list whose items that are lists are replaced by their items.
 func (s *scope) flattened(n jmespath.Node) (code, error) {
-	if n.Op == jmespath.OpList {
+	switch {
+	case n.Op == jmespath.OpList:
 		return s.concatenated(n)
+	case n.Op == jmespath.OpSelect && n.Children[1].Op == jmespath.OpList:
+		left, err := s.node(n.Children[0])
+		if err != nil || left.isRoot() || left.mayMiss() {
+			return code{}, cmp.Or(err, noFormf("give it a default with ||", "a list of fields of a value that may be missing"))
+		}
+		return s.at(left).concatenated(n.Children[1])
 	}
 	c, err := s.node(n)
 	if err != nil {

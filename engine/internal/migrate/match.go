@@ -92,6 +92,24 @@ func (c *converter) constraints() error {
 	return c.blockConditions(n, blocks, all)
 }
 
+// namespacesKnown reports a namespaceSelector for kinds that have no namespace. To Kyverno, it
+// selects nothing there, and a MutatingPolicy compares it with other labels.
+func (c *converter) namespacesKnown(blocks []policy.Node) error {
+	for _, kind := range c.matched.kinds {
+		for _, block := range blocks {
+			if n := block.At("resources", "namespaceSelector"); n.Given() && (kind.Kind.Kind == "*" || !kind.Namespaced && !kind.Unknown) {
+				return c.refuse(n.Path, "a namespaceSelector for kinds without a namespace: "+kind.Kind.Kind, "write a rule for kinds with a namespace, and name them")
+			}
+		}
+	}
+	return nil
+}
+
+func blocksIn(n policy.Node) []policy.Node {
+	blocks, _ := blocksOf(n)
+	return blocks
+}
+
 // blocksOf returns the blocks of a match or exclude block; all says that all of them must match.
 func blocksOf(n policy.Node) (blocks []policy.Node, all bool) {
 	if any := n.At("any").Items(); len(any) > 0 {
@@ -104,6 +122,9 @@ func blocksOf(n policy.Node) (blocks []policy.Node, all bool) {
 }
 
 func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all bool) error {
+	if err := c.namespacesKnown(append(slices.Clone(blocks), blocksIn(c.rule.Root.At("exclude"))...)); err != nil {
+		return err
+	}
 	if len(blocks) == 1 || all {
 		for i, block := range blocks {
 			if i == 0 {

@@ -56,7 +56,7 @@ const arranged = "As in a ClusterPolicy, items that change come first in the lis
 // arrange moves the items of lists that a patch changes to the front, as Kyverno does. Lists in
 // items of these lists follow in a second mutation, which sees the items at their new places.
 func (c *converter) arrange(root *node, guard expr.Expr) error {
-	var outer, inner operations
+	outer, inner := operations{isDefaulted: c.isNative}, operations{isDefaulted: c.isNative}
 	if err := outer.arrangeLists(root); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (o *operations) arrangeLists(n *node) error {
 	if n.items == nil || len(n.items.keys) == 0 {
 		return nil
 	}
-	value, err := arrangedList(n)
+	value, err := o.arrangedList(n)
 	if err == nil && !value.IsZero() {
 		o.addList(expr.If(n.at.path.present(), expr.List(operation("replace", n.at, value)), expr.List()))
 	}
@@ -117,7 +117,7 @@ func (o *operations) arrangeItems(n *node) error {
 		return nil
 	}
 	for i, p := range n.items.plain { // the items are the first ones now
-		below, err := belowItem(n, part{index: i, isIndex: true}, p.change)
+		below, err := o.belowItem(n, part{index: i, isIndex: true}, p.change)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (o *operations) arrangeItems(n *node) error {
 		}
 	}
 	for _, e := range n.items.each {
-		below, err := belowItem(n, part{computed: expr.Ident("i"), isIndex: true}, e.of)
+		below, err := o.belowItem(n, part{computed: expr.Ident("i"), isIndex: true}, e.of)
 		if err != nil {
 			return err
 		}
@@ -138,12 +138,12 @@ func (o *operations) arrangeItems(n *node) error {
 }
 
 // belowItem returns the operations that arrange the lists of one item of a list.
-func belowItem(n *node, index part, of func(item code) (expr.Expr, *node, error)) (below operations, err error) {
+func (o *operations) belowItem(n *node, index part, of func(item code) (expr.Expr, *node, error)) (below operations, err error) {
 	condition, body, err := of(ofPath(n.at.path.then(index, true).asSure(), itemTypes(n.at.types)))
 	if err != nil {
 		return operations{}, err
 	}
-	below.condition = condition
+	below.condition, below.isDefaulted = condition, o.isDefaulted
 	if err := below.arrangeLists(body); err != nil {
 		return operations{}, err
 	}
@@ -159,9 +159,9 @@ func belowItem(n *node, index part, of func(item code) (expr.Expr, *node, error)
 
 // arrangedList returns the list of a node with the items that change at the front; zero if the
 // order stays.
-func arrangedList(n *node) (expr.Expr, error) {
+func (o *operations) arrangedList(n *node) (expr.Expr, error) {
 	name := elementName(n.at, &scope{})
-	item := variableOf(name, itemTypes(n.at.types))
+	item := n.at.each(name)
 	key, written := item.field(n.items.keys[0]), n.at.x
 	rest := expr.True
 	var first []expr.Expr
@@ -171,6 +171,9 @@ func arrangedList(n *node) (expr.Expr, error) {
 	for _, p := range n.items.plain {
 		same := expr.Is(key.x, p.key.x)
 		stub := expr.List(exprOf(keyed{{literal(n.items.keys[0]), p.key}}))
+		if o.isDefaulted { // not for an item that lacks what its patch has
+			stub = expr.List(exprOf(p.value))
+		}
 		first = append(first, expr.If(written.Over("exists", name, same), written.Over("filter", name, same), stub))
 		rest = expr.And(rest, expr.Not(same))
 	}
@@ -224,7 +227,7 @@ func (n *node) changes() (expr.Expr, error) {
 	if n.items != nil {
 		name := elementName(n.at, &scope{})
 		for _, e := range n.items.each {
-			condition, body, err := e.of(variableOf(name, itemTypes(n.at.types)))
+			condition, body, err := e.of(n.at.each(name))
 			if err != nil {
 				return expr.Expr{}, err
 			}
@@ -343,7 +346,7 @@ func (c *converter) canApplyItems(n *node) bool {
 	if t := first(n.at.types); t.List != schema.Associative || len(n.items.keys) == 0 || t.ListKeys[0] != n.items.keys[0] {
 		return false
 	}
-	item := variableOf("item", itemTypes(n.at.types))
+	item := n.at.each("item")
 	for _, p := range n.items.plain {
 		if _, body, err := p.change(item); err != nil || !c.canApply(body) {
 			return false
@@ -455,7 +458,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 func (c *converter) listLiteral(n *node, name string) (expr.Expr, error) {
 	var parts, plain []expr.Expr
 	for _, p := range n.items.plain {
-		_, body, err := p.change(variableOf("item", itemTypes(n.at.types)))
+		_, body, err := p.change(n.at.each("item"))
 		if err != nil {
 			return expr.Expr{}, err
 		}
@@ -469,7 +472,7 @@ func (c *converter) listLiteral(n *node, name string) (expr.Expr, error) {
 		parts = append(parts, expr.List(plain...))
 	}
 	for _, e := range n.items.each {
-		element := variableOf(elementName(n.at, &scope{}), itemTypes(n.at.types))
+		element := n.at.each(elementName(n.at, &scope{}))
 		condition, body, err := e.of(element)
 		if err != nil {
 			return expr.Expr{}, err
@@ -512,6 +515,9 @@ type operations struct {
 	parts []operationPart
 	// condition is the condition of the item that the operations are for.
 	condition expr.Expr
+	// isDefaulted says that the object gets its defaults again after each mutation, as on an API
+	// server.
+	isDefaulted bool
 }
 
 // operationPart is one operation, or a list of operations.
@@ -521,6 +527,7 @@ type operationPart struct {
 }
 
 func (o *operations) add(operation expr.Expr) { o.parts = append(o.parts, operationPart{x: operation}) }
+
 func (o *operations) addList(list expr.Expr) {
 	o.parts = append(o.parts, operationPart{list, true})
 }

@@ -20,20 +20,29 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
-	if l != nil && len(list) > 1 {
-		return c.refuse(n.Path, "a foreach with several operations: each element sees the results of the elements before", "write a foreach for each operation, if they do not depend on each other")
-	}
+	earlier := len(c.mutations)
 	for i, item := range list {
 		fields, _ := item.(map[string]any)
 		path := n.Path
 		if _, isList := n.Value.([]any); isList {
 			path = path.Index(i)
 		}
-		if err := c.operation(s, fields, l); err != nil {
+		inputs, err := c.operation(s, fields, l)
+		if err != nil {
 			return c.failed(path, err)
+		}
+		if c.isWritten(inputs, c.mutations[earlier:len(c.mutations)-1]) {
+			return c.refuse(path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
 	return nil
+}
+
+// isWritten reports whether mutations write what expressions read.
+func (c *converter) isWritten(read []expr.Expr, mutations []mutation) bool {
+	return slices.ContainsFunc(mutations, func(m mutation) bool {
+		return slices.ContainsFunc(m.writes, func(w effect) bool { return slices.ContainsFunc(read, w.isReadBy) })
+	})
 }
 
 // quoteVariables puts quotes around variables, so that a text with unquoted variables can be
@@ -54,41 +63,67 @@ func quoteVariables(value any) any {
 	return strings.Join(lines, "\n")
 }
 
-// operation converts one operation.
-func (c *converter) operation(s *scope, fields map[string]any, l *loop) error {
+// operation converts one operation. It returns the expressions that it reads values with.
+func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs []expr.Expr, err error) {
 	inner, condition, err := c.element(s, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pointer, _ := fields["path"].(string)
 	at, err := c.pointed(inner, pointer, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	possible, err := c.carriedOut(inner, fields, at, l)
+	value, err := inner.value(fields["value"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x := expr.Expr{}
-	if l == nil {
-		x = possible.list()
-	} else {
+	if op, _ := fields["op"].(string); l != nil && (op == "add" || op == "replace") {
+		at = c.created(at, l, condition)
+	}
+	possible, err := c.carriedOut(inner, fields, value, at, l)
+	if err != nil {
+		return nil, err
+	}
+	inputs = []expr.Expr{exprOf(value)}
+	for _, part := range at.path.parts {
+		inputs = append(inputs, part.computed)
+	}
+	x := possible.list()
+	if l != nil {
 		x = l.all(possible, condition)
+		inputs = []expr.Expr{eachOf(indexes(l.items()), "i", condition, exprOf(value))}
 	}
 	// If an operation adds or removes an item, the whole list counts.
 	c.addPatch(x, expr.True, "", []effect{{at: at.path.place(), value: x}})
-	return nil
+	return inputs, nil
+}
+
+// created creates the missing parents of what a foreach adds, if they do not belong to an element,
+// because each element would create them. It returns the place with parents that exist.
+func (c *converter) created(at code, l *loop, condition expr.Expr) code {
+	some := expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0))
+	if !expr.Equal(condition, expr.True) {
+		some = indexes(l.items()).Over("exists", "i", condition)
+	}
+	p := at.path
+	for n := p.sure + 1; n < len(p.parts) && !p.expr(n, false).Uses("i"); n++ {
+		parent, empty := p.parent(n), any(keyed{})
+		if next := p.parts[n]; next.isIndex || next.isEnd() {
+			empty = []any{}
+		}
+		add := expr.List(operation("add", ofPath(parent, nil), exprOf(empty)))
+		c.addPatch(expr.If(expr.And(some, expr.Not(parent.present())), add, expr.List()), expr.True, "", nil)
+		p = &path{root: p.root, parts: p.parts, sure: n}
+	}
+	return ofPath(p, at.types)
 }
 
 // carriedOut returns the operations that have the effect of one operation in Kyverno.
-func (c *converter) carriedOut(s *scope, fields map[string]any, at code, l *loop) (choices, error) {
+func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at code, l *loop) (choices, error) {
 	op, _ := fields["op"].(string)
 	switch op {
 	case "add", "replace":
-		value, err := s.value(fields["value"])
-		if err != nil {
-			return nil, err
-		}
 		if _, ok := isNull(value); ok {
 			return nil, noFormf("give it a default with ||", "a value that may be null")
 		}
@@ -243,7 +278,9 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 		if x, err = x.asText(); err != nil {
 			return code{}, err
 		}
-		s.rule.doubt("a key from "+x.x.String()+": in Kyverno, a / in it separates keys", "check that no value has a /")
+		if !x.isPlainName() {
+			s.rule.doubt("a key from "+x.x.String()+": in Kyverno, a / in it separates keys", "check that no value has a /")
+		}
 		return ofPath(at.path.then(part{computed: x.x}, false), nil), nil
 	}
 	index, err := strconv.Atoi(key)

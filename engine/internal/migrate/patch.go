@@ -154,7 +154,7 @@ func (n *node) inputs() ([]expr.Expr, error) {
 	}
 	name := elementName(n.at, &scope{})
 	for _, e := range n.items.each {
-		condition, body, err := e.of(variableOf(name, itemTypes(n.at.types)))
+		condition, body, err := e.of(n.at.each(name))
 		if err != nil {
 			return nil, err
 		}
@@ -172,11 +172,7 @@ func (n *node) inputs() ([]expr.Expr, error) {
 // some returns a condition that holds if any element of a foreach meets its preconditions.
 func (l *loop) some() (expr.Expr, error) {
 	name := elementName(l.list, l.scope)
-	element := variableOf(name, itemTypes(l.list.types))
-	if element.types == nil {
-		element.kind = l.list.itemKind
-	}
-	condition, err := l.condition(element)
+	condition, err := l.condition(l.list.each(name))
 	if err != nil {
 		return expr.Expr{}, err
 	}
@@ -470,7 +466,7 @@ func simplifyName(item code, conditions []expr.Expr) expr.Expr {
 // list is empty.
 func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (expr.Expr, error) {
 	name := elementName(at, s)
-	condition, _, err := b.each(s, self, pattern).of(variableOf(name, itemTypes(at.types)))
+	condition, _, err := b.each(s, self, pattern).of(at.each(name))
 	if err != nil {
 		return expr.Expr{}, err
 	}

@@ -154,8 +154,9 @@ func (e Expr) Children() []Expr {
 // total are the functions that cannot fail, if the fields and items that they read are there.
 var total = []string{
 	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals, operators.In,
+	operators.Greater, operators.GreaterEquals, operators.Less, operators.LessEquals,
 	operators.Index, operators.OptIndex, operators.OptSelect, "has", "hasValue", "or", "orValue", "value", "dyn", "optional.of", "optional.none",
-	"all", "exists", "filter", "map", "size",
+	"all", "exists", "filter", "map", "size", operators.Add, "startsWith", "endsWith", "contains", "replace", "lowerAscii", "upperAscii", "join", "split",
 }
 
 // IsTotal reports that an expression cannot fail, if the fields and items that it reads are there
