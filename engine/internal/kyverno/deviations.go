@@ -199,8 +199,8 @@ func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
 	return len(types) > 0
 }
 
-// deviations finds the deviations that do not depend on objects. types are those of the objects
-// that the rule changes.
+// deviations finds the deviations that do not depend on objects, besides those of the rules that
+// are generated from the rule. types are those of the objects that the rule changes.
 func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	m := r.mutate()
 	var conditions func(n policy.Node)
@@ -229,9 +229,6 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 		}
 	}
 	patches(m)
-	if r.isExtended() {
-		found = append(found, r.extended()...)
-	}
 	return found
 }
 
@@ -287,7 +284,11 @@ func readsName(n policy.Node) (change.Path, bool) {
 // check reports the deviations of a rule.
 func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 	seen := map[string]bool{}
-	for _, m := range r.deviations(types) {
+	all := r.deviations(types)
+	if r.isExtended() {
+		all = append(all, r.extended()...)
+	}
+	for _, m := range all {
 		if key := m.path.String() + m.Does; !seen[key] {
 			seen[key] = true
 			found = append(found, source.Diagnostic{

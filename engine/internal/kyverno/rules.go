@@ -3,6 +3,7 @@ package kyverno
 import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -23,6 +24,23 @@ type Rule struct {
 	// Ignore says that errors do not deny requests. First says that only the first rule of the
 	// policy that changes an object counts.
 	Ignore, First bool
+	compiled      *rule
+}
+
+// Deviation is a part of a patch or a precondition that Kyverno does not treat as documented.
+type Deviation struct {
+	Path                     change.Path
+	Does, Documented, Advice string
+}
+
+// Deviations returns what Kyverno does not do as documented for objects of some types, when it
+// runs the rule. What it does when it generates rules for pod controllers is in these rules.
+func (r Rule) Deviations(types []*schema.Type) []Deviation {
+	var found []Deviation
+	for _, m := range r.compiled.deviations(types) {
+		found = append(found, Deviation{m.path, m.Does, m.Documented, m.Advice})
+	}
+	return found
 }
 
 // Rules reads the mutate rules of a policy in the order in which they run.
@@ -40,7 +58,7 @@ func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 		rules = append(rules, Rule{
 			Document: d, Policy: definition.name, Namespace: definition.namespace, Name: written.name, Root: written.root,
 			Generated: written.name != written.root.At("name").Text() || !definition.wrote(written.name),
-			Ignore:    definition.ignore, First: definition.one,
+			Ignore:    definition.ignore, First: definition.one, compiled: written,
 		})
 	}
 	return rules, nil

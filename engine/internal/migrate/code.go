@@ -421,14 +421,6 @@ func (c code) asText() (code, error) {
 	return code{x: expr.Call("string", c.x), kind: text}, nil
 }
 
-// typed returns the value as an argument of a function that fails for other kinds.
-func (c code) typed(k kind, what string) (code, error) {
-	if c.kind != k && c.kind != anything {
-		return code{}, noFormf("", "%s is needed here, so that the rule always fails", what)
-	}
-	return c, nil
-}
-
 // nameOf says what a value of a manifest is.
 func nameOf(value any) string {
 	switch value.(type) {

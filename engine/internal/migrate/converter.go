@@ -123,6 +123,9 @@ func (c *converter) convert() error {
 	if c.targets != nil {
 		s = s.with("target", c.changed())
 	}
+	for _, d := range c.rule.Deviations(c.changed().types) {
+		c.warn(d.Path, "the converted policy does as documented: "+d.Documented+"; Kyverno "+d.Does, d.Advice)
+	}
 	return c.patches(s, mutate)
 }
 

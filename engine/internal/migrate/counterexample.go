@@ -315,8 +315,7 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 		return withItem(value, max(index, 0), path, leaf, t)
 	}
 	object, ok := value.(map[string]any)
-	declared := t.Declared(path[0])
-	if value != nil && !ok || leaf == absent && (object[path[0]] == nil || declared != nil && declared.Required) {
+	if value != nil && !ok || leaf == absent && (object[path[0]] == nil || isRequired(t, path[0])) {
 		return value
 	}
 	copied := maps.Clone(object)
@@ -329,6 +328,12 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 	}
 	copied[path[0]] = with(object[path[0]], path[1:], leaf, t.FieldType(path[0]))
 	return copied
+}
+
+// isRequired reports whether objects of a type are not valid without a field.
+func isRequired(t *schema.Type, key string) bool {
+	declared := t.Declared(key)
+	return declared != nil && (declared.Required || key == "name" || key == "image" && declared.Type.Scalar == schema.String)
 }
 
 // withItem is with for an item of a list.
@@ -366,7 +371,7 @@ func anyOf(t *schema.Type) any {
 	case object:
 		made := map[string]any{}
 		for _, f := range t.Fields {
-			if f.Required || f.Name == "name" || f.Name == "image" && kindOfType(f.Type) == text {
+			if isRequired(t, f.Name) {
 				made[f.Name] = anyOf(f.Type)
 			}
 		}

@@ -78,7 +78,7 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	if err != nil {
 		return nil, err
 	}
-	if op, _ := fields["op"].(string); l != nil && (op == "add" || op == "replace") {
+	if l != nil && fields["op"] == "add" {
 		at = c.created(at, l, condition)
 	}
 	possible, err := c.carriedOut(inner, fields, value, at, l)
@@ -132,7 +132,7 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
 			return nil, noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
 		}
-		return choices{{at.path.present(), operation("remove", at, expr.Expr{})}}, nil
+		return choices{{at.path.present(), []expr.Expr{operation("remove", at, expr.Expr{})}}}, nil
 	case "test":
 		return nil, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	}
@@ -141,35 +141,37 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 	if err != nil {
 		return nil, err
 	}
-	return choices{{expr.True, expr.Struct("JSONPatch", expr.Entry{Name: "op", Value: expr.Literal(op)},
-		expr.Entry{Name: "from", Value: origin.path.pointer()}, expr.Entry{Name: "path", Value: at.path.pointer()})}}, nil
+	moved := expr.Struct("JSONPatch", expr.Entry{Name: "op", Value: expr.Literal(op)},
+		expr.Entry{Name: "from", Value: origin.path.pointer()}, expr.Entry{Name: "path", Value: at.path.pointer()})
+	return choices{{expr.True, []expr.Expr{moved}}}, nil
 }
 
 // choices are operations of which the first one whose condition holds is carried out.
 type choices []choice
 
-type choice struct{ condition, operation expr.Expr }
+type choice struct {
+	condition  expr.Expr
+	operations []expr.Expr
+}
 
 // list returns a list with the operation that is carried out.
 func (a choices) list() expr.Expr {
 	x := expr.List()
 	for _, one := range slices.Backward(a) {
-		x = expr.If(one.condition, expr.List(one.operation), x)
+		x = expr.If(one.condition, expr.List(one.operations...), x)
 	}
 	return x
 }
 
-// one returns the operation that is carried out, and the condition that there is one.
-func (a choices) one() (condition, operation expr.Expr) {
+// one returns the operation that is carried out, and the condition that there is one; false if it
+// may be several.
+func (a choices) one() (condition, operation expr.Expr, ok bool) {
 	last := a[len(a)-1]
-	if condition = last.condition; len(a) == 1 {
-		return condition, last.operation
-	}
-	operation = last.operation
+	condition, operation, ok = last.condition, last.operations[0], len(last.operations) == 1
 	for _, one := range slices.Backward(a[:len(a)-1]) {
-		condition, operation = expr.Or(one.condition, condition), expr.If(one.condition, one.operation, operation)
+		condition, operation = expr.Or(one.condition, condition), expr.If(one.condition, one.operations[0], operation)
 	}
-	return condition, operation
+	return condition, operation, ok
 }
 
 // element returns the scope of an operation. In a foreach it is the scope of the element with
@@ -204,7 +206,10 @@ func (l *loop) all(possible choices, condition expr.Expr) expr.Expr {
 	if l.entry.At("order").Text() == "Descending" {
 		all = all.Call("reverse")
 	}
-	isOne, operation := possible.one()
+	isOne, operation, ok := possible.one()
+	if !ok {
+		return eachOf(all, "i", condition, possible.list()).Call("flatten")
+	}
 	return eachOf(all, "i", expr.And(condition, isOne), operation)
 }
 
@@ -301,10 +306,16 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 // added returns the operation that adds a value, or creates the missing parents with it.
 func added(at code, value any, op string) choices {
 	p := at.path
-	if last := p.parts[len(p.parts)-1]; op == "replace" && (p.isSure() || last.isIndex) {
-		return choices{{expr.True, operation("replace", at, exprOf(value))}}
+	if op == "replace" {
+		replace := operation("replace", at, exprOf(value))
+		if p.isSure() || p.parts[len(p.parts)-1].isIndex {
+			return choices{{expr.True, []expr.Expr{replace}}}
+		}
+		// Kyverno fails if there is nothing to replace. CEL's patches fail if there is nothing to
+		// remove.
+		return choices{{expr.True, []expr.Expr{operation("remove", at, expr.Expr{}), operation("add", at, exprOf(value))}}}
 	}
-	result := choices{{expr.True, operation("add", at, exprOf(value))}}
+	result := choices{{expr.True, []expr.Expr{operation("add", at, exprOf(value))}}}
 	whole := value
 	for n := len(p.parts) - 1; n > 0; n-- {
 		last := p.parts[n]
@@ -320,7 +331,7 @@ func added(at code, value any, op string) choices {
 		if parent.isSure() {
 			continue
 		}
-		created := choice{expr.Not(parent.present()), operation("add", ofPath(parent, nil), exprOf(whole))}
+		created := choice{expr.Not(parent.present()), []expr.Expr{operation("add", ofPath(parent, nil), exprOf(whole))}}
 		result = append(choices{created}, result...)
 	}
 	return result

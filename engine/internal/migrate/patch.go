@@ -219,6 +219,12 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 			continue
 		}
 		anchor, bare := kyverno.ParseAnchor(key)
+		switch {
+		case strings.HasPrefix(key, "$"):
+			return nil, noFormf("use $patch, or patchesJson6902", "the directive %s, which Kyverno writes into the object", key)
+		case anchor == kyverno.Equality || anchor == kyverno.Negation || anchor == kyverno.Existence:
+			return nil, noFormf("write ( ), +( ) or <( ), or a precondition", "the anchor %s( ) in a patch, which Kyverno writes into the object", anchor)
+		}
 		name, err := s.text(bare)
 		if err != nil {
 			return nil, err
