@@ -31,8 +31,8 @@
 //	write.go                   from the trace back to the manifest
 //	normalize.go               manifests as a server stores them (option Normalize)
 //	observe.go                 observers: explain.go and attribute.go (the authors of
-//	                           changes), replay.go (the policies on their own output), check.go
-//	                           and effects.go (mistakes, conflicts, orders), coverage.go
+//	                           changes), replay.go (the policies on their own output), check.go,
+//	                           orders.go and effects.go (mistakes, conflicts, orders), coverage.go
 //	                           (the parts of policies that have run)
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	say.go, outcome.go         the outcome, without the values of Secrets

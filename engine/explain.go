@@ -59,11 +59,10 @@ func (j *job) explainTrace(server defaulting) {
 		if i >= len(j.edits) {
 			continue
 		}
+		dropped := change.NewPathIndex(j.edits[i].dropped)
 		for n, c := range m.Changes {
-			for _, l := range j.edits[i].dropped {
-				if c.Path.HasPrefix(l.Path) {
-					m.Changes[n].Disposition = Dropped
-				}
+			if len(dropped.Above(c.Path)) > 0 {
+				m.Changes[n].Disposition = Dropped
 			}
 		}
 	}

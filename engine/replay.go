@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -32,9 +31,10 @@ func (r *run) replay(j *job) {
 	}
 	repeats, acted := j.repeats(view, again)
 	left := change.Diff(view, again.after, j.kind.Type())
+	changed := change.NewPathIndex(left)
 	named := map[policy.ID]bool{}
 	for _, repeat := range repeats {
-		if named[repeat.id.OfPolicy()] || repeat.action == "" && !isAmong(left, repeat.path) {
+		if named[repeat.id.OfPolicy()] || repeat.action == "" && !changed.Overlaps(repeat.path) {
 			continue // other policies restore the output
 		}
 		named[repeat.id.OfPolicy()] = true
@@ -98,9 +98,9 @@ func (j *job) repeats(view map[string]any, again *trace) (repeats []repeat, acte
 			continue
 		}
 		acted = true
-		differences := change.Diff(view, e.next, shape)
+		differences := change.NewPathIndex(change.Diff(view, e.next, shape))
 		for _, c := range change.Diff(e.before, e.written, shape) {
-			if isAmong(differences, c.Path) {
+			if differences.Overlaps(c.Path) {
 				repeats = append(repeats, repeat{e.by, e.at, c.Path, e.replay})
 				break
 			}
@@ -160,27 +160,13 @@ func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats 
 
 // repeated reports the first tree whose repeated change affects the result.
 func (r *run) repeated(j *job, repeats []repeat, left []change.Change) {
+	index := change.NewPathIndex(left)
 	for _, repeat := range repeats {
-		if isAmong(left, repeat.path) {
+		if index.Overlaps(repeat.path) {
 			d := repeat.diagnostic()
 			d.Advice = "the tree changes the output when it is rendered again: let the tree check whether its change has already been made"
 			r.notIdempotent(j, d, "")
 			return
 		}
 	}
-}
-
-// isAmong reports whether one of the changes is at a path, above it or below it.
-func isAmong(changes []change.Change, path change.Path) bool {
-	return slices.ContainsFunc(changes, func(c change.Change) bool { return overlap(c.Path, path) })
-}
-
-// overlap reports whether two paths are equal or one is below the other.
-func overlap(a, b change.Path) bool {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

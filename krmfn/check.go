@@ -69,7 +69,8 @@ func policiesIn(a *admission) int {
 const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each
 other. Policies are compiled and checked against the schemas of the kinds that they match.
 With manifests, check also runs the policies on them in every order (in a fixed sample of
-the orders if there are many).
+the orders if there are many). Of the manifests on which the policies do the same, it tries
+three of different form.
 
 A finding has one of these codes, or the code of an error:
   field-undefined        an expression or a patch reads or writes a field that a matched kind

@@ -144,33 +144,52 @@ func (d *differ) moves(pairs []int, kept []bool) {
 	if inOrder(pairs) {
 		return
 	}
-	var current, wanted []int
+	current := make(counts, len(kept)+2) // how many items come after which item that stays in place
 	for i := range kept {
 		if kept[i] {
-			current = append(current, i)
+			current.add(i+1, 1)
 		}
 	}
+	var wanted []int
 	for _, i := range pairs {
 		if i >= 0 {
 			wanted = append(wanted, i)
 		}
 	}
 	fixed := longestIncreasing(wanted)
-	for n, i := range wanted {
+	last := 0 // the position of the last fixed item, counted from 1
+	for _, i := range wanted {
 		if fixed[i] {
+			last = i + 1
 			continue
 		}
-		from := slices.Index(current, i)
-		current = slices.Delete(current, from, from+1)
-		at := 0
-		if n > 0 {
-			at = slices.Index(current, wanted[n-1]) + 1
-		}
-		current = slices.Insert(current, at, i)
+		from := current.upTo(i)
+		current.add(i+1, -1)
+		at := current.upTo(last)
+		current.add(last, 1)
 		if from != at {
 			d.addItem(at, Change{Op: Move, From: from})
 		}
 	}
+}
+
+// counts are numbers whose sums are quickly known (P. Fenwick, A New Data Structure for Cumulative
+// Frequency Tables, 1994).
+type counts []int
+
+func (c counts) add(at, n int) {
+	for at++; at < len(c); at += at & -at {
+		c[at] += n
+	}
+}
+
+// upTo returns the sum of the numbers up to and including one.
+func (c counts) upTo(at int) int {
+	sum := 0
+	for at++; at > 0; at -= at & -at {
+		sum += c[at]
+	}
+	return sum
 }
 
 // inOrder reports whether the items that stay are still in order.
@@ -195,7 +214,11 @@ func longestIncreasing(values []int) map[int]bool {
 		if k > 0 {
 			previous[at] = tails[k-1]
 		}
-		tails = append(tails[:k], append([]int{at}, tails[min(k+1, len(tails)):]...)...)
+		if k == len(tails) {
+			tails = append(tails, at)
+		} else {
+			tails[k] = at
+		}
 	}
 	members := make(map[int]bool, len(tails))
 	if len(tails) == 0 {

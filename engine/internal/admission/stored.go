@@ -261,6 +261,15 @@ func isSecret(kind *schema.Kind) bool {
 	return kind.APIVersion() == "v1" && kind.Kind.Kind == "Secret"
 }
 
+// ViewPath returns the path in the View of a value at a path in the manifest. A nil kind has no
+// such paths.
+func ViewPath(kind *schema.Kind, path change.Path) change.Path {
+	if kind == nil || len(path) == 0 || path[0].Key != "stringData" || !isSecret(kind) {
+		return path
+	}
+	return append(change.Keys("data"), path[1:]...)
+}
+
 // foldStringData returns a Secret with its stringData in data. It returns the Secret itself if
 // it has no stringData, or if a server would reject it.
 func foldStringData(secret map[string]any) map[string]any {

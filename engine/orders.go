@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// orders runs the policies in other orders, and reports two policies whose exchange changes the
+// result. Objects on which the policies do the same are tried once for each of a few forms.
+func orders() Observer {
+	all := &behaviors{by: map[string][]*sample{}}
+	return Observer{
+		admit: func(r *run, j *job) {
+			if j.trace != nil && j.trace.changed() && len(j.trace.shuffled) > 1 {
+				all.note(j)
+			}
+		},
+		finish: func(r *run) {
+			samples := all.samples()
+			jobs := make([]*job, len(samples))
+			for i, s := range samples {
+				jobs[i] = &s.kept
+			}
+			each(jobs, r.tryOrders)
+			for _, s := range samples {
+				s.job.diagnostics = append(s.job.diagnostics, s.kept.diagnostics...)
+			}
+		},
+	}
+}
+
+// samplesOfEach is how many objects are tried of those on which the policies do the same.
+const samplesOfEach = 3
+
+// behaviors are samples of the objects, by what the policies do with them.
+type behaviors struct {
+	lock sync.Mutex
+	by   map[string][]*sample
+}
+
+// sample is an object that is tried.
+type sample struct {
+	job *job
+	// kept is the job when it was admitted, without the diagnostics.
+	kept job
+	form uint64
+}
+
+// note adds an object, unless there are enough samples that are earlier in the input.
+func (b *behaviors) note(j *job) {
+	key, s := j.behavior(), &sample{job: j, kept: *j, form: formOf(j.trace.before)}
+	s.kept.diagnostics = nil
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	samples := append(b.by[key], s)
+	slices.SortFunc(samples, func(x, y *sample) int { return cmp.Compare(x.job.index, y.job.index) })
+	forms := map[uint64]bool{}
+	b.by[key] = slices.DeleteFunc(samples, func(s *sample) bool {
+		drop := forms[s.form] || len(forms) == samplesOfEach
+		forms[s.form] = true
+		return drop
+	})
+}
+
+// samples returns the samples in the order of the input.
+func (b *behaviors) samples() []*sample {
+	var all []*sample
+	for _, samples := range b.by {
+		all = append(all, samples...)
+	}
+	slices.SortFunc(all, func(x, y *sample) int { return cmp.Compare(x.job.index, y.job.index) })
+	return all
+}
+
+// behavior describes what the policies did with an object: which fields they have written, and
+// which of them were not applied.
+func (j *job) behavior() string {
+	text := []byte(j.kind.APIVersion() + " " + j.kind.Kind.Kind)
+	for _, id := range j.trace.shuffled {
+		text = append(text, "\n"+id.String()...)
+	}
+	for _, n := range j.trace.notApplied {
+		text = append(text, "\nnot "+n.ID.String()+": "+n.Reason.String()...)
+	}
+	for _, e := range j.trace.events {
+		text = append(text, "\n"+e.by.String()...)
+		said := map[string]bool{}
+		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
+			path := slices.Clone(c.Path)
+			for i := range path {
+				if path[i].IsIndex() {
+					path[i].Index = 0
+				}
+			}
+			if one := string(c.Op) + path.String(); !said[one] {
+				said[one] = true
+				text = append(text, " "+one...)
+			}
+		}
+	}
+	return string(text)
+}
+
+// formOf returns a hash of the form of a value: its keys, and the types and truth of its scalars.
+// Equal forms of the items of a list count once.
+func formOf(value any) uint64 {
+	const prime, begin = 1099511628211, 14695981039346656037 // FNV-1a
+	text := func(hash uint64, text string) uint64 {
+		for i := range len(text) {
+			hash = (hash ^ uint64(text[i])) * prime
+		}
+		return hash
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		sum := text(begin, "map")
+		for key, item := range value { // in any order: sums commute
+			sum += text(formOf(item), key)
+		}
+		return sum
+	case []any:
+		sum, seen := text(begin, "list"), map[uint64]bool{}
+		for _, item := range value {
+			if form := formOf(item); !seen[form] {
+				seen[form] = true
+				sum += form
+			}
+		}
+		return sum
+	case bool:
+		if value {
+			return text(begin, "true")
+		}
+		return text(begin, "false")
+	case nil:
+		return text(begin, "null")
+	case string:
+		return text(begin, "string")
+	}
+	return text(begin, "number")
+}
+
+// tryOrders runs the policies on one object in other orders.
+func (r *run) tryOrders(j *job) {
+	j.memo = memos.Get().(*change.Memo)
+	defer j.forget()
+	o := ordering{run: r, job: j, planned: j.trace.shuffled}
+	for _, order := range permutations(len(o.planned)) {
+		if same, _ := o.same(order); !same {
+			o.report(order)
+			return
+		}
+	}
+}
+
+// All orders of up to maxAllOrders invocations are tried; of more invocations, only a sample, and
+// the smaller the more there are: the reverse order, which exchanges every pair, and up to
+// sampledOrders others.
+const (
+	maxAllOrders       = 5
+	sampledOrders      = 100
+	sampledInvocations = 2000
+)
+
+// permutations returns the orders to try, as indexes. The result is always the same.
+func permutations(n int) [][]int {
+	identity := make([]int, n)
+	for i := range identity {
+		identity[i] = i
+	}
+	var found [][]int
+	if n <= maxAllOrders {
+		permute(identity, 0, &found)
+		return found[1:]
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	reversed := slices.Clone(identity)
+	slices.Reverse(reversed)
+	found = append(found, reversed)
+	for range min(sampledOrders, sampledInvocations/n) {
+		found = append(found, random.Perm(n))
+	}
+	return found
+}
+
+// orderAdvice returns the advice for policies whose order matters. Only policies in the server,
+// which have bindings, can be reinvoked.
+func orderAdvice(id policy.ID) string {
+	const advice = "a cluster runs policies in any order: let each policy check for the changes of the other that it needs"
+	if id.Binding == "" {
+		return advice + ", or merge the policies"
+	}
+	return advice + ", and set reinvocationPolicy: IfNeeded"
+}
+
+func permute(order []int, from int, found *[][]int) {
+	if from == len(order)-1 {
+		*found = append(*found, slices.Clone(order))
+		return
+	}
+	for i := from; i < len(order); i++ {
+		order[from], order[i] = order[i], order[from]
+		permute(order, from+1, found)
+		order[from], order[i] = order[i], order[from]
+	}
+}
+
+// ordering tries other orders for one job.
+type ordering struct {
+	run     *run
+	job     *job
+	planned []policy.ID
+}
+
+// same reports whether the policies have the same result in another order. If not, it returns a
+// field that differs, or "" if the request is denied.
+func (o ordering) same(order []int) (bool, string) {
+	o.job.memo.Reset() // it would keep the results of all orders alive
+	other := server{defaulting: o.run.defaulting}
+	positions := make(map[policy.ID]int, len(order))
+	for position, i := range order {
+		positions[o.planned[i]] = position
+	}
+	for _, program := range o.run.server.programs {
+		if program.Hook().Shuffled {
+			program = &orderedProgram{program, positions}
+		}
+		other.programs = append(other.programs, program)
+	}
+	view, err := o.run.defaulting.view(o.job.memo, o.job.place, o.job.raw)
+	if err != nil {
+		return true, ""
+	}
+	request := *o.job.request
+	request.Memo = o.job.memo
+	request.Object = view
+	t := other.admit(o.job.place, &request, o.job.raw, nil)
+	if len(t.failures) > 0 {
+		return false, ""
+	}
+	if difference := change.Diff(o.job.trace.after, t.after, o.job.kind.Type()); len(difference) > 0 {
+		return false, difference[0].Path.String()
+	}
+	return true, ""
+}
+
+// report finds two neighbours, on the way from the usual order to a given one, whose exchange
+// changes the result, and reports them. On this way, one invocation after the other moves to its
+// place.
+func (o ordering) report(order []int) {
+	differs := func(order []int) bool {
+		same, _ := o.same(order)
+		return !same
+	}
+	moved := sort.Search(len(order)-1, func(i int) bool { return differs(prefixed(order[:i+1], len(order))) })
+	current := prefixed(order[:moved], len(order))
+	from := slices.Index(current, order[moved])
+	steps := 1 + sort.Search(from-moved-1, func(i int) bool { return differs(moveUp(current, from, i+1)) })
+	first, second := o.planned[current[from-steps]], o.planned[current[from]]
+	_, field := o.same(moveUp(current, from, steps))
+	result := "one order of them is denied"
+	if field != "" {
+		result = field + " depends on it"
+	}
+	d := source.Warningf(o.job.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+		With(orderAdvice(second))
+	d.Field = field
+	o.job.tell(d)
+}
+
+// prefixed returns the order of n invocations that begins as given, and has the rest in the usual
+// order.
+func prefixed(begin []int, n int) []int {
+	order := slices.Clone(begin)
+	given := make([]bool, n)
+	for _, i := range begin {
+		given[i] = true
+	}
+	for i := range n {
+		if !given[i] {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// moveUp returns an order with one element moved towards the beginning.
+func moveUp(order []int, from, steps int) []int {
+	moved := slices.Clone(order)
+	copy(moved[from-steps+1:from+1], order[from-steps:from])
+	moved[from-steps] = order[from]
+	return moved
+}
+
+// whereIs returns the position of a rule of an invocation that changed the job, or else of the job.
+func (j *job) whereIs(id policy.ID) source.Position {
+	for _, e := range j.trace.events {
+		if by := e.by; !e.drops && by.OfPolicy() == id.OfPolicy() && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
+			return e.at
+		}
+	}
+	return j.document.At(nil)
+}
+
+// orderedProgram runs the invocations of a program in a given order, not in the order of their
+// names.
+type orderedProgram struct {
+	policy.Program
+	// positions are the positions of the invocations.
+	positions map[policy.ID]int
+}
+
+// Plan implements policy.Program.
+func (p *orderedProgram) Plan(r *policy.Request) policy.Plan {
+	plan := p.Program.Plan(r)
+	slices.SortStableFunc(plan.Invocations, func(x, y policy.Invocation) int {
+		return p.position(x) - p.position(y)
+	})
+	return plan
+}
+
+// position returns the position of an invocation. Those that the usual order does not have come
+// first.
+func (p *orderedProgram) position(i policy.Invocation) int {
+	if position, planned := p.positions[i.ID()]; planned {
+		return position
+	}
+	return -1
+}
