@@ -129,8 +129,6 @@ func answered(node interpreter.Interpretable) (interpreter.Interpretable, error)
 			text, err := w.Random(pattern)
 			return types.String(text), err
 		}}, nil
-	case orValueFunction:
-		return orValueCall{call}, nil
 	}
 	return node, nil
 }
@@ -167,7 +165,7 @@ func (c chanceCall) Eval(vars interpreter.Activation) ref.Val {
 const orValueFunction = "__orValueCompat__"
 
 // orValue replaces x.orValue(y) by a call of its own function, as Kyverno does: x need not be
-// optional, and the type of the result is dynamic.
+// optional, the type of the result is dynamic, and y is evaluated even if it is not needed.
 func (kyvernoLibrary) orValue() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Macros(cel.ReceiverMacro("orValue", 1, expandOrValue)),
@@ -190,26 +188,6 @@ func orValue(value, other ref.Val) ref.Val {
 		return optional.GetValue()
 	}
 	return other
-}
-
-// orValueCall ignores an error of the argument that is not needed, as CEL's function does.
-// Kyverno's function fails, so the World is told about the error.
-type orValueCall struct{ interpreter.InterpretableCall }
-
-// Eval implements interpreter.Interpretable.
-func (c orValueCall) Eval(vars interpreter.Activation) ref.Val {
-	value := c.Args()[0].Eval(vars)
-	if types.IsUnknownOrError(value) {
-		return value
-	}
-	other := c.Args()[1].Eval(vars)
-	result := orValue(value, other)
-	if failed, ok := other.(*types.Err); ok && result != other {
-		if w := worldIn(vars); w != nil {
-			w.Needless(failed.Unwrap())
-		}
-	}
-	return result
 }
 
 // times declares functions on times.

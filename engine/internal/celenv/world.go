@@ -33,8 +33,6 @@ type World interface {
 	Now() (time.Time, error)
 	// Random returns a text that matches a regular expression.
 	Random(pattern string) (string, error)
-	// Needless receives the error of an argument of orValue that is not needed.
-	Needless(err error)
 }
 
 // worldName is the variable that holds the World of an evaluation. Expressions cannot name it.

@@ -145,8 +145,8 @@ func (r *reader) checkVersion() bool {
 // before mutate.kyverno.svc-ignore. MutatingPolicies run before them, and NamespacedMutatingPolicies
 // after them.
 const (
-	failOrder   = 1
-	ignoreOrder = 2
+	failOrder   = 2
+	ignoreOrder = 3
 )
 
 // Hook implements policy.Program.

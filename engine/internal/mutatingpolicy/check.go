@@ -19,6 +19,9 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 			continue
 		}
 		spec := policy.Node{Value: d.document.Object()}.At("spec")
+		if d.ignore == p.ignore {
+			found = append(found, d.checkDeviations(spec)...)
+		}
 		checked := policydoc.Checked{Document: d.document, Env: p.language.environment(d.kind), Scope: d.scope}
 		constraints := u.constraints
 		if d.targets != nil && d.targets.isExplicit {

@@ -2,6 +2,7 @@ package mutatingpolicy
 
 import (
 	"cmp"
+	"maps"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
@@ -20,9 +21,8 @@ type definition struct {
 	at        source.Position
 
 	// off is the reason why the policy does nothing; "" if it does something.
-	off          string
-	ignore       bool // failurePolicy Ignore
-	reinvocation policy.Reinvocation
+	off    string
+	ignore bool // failurePolicy Ignore
 	// serverSideApply says that an ApplyConfiguration may replace atomic values.
 	serverSideApply bool
 	constraints     *match.Resources
@@ -35,8 +35,12 @@ type definition struct {
 	// units are the kinds that the policy matches, and the controllers to which Kyverno extends
 	// it.
 	units []*unit
-	// differs has the possible deviations of Kyverno v1.19.0.
-	differs differences
+	// inServer are the conditions, if the API server evaluates them and they use namespaceObject.
+	inServer []condition
+	// selectors identifies a webhook that several policies share; "" if the policy has its own
+	// webhook. twice says that the webhook is called twice: see runsTwice.
+	selectors string
+	twice     bool
 }
 
 // key identifies a policy: "namespace/name" or "name".
@@ -83,6 +87,7 @@ func (l *Language) definition(r *policydoc.Reader) *definition {
 	if source.HasErrors(r.Problems) {
 		return nil
 	}
+	var err error
 	spec := r.Root.At("spec")
 	d := &definition{kind: r.Document.Kind().Kind, name: r.Name(), document: r.Document}
 	d.at = r.Document.At(r.Root.At("metadata", "name").Path)
@@ -91,7 +96,7 @@ func (l *Language) definition(r *policydoc.Reader) *definition {
 	}
 	d.ignore = spec.At("failurePolicy").Text() == "Ignore"
 	d.serverSideApply = isTrue(spec.At("evaluation", "useServerSideApply"), false)
-	d.reinvocation = reinvocation(r, spec.At("reinvocationPolicy"))
+	checkReinvocation(r, spec.At("reinvocationPolicy"))
 	d.constraints = constraints(r, spec.At("matchConstraints"))
 	d.scope = l.environment(d.kind).Scope(false)
 	d.variables(r, spec.At("variables"))
@@ -105,8 +110,11 @@ func (l *Language) definition(r *policydoc.Reader) *definition {
 	if source.HasErrors(r.Problems) {
 		return nil
 	}
-	d.units = d.makeUnits(spec)
-	d.differs = l.differences(d, spec)
+	if d.units, err = l.makeUnits(d, spec); err != nil && d.off == "" {
+		d.off = "Kyverno cannot compile its version for controllers, and has no policy then: " + err.Error()
+		r.Note(spec.At("mutations"), source.Warning, "policy-not-mutating", "the policy changes nothing: "+d.off, autogenTexts.Advice)
+	}
+	l.webhook(d, spec)
 	r.Problems = append(r.Problems, d.refusedByKyverno(spec)...)
 	return d
 }
@@ -118,24 +126,26 @@ func isTrue(n policy.Node, byDefault bool) bool {
 	return byDefault
 }
 
-func reinvocation(r *policydoc.Reader, n policy.Node) policy.Reinvocation {
-	switch n.Text() {
-	case "", "Never":
-	case "IfNeeded":
-		return policy.IfNeeded
-	default:
+// checkReinvocation checks the reinvocationPolicy, which has no effect: see settingsIgnored.
+func checkReinvocation(r *policydoc.Reader, n policy.Node) {
+	if n.Given() && n.Text() != "" && n.Text() != "IfNeeded" && n.Text() != "Never" {
 		r.Unsupported(n, "IfNeeded", "Never")
 	}
-	return policy.Never
 }
 
-// constraints reads a match block. Kyverno requires it to have rules.
+// constraints reads a match block. Kyverno requires it to have rules. matchPolicy has no effect: see
+// settingsIgnored.
 func constraints(r *policydoc.Reader, n policy.Node) *match.Resources {
 	if len(n.At("resourceRules").Items()) == 0 {
 		r.Required(n, "a matchConstraints with at least one resource rule is required")
 		return nil
 	}
-	return resources(r, n)
+	if resources(r, n) == nil {
+		return nil
+	}
+	equivalent := maps.Clone(n.Object())
+	delete(equivalent, "matchPolicy")
+	return resources(r, policy.Node{Value: equivalent, Path: n.Path})
 }
 
 func resources(r *policydoc.Reader, n policy.Node) *match.Resources {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -40,6 +41,9 @@ type stepError struct {
 	at  source.Position
 	// mutation is the index of the mutation, -1 if the error is not in a mutation.
 	mutation int
+	// deviation is the reason why Kyverno fails, and its documentation says that it does not; nil
+	// without one.
+	deviation *deviation.Deviation
 }
 
 // request returns a request with the operation from the values. The old object of an UPDATE is
@@ -81,9 +85,6 @@ func (l *Language) begin(u *unit, r *policy.Request, original map[string]any) (*
 	}
 	e.world = newWorld(e)
 	notApplied, failed := e.applies()
-	if failed != nil || notApplied != nil {
-		e.compare(e.object(), failed)
-	}
 	if failed != nil {
 		failure := e.failure(failed)
 		return e, nil, &failure
@@ -98,9 +99,12 @@ func (u *unit) unmatched(decision match.Decision) policy.NotApplied {
 
 // applies evaluates exceptions and conditions.
 func (e *evaluation) applies() (*policy.NotApplied, *stepError) {
-	d := e.unit.policy
+	d := e.unit.runs
 	skip := func(at source.Position, reason fmt.Stringer) *policy.NotApplied {
 		return &policy.NotApplied{ID: d.id(), At: at, Reason: reason}
+	}
+	if failed := e.inServer(); failed != nil {
+		return nil, failed
 	}
 	x, allowed, failed := e.excepted()
 	if failed != nil {
@@ -112,7 +116,6 @@ func (e *evaluation) applies() (*policy.NotApplied, *stepError) {
 	e.allowed = allowed
 	e.activation = d.scope.Activate(e.request.Context, e.input(e.seen(e.object())))
 	notMet, failed := e.meets(d.conditions)
-	e.compareConditions(notMet, failed)
 	switch {
 	case failed != nil:
 		return nil, failed
@@ -120,6 +123,22 @@ func (e *evaluation) applies() (*policy.NotApplied, *stepError) {
 		return skip(notMet.at, policy.FalseCondition{Index: notMet.index, Name: notMet.name, AsksOperation: notMet.asksOperation}), nil
 	}
 	return nil, nil
+}
+
+// inServer evaluates the conditions that the API server evaluates, without namespaceObject: see
+// namespaceObjectNull. Those without it are as in Kyverno.
+func (e *evaluation) inServer() *stepError {
+	d := e.unit.runs
+	if d.inServer == nil {
+		return nil
+	}
+	input := e.input(e.seen(e.object()))
+	input.Namespace = nil
+	_, failed := meets(e.language.server.Scope(false).Activate(e.request.Context, input), d.inServer)
+	if failed != nil {
+		failed.deviation = namespaceObjectNull
+	}
+	return failed
 }
 
 // unmet is a condition that is false.
@@ -169,7 +188,6 @@ func (e *evaluation) seen(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
 	}
-	object = e.shaped(object)
 	metadata, _ := object["metadata"].(map[string]any)
 	if e.target != nil || !e.matched.Namespaced || metadata["namespace"] != nil {
 		return object
@@ -182,14 +200,6 @@ func (e *evaluation) seen(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	object["metadata"] = metadata
 	return object
-}
-
-// shaped returns an object in the shape to which patches apply.
-func (e *evaluation) shaped(object map[string]any) map[string]any {
-	if e.unit.template == nil {
-		return object
-	}
-	return asPod(object, e.unit.template)
 }
 
 // input returns the input of expressions. Kyverno sets oldObject to an empty map, not null, if
@@ -270,6 +280,12 @@ func (e *evaluation) failure(failed *stepError) policy.Failure {
 		namespace, name = e.target.Namespace, e.target.Name
 	}
 	f.Err = fmt.Errorf("Resource: %s/%s, Kind: %s, Errors: [Policy %s: failed to evaluate policy: %w]", namespace, name, e.kind.Kind.Kind, d.name, failed.err)
+	switch {
+	case failed.deviation != nil:
+		e.request.Warn(failed.deviation.Warning(failed.at, "policy "+d.key(), ": "+failed.err.Error()))
+	case e.unit.autogen != "" && !d.ignore:
+		e.request.Warn(d.whyExtended().Warning(failed.at, "policy "+d.key(), ": it fails for a "+e.kind.Kind.Kind))
+	}
 	var exceeded *limit.Error
 	var unknown *schema.NoSchemaError
 	if errors.As(failed.err, &exceeded) || errors.As(failed.err, &unknown) { // failurePolicy Ignore does not apply to these

@@ -118,21 +118,22 @@ func (x *exception) bind(index int, ref policyRef, definitions []*definition) []
 }
 
 // excepted returns an exception that skips the policy for the object, or nil and what partial
-// exceptions allow. Conditions see the object itself, even where the policy sees a controller as
-// a pod. An error before the first full exception is an error of the policy.
+// exceptions allow. Conditions have no variables: see exceptionVariables. An error before the
+// first full exception is an error of the policy.
 func (e *evaluation) excepted() (full *exception, allowed celenv.Exceptions, failed *stepError) {
 	d := e.unit.policy
 	if len(d.exceptions) == 0 {
 		return nil, allowed, nil
 	}
-	activation := d.scope.Activate(e.request.Context, e.input(e.standIn(d, nil).seen(e.object())))
+	activation := d.scope.Activate(e.request.Context, e.input(e.seen(e.object())))
+	activation.HideVariables()
 	for _, bound := range d.exceptions {
 		notMet, failed := meets(activation, bound.conditions)
-		if bound.usesVariables {
-			e.compareException(bound, notMet, failed)
-		}
 		x := bound.exception
 		if failed != nil {
+			if bound.usesVariables {
+				failed.deviation = exceptionVariables
+			}
 			return nil, allowed, failed
 		}
 		if notMet != nil || e.hasExpired(x) {

@@ -51,8 +51,8 @@ func TestExceptions(t *testing.T) {
 		"that has not ended": {situation{policies: excepting("  expiresAt: 2024-01-01T00:00:00Z"), values: `globalValues: {"time.now()": "2023-01-01T00:00:01Z"}`}, `17:18 policy p: not applied: PolicyException x0 excepts the object`},
 		"with variables": {
 			situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}]")},
-			`20:43 warning[kyverno-differs]: policy p: PolicyException x0 applies; Kyverno 1.19.0 fails, and denies the request: no such attribute(s): variables
-17:18 policy p: not applied: PolicyException x0 excepts the object`,
+			`20:43 warning[kyverno-differs]: policy p: Kyverno fails if a condition of an exception reads variables: no such attribute(s): variables
+20:43 policy p: failed: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: no such attribute(s): variables]`,
 		},
 		"with variables that do not count": {
 			situation{policies: excepting("  matchConditions: [{name: m, expression: 'variables.v == \"v\"'}, {name: o, expression: 'false'}]")},
@@ -137,68 +137,60 @@ func TestControllers(t *testing.T) {
 		},
 		"R1: metadata": {
 			situation{spec: apply(`Object{metadata: Object.metadata{labels: {"x": "y"}}}`)},
-			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.metadata", expected "Object.spec.template.metadata", which matches field name path from root Object type
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"`,
+			`10:5 warning[kyverno-differs]: policy p: Kyverno does not rewrite Object.metadata, so that the policy fails for controllers: it fails for a Deployment
+10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: type mismatch: unexpected type name "Object.metadata", expected "Object.spec.template.metadata", which matches field name path from root Object type]`,
 		},
 		"R2: no literal": {
 			situation{spec: apply(`has(object.spec.hostNetwork) ? Object{} : ` + hostNetwork)},
-			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: type mismatch: unexpected type name "Object.spec.template.spec", expected "Object.spec", which matches field name path from root Object type
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+			`10:5 warning[kyverno-differs]: policy p: Kyverno rewrites only expressions that begin with Object{, so that others fail for controllers: it fails for a Deployment
+10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: type mismatch: unexpected type name "Object.spec.template.spec", expected "Object.spec", which matches field name path from root Object type]`,
 		},
 		"R3: a patch": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/spec/hostNetwork", value: true}, JSONPatch{op: "add", path: "/metadata/labels/x", value: "y"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.labels.x, spec.hostNetwork, spec.template.metadata.labels.x and 1 more are not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.labels.x "y"; add spec.template.spec.hostNetwork true`,
+			`10:5 policy p, mutations[0] (autogen defaults): add metadata.labels.x "y"; add spec.hostNetwork true`,
 		},
 		"R3: a patch that fails": {
 			situation{spec: "failurePolicy: Ignore\n" + patch(`object.spec.containers.map(c, JSONPatch{op: "replace", path: "/spec/containers/" + string(object.spec.containers.indexOf(c)) + "/image", value: "r/" + c.image})`)},
-			`11:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and does not change the object: no such key: containers
-11:5 policy p, mutations[0] (autogen defaults): replace spec.template.spec.containers[0].image "r/nginx"`,
+			`11:5 policy p, mutations[0] (autogen defaults): failed, ignored: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: no such key: containers]`,
 		},
 		"R4: variables": {
 			situation{spec: "variables:\n- {name: size, expression: object.spec.containers.size()}\n" + apply(`Object{spec: Object.spec{priority: variables.size}}`)},
-			`12:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.priority 1`,
+			`12:5 warning[kyverno-differs]: policy p: Kyverno does not rewrite variables, so that they read the controller in place of its pod template: it fails for a Deployment
+12:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: no such key: containers]`,
 		},
 		"R5: texts": {
 			situation{spec: apply(`Object{spec: Object.spec{nodeName: "object.spec"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.nodeName is not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "object.spec"`,
+			`10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "object.spec.template.spec"`,
 		},
 		"R5: braces": {
 			situation{spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, because it cannot compile its version for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.nodeName "}}"`,
+			`4:9 policy p: not applied: the policy does nothing: Kyverno cannot compile its version for controllers, and has no policy then: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}`,
 		},
 		"R5: braces, for a pod": {
 			situation{object: pod, spec: apply(`Object{spec: Object.spec{nodeName: "}}"}}`)},
-			`4:9 warning[kyverno-differs]: policy p: it changes the object; Kyverno 1.19.0 does not run it at all, because it cannot compile its version for controllers: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}
-10:5 policy p, mutations[0]: add spec.nodeName "}}"`,
+			`4:9 policy p: not applied: the policy does nothing: Kyverno cannot compile its version for controllers, and has no policy then: spec.mutations[0].applyConfiguration.expression: Invalid value: ERROR: <input>:1:107: Syntax error: mismatched input '<EOF>' expecting {'}', ','}`,
 		},
 		"R5: an index": {
 			situation{spec: "matchConditions:\n- {name: m, expression: 'object[\"spec\"].containers.size() == 1'}\n" + apply(hostNetwork)},
-			`10:27 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: containers
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+			`10:27 warning[kyverno-differs]: policy p: Kyverno replaces texts in expressions for controllers, in literals, too, and misses object["spec"] and object.?spec: it fails for a Deployment
+10:27 policy p: failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: no such key: containers]`,
 		},
 		"R5: an optional": {
 			situation{spec: "matchConditions:\n- {name: m, expression: 'object.?spec.?containers.hasValue()'}\n" + apply(hostNetwork)},
-			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: spec.template.spec.hostNetwork is not the same
-12:5 policy p, mutations[0] (autogen defaults): add spec.template.spec.hostNetwork true`,
+			`10:27 policy p: not applied: matchConditions[0] "m" is false`,
 		},
 		"a template without metadata": {
 			situation{object: cronJob, spec: "matchConditions:\n- {name: m, expression: '!has(object.metadata.labels)'}\n" + patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"x": "y"}}]`)},
-			`10:27 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and fails, and denies the request: no such key: metadata
-12:5 policy p, mutations[0] (autogen cronjobs): add spec.jobTemplate.spec.template.metadata {"labels":{"x":"y"}}`,
+			`10:27 warning[kyverno-differs]: policy p: Kyverno replaces texts in expressions for controllers, in literals, too, and misses object["spec"] and object.?spec: it fails for a CronJob
+10:27 policy p: failed: Resource: default/d, Kind: CronJob, Errors: [Policy p: failed to evaluate policy: no such key: metadata]`,
 		},
 		"what a template does not have": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/status", value: {"x": "y"}}]`)},
-			`10:5 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and does not fail
-10:5 policy p, mutations[0] (autogen defaults): failed: Resource: default/d, Kind: Deployment, Errors: [Policy p: failed to evaluate policy: the patch changes "status", which the template of pods does not have]`,
+			`10:5 policy p, mutations[0] (autogen defaults): add status {"x":"y"}`,
 		},
 		"metadata that only a pod of its own has": {
 			situation{spec: patch(`[JSONPatch{op: "add", path: "/metadata/finalizers", value: ["x"]}, JSONPatch{op: "remove", path: "/metadata/labels"}]`)},
-			`4:9 warning[kyverno-differs]: policy p: it also applies to pod controllers; Kyverno 1.19.0 replaces texts in its expressions, and makes another object: metadata.finalizers, metadata.labels, spec.template.metadata.finalizers and 1 more are not the same
-10:5 policy p, mutations[0] (autogen defaults): add spec.template.metadata.finalizers ["x"]; remove spec.template.metadata.labels`,
+			`10:5 policy p, mutations[0] (autogen defaults): add metadata.finalizers ["x"]; remove metadata.labels`,
 		},
 		"the object before an update": {
 			situation{operation: "UPDATE", old: strings.Replace(deployment, "image: nginx", "image: old", 1), header: strings.Replace(podHeader, "CREATE", "UPDATE", 1), spec: apply(`Object{spec: Object.spec{nodeName: oldObject.spec.containers[0].image + request.oldObject.spec.containers[0].image + request.object.spec.containers[0].image}}`)},

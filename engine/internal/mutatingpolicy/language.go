@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
@@ -61,8 +63,8 @@ func (*Language) Kinds() []gvk.Kind {
 	return []gvk.Kind{{Group: group, Kind: clusterKind}, {Group: group, Kind: namespacedKind}, {Group: group, Kind: exceptionKind}}
 }
 
-// Compile implements policy.Language. There are up to four programs: one for each kind of
-// policy, and one more for each kind with reinvocationPolicy IfNeeded.
+// Compile implements policy.Language. There are up to four programs: two for each kind of policy, one
+// for each failurePolicy.
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
@@ -129,30 +131,26 @@ func unique(definitions []*definition) (kept []*definition, diagnostics []source
 	return kept, diagnostics
 }
 
-// The places among Kyverno's webhooks. The rules of ClusterPolicies run between them.
-const (
-	clusterOrder    = 0
-	namespacedOrder = 3
-)
+// places are those of the webhooks of a kind among Kyverno's webhooks, which a server calls by name:
+// a webhook for failurePolicy Fail comes before the one for Ignore. The rules of ClusterPolicies run
+// between the two kinds.
+var places = []struct {
+	kind   string
+	ignore bool
+	order  int
+}{
+	{clusterKind, false, 0}, {clusterKind, true, 1}, {namespacedKind, false, 4}, {namespacedKind, true, 5},
+}
 
-// programs groups policies by hook.
+// programs groups policies by webhook. They are never called again: see settingsIgnored.
 func (l *Language) programs(definitions []*definition) []policy.Program {
 	var programs []policy.Program
-	for _, hook := range []struct {
-		kind         string
-		order        int
-		reinvocation policy.Reinvocation
-	}{
-		{clusterKind, clusterOrder, policy.Never},
-		{clusterKind, clusterOrder, policy.IfNeeded},
-		{namespacedKind, namespacedOrder, policy.Never},
-		{namespacedKind, namespacedOrder, policy.IfNeeded},
-	} {
-		p := &program{language: l, hook: policy.Hook{
-			Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: hook.order, Reinvocation: hook.reinvocation, Shuffled: true,
+	for _, place := range places {
+		p := &program{language: l, ignore: place.ignore, hook: policy.Hook{
+			Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: place.order, Reinvocation: policy.Never, Shuffled: true,
 		}}
 		for _, d := range definitions {
-			if d.kind == hook.kind && d.reinvocation == hook.reinvocation {
+			if d.kind == place.kind && (d.ignore == place.ignore || d.twice) {
 				p.units = append(p.units, d.units...)
 			}
 		}
@@ -161,6 +159,59 @@ func (l *Language) programs(definitions []*definition) []policy.Program {
 		}
 	}
 	return programs
+}
+
+// webhook finds out which webhook calls a policy, and which conditions the API server evaluates.
+func (l *Language) webhook(d *definition, spec policy.Node) {
+	block := spec.At("matchConstraints")
+	own := block.At("matchPolicy").Text() == "Exact" || spec.At("webhookConfiguration", "timeoutSeconds").Given()
+	if inServer := l.inServer(d, spec.At("matchConditions")); inServer != nil {
+		own = true
+		if d.readsNamespace() {
+			d.inServer = inServer
+		}
+	}
+	if !own {
+		d.selectors = fmt.Sprintf("%s %s %s", d.kind, manifest.JSON(block.At("namespaceSelector").Value), manifest.JSON(block.At("objectSelector").Value))
+	}
+}
+
+// inServer compiles conditions as an API server does for webhooks. It returns nil if there are
+// no conditions, or if the server would reject one: then Kyverno evaluates them.
+func (l *Language) inServer(d *definition, n policy.Node) []condition {
+	var compiled []condition
+	scope := l.server.Scope(false)
+	for i, item := range n.Items() {
+		program, err := scope.Condition(item.At("expression").Text())
+		if err != nil || len(content.IsLabelKey(item.At("name").Text())) > 0 {
+			return nil
+		}
+		compiled = append(compiled, condition{name: item.At("name").Text(), program: program, at: d.conditions[i].at})
+	}
+	return compiled
+}
+
+// readsNamespace reports whether a condition uses namespaceObject.
+func (d *definition) readsNamespace() bool {
+	return slices.ContainsFunc(d.conditions, func(c condition) bool { return c.program.Mentions("namespaceObject") })
+}
+
+// markShared finds policies that share a webhook with policies of the other failurePolicy.
+// Kyverno calls that webhook twice, once for Fail and once for Ignore, and runs all its policies
+// each time.
+func markShared(definitions []*definition) {
+	ignoring := map[string]map[bool]bool{}
+	for _, d := range definitions {
+		if d.selectors != "" {
+			if ignoring[d.selectors] == nil {
+				ignoring[d.selectors] = map[bool]bool{}
+			}
+			ignoring[d.selectors][d.ignore] = true
+		}
+	}
+	for _, d := range definitions {
+		d.twice = len(ignoring[d.selectors]) > 1
+	}
 }
 
 // environment returns the environment of a kind of policies.

@@ -9,23 +9,10 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// compared runs the mutations, and compares the result with that of Kyverno v1.19.0.
-func (e *evaluation) compared() ([]policy.Step, *stepError) {
-	steps, failed := e.mutate()
-	result := e.object()
-	for _, step := range steps {
-		if step.Object != nil {
-			result = step.Object
-		}
-	}
-	e.compare(result, failed)
-	return steps, failed
-}
-
 // mutate runs all mutations of the policy, or none if one fails. There is a step for each
 // mutation.
 func (e *evaluation) mutate() ([]policy.Step, *stepError) {
-	d := e.unit.policy
+	d := e.unit.runs
 	object := e.object()
 	var steps []policy.Step
 	for n, m := range d.mutations {
@@ -47,7 +34,7 @@ func (e *evaluation) mutate() ([]policy.Step, *stepError) {
 	if failed := e.annotate(object); failed != nil {
 		return nil, failed
 	}
-	return steps, e.compareNeedless()
+	return steps, nil
 }
 
 // patch runs one mutation.
@@ -59,8 +46,7 @@ func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, e
 	if err != nil {
 		return nil, err
 	}
-	shaped := e.shaped(object)
-	patched, err := jsonpatch.APIServer.Apply(shaped, operations)
+	patched, err := jsonpatch.APIServer.Apply(object, operations)
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		return nil, err
@@ -68,43 +54,37 @@ func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, e
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
 	for _, field := range []string{"apiVersion", "kind"} {
-		if patched[field] != shaped[field] {
+		if patched[field] != object[field] {
 			return nil, fmt.Errorf("a patch must not change the %s of the object", field)
 		}
 	}
-	if e.unit.template == nil {
-		return patched, nil
-	}
-	return carryBack(object, shaped, patched, e.unit.template)
+	return patched, nil
 }
 
-// apply merges an ApplyConfiguration. For a controller, a patch of a pod becomes a patch of the
-// pod template.
+// apply merges an ApplyConfiguration.
 func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, error) {
 	patch, err := e.activation.ApplyConfiguration(m.program)
 	if err != nil {
 		return nil, err
 	}
-	patch = nest(patch, e.unit.template)
 	if e.unit.policy.serverSideApply {
 		return e.kind.Apply(e.request.Memo, object, patch, schema.AnyKey)
 	}
 	return e.kind.Merge(e.request.Memo, object, patch, schema.AnyKey)
 }
 
-// annotate evaluates the audit annotations. Their values only go into reports, but an error
-// makes the policy fail.
+// annotate evaluates the audit annotations. Their values only go into reports, but an error, or a
+// null (see nullFails), makes the policy fail.
 func (e *evaluation) annotate(object map[string]any) *stepError {
 	e.activation.SetObject(e.seen(object))
-	for _, a := range e.unit.policy.annotations {
+	for _, a := range e.unit.runs.annotations {
 		_, isNull, err := e.activation.Annotation(a.program)
 		if err != nil {
 			return &stepError{err: fmt.Errorf("failed to evaluate auditAnnotation %q: %w", a.key, err), at: a.at, mutation: -1}
 		}
 		if isNull {
-			if failed := e.differNull(a); failed != nil {
-				return failed
-			}
+			err := fmt.Errorf("failed to convert auditAnnotation %q expression: unsupported type conversion to 'string'", a.key)
+			return &stepError{err: err, at: a.at, mutation: -1, deviation: nullFails}
 		}
 	}
 	return nil

@@ -16,7 +16,9 @@ import (
 type program struct {
 	language *Language
 	hook     policy.Hook
-	units    []*unit
+	// ignore says that it is the webhook for failurePolicy Ignore.
+	ignore bool
+	units  []*unit
 }
 
 var _ policy.Program = (*program)(nil)
@@ -126,7 +128,6 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 			}
 		}
 		if !planned {
-			p.language.compareExact(d, r)
 			plan.NotApplied = append(plan.NotApplied, policy.NotApplied{ID: d.id(), At: d.at, Reason: own.unreached(r)})
 		}
 	}
@@ -166,7 +167,7 @@ func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.
 // Steps implements policy.Invocation: one step for each mutation, or the failure of the policy.
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
-		steps, failed := i.evaluation.compared()
+		steps, failed := i.evaluation.mutate()
 		if failed != nil {
 			failure := i.evaluation.failure(failed)
 			yield(policy.Step{ID: failure.ID, At: failure.At, Failure: &failure})

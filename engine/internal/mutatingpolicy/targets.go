@@ -217,19 +217,14 @@ func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	}
 	e.allowed = allowed
 	e.activation = d.scope.Activate(e.request.Context, e.input(target.Object))
-	block, conditions := "targetMatchConditions", d.targets.conditions
-	notMet, failed := e.meets(conditions)
-	if notMet == nil && failed == nil && !d.targets.isExplicit {
-		block, conditions = "matchConditions", d.conditions
-		if notMet, failed = e.meets(conditions); notMet != nil || failed != nil {
-			e.compareSelf()
-		}
-	}
+	// matchConditions do not count, even if the policy has no targetMatchConstraints: see
+	// selfTargets.
+	notMet, failed := e.meets(d.targets.conditions)
 	switch {
 	case failed != nil:
 		return []policy.Step{e.failed(failed)}
 	case notMet != nil:
-		return []policy.Step{e.skipped(notMet.at, policy.Text(fmt.Sprintf("%s[%d] %q is false", block, notMet.index, notMet.name)))}
+		return []policy.Step{e.skipped(notMet.at, policy.Text(fmt.Sprintf("targetMatchConditions[%d] %q is false", notMet.index, notMet.name)))}
 	}
 	steps, failed := e.mutate()
 	if failed != nil {

@@ -119,11 +119,10 @@ target one
 10:43 policy p: not applied: matchConditions[0] "m" is false`},
 		"R6: what it matches, with conditions that hold": {situation{spec: on + "matchConditions: [{name: m, expression: 'object.metadata.name != \"one\"'}]\nmutations:\n- patchType: ApplyConfiguration\n  applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {\"c\": \"d\"}}}'}"}, `
 12:5 policy p, mutations[0]: add metadata.labels {"c":"d"}
-4:9 warning[kyverno-differs]: policy p: its matchConditions keep it from the target; Kyverno 1.19.0 does not look at them for targets, and changes it
 target s
 12:5 policy p: not applied: the patch changes nothing
 target one
-10:43 policy p: not applied: matchConditions[0] "m" is false`},
+12:5 policy p, mutations[0], triggered by Secret s: add metadata.labels.c "d"`},
 		"an exception": {situation{policies: secretHeader + "  evaluation: {mutateExisting: {enabled: true}}\n  targetMatchConstraints:\n    resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\napiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: x}\nspec:\n  policyRefs: [{name: p, kind: MutatingPolicy}]\n  matchConditions: [{name: m, expression: 'object.metadata.name == \"one\"'}]"}, `
 4:9 policy p: not applied: the policy changes its targets, not what triggers it
 target one
@@ -150,28 +149,27 @@ func TestDiffers(t *testing.T) {
 		want string
 	}{
 		"R14: an annotation that is null": {situation{spec: "auditAnnotations: [{key: a, valueExpression: 'null'}]\n" + add("x", `"y"`)}, `
-9:48 warning[kyverno-differs]: policy p: the audit annotation "a" is null and left out; Kyverno 1.19.0 fails, and denies the request: failed to convert auditAnnotation "a" expression: unsupported type conversion to 'string'
-11:5 policy p, mutations[0]: add data.x "y"`},
+9:48 warning[kyverno-differs]: policy p: Kyverno fails if an audit annotation is null: failed to convert auditAnnotation "a" expression: unsupported type conversion to 'string'
+9:48 policy p: failed: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: failed to convert auditAnnotation "a" expression: unsupported type conversion to 'string']`},
 		"R16: an argument that is not needed": {situation{spec: "failurePolicy: Ignore\n" + add("x", `object.?data.?k.orValue(object.nope)`)}, `
-4:9 warning[kyverno-differs]: policy p: the argument of orValue is not needed; Kyverno 1.19.0 evaluates it anyway: it fails, and does not change the object: no such key: nope
-11:5 policy p, mutations[0]: add data.x "v"`},
+11:5 policy p, mutations[0]: failed, ignored: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: no such key: nope]`},
 		"R17: two failurePolicies": {situation{policies: header + "  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\n" + strings.Replace(header, "name: p", "name: q", 1) + "  failurePolicy: Ignore\n  " + strings.ReplaceAll(add("k", `object.data.k + "v"`), "\n", "\n  ")}, `
 10:5 policy p, mutations[0]: add data.x "y"
-18:9 warning[kyverno-differs]: policy q: it runs once; Kyverno 1.19.0 runs it once for policies with failurePolicy Fail, and again for those with Ignore: after that, data.k is not the same
-25:5 policy q, mutations[0]: replace data.k "vv"`},
+25:5 policy q, mutations[0]: replace data.k "vv"
+10:5 policy p, mutations[0]: no change
+25:5 policy q, mutations[0]: replace data.k "vvv"`},
 		"R17: two webhooks": {situation{policies: header + "  " + strings.ReplaceAll(add("x", `"y"`), "\n", "\n  ") + "\n---\n" + strings.Replace(header, "name: p", "name: q", 1) + "  failurePolicy: Ignore\n  webhookConfiguration: {timeoutSeconds: 3}\n  " + strings.ReplaceAll(add("k", `object.data.k + "v"`), "\n", "\n  ")}, `
 10:5 policy p, mutations[0]: add data.x "y"
 26:5 policy q, mutations[0]: replace data.k "vv"`},
 		"R18: conditions that an API server evaluates": {situation{cluster: "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {a: b}}", spec: "matchConditions: [{name: m, expression: 'namespaceObject.metadata.name == \"default\"'}]\n" + add("x", `"y"`)}, `
-9:43 warning[kyverno-differs]: policy p: its matchConditions are true; Kyverno 1.19.0 has the API server evaluate them, where namespaceObject is null: it fails, and denies the request: expression 'namespaceObject.metadata.name == "default"' resulted in error: no such key: metadata
-11:5 policy p, mutations[0]: add data.x "y"`},
+9:43 warning[kyverno-differs]: policy p: Kyverno has the API server evaluate matchConditions, where namespaceObject is null: expression 'namespaceObject.metadata.name == "default"' resulted in error: no such key: metadata
+9:43 policy p: failed: Resource: default/c, Kind: ConfigMap, Errors: [Policy p: failed to evaluate policy: expression 'namespaceObject.metadata.name == "default"' resulted in error: no such key: metadata]`},
 		"R18: conditions that an API server does not understand": {situation{cluster: "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {a: b}}", spec: "variables: [{name: v, expression: 'true'}]\nmatchConditions: [{name: m, expression: 'variables.v && namespaceObject.metadata.name == \"default\"'}]\n" + add("x", `"y"`)}, `
 12:5 policy p, mutations[0]: add data.x "y"`},
 		"R18: a name that an API server does not accept": {situation{cluster: "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {a: b}}", spec: "matchConditions: [{name: is it, expression: 'namespaceObject.metadata.name == \"default\"'}]\n" + add("x", `"y"`)}, `
 11:5 policy p, mutations[0]: add data.x "y"`},
 		"R19: matchPolicy Exact": {situation{cluster: widgets, object: "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: default}\ndata: {}", header: strings.Replace(header, `apiGroups: ["*"], apiVersions: ["*"]`, `apiGroups: [example.com], apiVersions: [v2]`, 1) + "    matchPolicy: Exact\n", spec: add("x", `""`)}, `
-4:9 warning[kyverno-differs]: policy p: matchPolicy Exact keeps it from objects of example.com/v1; Kyverno 1.19.0 lets it have them, converted to example.com/v2
-4:9 policy p: not applied: matchConstraints: resourceRules: none covers example.com/v1 widgets CREATE`},
+11:5 policy p, mutations[0]: add data.x ""`},
 	} {
 		compare(t, name, tc.happens(t), tc.want)
 	}

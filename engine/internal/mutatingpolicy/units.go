@@ -11,12 +11,13 @@ import (
 // unit is a policy for some kinds: the kinds that it matches, or controllers of the pods that it
 // matches.
 type unit struct {
-	policy      *definition
+	policy *definition
+	// runs is the policy whose expressions are evaluated: the policy, or the one that Kyverno
+	// generates from it for controllers.
+	runs        *definition
 	constraints *match.Resources
 	// autogen is Kyverno's name for the controllers; "" for the kinds that the policy matches.
 	autogen string
-	// template is the path of the pod template in controllers; nil for pods.
-	template []string
 }
 
 // rule returns the ID of a mutation of the unit.
@@ -45,12 +46,12 @@ var controllers = []struct {
 	{"cronjobs", []string{"spec", "jobTemplate", "spec", "template"}, []gvk.Resource{{Group: "batch", Version: "v1", Resource: "cronjobs"}}},
 }
 
-// makeUnits returns the units of a policy.
-func (d *definition) makeUnits(spec policy.Node) []*unit {
-	units := []*unit{{policy: d, constraints: d.constraints}}
+// makeUnits returns the units of a policy. If one does not compile, Kyverno has no policy at all.
+func (l *Language) makeUnits(d *definition, spec policy.Node) (units []*unit, err error) {
+	units = []*unit{{policy: d, runs: d, constraints: d.constraints}}
 	block := spec.At("matchConstraints")
 	if !isForPodsOnly(block) {
-		return units
+		return units, nil
 	}
 	chosen := spec.At("autogen", "podControllers", "controllers")
 	for _, c := range controllers {
@@ -73,9 +74,13 @@ func (d *definition) makeUnits(spec policy.Node) []*unit {
 			continue
 		}
 		constraints, _ := match.Kyverno.Parse(map[string]any{"resourceRules": rules, "namespaceSelector": block.At("namespaceSelector").Value})
-		units = append(units, &unit{policy: d, constraints: constraints, autogen: c.autogen, template: c.template})
+		rewritten, err := l.rewrite(d, spec, c.template)
+		if err != nil {
+			return units[:1], err
+		}
+		units = append(units, &unit{policy: d, runs: rewritten, constraints: constraints, autogen: c.autogen})
 	}
-	return units
+	return units, nil
 }
 
 // isForPodsOnly reports whether a match block selects only pods, and distinguishes them only by

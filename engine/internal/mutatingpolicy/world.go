@@ -19,8 +19,6 @@ import (
 // from the user's values.
 type world struct {
 	evaluation *evaluation
-	// needless are the errors of arguments that were not needed.
-	needless []error
 }
 
 var _ celenv.World = (*world)(nil)
@@ -225,6 +223,3 @@ func (w *world) Random(pattern string) (string, error) {
 	}
 	return text, nil
 }
-
-// Needless implements celenv.World.
-func (w *world) Needless(err error) { w.needless = append(w.needless, err) }
