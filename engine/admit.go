@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -30,6 +31,9 @@ type defaulting struct {
 	view func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
 	// again returns the view of an object that a policy has changed.
 	again func(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error)
+	// prepare returns the objects that validating admission sees, of a request for an object and
+	// its old object, which may be nil.
+	prepare func(p place, object, old map[string]any) (prepared, before map[string]any, err error)
 	// stored returns the change of an event in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
@@ -47,6 +51,18 @@ var (
 			return admission.View(memo, p.kind, object, p.namespace)
 		},
 		again: admission.Redefault,
+		prepare: func(p place, object, old map[string]any) (prepared, before map[string]any, err error) {
+			bare := maps.Clone(object)
+			delete(bare, "status")
+			if bare, err = admission.Redefault(nil, p.kind, bare); err != nil {
+				return nil, nil, err
+			}
+			if old != nil {
+				prepared, before = validation.Updated(p.kind, object, old)
+				return prepared, before, nil
+			}
+			return validation.Created(p.kind, object, bare), nil, nil
+		},
 		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
 			return admission.Stored(kind, e.before, e.written, e.next)
 		},
@@ -61,6 +77,9 @@ var (
 		view: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
 		again: func(_ *change.Memo, _ *schema.Kind, object map[string]any) (map[string]any, error) {
 			return object, nil
+		},
+		prepare: func(_ place, object, old map[string]any) (prepared, before map[string]any, err error) {
+			return object, old, nil
 		},
 		stored:    func(_ *schema.Kind, e event) (from, to map[string]any) { return e.before, e.written },
 		normalize: func(_ *change.Memo, _ place, raw, _ map[string]any) (map[string]any, error) { return raw, nil },
@@ -105,7 +124,6 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 			return a.trace
 		}
 	}
-	a.run(policy.Validating, a.validate)
 	a.trace.after = a.placed(a.trace.before)
 	return a.trace
 }
@@ -172,19 +190,6 @@ func (a *passes) builtIn(program policy.Program) bool {
 	}
 	if a.trace.pass == 2 && !change.Equal(before, a.request.Object) {
 		a.changes++
-	}
-	return true
-}
-
-// validate runs the plug-ins that only accept or refuse the object. It reports whether the request
-// continues.
-func (a *passes) validate(program policy.Program) bool {
-	for _, invocation := range program.Plan(a.request).Invocations {
-		for step := range invocation.Steps(a.request) {
-			if step.Failure != nil {
-				return a.trace.reject(*step.Failure)
-			}
-		}
 	}
 	return true
 }

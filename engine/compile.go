@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/vapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
@@ -24,6 +25,7 @@ func languages(s settings) []policy.Language {
 	return []policy.Language{
 		mutationtree.New(s.Trees, celenv.New(s.minor)),
 		mapolicy.New(s.minor, s.authorizer),
+		vapolicy.New(s.minor, s.authorizer),
 		gatekeeper.New(),
 		s.kyverno,
 		mutatingpolicy.New(s.values, s.context, s.Namespace),

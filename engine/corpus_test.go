@@ -167,11 +167,11 @@ func runRecorded(t *testing.T, dir string, options Options) []string {
 
 // plainLetter matches a y or n that PyYAML, which read the manifests for the recording, reads as a
 // string, and a server as a boolean.
-var plainLetter = regexp.MustCompile(`: ([yn])([,}\n])`)
+var plainLetter = regexp.MustCompile(`([:,\[]) ([yn])([],}\n])`)
 
 // splitDocuments splits a file into its non-empty documents.
 func splitDocuments(t *testing.T, file string, text []byte) [][]byte {
-	text = plainLetter.ReplaceAll(text, []byte(`: "$1"$2`))
+	text = plainLetter.ReplaceAll(text, []byte(`$1 "$2"$3`))
 	var documents [][]byte
 	for _, document := range strings.Split("\n"+string(text), "\n---") {
 		stream, diagnostics := manifest.Read(file, []byte(document))

@@ -74,6 +74,13 @@ type Manifest struct {
 	// Edits are the net changes to the manifest that Tree and Changes cause.
 	Edits      []Edit
 	NotApplied []policy.NotApplied
+	// Reason is the reason of the server's refusal, if a validating policy refuses the object:
+	// Invalid (422), Forbidden (403) or RequestEntityTooLarge (413).
+	Reason string
+	// Warnings and Audit are the warnings and the annotations of the audit event with which
+	// validating policies accompany the server's answer, even if it is a refusal.
+	Warnings []Warning
+	Audit    []policy.Annotation
 }
 
 // All returns all changes in order: Tree, then Changes.

@@ -268,19 +268,34 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 		return
 	}
 	j.confided = request.Snapshot.Confided()
+	if err := j.misplaced(); err != nil && len(j.trace.failures) == 0 {
+		j.trace.reject(policy.Failure{At: j.trace.first(), Err: err})
+	}
+	if len(j.trace.failures) == 0 {
+		r.server.validate(j.place, *request, j.trace)
+	}
 	for _, f := range j.trace.failures {
 		j.deny(f)
 	}
 	for _, f := range j.trace.ignored {
 		j.warnIgnored(f)
 	}
-	namespace, given := change.Keys("metadata", "namespace").Get(j.trace.after)
-	if given && !j.denied && j.kind.Namespaced && namespace != j.namespace {
-		j.deny(policy.Failure{At: j.trace.first(), Err: errors.New("the namespace of the provided object does not match the namespace sent on the request")})
+	j.tellValidation()
+}
+
+// misplaced returns the error of a server if policies have moved the object to another namespace,
+// or have removed its name.
+func (j *job) misplaced() error {
+	if !j.trace.changed() {
+		return nil
 	}
-	if !j.denied && j.trace.changed() && textAt(j.trace.after, "metadata", "name") == "" && textAt(j.trace.after, "metadata", "generateName") == "" {
-		j.deny(policy.Failure{At: j.trace.first(), Err: errors.New("metadata.name: Required value: name or generateName is required")})
+	if namespace, given := change.Keys("metadata", "namespace").Get(j.trace.after); given && j.kind.Namespaced && namespace != j.namespace {
+		return errors.New("the namespace of the provided object does not match the namespace sent on the request")
 	}
+	if textAt(j.trace.after, "metadata", "name") == "" && textAt(j.trace.after, "metadata", "generateName") == "" {
+		return errors.New("metadata.name: Required value: name or generateName is required")
+	}
+	return nil
 }
 
 // covered reports whether any policy may match the request. Most manifests do not need an admission

@@ -143,6 +143,11 @@ func (j *job) deny(f policy.Failure) {
 			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
 		return
 	}
+	var unconverted *policy.UnconvertedError
+	if errors.As(f.Err, &unconverted) {
+		j.tell(source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it"))
+		return
+	}
 	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
 		j.tell(d)
 		return
@@ -157,7 +162,7 @@ func (j *job) deny(f policy.Failure) {
 	}
 	d.Subject = j.result.ID
 	j.diagnostics = append(j.diagnostics, d)
-	j.denied = true
+	j.denied, j.result.Reason = true, f.Status
 }
 
 // spoilt reports whether a lookup of the job has failed. The failure then blocks the job, because

@@ -18,6 +18,9 @@ type trace struct {
 	notApplied    []policy.NotApplied
 	// failures are the reasons for a denial. They are empty if the request is admitted.
 	failures []policy.Failure
+	// warnings and audit are what validating policies say about the object.
+	warnings []Warning
+	audit    []policy.Annotation
 	// ignored are the failures that failurePolicy Ignore has ignored.
 	ignored []policy.Failure
 	// shuffled are the invocations of the first pass that a server runs in any order.

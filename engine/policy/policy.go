@@ -164,9 +164,10 @@ type PartKind string
 // The kinds of parts. A condition has run if it was true. A branch has run if its side of a ? : was
 // evaluated.
 const (
-	MutationPart  PartKind = "mutation"
-	ConditionPart PartKind = "condition"
-	BranchPart    PartKind = "branch"
+	MutationPart   PartKind = "mutation"
+	ValidationPart PartKind = "validation"
+	ConditionPart  PartKind = "condition"
+	BranchPart     PartKind = "branch"
 )
 
 // AnyKind matches all kinds.
@@ -256,6 +257,9 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
+	// Warning and Annotations are what a validating policy says about an object besides refusing it.
+	Warning     string
+	Annotations []Annotation
 	// Replay says what to do if the rule would change its own output again: "fail", "warn" or
 	// "skip". If it is empty, the option of the run decides.
 	Replay string
@@ -264,6 +268,24 @@ type Step struct {
 	// Took is the duration of the step, if it was measured.
 	Took time.Duration
 }
+
+// Annotation is an annotation of the audit event of a request.
+type Annotation struct {
+	Key, Value string
+	// Combine says what becomes of several values for one key.
+	Combine Combine
+}
+
+// Combine is a way to combine the values of an Annotation.
+type Combine int
+
+// The ways: the first value is kept, all distinct values are joined with commas, or the values are
+// lists in JSON and become one list.
+const (
+	KeepFirst Combine = iota
+	JoinValues
+	JoinLists
+)
 
 // NotApplied says why a policy or a rule was not applied to the object.
 type NotApplied struct {
@@ -290,8 +312,20 @@ type Failure struct {
 	Ignored bool
 	// Abort means that the server ends the request at once, whatever the failurePolicy.
 	Abort bool
+	// Status is the reason of the server's answer, if it is not the usual one: Forbidden, Invalid or
+	// RequestEntityTooLarge.
+	Status string
 	// Advice says what to do if the server's words do not.
 	Advice string
+}
+
+// UnconvertedError says that a policy asks for an object in a version to which only a cluster
+// converts it.
+type UnconvertedError struct{ From, To *schema.Kind }
+
+// Error implements error.
+func (e *UnconvertedError) Error() string {
+	return fmt.Sprintf("the policy asks for a %s of %s, and only a cluster converts %s to it", e.To.Kind.Kind, e.To.APIVersion(), e.From.APIVersion())
 }
 
 // Follower has the policies that change other objects after a request has been admitted.

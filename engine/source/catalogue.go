@@ -477,6 +477,16 @@ var running = []Entry{
 		Advice: "Remove the one that is wrong.",
 	},
 	{
+		Code: "conversion-missing", Severities: errors, Title: "Only a cluster converts the object",
+		Cause:  "A validating policy asks for objects in one version of their kind (matchPolicy Equivalent), and the manifest has another. preadmit converts custom resources, and autoscalers with a CPU metric only.",
+		Advice: "Give the manifest in the version that the policy asks for.",
+	},
+	{
+		Code: "policy-warning", Severities: warnings, Title: "A validating policy warns",
+		Cause:  "The object violates a ValidatingAdmissionPolicy whose binding has the validationAction Warn. A cluster accepts the object and sends this warning with its answer.",
+		Advice: "Correct the manifest, or the policy.",
+	},
+	{
 		Code: "failure-ignored", Severities: warnings, Unsure: true, Title: "A policy failed and was ignored",
 		Cause:  "A policy with failurePolicy Ignore failed, so it changed nothing. A cluster accepts the object unchanged, too.",
 		Advice: "Correct the policy, or the manifest that it fails on.",

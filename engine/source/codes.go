@@ -90,6 +90,8 @@ const (
 	CodeContextFailed      = "context-failed"
 	CodeContextAmbiguous   = "context-ambiguous"
 	CodeContextOverridden  = "context-overridden"
+	CodeConversionMissing  = "conversion-missing"
+	CodePolicyWarning      = "policy-warning"
 	CodeFailureIgnored     = "failure-ignored"
 	CodeInterrupted        = "interrupted"
 	CodeMutation           = "mutation"

@@ -18,6 +18,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -35,6 +36,8 @@ type Language struct {
 	// Denied returns the error that denies a request. binding is empty if the policy itself is at
 	// fault.
 	Denied func(policy, binding string, err error) error
+	// Rules reads the match blocks.
+	Rules match.Host
 	// TypedParams means that params of built-in kinds have apiVersion and kind.
 	TypedParams bool
 

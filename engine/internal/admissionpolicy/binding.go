@@ -44,7 +44,7 @@ func (r *Reader) Binding() *Binding {
 	}
 	if resources := spec.At("matchResources"); resources.Given() {
 		var problems []match.FieldError
-		b.resources, problems = match.Parse(resources.Value)
+		b.resources, problems = r.language.Rules.Parse(resources.Value)
 		r.Matched(resources, problems)
 	}
 	return b

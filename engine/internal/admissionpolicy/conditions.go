@@ -11,9 +11,32 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Conditions evaluates the matchConditions of the policy. All conditions are evaluated. The first false
-// condition decides, even if others had errors.
+// Conditions evaluates the matchConditions of the policy. An error denies the request, or is
+// ignored, as the failurePolicy says.
 func (a *Application) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
+	notApplied, failed := a.Decide(r)
+	if failed == nil {
+		return notApplied, nil
+	}
+	failure := a.Deny(failed.Err)
+	failure.At = failed.At
+	var exceeded *limit.Error
+	if errors.As(failed.Err, &exceeded) {
+		failure.Ignored = false
+	}
+	return nil, &failure
+}
+
+// ConditionsError says that the matchConditions have failed.
+type ConditionsError struct {
+	Err error
+	// At is the position of the first condition that failed.
+	At source.Position
+}
+
+// Decide evaluates the matchConditions of the policy. All conditions are evaluated. The first false
+// condition decides, even if others had errors.
+func (a *Application) Decide(r *policy.Request) (*policy.NotApplied, *ConditionsError) {
 	if len(a.Policy.Conditions) == 0 {
 		return nil, nil
 	}
@@ -22,11 +45,11 @@ func (a *Application) Conditions(r *policy.Request) (*policy.NotApplied, *policy
 	if failed, known := r.Memo.Recall(fact, r.Object); known && a.Param == nil {
 		return a.unless(failed), nil
 	}
-	notApplied, failure := a.evaluateConditions(r, forms)
-	if failure == nil && a.Param == nil {
+	notApplied, failed := a.evaluateConditions(r, forms)
+	if failed == nil && a.Param == nil {
 		r.Memo.Note(fact, r.Object, falseIndex(notApplied))
 	}
-	return notApplied, failure
+	return notApplied, failed
 }
 
 // allHold is the index if all conditions hold.
@@ -50,7 +73,7 @@ func falseIndex(notApplied *policy.NotApplied) int {
 	return notApplied.Reason.(policy.FalseCondition).Index
 }
 
-func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *policy.Failure) {
+func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *ConditionsError) {
 	input := a.Input(r, nil)
 	input.Shapes = a.Shapes(forms)
 	// In conditions, the server sets the resource of the request to the original resource.
@@ -64,7 +87,7 @@ func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms)
 		ok, err := activation.Bool(c.Program, &budget)
 		switch {
 		case errors.Is(err, celenv.ErrBudget):
-			return a.conditionsFailed(err, c.At)
+			return nil, &ConditionsError{err, c.At}
 		case err != nil:
 			if len(errs) == 0 {
 				failed = c.At
@@ -80,18 +103,8 @@ func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms)
 	case notApplied != nil || len(errs) == 0:
 		return notApplied, nil
 	case len(errs) == 1:
-		return a.conditionsFailed(errors.New(errs[0]), failed)
+		return nil, &ConditionsError{errors.New(errs[0]), failed}
 	default:
-		return a.conditionsFailed(errors.New("["+strings.Join(errs, ", ")+"]"), failed)
+		return nil, &ConditionsError{errors.New("[" + strings.Join(errs, ", ") + "]"), failed}
 	}
-}
-
-func (a *Application) conditionsFailed(err error, at source.Position) (*policy.NotApplied, *policy.Failure) {
-	failure := a.Deny(err)
-	failure.At = at
-	var exceeded *limit.Error
-	if errors.As(err, &exceeded) {
-		failure.Ignored = false
-	}
-	return nil, &failure
 }

@@ -25,7 +25,8 @@ func (a *Application) Input(r *policy.Request, namespace func() map[string]any) 
 	return input
 }
 
-// InVersion returns an object in the version in which the policy matched it.
+// InVersion returns an object in the version in which the policy matched it. The version of custom
+// resources is all that changes.
 func (a *Application) InVersion(object map[string]any) map[string]any {
 	return policy.InVersion(object, a.Kind)
 }

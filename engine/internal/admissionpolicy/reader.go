@@ -105,6 +105,29 @@ func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
 	return p
 }
 
+// Selects returns the kinds and resources that the policy names.
+func (p *Policy) Selects() []policy.Selected {
+	var all []policy.Selected
+	id := p.ID()
+	for _, name := range p.Constraints.Names() {
+		path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
+		all = append(all, policy.Selected{ID: id, At: p.Document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+	}
+	if k := p.ParamKind; k != (gvk.Kind{}) {
+		at := p.Document.At(change.Keys("spec", "paramKind", "kind"))
+		all = append(all, policy.Selected{ID: id, At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
+	}
+	return all
+}
+
+// Parts adds the conditions and variables of the policy to its parts.
+func (p *Policy) Parts(parts *policydoc.Parts) {
+	for i, c := range p.Conditions {
+		parts.Condition(change.Keys("spec", "matchConditions").Index(i), c.Name, c.Program)
+	}
+	parts.Variables(p.Scope)
+}
+
 // name reads metadata.name, and checks the rest of the metadata on the way.
 func (r *Reader) name() string {
 	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"), r.language.Minor)
@@ -193,7 +216,7 @@ func (r *Reader) constraints(n policy.Node) *match.Resources {
 		r.Required(n, "")
 		return nil
 	}
-	resources, problems := match.Parse(n.Value)
+	resources, problems := r.language.Rules.Parse(n.Value)
 	r.Matched(n, problems)
 	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
 		r.Required(rules, "")

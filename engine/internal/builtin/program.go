@@ -110,7 +110,7 @@ func (i *invocation) Conditions(*policy.Request) (*policy.NotApplied, *policy.Fa
 
 // Deny implements policy.Invocation.
 func (i *invocation) Deny(err error) policy.Failure {
-	failure := policy.Failure{ID: i.ID(), Err: err}
+	failure := policy.Failure{ID: i.ID(), Err: err, Abort: true}
 	var missing *missing
 	if errors.As(err, &missing) {
 		failure.Advice = missing.advice

@@ -21,6 +21,10 @@ import (
 const (
 	// MutationBudget is the budget of one mutation with the variables that it uses.
 	MutationBudget int64 = celconfig.RuntimeCELCostBudget
+	// ValidationsBudget is the budget of all validations of a policy together, with their messages.
+	// AnnotationsBudget is that of its audit annotations.
+	ValidationsBudget = MutationBudget
+	AnnotationsBudget = MutationBudget
 	// ConditionsBudget is the budget of all matchConditions of a policy together.
 	ConditionsBudget int64 = celconfig.RuntimeCELCostBudgetMatchConditions
 )
@@ -47,6 +51,8 @@ type Input struct {
 	// first reads the request.
 	Request    func() map[string]any
 	Authorizer Authorizer
+	// Unauthorized says that authorizer has no value: an expression that reads it fails.
+	Unauthorized bool
 	// World and Exceptions are for the expressions of Kyverno's policies.
 	World      World
 	Exceptions Exceptions
@@ -127,10 +133,14 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 		return variableOf(a.requestObject(), a.input.Shapes.Request), true
 	case "variables":
 		return a.variables, a.variables != nil
-	case "authorizer":
+	case "authorizer", "authorizer.requestResource":
+		if a.input.Unauthorized {
+			return nil, false
+		}
+		if name == "authorizer.requestResource" {
+			return library.ResourceCheck(a.authorize), true
+		}
 		return library.Authorizer(a.authorize), true
-	case "authorizer.requestResource":
-		return library.ResourceCheck(a.authorize), true
 	case sizesName:
 		return &a.sizes, true
 	case worldName:
@@ -165,6 +175,20 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 		p.held.Store(true)
 	}
 	return value == types.True, nil
+}
+
+// Text evaluates an expression that gives a string or null; isNull says that it is null. Its cost is
+// taken from budget; nil is no limit.
+func (a *Activation) Text(p *Program, budget *int64) (text string, isNull bool, err error) {
+	value, err := a.eval(p, budget)
+	if err != nil {
+		return "", false, err
+	}
+	if value == types.NullValue {
+		return "", true, nil
+	}
+	text, err = nativeOf[string](value)
+	return text, false, err
 }
 
 // eval evaluates a program. Errors have the texts of the API server.

@@ -13,7 +13,11 @@ import (
 )
 
 // dialect says what an expression may use besides what all expressions may use.
-type dialect struct{ params, variables, patches bool }
+type dialect struct {
+	params, variables, patches bool
+	// unauthorized says that the expression must not use authorizer.
+	unauthorized bool
+}
 
 // A compiler checks the expressions of a dialect, one at a time: its provider has the variables
 // of one policy.
@@ -54,16 +58,20 @@ func (e *Env) giveBack(c *compiler) {
 }
 
 func (e *Env) newCompiler(d dialect) (*compiler, error) {
-	base, err := e.base()
+	base, declarations := e.base, e.declarations
+	if d.unauthorized {
+		base, declarations = e.unauthorized, e.unauthorizedDeclarations
+	}
+	env, err := base()
 	if err != nil {
 		return nil, err
 	}
-	shared, err := e.declarations()
+	shared, err := declarations()
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{env: e, dialect: d, provider: e.newProvider(base, d.patches), syntax: e.syntax()}
-	c.checker, err = e.newChecker(base, c.provider, checker.ValidatedDeclarations(shared))
+	c := &compiler{env: e, dialect: d, provider: e.newProvider(env, d.patches), syntax: e.syntax()}
+	c.checker, err = e.newChecker(env, c.provider, checker.ValidatedDeclarations(shared))
 	if err == nil && d.patches {
 		err = c.checker.AddFunctions(library.EscapeKey())
 	}
@@ -76,9 +84,9 @@ func (e *Env) newCompiler(d dialect) (*compiler, error) {
 	return c, err
 }
 
-// buildDeclarations makes the declarations of base, which checkers copy.
-func (e *Env) buildDeclarations() (*checker.Env, error) {
-	base, err := e.base()
+// declarationsOf makes the declarations of an environment, which checkers copy.
+func (e *Env) declarationsOf(env func() (*cel.Env, error)) (*checker.Env, error) {
+	base, err := env()
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +205,11 @@ func (c validatorConfig) Set(name string, value any) error {
 // complete returns an environment for a dialect.
 func (e *Env) complete(d dialect, p *provider) (*cel.Env, error) {
 	shared := e.base
-	if d.patches {
+	switch {
+	case d.patches:
 		shared = e.patch
+	case d.unauthorized:
+		shared = e.unauthorized
 	}
 	env, err := shared()
 	if err != nil {

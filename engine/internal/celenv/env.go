@@ -87,17 +87,17 @@ var libraries = []struct {
 // use.
 type Env struct {
 	host host
-	// functions is the common part of the others. base is the environment of variables and
-	// matchConditions, patch is the environment of mutations; both are extended by the
-	// declarations of a policy. tree is the environment of mutation trees.
-	functions, base, patch, tree func() (*cel.Env, error)
+	// functions is the common part of the others. base is the environment of variables, conditions
+	// and validations, unauthorized that of messages, patch that of mutations; all are extended by
+	// the declarations of a policy. tree is the environment of mutation trees.
+	functions, base, unauthorized, patch, tree func() (*cel.Env, error)
 	// planner plans most programs; full is the environment of the others.
 	planner func() (*planner, error)
 	full    func() (*cel.Env, error)
 
 	// syntax and declarations are used to compile expressions; see compiler.
-	syntax       func() *syntax.Parser
-	declarations func() (*checker.Env, error)
+	syntax                                 func() *syntax.Parser
+	declarations, unauthorizedDeclarations func() (*checker.Env, error)
 
 	mu   sync.Mutex
 	idle map[dialect][]*compiler
@@ -113,13 +113,15 @@ func New(minor int) *Env {
 func newEnv(h host) *Env {
 	e := &Env{host: h, idle: map[dialect][]*compiler{}}
 	e.functions = sync.OnceValues(e.buildFunctions)
-	e.base = sync.OnceValues(e.buildBase)
+	e.base = sync.OnceValues(func() (*cel.Env, error) { return e.buildBase(e.host.variables(cel.DynType)) })
+	e.unauthorized = sync.OnceValues(func() (*cel.Env, error) { return e.buildBase(inputVariables(cel.DynType)) })
 	e.patch = sync.OnceValues(e.buildPatch)
 	e.tree = sync.OnceValues(e.buildTree)
 	e.planner = sync.OnceValues(e.buildPlanner)
 	e.full = sync.OnceValues(e.buildFull)
 	e.syntax = sync.OnceValue(e.buildSyntax)
-	e.declarations = sync.OnceValues(e.buildDeclarations)
+	e.declarations = sync.OnceValues(func() (*checker.Env, error) { return e.declarationsOf(e.base) })
+	e.unauthorizedDeclarations = sync.OnceValues(func() (*checker.Env, error) { return e.declarationsOf(e.unauthorized) })
 	return e
 }
 
@@ -135,24 +137,30 @@ func (e *Env) buildFunctions() (*cel.Env, error) {
 	return cel.NewEnv(append(options, e.host.libraries()...)...)
 }
 
-// buildBase returns the environment of variables and matchConditions.
-func (e *Env) buildBase() (*cel.Env, error) {
+// buildBase returns the environment with the functions and some variables.
+func (e *Env) buildBase(variables []cel.EnvOption) (*cel.Env, error) {
 	env, err := e.functions()
 	if err != nil {
 		return nil, err
 	}
-	return env.Extend(e.host.variables(cel.DynType)...)
+	return env.Extend(variables...)
 }
 
 // variablesOf declares the variables of all expressions of Kubernetes.
 func variablesOf(object *cel.Type) []cel.EnvOption {
+	return append(inputVariables(object),
+		cel.Variable("authorizer", library.AuthorizerType),
+		cel.Variable("authorizer.requestResource", library.ResourceCheckType),
+	)
+}
+
+// inputVariables declares the variables of a request. Messages of Kubernetes have no others.
+func inputVariables(object *cel.Type) []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Variable("object", object),
 		cel.Variable("oldObject", object),
 		cel.Variable("namespaceObject", namespaceType),
 		cel.Variable("request", requestType),
-		cel.Variable("authorizer", library.AuthorizerType),
-		cel.Variable("authorizer.requestResource", library.ResourceCheckType),
 	}
 }
 

@@ -157,19 +157,6 @@ func (s *Scope) Targets(expression string) (*Program, error) {
 // SetObject sets the object that expressions see. Evaluated variables keep their values.
 func (a *Activation) SetObject(object map[string]any) { a.input.Object = object }
 
-// Annotation evaluates an audit annotation; isNull says that it has no value.
-func (a *Activation) Annotation(p *Program) (text string, isNull bool, err error) {
-	value, err := a.eval(p, nil)
-	if err != nil {
-		return "", false, err
-	}
-	if value == types.NullValue {
-		return "", true, nil
-	}
-	text, err = nativeOf[string](value)
-	return text, false, err
-}
-
 // Targets evaluates the expression of targets. The result is an object, or a map with a list of
 // objects under items; nil if there are no targets.
 func (a *Activation) Targets(p *Program) (map[string]any, error) {

@@ -414,7 +414,7 @@ func TestAnnotation(t *testing.T) {
 		program, err := scope.Annotation(expression)
 		if err == nil {
 			var isNull bool
-			if got, isNull, err = scope.Activate(t.Context(), input()).Annotation(program); isNull {
+			if got, isNull, err = scope.Activate(t.Context(), input()).Text(program, nil); isNull {
 				got = "null"
 			}
 		}

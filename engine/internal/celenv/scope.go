@@ -1,6 +1,7 @@
 package celenv
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,6 +68,27 @@ func (s *Scope) Variable(name, expression string) error {
 // variables.
 func (s *Scope) Condition(expression string) (*Program, error) {
 	program, err := s.compile(dialect{}, expression, types.BoolType)
+	return program, errorOf(err)
+}
+
+// Validation compiles a validation, which must be a bool.
+func (s *Scope) Validation(expression string) (*Program, error) {
+	program, err := s.compile(dialect{variables: true}, expression, types.BoolType)
+	return program, errorOf(err)
+}
+
+// Message compiles a messageExpression, which must be a string and must not use authorizer.
+func (s *Scope) Message(expression string) (*Program, error) {
+	program, err := s.compile(dialect{variables: true, unauthorized: true}, expression, types.StringType)
+	return program, errorOf(err)
+}
+
+// AuditAnnotation compiles the value of an audit annotation, which must be a string or null.
+func (s *Scope) AuditAnnotation(expression string) (*Program, error) {
+	program, err := s.compile(dialect{variables: true}, expression, nil)
+	if err == nil && !program.output.IsExactType(types.StringType) && !program.output.IsExactType(types.NullType) {
+		return nil, &CompileError{Text: fmt.Sprintf("must evaluate to one of [%v %v] but got %v", types.StringType, types.NullType, program.output)}
+	}
 	return program, errorOf(err)
 }
 

@@ -51,7 +51,7 @@ type webhook struct {
 // stockWebhook returns the webhook of Gatekeeper's own manifest.
 func stockWebhook() *webhook {
 	all := []any{"*"}
-	resources, problems := match.Parse(map[string]any{
+	resources, problems := match.Mutating.Parse(map[string]any{
 		"matchPolicy": "Exact",
 		"resourceRules": []any{map[string]any{
 			"operations": []any{string(policy.Create), string(policy.Update)}, "apiGroups": all, "apiVersions": all, "resources": all,
@@ -99,7 +99,7 @@ func (w *webhook) readWebhook(r *reader, n policy.Node) {
 	for _, key := range []string{"matchPolicy", "namespaceSelector", "objectSelector"} {
 		block[key] = n.At(key).Value
 	}
-	resources, problems := match.Parse(block)
+	resources, problems := match.Mutating.Parse(block)
 	for _, problem := range problems {
 		path := slices.Clone(problem.Path)
 		if len(path) > 0 && path[0] == change.Key("resourceRules") {

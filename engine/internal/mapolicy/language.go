@@ -16,10 +16,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -42,7 +42,7 @@ func New(minor int, authorizer celenv.Authorizer) *Language {
 		Kind:     "MutatingAdmissionPolicy",
 		Served:   map[string]admissionpolicy.Span{"v1alpha1": {Since: 32, Until: 38}, "v1beta1": {Since: 34, Until: 40}, "v1": {Since: 36}},
 		Versions: []string{"v1", "v1beta1", "v1alpha1"},
-		Denied:   denied, Minor: minor, Authorizer: authorizer, CEL: celenv.New(minor),
+		Denied:   denied, Rules: match.Mutating, Minor: minor, Authorizer: authorizer, CEL: celenv.New(minor),
 	}}
 }
 
@@ -113,14 +113,7 @@ func (*program) Hook() policy.Hook { return policy.Hook{Point: policy.InServer, 
 func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for _, d := range p.definitions {
-		for _, name := range d.policy.Constraints.Names() {
-			path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
-			all = append(all, policy.Selected{ID: d.policy.ID(), At: d.policy.Document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
-		}
-		if k := d.policy.ParamKind; k != (gvk.Kind{}) {
-			at := d.policy.Document.At(change.Keys("spec", "paramKind", "kind"))
-			all = append(all, policy.Selected{ID: d.policy.ID(), At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
-		}
+		all = append(all, d.policy.Selects()...)
 	}
 	return all
 }
@@ -133,11 +126,7 @@ func (p *program) Parts() []policy.Part {
 	var parts []policy.Part
 	for _, d := range p.definitions {
 		of := policydoc.Parts{Policy: d.policy.ID(), Document: d.policy.Document}
-		spec := change.Keys("spec")
-		for i, c := range d.policy.Conditions {
-			of.Condition(spec.Key("matchConditions").Index(i), c.Name, c.Program)
-		}
-		of.Variables(d.policy.Scope)
+		d.policy.Parts(&of)
 		for i, m := range d.mutations {
 			n := policy.Node{Value: d.policy.Document.Object()}.At("spec", "mutations").Items()[i]
 			of.Mutation(n.Path, m.rule)

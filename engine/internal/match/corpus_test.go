@@ -109,13 +109,13 @@ func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 			r.namespaces[d.Name()][key], _ = value.(string)
 		}
 	case "MutatingAdmissionPolicy":
-		m, errs := Parse(spec["matchConstraints"])
+		m, errs := Mutating.Parse(spec["matchConstraints"])
 		compare(t, errs, said, "spec.matchConstraints.")
 		if m != nil && said == "" {
 			r.constraints[d.Name()] = m
 		}
 	case "MutatingAdmissionPolicyBinding":
-		m, errs := Parse(spec["matchResources"])
+		m, errs := Mutating.Parse(spec["matchResources"])
 		compare(t, errs, said, "spec.matchResources.")
 		name, _ := spec["policyName"].(string)
 		if m != nil && said == "" {

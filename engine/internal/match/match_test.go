@@ -20,7 +20,7 @@ func parse(t testing.TB, text string) any {
 
 func resources(t testing.TB, text string) *Resources {
 	t.Helper()
-	m, errs := Parse(parse(t, text))
+	m, errs := Mutating.Parse(parse(t, text))
 	if len(errs) > 0 {
 		t.Fatalf("%s: %v", text, errs)
 	}

@@ -30,14 +30,13 @@ type Host struct {
 	prefixes bool
 }
 
-// The hosts: Kubernetes, and Kyverno v1.19.0 with its MutatingPolicies.
+// The hosts: mutating and validating policies of Kubernetes, and Kyverno v1.19.0 with its
+// MutatingPolicies.
 var (
-	kubernetes = Host{operations: []string{"*", "CONNECT", "CREATE", "UPDATE"}}
+	Mutating   = Host{operations: []string{"*", "CONNECT", "CREATE", "UPDATE"}}
+	Validating = Host{}
 	Kyverno    = Host{prefixes: true}
 )
-
-// Parse reads a match block of Kubernetes; see Host.Parse.
-func Parse(value any) (*Resources, []FieldError) { return kubernetes.Parse(value) }
 
 // Parse reads a match block. Missing fields get the server's defaults. Unknown fields are
 // ignored. If there are errors, which have the server's order, the Resources are nil.

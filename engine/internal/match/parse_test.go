@@ -20,7 +20,7 @@ func TestValidation(t *testing.T) {
 	blocks := strings.Split("\n"+strings.TrimSpace(string(text)), "\n{")[1:]
 	for _, block := range blocks {
 		lines := strings.Split("{"+block, "\n")
-		m, errs := Parse(parse(t, lines[0]))
+		m, errs := Mutating.Parse(parse(t, lines[0]))
 		if (m == nil) != (len(errs) > 0) {
 			t.Errorf("%s: %v and %v", lines[0], m, errs)
 		}
@@ -65,7 +65,7 @@ func TestFieldErrors(t *testing.T) {
 			objectSelector.matchExpressions[0].values objectSelector.matchExpressions[0].values: expected a list, got a map`,
 		},
 	} {
-		_, errs := Parse(parse(t, test.block))
+		_, errs := Mutating.Parse(parse(t, test.block))
 		want := strings.Split(test.want, "\n")
 		for i, e := range errs {
 			got := e.Path.String() + " " + e.Field + ": " + e.Text
@@ -123,7 +123,7 @@ func FuzzParse(f *testing.F) {
 		if json.Unmarshal([]byte(block), &value) != nil {
 			t.Skip()
 		}
-		m, errs := Parse(value)
+		m, errs := Mutating.Parse(value)
 		if m == nil {
 			if len(errs) == 0 {
 				t.Error("neither resources nor errors")

@@ -78,7 +78,7 @@ func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, e
 func (e *evaluation) annotate(object map[string]any) *stepError {
 	e.activation.SetObject(e.seen(object))
 	for _, a := range e.unit.runs.annotations {
-		_, isNull, err := e.activation.Annotation(a.program)
+		_, isNull, err := e.activation.Text(a.program, nil)
 		if err != nil {
 			return &stepError{err: fmt.Errorf("failed to evaluate auditAnnotation %q: %w", a.key, err), at: a.at, mutation: -1}
 		}

@@ -47,6 +47,13 @@ func (c *Checked) AddPolicy(spec policy.Node) {
 	for _, item := range spec.At("variables").Items() {
 		c.Add(item.At("expression"), celenv.Expression{Variable: item.At("name").Text()})
 	}
+	for _, item := range spec.At("validations").Items() {
+		c.Add(item.At("expression"), celenv.Expression{})
+		c.Add(item.At("messageExpression"), celenv.Expression{})
+	}
+	for _, item := range spec.At("auditAnnotations").Items() {
+		c.Add(item.At("valueExpression"), celenv.Expression{})
+	}
 	for _, item := range spec.At("mutations").Items() {
 		c.Add(item.At("applyConfiguration").At("expression"), celenv.Expression{Patch: true, Apply: true})
 		c.Add(item.At("jsonPatch").At("expression"), celenv.Expression{Patch: true})

@@ -32,6 +32,11 @@ func (p *Parts) Mutation(path change.Path, rules ...string) {
 	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.MutationPart, Name: path.String(), At: p.Document.At(path), Rules: rules})
 }
 
+// Validation adds a validation.
+func (p *Parts) Validation(path change.Path, rule string) {
+	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.ValidationPart, Name: path.String(), At: p.Document.At(path), Rules: []string{rule}})
+}
+
 // Branches adds the branches of the expression at a path.
 func (p *Parts) Branches(path change.Path, program *celenv.Program) {
 	if program == nil {

@@ -10,28 +10,44 @@ import (
 )
 
 // Stored returns an object as a server stores it after admission, without
-// its status. The server adds a name, and fields that depend on other fields.
+// its status.
 func Stored(kind gvk.Kind, admitted map[string]any) map[string]any {
-	stored := change.CloneObject(admitted)
+	stored := Prepared(kind, admitted)
 	delete(stored, "status")
-	if name := Name(stored); name != "" {
-		podspec.Ensure(stored, "metadata")["name"] = name
-	}
-	switch kind {
-	case JobKind:
-		selectByUID(stored)
-	case DaemonSetKind:
-		countTemplates(stored)
-	case PodKind:
-		selectByKeys(stored)
-		confine(stored)
+	if labels := podspec.Map(stored, "spec", "template", "metadata", "labels"); kind == JobKind && !isManual(stored) && len(podspec.Map(stored, "metadata", "labels")) == 0 {
+		podspec.Ensure(stored, "metadata")["labels"] = maps.Clone(labels) // the server defaults them when it reads the Job
 	}
 	return stored
 }
 
+// Prepared returns an object as a server prepares it after admission: with a
+// name, and with fields that depend on other fields.
+func Prepared(kind gvk.Kind, admitted map[string]any) map[string]any {
+	prepared := change.CloneObject(admitted)
+	if name := Name(prepared); name != "" {
+		podspec.Ensure(prepared, "metadata")["name"] = name
+	}
+	switch kind {
+	case JobKind:
+		selectByUID(prepared)
+	case DaemonSetKind:
+		countTemplates(prepared)
+	case PodKind:
+		selectByKeys(prepared)
+		confine(prepared)
+	}
+	return prepared
+}
+
+// isManual reports whether the selector of a Job is set by its author.
+func isManual(job map[string]any) bool {
+	manual, _ := podspec.Bool(job, "spec", "manualSelector")
+	return manual
+}
+
 // selectByUID sets the selector of a Job, and the labels for it on the Job's pod template.
 func selectByUID(job map[string]any) {
-	if manual, _ := podspec.Bool(job, "spec", "manualSelector"); manual {
+	if isManual(job) {
 		return
 	}
 	labels := podspec.Ensure(job, "spec", "template", "metadata", "labels")
@@ -40,9 +56,6 @@ func selectByUID(job map[string]any) {
 		setAbsent(labels, prefix+"controller-uid", UID)
 	}
 	setAbsent(podspec.Ensure(job, "spec", "selector", "matchLabels"), "batch.kubernetes.io/controller-uid", UID)
-	if len(podspec.Map(job, "metadata", "labels")) == 0 { // the server defaults them when it reads the Job
-		podspec.Ensure(job, "metadata")["labels"] = maps.Clone(labels)
-	}
 }
 
 // Stored returns the object that the server stores in the end. admitted is the object after
@@ -63,7 +76,11 @@ func (m Made) Stored(admitted map[string]any) map[string]any {
 
 // countTemplates sets the template generation of a DaemonSet.
 func countTemplates(set map[string]any) {
-	setAbsent(podspec.Ensure(set, "metadata", "annotations"), generationAnnotation, "1")
+	annotations := podspec.Ensure(set, "metadata", "annotations")
+	if annotations[generationAnnotation] == "0" {
+		delete(annotations, generationAnnotation)
+	}
+	setAbsent(annotations, generationAnnotation, "1")
 }
 
 func setAbsent(m map[string]any, key, value string) {

@@ -1,0 +1,149 @@
+// Package vapolicy implements Kubernetes ValidatingAdmissionPolicies and their bindings: version v1
+// of admissionregistration.k8s.io, and the older versions where a server serves them. What they
+// share with mutating policies is in admissionpolicy. Evaluation follows k8s.io/apiserver v0.36.3
+// (pkg/admission/plugin/policy/validating). Invalid documents and refused requests have the error
+// texts of kube-apiserver 1.36.3.
+//
+// The files in order: language.go (from documents to a program), definition.go and binding.go (the
+// two kinds), plan.go (what applies to a request), convert.go (objects in other versions), decide.go (validations, messages and audit
+// annotations become decisions), answer.go (decisions become refusals, warnings and annotations),
+// check.go (mistakes that a server accepts).
+package vapolicy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Language compiles ValidatingAdmissionPolicies.
+type Language struct{ shared *admissionpolicy.Language }
+
+// New returns the language of Kubernetes 1.minor. The authorizer answers expressions about the
+// rights of the user.
+func New(minor int, authorizer celenv.Authorizer) *Language {
+	return &Language{&admissionpolicy.Language{
+		Kind:     "ValidatingAdmissionPolicy",
+		Served:   map[string]admissionpolicy.Span{"v1alpha1": {Since: 26, Until: 32}, "v1beta1": {Since: 28, Until: 34}, "v1": {Since: 30}},
+		Versions: []string{"v1", "v1beta1", "v1alpha1"},
+		Denied:   denied, Rules: match.Validating, TypedParams: true, Minor: minor, Authorizer: authorizer, CEL: celenv.New(minor),
+	}}
+}
+
+// denied returns the error that refuses a request, in the server's words.
+func denied(policy, binding string, err error) error {
+	if binding == "" {
+		return fmt.Errorf("ValidatingAdmissionPolicy '%s' denied request: %w", policy, err)
+	}
+	return fmt.Errorf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %w", policy, binding, err)
+}
+
+// Kinds implements policy.Language.
+func (l *Language) Kinds() []gvk.Kind { return l.shared.Kinds() }
+
+// program has the compiled policies with their bindings, sorted by name.
+type program struct {
+	shared      *admissionpolicy.Language
+	definitions []*definition
+	// actions are the validationActions of the bindings.
+	actions map[*admissionpolicy.Binding][]string
+}
+
+var (
+	_ policy.Language = (*Language)(nil)
+	_ policy.Program  = (*program)(nil)
+)
+
+// Compile implements policy.Language.
+func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+	definitions := make([]*definition, len(documents))
+	bindings := make([]*admissionpolicy.Binding, len(documents))
+	actions := make([][]string, len(documents))
+	diagnostics := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
+		switch {
+		case !l.shared.Decodes(r, func(change.Path) string { return "" }):
+		case documents[i].Kind().Kind == l.shared.Kind:
+			definitions[i] = readDefinition(r)
+		default:
+			bindings[i], actions[i] = readBinding(r)
+		}
+	})
+	p := &program{shared: l.shared, actions: map[*admissionpolicy.Binding][]string{}}
+	for i, b := range bindings {
+		p.actions[b] = actions[i]
+	}
+	return []policy.Program{p}, append(diagnostics, p.link(definitions, bindings)...)
+}
+
+// link adds the bindings to their policies.
+func (p *program) link(definitions []*definition, bindings []*admissionpolicy.Binding) []source.Diagnostic {
+	var policies []*admissionpolicy.Policy
+	of := map[*admissionpolicy.Policy]*definition{}
+	for _, d := range definitions {
+		if d != nil {
+			policies = append(policies, d.policy)
+			of[d.policy] = d
+		}
+	}
+	linked, diagnostics := p.shared.Link(policies, bindings)
+	for _, policy := range linked {
+		p.definitions = append(p.definitions, of[policy])
+	}
+	return diagnostics
+}
+
+// Hook implements policy.Program. The order of the policies matters only for which of several
+// refusals is reported.
+func (*program) Hook() policy.Hook {
+	return policy.Hook{Point: policy.Validating, Order: afterPlugins}
+}
+
+// afterPlugins is the order among the validating hooks: the plug-ins of the server come first.
+const afterPlugins = 1
+
+// Selects implements policy.Program.
+func (p *program) Selects() []policy.Selected {
+	var all []policy.Selected
+	for _, d := range p.definitions {
+		all = append(all, d.policy.Selects()...)
+	}
+	return all
+}
+
+// Reads implements policy.Program: policies read params.
+func (p *program) Reads() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, d := range p.definitions {
+		if kind := d.policy.ParamKind; kind != (gvk.Kind{}) && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// Existing implements policy.Program.
+func (*program) Existing() policy.Follower { return nil }
+
+// Parts implements policy.Program.
+func (p *program) Parts() []policy.Part {
+	var parts []policy.Part
+	for _, d := range p.definitions {
+		of := policydoc.Parts{Policy: d.policy.ID(), Document: d.policy.Document}
+		d.policy.Parts(&of)
+		for _, v := range d.validations {
+			of.Validation(v.node.Path, v.rule)
+			of.Branches(v.node.At("expression").Path, v.program)
+		}
+		parts = append(parts, of.All()...)
+	}
+	return parts
+}

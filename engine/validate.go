@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// validate runs the validating admission on the object of a trace, after a server has prepared it
+// for storage. It adds to the trace whether the object is refused, and what policies say about it.
+func (s server) validate(p place, request policy.Request, t *trace) {
+	programs := s.programs[s.mutating():]
+	if !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
+		for _, program := range programs {
+			t.planned(program.Hook(), program.Plan(&request))
+		}
+		return
+	}
+	object, old, err := s.defaulting.prepare(p, t.after, request.OldObject)
+	if err != nil {
+		t.reject(policy.Failure{Err: err})
+		return
+	}
+	request.Object, request.OldObject = object, old
+	if p.kind.Kind != namespaceKind {
+		request.Name = textAt(object, "metadata", "name")
+	}
+	for _, program := range programs {
+		if !t.validate(program, &request) {
+			return
+		}
+	}
+}
+
+// mutating returns the number of programs before validating admission.
+func (s server) mutating() int {
+	i := slices.IndexFunc(s.programs, func(p policy.Program) bool { return p.Hook().Point == policy.Validating })
+	if i < 0 {
+		return len(s.programs)
+	}
+	return i
+}
+
+// validate runs one validating program, and reports whether the request continues. Policies all
+// run, even if the first refuses; of several refusals, the server reports the first.
+func (t *trace) validate(program policy.Program, r *policy.Request) bool {
+	plan := program.Plan(r)
+	t.planned(program.Hook(), plan)
+	failures := plan.Failures
+	for _, invocation := range plan.Invocations {
+		if notApplied, _ := invocation.Conditions(r); notApplied != nil {
+			t.conditions(nil, notApplied, nil, true)
+			continue
+		}
+		for step := range invocation.Steps(r) {
+			t.said(step)
+			if step.Failure == nil {
+				t.tries.step(step, applied)
+				continue
+			}
+			failures = append(failures, *t.failed(step, step.Failure))
+			if step.Failure.Abort {
+				return t.reject(*step.Failure)
+			}
+		}
+	}
+	slices.SortStableFunc(failures, func(a, b policy.Failure) int {
+		return cmp.Or(strings.Compare(a.ID.Policy, b.ID.Policy), strings.Compare(a.ID.Binding, b.ID.Binding))
+	})
+	if i := slices.IndexFunc(failures, func(f policy.Failure) bool { return !f.Ignored }); i >= 0 {
+		return t.reject(failures[i])
+	}
+	return t.decide(failures)
+}
+
+// said records what a validating policy says about an object besides refusing it.
+func (t *trace) said(step policy.Step) {
+	if step.Warning != "" {
+		t.warnings = append(t.warnings, Warning{Text: step.Warning, By: step.ID, At: step.At})
+	}
+	t.audit = append(t.audit, step.Annotations...)
+}
+
+// tellValidation adds to the result of a job what validating policies said.
+func (j *job) tellValidation() {
+	j.result.Warnings, j.result.Audit = sent(j.trace.warnings), combined(j.trace.audit)
+	for _, w := range j.result.Warnings {
+		j.tell(source.Warningf(w.At, "policy-warning", "%s", w.Text))
+	}
+}
+
+// Warning is a warning that a server sends with its answer to a request.
+type Warning struct {
+	Text string
+	By   policy.ID
+	// At is the position of the validation.
+	At source.Position
+}
+
+// The limits of warnings in characters: beyond all of them together, each is cut.
+const (
+	maxWarnings = 4 << 10
+	maxWarning  = 256
+)
+
+// sent returns the warnings that reach a client, as in k8s.io/apiserver v0.36.3
+// (pkg/endpoints/filters/warning.go): each text once, none with control characters, and cut if
+// they are too long together.
+func sent(warnings []Warning) []Warning {
+	var kept []Warning
+	seen := map[string]bool{}
+	total := 0
+	for _, w := range warnings {
+		if !seen[w.Text] && utf8.ValidString(w.Text) && !strings.ContainsFunc(w.Text, unicode.IsControl) {
+			kept = append(kept, w)
+			total += utf8.RuneCountInString(w.Text)
+		}
+		seen[w.Text] = true
+	}
+	if total <= maxWarnings {
+		return kept
+	}
+	total = 0
+	for i := range kept {
+		text := []rune(kept[i].Text)
+		kept[i].Text = string(text[:min(len(text), maxWarning)])
+		if total += min(len(text), maxWarning); total >= maxWarnings {
+			return kept[:i+1]
+		}
+	}
+	return kept
+}
+
+// combined returns the annotations of the audit event of a request, sorted by key.
+func combined(annotations []policy.Annotation) []policy.Annotation {
+	values := map[string][]string{}
+	var kept []policy.Annotation
+	for _, a := range annotations {
+		if values[a.Key] == nil {
+			kept = append(kept, a)
+		}
+		if !slices.Contains(values[a.Key], a.Value) {
+			values[a.Key] = append(values[a.Key], a.Value)
+		}
+	}
+	for i, a := range kept {
+		switch all := values[a.Key]; a.Combine {
+		case policy.JoinValues:
+			kept[i].Value = strings.Join(all, ", ")
+		case policy.JoinLists:
+			kept[i].Value = joinLists(all)
+		}
+	}
+	slices.SortFunc(kept, func(a, b policy.Annotation) int { return strings.Compare(a.Key, b.Key) })
+	return kept
+}
+
+// maxListed is the maximum number of items in an annotation that is a list.
+const maxListed = 50
+
+// joinLists joins JSON lists to one.
+func joinLists(lists []string) string {
+	var items []json.RawMessage
+	for _, list := range lists {
+		var more []json.RawMessage
+		_ = json.Unmarshal([]byte(list), &more) // policies give lists only
+		items = append(items, more...)
+	}
+	joined, _ := json.Marshal(items[:min(len(items), maxListed)]) // it was valid JSON
+	return string(joined)
+}
