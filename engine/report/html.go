@@ -244,6 +244,7 @@ func (b *htmlWriter) index(manifests []Manifest) {
 				b.write(`%s <span class="soft">nothing changes</span>`, m.object())
 			}
 			b.notApplied(m)
+			b.audit(m)
 			b.WriteString("</li>\n")
 		}
 	}
@@ -311,6 +312,13 @@ func (b *htmlWriter) notApplied(m Manifest) {
 		b.write(`<li data-policies="%s">%s: <span class="soft">%s</span></li>`, n.Policy, n.name(), n.Reason)
 	}
 	b.WriteString(`</ul></details>`)
+}
+
+// audit writes the annotations of the audit event of an object.
+func (b *htmlWriter) audit(m Manifest) {
+	for _, a := range m.Audit {
+		b.write(`<div class="soft">audit annotation %s: %s</div>`, a.Key, a.Value)
+	}
 }
 
 func (b *htmlWriter) source(s htmlSource) {

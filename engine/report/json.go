@@ -42,6 +42,8 @@ type jsonManifest struct {
 	Edits      []jsonEdit       `json:"edits"`
 	Dropped    []jsonStep       `json:"dropped,omitempty"`
 	NotApplied []jsonNotApplied `json:"notApplied,omitempty"`
+	// AuditAnnotations are what validating policies add to the audit event of the request.
+	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
 
 type jsonPlace struct {
@@ -119,6 +121,12 @@ func jsonOf(m Manifest) jsonManifest {
 	}
 	for _, n := range m.NotApplied {
 		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule, ""}, place(n.At), n.Reason})
+	}
+	for _, a := range m.Audit {
+		if out.AuditAnnotations == nil {
+			out.AuditAnnotations = map[string]string{}
+		}
+		out.AuditAnnotations[a.Key] = a.Value
 	}
 	return out
 }

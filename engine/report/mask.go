@@ -192,6 +192,9 @@ func (m mask) manifest(from *engine.Manifest) Manifest {
 	for _, n := range from.NotApplied {
 		to.NotApplied = append(to.NotApplied, m.notApplied(n))
 	}
+	for _, a := range from.Audit {
+		to.Audit = append(to.Audit, policy.Annotation{Key: a.Key, Value: m.text(a.Value)})
+	}
 	return to
 }
 

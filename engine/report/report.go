@@ -20,6 +20,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -68,6 +69,8 @@ type Manifest struct {
 	Edits      []Edit
 	Dropped    []Step
 	NotApplied []NotApplied
+	// Audit are the annotations of the audit event, from validating policies.
+	Audit []policy.Annotation
 }
 
 // Edit is one net change to a manifest.

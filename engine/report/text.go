@@ -35,6 +35,9 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		for _, n := range fold(m.NotApplied) {
 			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), source.Printable(n.name()), paint(at(n.At), dim, colored), source.Printable(n.Reason))
 		}
+		for _, a := range m.Audit {
+			fmt.Fprintf(w, "  %s %s: %s\n", paint("audit annotation", dim, colored), source.Printable(a.Key), source.Printable(a.Value))
+		}
 	}
 	where := ""
 	if r.Field != "" {
