@@ -82,6 +82,9 @@ func checkStored(t *testing.T, dir string, want recorded) {
 func checkStoredManifest(t *testing.T, set *Set, document []byte, files string) {
 	stream, _ := manifest.Read("", document)
 	before := stream.Documents()[0].Object()
+	if set.isPolicy(stream.Documents()[0].Kind()) {
+		t.Skip("policies are not changed")
+	}
 	outcome := set.Run(context.Background(), []*manifest.Stream{stream}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
