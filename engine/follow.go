@@ -15,7 +15,7 @@ func (r *run) follow() {
 		f := following{run: r}
 		for _, j := range r.jobs {
 			j.result.DependsOnOthers = true // any manifest may change any other
-			if !r.exists(j) {
+			if !r.exists(j) && f.steps <= limit.Targets {
 				f.trigger(follower, j)
 			}
 		}
@@ -34,8 +34,12 @@ func (r *run) follow() {
 type following struct {
 	run *run
 	// targets are all manifests in their mutated views, then the objects of the context.
-	targets []policy.Target
+	targets *policy.Targets
 	states  []followState
+	// touched are the indexes of the targets that have changed for the current trigger.
+	touched []int
+	// steps counts the steps on targets.
+	steps int
 }
 
 // followState is the state of a target.
@@ -44,9 +48,8 @@ type followState struct {
 	err error
 	// view is the current view of the target.
 	view map[string]any
-	// changed means that the target has changed, touched that it has changed for the current
-	// trigger.
-	changed, touched bool
+	// changed means that the target has changed.
+	changed bool
 }
 
 // trigger runs the policies that one job triggers.
@@ -67,6 +70,10 @@ func (f *following) trigger(follower policy.Follower, j *job) {
 		reader.Confide(request.Object)
 	}
 	for followed := range follower.Follow(request, f.targets) {
+		if f.steps++; f.steps > limit.Targets {
+			f.exceeded(j, followed.Step)
+			return
+		}
 		f.take(j, followed, reader.Confided())
 	}
 	j.confided = append(j.confided, reader.Confided()...)
@@ -74,12 +81,18 @@ func (f *following) trigger(follower policy.Follower, j *job) {
 	f.redefaultTouched()
 }
 
+// exceeded reports that policies do too much for the triggers so far.
+func (f *following) exceeded(trigger *job, step policy.Step) {
+	trigger.tell(source.Errorf(step.At, limit.TargetCount, "policies that change other objects are applied more than %d times: once for each target of each object that triggers them; %s is the next", limit.Targets, step.ID).
+		With("let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests"))
+}
+
 // prepare makes targets of all manifests, once.
 func (f *following) prepare() {
 	if f.targets != nil {
 		return
 	}
-	f.states = make([]followState, len(f.run.jobs))
+	f.targets, f.states = &policy.Targets{}, make([]followState, len(f.run.jobs))
 	for i, j := range f.run.jobs {
 		s := &f.states[i]
 		if s.view = j.trace.after; s.view == nil {
@@ -87,7 +100,7 @@ func (f *following) prepare() {
 				s.view = j.raw
 			}
 		}
-		f.targets = append(f.targets, policy.Target{Kind: j.kind, Namespace: j.namespace, Name: j.name, Object: s.view})
+		f.targets.Add(policy.Target{Kind: j.kind, Namespace: j.namespace, Name: j.name, Object: s.view})
 	}
 	f.prepareContext()
 }
@@ -107,7 +120,7 @@ func (f *following) prepareContext() {
 		if err != nil {
 			view = d.Object()
 		}
-		f.targets = append(f.targets, policy.Target{Kind: p.kind, Namespace: p.namespace, Name: p.name, Object: view})
+		f.targets.Add(policy.Target{Kind: p.kind, Namespace: p.namespace, Name: p.name, Object: view})
 	}
 }
 
@@ -118,7 +131,7 @@ func (f *following) takeContext(trigger *job, followed policy.Followed) {
 	if step.Object == nil {
 		return
 	}
-	t := f.targets[followed.Target]
+	t := f.targets.All[followed.Target]
 	id := place{t.Kind, t.Namespace, t.Name}.id()
 	trigger.trace.notApplied = append(trigger.trace.notApplied, policy.NotApplied{
 		ID: step.ID, At: step.At, Reason: policy.Text("it changes " + id + " of the context in the cluster, not a manifest"),
@@ -180,23 +193,22 @@ func (f *following) record(j *job, step policy.Step, confided []map[string]any) 
 	}
 	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, told: told})
 	j.trace.after, state.view = step.Object, step.Object
-	state.changed, state.touched = true, true
+	state.changed = true
+	f.touched = append(f.touched, j.index)
 }
 
 // redefaultTouched adds defaults to the targets that one trigger changed, as a server does when it
 // receives them.
 func (f *following) redefaultTouched() {
-	for i, j := range f.run.jobs {
-		s := &f.states[i]
-		if !s.touched {
-			continue
-		}
-		s.touched = false
+	slices.Sort(f.touched)
+	for _, i := range slices.Compact(f.touched) {
+		j, s := f.run.jobs[i], &f.states[i]
 		next, err := f.run.defaulting.again(nil, j.kind, s.view)
 		if err != nil {
 			j.refuse("target-failed", "rules with mutate.targets change it into an invalid object: ", err)
 			continue
 		}
-		j.trace.after, s.view, f.targets[i].Object = next, next, next
+		j.trace.after, s.view, f.targets.All[i].Object = next, next, next
 	}
+	f.touched = f.touched[:0]
 }

@@ -62,6 +62,9 @@ const (
 	// ForeachBytes limits the number of patches that the foreach of one rule applies, times the
 	// size of the object.
 	ForeachBytes = 64 << 20
+	// Targets limits, for one run, how often policies that change other objects are applied to
+	// one: once for every object that triggers them and every target of it.
+	Targets = 100_000
 )
 
 // The codes of errors.
@@ -74,6 +77,7 @@ const (
 	Expression    = "limit-expression"
 	Patch         = "limit-patch"
 	Foreach       = "limit-foreach"
+	TargetCount   = "limit-targets"
 )
 
 // Error means that a limit has been exceeded.

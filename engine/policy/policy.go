@@ -4,7 +4,8 @@
 // value of the object. Languages only compute values. The engine compares the values, attributes
 // changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), request.go (the object and context of a request),
+// The files in order: policy.go (the contract), targets.go (objects that policies change after an
+// admission), request.go (the object and context of a request),
 // attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
 // objects), node.go (values in policies, with positions).
 package policy
@@ -335,7 +336,7 @@ type Follower interface {
 	Triggers(r *Request) bool
 	// Follow yields the steps that policies make on the targets for the object of the request. Each
 	// step sees the results of the steps before it.
-	Follow(r *Request, targets []Target) iter.Seq[Followed]
+	Follow(r *Request, targets *Targets) iter.Seq[Followed]
 }
 
 // Target is an object that a Follower may change.

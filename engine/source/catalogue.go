@@ -768,6 +768,12 @@ var limits = []Entry{
 		Cause:  "The foreach of a rule patches a large object for too many elements of a list.",
 		Advice: "Select fewer elements, or patch them in one step.",
 	},
+	{
+		Code: "limit-targets", Severities: errors, Title: "Policies change other objects too often",
+		Cause:  "Many objects trigger policies with mutate.targets or evaluation.mutateExisting, and each of them has many targets: the product is the number of changes.",
+		Advice: "Let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests.",
+		Unseen: "the input would need more than 100,000 pairs of trigger and target",
+	},
 }
 
 var faults = []Entry{

@@ -154,6 +154,7 @@ const (
 	CodeLimitExpression = "limit-expression"
 	CodeLimitPatch      = "limit-patch"
 	CodeLimitForeach    = "limit-foreach"
+	CodeLimitTargets    = "limit-targets"
 
 	// Faults of preadmit.
 	CodeInternal = "internal"

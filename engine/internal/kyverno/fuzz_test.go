@@ -72,7 +72,9 @@ func runOn(t *testing.T, compiled policy.Program, pod map[string]any) []any {
 			}
 		}
 	}
-	for followed := range compiled.(policy.Follower).Follow(e.request, []policy.Target{{Kind: e.request.Kind, Namespace: "shop", Name: "p", Object: pod}}) {
+	var targets policy.Targets
+	targets.Add(policy.Target{Kind: e.request.Kind, Namespace: "shop", Name: "p", Object: pod})
+	for followed := range compiled.(policy.Follower).Follow(e.request, &targets) {
 		results = append(results, step(followed))
 	}
 	return results

@@ -28,7 +28,7 @@ func (p *program) Triggers(r *policy.Request) bool {
 
 // Follow implements policy.Follower: it runs the rules with mutate.targets that the
 // object of the request triggers.
-func (p *program) Follow(r *policy.Request, targets []policy.Target) iter.Seq[policy.Followed] {
+func (p *program) Follow(r *policy.Request, targets *policy.Targets) iter.Seq[policy.Followed] {
 	return func(yield func(policy.Followed) bool) {
 		e := p.evaluate(r)
 		for _, d := range p.definitions {
@@ -47,7 +47,7 @@ func (p *program) Follow(r *policy.Request, targets []policy.Target) iter.Seq[po
 }
 
 // follow runs a rule on its targets. A step without a target belongs to the trigger.
-func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed {
+func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed {
 	s, skipped := e.begin(r, e.request.Object)
 	if skipped != nil {
 		return []policy.Followed{{Target: -1, Step: *skipped}}
@@ -60,14 +60,15 @@ func (e *evaluation) follow(r *rule, targets []policy.Target) []policy.Followed 
 			continue
 		}
 		found := false
-		for i := range targets {
-			if !selector.selects(&targets[i], r) {
+		for _, i := range selector.candidates(targets) {
+			target := &targets.All[i]
+			if !selector.selects(target, r) {
 				continue
 			}
 			found = true
-			for _, step := range s.child().mutateTarget(r, n, &targets[i]) {
+			for _, step := range s.child().mutateTarget(r, n, target) {
 				if step.Object != nil {
-					targets[i].Object = step.Object
+					target.Object = step.Object
 				}
 				all = append(all, policy.Followed{Target: i, Step: step})
 			}
@@ -119,6 +120,14 @@ func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
 	labels, err := s.substitute(n.At("selector").Value, r.substitution(n.At("selector").Path))
 	t.labels, _ = labels.(map[string]any)
 	return t, err
+}
+
+// candidates returns the targets that the selector may select.
+func (t targetSelector) candidates(targets *policy.Targets) []int {
+	if t.name != "" && !wildcard.Has(t.name) {
+		return targets.Named(t.name)
+	}
+	return targets.OfKinds(t.kinds.matches)
 }
 
 // selects reports whether the selector selects a target. A Policy can only change objects of its

@@ -140,16 +140,17 @@ func (s situation) happens(t *testing.T) string {
 		if follower == nil || !follower.Triggers(r) {
 			continue
 		}
-		targets := s.targets(t, r)
-		objects := make([]map[string]any, len(targets))
-		for i := range targets {
-			objects[i] = targets[i].Object
+		targets := &policy.Targets{}
+		var objects []map[string]any
+		for _, target := range s.targets(t, r) {
+			targets.Add(target)
+			objects = append(objects, target.Object)
 		}
 		for followed := range follower.Follow(r, targets) {
 			var before map[string]any
 			if followed.Target >= 0 {
 				before = objects[followed.Target]
-				lines = append(lines, "target "+targets[followed.Target].Name)
+				lines = append(lines, "target "+targets.All[followed.Target].Name)
 			}
 			take(followed.Step, before, func(object map[string]any) { objects[followed.Target] = object })
 		}

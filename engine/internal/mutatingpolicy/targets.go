@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -95,7 +96,7 @@ func (p *program) Triggers(r *policy.Request) bool {
 }
 
 // Follow implements policy.Follower.
-func (p *program) Follow(r *policy.Request, found []policy.Target) iter.Seq[policy.Followed] {
+func (p *program) Follow(r *policy.Request, found *policy.Targets) iter.Seq[policy.Followed] {
 	return func(yield func(policy.Followed) bool) {
 		request := p.language.request(r)
 		for _, u := range p.units {
@@ -112,7 +113,7 @@ func (p *program) Follow(r *policy.Request, found []policy.Target) iter.Seq[poli
 }
 
 // follow runs a policy on its targets. A step without a target belongs to the trigger.
-func (l *Language) follow(u *unit, r *policy.Request, found []policy.Target) []policy.Followed {
+func (l *Language) follow(u *unit, r *policy.Request, found *policy.Targets) []policy.Followed {
 	d := u.policy
 	about := func(step policy.Step) []policy.Followed { return []policy.Followed{{Target: -1, Step: step}} }
 	e := &evaluation{language: l, unit: u, request: r, matched: r.Kind, kind: r.Kind, original: r.Object}
@@ -142,9 +143,10 @@ func (l *Language) follow(u *unit, r *policy.Request, found []policy.Target) []p
 	}
 	var all []policy.Followed
 	for _, i := range chosen {
-		for _, step := range mutateTarget(e, &found[i]) {
+		target := &found.All[i]
+		for _, step := range mutateTarget(e, target) {
 			if step.Object != nil {
-				found[i].Object = step.Object
+				target.Object = step.Object
 			}
 			all = append(all, policy.Followed{Target: i, Step: step})
 		}
@@ -153,18 +155,22 @@ func (l *Language) follow(u *unit, r *policy.Request, found []policy.Target) []p
 }
 
 // choose returns the indexes of the targets.
-func (e *evaluation) choose(found []policy.Target) ([]int, *stepError) {
+func (e *evaluation) choose(found *policy.Targets) ([]int, *stepError) {
 	t := e.unit.policy.targets
 	if t.expression != nil {
 		return e.chosenByExpression(found)
 	}
 	var chosen []int
-	for i := range found {
-		target := &found[i]
+	covered := map[*schema.Kind]bool{}
+	for i := range found.All {
+		target := &found.All[i]
 		namespace := e.unit.policy.namespace
 		request := *e.request
 		request.Kind, request.Namespace, request.Name, request.Object, request.OldObject = target.Kind, target.Namespace, target.Name, target.Object, nil
-		if (namespace == "" || target.Namespace == namespace) && request.Covered(t.rules) && e.language.matches(e.unit.policy, t.rules, &request).Matched {
+		if _, known := covered[target.Kind]; !known {
+			covered[target.Kind] = request.Covered(t.rules)
+		}
+		if (namespace == "" || target.Namespace == namespace) && covered[target.Kind] && e.language.matches(e.unit.policy, t.rules, &request).Matched {
 			chosen = append(chosen, i)
 		}
 	}
@@ -172,7 +178,7 @@ func (e *evaluation) choose(found []policy.Target) ([]int, *stepError) {
 }
 
 // chosenByExpression returns the manifests that an expression selects.
-func (e *evaluation) chosenByExpression(found []policy.Target) ([]int, *stepError) {
+func (e *evaluation) chosenByExpression(found *policy.Targets) ([]int, *stepError) {
 	t := e.unit.policy.targets
 	e.activation.HideNamespace()
 	object, err := e.activation.Targets(t.expression)
@@ -188,12 +194,14 @@ func (e *evaluation) chosenByExpression(found []policy.Target) ([]int, *stepErro
 	var chosen []int
 	for _, item := range objects {
 		n := policy.Node{Value: item}
-		i := slices.IndexFunc(found, func(target policy.Target) bool {
+		named := found.Named(n.At("metadata", "name").Text())
+		i := slices.IndexFunc(named, func(i int) bool {
+			target := &found.All[i]
 			return target.Kind.APIVersion() == n.At("apiVersion").Text() && target.Kind.Kind.Kind == n.At("kind").Text() &&
-				target.Namespace == n.At("metadata", "namespace").Text() && target.Name == n.At("metadata", "name").Text()
+				target.Namespace == n.At("metadata", "namespace").Text()
 		})
 		if i >= 0 {
-			chosen = append(chosen, i)
+			chosen = append(chosen, named[i])
 		}
 	}
 	return chosen, nil
