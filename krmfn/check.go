@@ -42,7 +42,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 			fmt.Fprintln(&b, source.Printable(d.String()))
 		}
 		if status == exitDone {
-			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policiesIn(a), "policy", "policies"))
+			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(len(policyNames(a)), "policy", "policies"))
 		}
 		return p.emitText(b.Bytes(), status)
 	}
@@ -53,17 +53,17 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
 var checkedNotes = []string{"value-not-stored", "pods-only"}
 
-// policiesIn counts the policies of a run, without bindings.
-func policiesIn(a *admission) int {
-	n := 0
+// policyNames returns the names of the policies of a run, without bindings.
+func policyNames(a *admission) []string {
+	var names []string
 	for _, s := range a.inputs {
 		for _, d := range s.Documents() {
 			if isPolicyItself(d) {
-				n++
+				names = append(names, d.Name())
 			}
 		}
 	}
-	return n
+	return names
 }
 
 const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each

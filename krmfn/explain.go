@@ -85,7 +85,9 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 	if r.run.outcome == nil {
 		return r.run.status()
 	}
-	r.report.Narrow(r.config.filter)
+	if err := r.report.Narrow(r.config.filter, policyNames(r.run)); err != nil {
+		return p.misused(err, "preadmit explain --help")
+	}
 	var b bytes.Buffer
 	switch r.config.output {
 	case "json":

@@ -7,13 +7,12 @@
 // The files in order: report.go (Report), mask.go and comments.go (values and comments of
 // Secrets), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
 // with numbers), hunks.go (what changed in each), values.go (values on one line), fold.go
-// (rules that were not applied for one reason), summary.go
+// (rules that were not applied for one reason), filter.go (parts of a Report), summary.go
 // and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
 package report
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -36,6 +35,8 @@ type Report struct {
 	// before narrowing.
 	Field string
 	Total int
+	// resembling is a changed field that resembles Field, if nothing changes in Field.
+	resembling string
 }
 
 // Text is a file with its name.
@@ -121,77 +122,6 @@ func (r *Report) Changed() int {
 		}
 	}
 	return n
-}
-
-// Filter narrows a report. An empty field does not filter.
-type Filter struct {
-	// Field selects edits of a field, of its parents and of its children.
-	Field string
-	// Object is Kind/name or the whole ID, with the wildcards * and ?.
-	Object string
-	// Policy is the name of a policy, with the wildcards * and ?.
-	Policy string
-	// Changed selects only manifests that change.
-	Changed bool
-}
-
-// Narrow keeps only what the filter selects. Files stay whole.
-func (r *Report) Narrow(f Filter) {
-	r.Field = f.Field
-	var manifests []Manifest
-	for _, m := range r.Manifests {
-		if f.Object != "" && !m.isCalled(f.Object) {
-			continue
-		}
-		m.Edits = slices.DeleteFunc(slices.Clone(m.Edits), func(e Edit) bool {
-			return !related(f.Field, e.Path) || !slices.ContainsFunc(e.Causes, func(s Step) bool { return f.by(s.Policy) })
-		})
-		m.Dropped = slices.DeleteFunc(slices.Clone(m.Dropped), func(s Step) bool { return !related(f.Field, s.Path) || !f.by(s.Policy) })
-		m.NotApplied = slices.DeleteFunc(slices.Clone(m.NotApplied), func(n NotApplied) bool { return !f.by(n.Policy) })
-		if (f.Field != "" || f.Changed) && len(m.Edits)+len(m.Dropped) == 0 || f.Policy != "" && len(m.Edits)+len(m.Dropped)+len(m.NotApplied) == 0 {
-			continue
-		}
-		manifests = append(manifests, m)
-	}
-	r.Manifests = manifests
-}
-
-// by reports whether the filter selects a policy.
-func (f *Filter) by(policy string) bool { return f.Policy == "" || matches(f.Policy, policy) }
-
-// isCalled reports whether a pattern matches the ID of a manifest, or its kind and name with or
-// without group and namespace.
-func (m *Manifest) isCalled(pattern string) bool { return IsCalled(pattern, m.ID, m.Kind, m.Name) }
-
-// IsCalled reports whether a pattern matches the ID of an object, or its kind and name with or
-// without group and namespace.
-func IsCalled(pattern, id, groupKind, namespacedName string) bool {
-	kind, name := groupKind[strings.LastIndexByte(groupKind, '/')+1:], namespacedName[strings.LastIndexByte(namespacedName, '/')+1:]
-	for _, called := range []string{id, kind + "/" + namespacedName, kind + "/" + name, groupKind + "/" + name} {
-		if matches(strings.ToLower(pattern), strings.ToLower(called)) {
-			return true
-		}
-	}
-	return false
-}
-
-// matches reports whether a pattern with * and ? matches a name. A malformed pattern matches only
-// itself.
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok || err != nil && pattern == name
-}
-
-// related reports whether two fields are equal or one contains the other. "" contains all fields.
-func related(a, b string) bool {
-	if a == "" || b == "" {
-		return true
-	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	rest, ok := strings.CutPrefix(b, a)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // New returns the report of a run. streams are the manifests of the run, and policies the streams

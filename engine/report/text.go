@@ -43,6 +43,9 @@ func Explain(w io.Writer, r *Report, colored bool) {
 	if r.Field != "" {
 		where = " in " + r.Field
 	}
+	if r.resembling != "" {
+		where += "; did you mean " + r.resembling + "?"
+	}
 	if len(r.Manifests) > 0 {
 		io.WriteString(w, "\n")
 	}
