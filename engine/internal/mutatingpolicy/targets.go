@@ -10,7 +10,6 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -161,16 +160,12 @@ func (e *evaluation) choose(found *policy.Targets) ([]int, *stepError) {
 		return e.chosenByExpression(found)
 	}
 	var chosen []int
-	covered := map[*schema.Kind]bool{}
 	for i := range found.All {
 		target := &found.All[i]
 		namespace := e.unit.policy.namespace
 		request := *e.request
 		request.Kind, request.Namespace, request.Name, request.Object, request.OldObject = target.Kind, target.Namespace, target.Name, target.Object, nil
-		if _, known := covered[target.Kind]; !known {
-			covered[target.Kind] = request.Covered(t.rules)
-		}
-		if (namespace == "" || target.Namespace == namespace) && covered[target.Kind] && e.language.matches(e.unit.policy, t.rules, &request).Matched {
+		if (namespace == "" || target.Namespace == namespace) && request.Covered(t.rules) && e.language.matches(e.unit.policy, t.rules, &request).Matched {
 			chosen = append(chosen, i)
 		}
 	}
