@@ -19,7 +19,7 @@ const module = "github.com/preadmit/preadmit"
 // ladder lists the packages of the module from the bottom up. A package may import only packages of
 // lower rungs. So languages do not depend on each other, and neither do frontends.
 var ladder = [][]string{
-	{"internal/archive", "internal/input"},
+	{"internal/archive"},
 	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/lazyregexp", "engine/internal/release"},
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
@@ -33,7 +33,7 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report"},
+	{"engine/report", "internal/input"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }
@@ -63,7 +63,7 @@ var owners = []struct {
 	{"gopkg.in/inf.v0", []string{"engine/internal/jmespath"}},
 	{"k8s.io/apimachinery", []string{"engine/internal/schema", "engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/admissionpolicy", "engine/internal/mutatingpolicy", "engine/internal/workload", "engine/internal/builtin", "engine/internal/validation", "engine/internal/vapolicy"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
-	{"github.com/bmatcuk/doublestar", []string{"krmfn"}},
+	{"github.com/bmatcuk/doublestar", []string{"internal/input"}},
 	{"golang.org/x/text", []string{"internal/input"}},
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
 }

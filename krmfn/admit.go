@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // admission is one run of the engine with its diagnostics.
@@ -75,7 +76,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	}
 	broken := len(f.diagnostics)
 	given := f.set()
-	given.policies = true
+	given.set.Policies = true
 	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
 	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
 	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
@@ -147,7 +148,7 @@ func (p *Process) tellStats(c *config, a *admission) {
 	}
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
-	file := realPath(p.absolute(c.statsFile))
+	file := input.RealPath(p.absolute(c.statsFile))
 	err := p.ledger.claim("the counts of --stats-file", file)
 	if err == nil {
 		err = os.WriteFile(file, b.Bytes(), 0o666)

@@ -16,6 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // rendering is an application in a repository: a kustomization or chart that no other
@@ -37,7 +38,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	set.read, set.lenient = c.within(f.bounds()), true
 	for _, name := range operands {
 		p := path{name: name}
-		if full, err := set.resolve(p); err != nil {
+		if full, err := set.reader.Resolve(p.input()); err != nil {
 			set.fail(p, err)
 		} else if info, err := os.Stat(full); err != nil || !info.IsDir() {
 			set.fail(p, errors.Join(err, errNotDirectory))
@@ -47,33 +48,28 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	}
 	var found []rendering
 	add := func(dir string, args ...string) {
-		name := set.nameOf(path{}, dir)
-		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.input.Bytes}})
+		name := f.reader.Name(input.Path{}, dir)
+		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}})
 	}
-	for _, dir := range set.site.kustomizations {
-		if !set.site.taken[dir] {
-			add(dir, "kustomize", "build", ".")
-		}
+	_, kustomizations := set.set.Site.Kustomizations()
+	for _, dir := range kustomizations {
+		add(dir, "kustomize", "build", ".")
 	}
-	for _, dir := range set.site.charts {
-		if !set.site.taken[dir] {
-			add(dir, "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
-		}
+	_, charts := set.set.Site.Charts()
+	for _, dir := range charts {
+		add(dir, "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
 	}
 	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
-	set.found = slices.DeleteFunc(set.found, func(file file) bool { return set.site.uses(file.found) })
+	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
 	if len(plain) > 0 && len(found) > 0 {
 		found = append(found, rendering{plain: plain})
 	}
 	// That charts and kustomizations are no manifests, and are not rendered, is not news here.
-	f.unrendered = site{}
-	f.foreign = slices.DeleteFunc(f.foreign, func(p passedOver) bool { return p.what != otherFile })
+	f.unrendered = input.Site{}
+	f.skipped = slices.DeleteFunc(f.skipped, func(s input.Skipped) bool { return s.Kind != input.OtherFile })
 	return found
 }
-
-// uses reports whether a chart or a kustomization uses the file that was found at a path.
-func (t *site) uses(found string) bool { return t.taken[found] || t.isInChart(found) }
 
 // errNotDirectory is the error for a path that --build cannot search.
 var errNotDirectory = errors.New("it is not a directory; --build looks for kustomizations and charts in directories")
@@ -176,7 +172,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
 			return rendered{diagnostics: []source.Diagnostic{d}}
 		}
-		stream, problems := r.config.within(f.bounds())(one.name, newFile(one.name, output).data)
+		stream, problems := r.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
 	}
 	if f.checking {

@@ -14,6 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // layout is a type of application directory, and how to render it.
@@ -31,15 +32,10 @@ const (
 	plainManifests = "plain manifests"
 )
 
-// The files that decide the layout of a directory.
-var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
-const chartName = "Chart.yaml"
-
 // layouts are tried in the order of Argo CD.
 var layouts = []layout{
-	{kustomization, kustomizationFiles, (*application).kustomize},
-	{chart, []string{chartName}, (*application).helm},
+	{kustomization, input.KustomizationNames, (*application).kustomize},
+	{chart, []string{input.ChartName}, (*application).helm},
 	{plainManifests, nil, (*application).plain},
 }
 
@@ -68,7 +64,7 @@ func (p *Process) newApplication(c *config) *application {
 			if _, err := os.Stat(file); err != nil {
 				return false
 			}
-			p.ledger.noteRead(name, realPath(file))
+			p.ledger.noteRead(name, input.RealPath(file))
 			return true
 		})
 	})]
@@ -142,7 +138,7 @@ func (p *Process) kubeVersion() string {
 
 // program returns a program to run in the directory of the application.
 func (f *files) program(args ...string) *Program {
-	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr, MaxOutput: f.input.Bytes}
+	return &Program{Args: args, Dir: f.process.Dir, Stderr: f.process.Stderr, MaxOutput: f.reader.Limit.Bytes}
 }
 
 // kustomize runs kustomize without any flag that lets it run other programs.
@@ -157,11 +153,11 @@ const skipMark = "+argocd:skip-file-rendering"
 // with the parameter recurse.
 func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
-	set.read, set.whole = a.config.within(f.bounds()), a.config.engine.Plain
+	set.read, set.set.Whole = a.config.within(f.bounds()), a.config.engine.Plain
 	dir := a.path(".", "")
 	dir.shallow = !a.config.recurse
 	set.addAny(dir)
-	set.found = slices.DeleteFunc(set.found, func(f file) bool { return bytes.Contains(f.data, []byte(skipMark)) })
+	set.set.Files = slices.DeleteFunc(set.set.Files, func(f input.File) bool { return bytes.Contains(f.Text, []byte(skipMark)) })
 	return f.filled(set.parse(), "the directory of the application", a.config)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // exec runs a program that prints manifests, and prints them as the policies change them.
@@ -48,7 +49,7 @@ func (f *files) printed(c *config, program *Program, output []byte, err error) [
 	set := f.set()
 	set.read = c.within(f.bounds())
 	name := "output of " + program.name()
-	set.found = append(set.found, newFile(name, output))
+	set.set.Files = append(set.set.Files, input.NewFile(name, output))
 	return f.filled(set.parse(), "the "+name, c)
 }
 

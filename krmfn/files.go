@@ -1,7 +1,6 @@
 package krmfn
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,113 +16,76 @@ import (
 	"github.com/preadmit/preadmit/internal/input"
 )
 
-// file is a file that was read. name is its path for messages, relative if the user gave a
-// relative path.
-type file struct {
-	name string
-	// data is the text in UTF-8, raw what was read, and encoding leads from one to the other.
-	data, raw []byte
-	encoding  input.Encoding
-	// real is its path without symbolic links. below is its path relative to the directory that
-	// the user named, or its base name if the user named the file. Both are empty for standard
-	// input.
-	real, below string
-	mode        fs.FileMode
-	// outside reports that the file was found through a link and is not in the directory that
-	// the user named.
-	outside bool
-	// found is its path if it was found in a directory; empty if the user named the file.
-	found string
-	// err is why the file cannot be written in place, or nil.
-	err error
-}
-
-// newFile returns a file with the text of data.
-func newFile(name string, data []byte) file {
-	text, encoding := input.Decode(data)
-	return file{name: name, data: text, raw: data, encoding: encoding}
-}
-
-// encode returns a text in the encoding of the file. It returns the bytes of the file for the text
-// of the file, even where decoding has replaced some.
-func (f *file) encode(text []byte) ([]byte, error) {
-	if bytes.Equal(text, f.data) {
-		return f.raw, nil
-	}
-	return f.encoding.Encode(text)
-}
-
 // files reads the files that options and arguments name. It reads standard input only once,
 // even if several options name it.
 type files struct {
 	process *Process
-	stdin   *file
-	input   limit.Input
+	stdin   *input.File
+	reader  *input.Reader
 	// checking says that the run looks for mistakes in policies.
-	checking bool
-	// ignore are the patterns of --ignore.
-	ignore      []string
+	checking    bool
 	diagnostics []source.Diagnostic
 	// pipes holds the contents of pipes and devices, which can be read only once.
 	pipes map[string][]byte
 	// origins are the files that streams were read from.
-	origins map[*manifest.Stream]file
-	// foreign are the files in directories that hold no manifests; unrendered are the charts
+	origins map[*manifest.Stream]input.File
+	// skipped are the files in directories that hold no manifests; unrendered are the charts
 	// and kustomizations, which have to be rendered first.
-	foreign    []passedOver
-	unrendered site
+	skipped    []input.Skipped
+	unrendered input.Site
 }
 
 // fileSet collects files. It reads each file once, even if several paths name it.
 type fileSet struct {
 	*files
+	set  *input.Set
 	read readFunc
 	// lenient says that links out of a directory are skipped with a warning. Otherwise they are
 	// errors, because the output would be different without the policies there.
 	lenient bool
-	// whole says that no file is skipped, whatever it contains.
-	whole bool
-	// policies says that the files may hold policies. Then a template of a chart is not skipped,
-	// because a run without one of its policies has another result.
-	policies bool
-	site     site
-	seen     map[string]bool
-	found    []file
 }
 
 // files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
-	return &files{process: p, ignore: c.ignore, input: limit.Input{Bytes: int(c.inputLimit)}}
+	return &files{process: p, reader: &input.Reader{
+		Dir: p.Dir, Ignore: c.ignore, Limit: limit.Input{Bytes: int(c.inputLimit)}, Note: p.ledger.noteRead,
+	}}
 }
 
 // bounds are the limits for one file.
 func (f *files) bounds() manifest.Bounds {
-	return manifest.Bounds{Documents: limit.DocumentsIn(f.input.Bytes)}
+	return manifest.Bounds{Documents: limit.DocumentsIn(f.reader.Limit.Bytes)}
 }
 
 // told returns the diagnostics about the files that were read.
 func (f *files) told(c *config) []source.Diagnostic {
-	return slices.Concat(f.diagnostics, f.tellForeign(c.verbose), f.tellUnrendered())
+	return slices.Concat(f.diagnostics, f.tellSkipped(c.verbose), f.tellUnrendered())
 }
 
 func (f *files) set() *fileSet {
-	return &fileSet{files: f, read: f.bounds().Read, seen: map[string]bool{}, site: site{taken: map[string]bool{}, parts: map[string]bool{}}}
+	return &fileSet{files: f, set: f.reader.NewSet(), read: f.bounds().Read}
 }
 
 // stdinNames are names of standard input besides "-".
 var stdinNames = []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 
-// manifestExtensions are the extensions of the files that are read in a directory.
-var manifestExtensions = []string{".yaml", ".yml", ".json"}
+// input returns the path for the reader.
+func (p path) input() input.Path {
+	in := input.Path{Name: p.name, Base: p.base, Shallow: p.shallow}
+	if p.within != nil {
+		in.Within = p.within.dirs
+	}
+	return in
+}
 
 // add reads the files of a path. It returns an error if the path is a directory without files to
 // read, and reports all other errors itself.
-func (s *fileSet) add(p path) error {
+func (s *fileSet) add(p path) (empty error) {
 	if p.within == nil && (p.name == "-" || slices.Contains(stdinNames, p.name)) {
 		s.addStdin(p)
 		return nil
 	}
-	full, err := s.resolve(p)
+	full, err := s.reader.Resolve(p.input())
 	var info fs.FileInfo
 	if err == nil {
 		info, err = os.Stat(full)
@@ -131,9 +93,16 @@ func (s *fileSet) add(p path) error {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		return s.addDirectory(p, full)
+		for _, err := range s.set.AddDirectory(p.input(), full) {
+			if errors.Is(err, input.ErrNoManifests) || errors.Is(err, input.ErrAllIgnored) {
+				empty = err
+			} else {
+				s.fail(p, err)
+			}
+		}
+		return empty
 	case info.Mode().IsRegular():
-		err = s.addFile(p, full, nil)
+		err = s.set.AddFile(p.input(), full)
 	default:
 		err = s.addPipe(p, full)
 	}
@@ -147,7 +116,7 @@ func (s *fileSet) addStdin(p path) {
 			s.failStdin(p, "is a terminal; give a file, or pipe manifests in")
 			return
 		}
-		data, err := s.input.Read(s.process.Stdin)
+		data, err := s.reader.Limit.Read(s.process.Stdin)
 		if exceeded(err) {
 			s.fail(p, err)
 			return
@@ -156,13 +125,12 @@ func (s *fileSet) addStdin(p path) {
 			s.failStdin(p, "cannot be read: "+err.Error())
 			return
 		}
-		stdin := newFile("-", data)
+		stdin := input.NewFile("-", data)
 		s.stdin = &stdin
 		s.process.ledger.noteStream("standard input", s.process.Stdin)
 	}
-	if !s.seen["-"] {
-		s.seen["-"] = true
-		s.found = append(s.found, *s.stdin)
+	if s.set.First("-") {
+		s.set.Files = append(s.set.Files, *s.stdin)
 	}
 }
 
@@ -172,83 +140,18 @@ func (s *fileSet) failStdin(p path, why string) {
 	s.diagnostics = append(s.diagnostics, d)
 }
 
-// directory is a directory that the user named. real is its path without symbolic links.
-type directory struct{ path, real string }
-
-// addFile reads a file. in is the directory that the user named, or nil if the user named the
-// file.
-func (s *fileSet) addFile(p path, full string, in *directory) error {
-	real, err := s.contained(p, full)
-	if errors.Is(err, fs.ErrNotExist) && in != nil {
-		return &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errDangling}
-	}
-	if errors.Is(err, errEscape) && in != nil {
-		return &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: err}
-	}
-	if err != nil {
-		return err
-	}
-	below, outside, found := filepath.Base(full), false, ""
-	if in != nil {
-		found = full
-		if below, err = filepath.Rel(in.path, full); err != nil {
-			return err
-		}
-		outside = !isWithin(real, in.real)
-	}
-	if s.seen[real] {
-		s.named(real, outside, found)
-		return nil
-	}
-	s.seen[real] = true
-	info, err := os.Stat(real)
-	if err != nil {
-		return err
-	}
-	data, err := s.input.ReadFile(real)
-	if err != nil {
-		return err
-	}
-	s.process.ledger.noteRead(s.nameOf(p, full), real)
-	f := newFile(s.nameOf(p, full), data)
-	f.real, f.below, f.mode, f.outside, f.found = real, below, info.Mode(), outside, found
-	s.found = append(s.found, f)
-	return nil
-}
-
-// named notes that a file was found again under another path, which may be its real path.
-func (s *fileSet) named(real string, outside bool, found string) {
-	for i := range s.found {
-		if s.found[i].real == real {
-			if found == "" {
-				s.found[i].found = ""
-			}
-			s.found[i].outside = s.found[i].outside && outside
-		}
-	}
-}
-
-// errDangling is the error for a link without a target.
-var errDangling = errors.New("the link leads to a file that does not exist")
-
-// errNotRegular is the error for sockets, pipes and devices.
-var errNotRegular = errors.New("it is not a regular file")
-
 // addPipe reads a pipe or a device, such as the pipe that a shell creates for <(command).
 func (s *fileSet) addPipe(p path, full string) error {
-	if p.within != nil {
-		if _, err := s.contained(p, full); err != nil {
-			return err
-		}
+	if _, err := s.reader.Contained(p.input(), full); p.within != nil && err != nil {
+		return err
 	}
-	if s.seen[full] {
+	if !s.set.First(full) {
 		return nil
 	}
-	s.seen[full] = true
 	data, known := s.pipes[full]
 	if !known {
 		var err error
-		if data, err = s.input.ReadFile(full); err != nil {
+		if data, err = s.reader.Limit.ReadFile(full); err != nil {
 			return err
 		}
 		if s.pipes == nil {
@@ -256,169 +159,10 @@ func (s *fileSet) addPipe(p path, full string) error {
 		}
 		s.pipes[full] = data
 	}
-	f := newFile(full, data)
-	f.real, f.err = full, errNotRegular
-	s.found = append(s.found, f)
+	f := input.NewFile(full, data)
+	f.Real, f.Mode = full, fs.ModeNamedPipe
+	s.set.Files = append(s.set.Files, f)
 	return nil
-}
-
-// nameOf returns the path of a file for messages: relative if the option was relative.
-func (s *fileSet) nameOf(p path, full string) string {
-	if filepath.IsAbs(p.name) {
-		return full
-	}
-	if name, err := filepath.Rel(s.process.Dir, full); err == nil && (p.within == nil || isWithin(full, s.process.Dir)) {
-		return filepath.ToSlash(name)
-	}
-	return full
-}
-
-// addDirectory reads the manifests in a directory and its subdirectories, in the order of
-// their names. It skips hidden and ignored files, and links to directories outside of it. It
-// returns an error if it finds no manifests.
-func (s *fileSet) addDirectory(p path, root string) error {
-	w := &walker{set: s, path: p, in: &directory{root, realPath(root)}, visited: map[string]bool{}}
-	lists, err := s.ignoreLists(root)
-	if err == nil {
-		w.flags, err = newIgnoreList(s.ignoreBase(root), s.ignore)
-	}
-	if err != nil {
-		s.fail(p, err)
-		return nil
-	}
-	w.walk(root, lists)
-	switch {
-	case w.found:
-		return nil
-	case w.ignored:
-		return errAllIgnored
-	}
-	return errNoManifests
-}
-
-// walker reads the files in a directory.
-type walker struct {
-	set  *fileSet
-	path path
-	in   *directory
-	// flags are the rules of --ignore.
-	flags   *ignoreList
-	visited map[string]bool
-	// found reports that there are files to read, ignored that rules exclude some.
-	found, ignored bool
-}
-
-// walk reads the files in a directory that no rule ignores.
-func (w *walker) walk(dir string, lists []*ignoreList) {
-	s, p := w.set, w.path
-	real, err := s.contained(p, dir)
-	switch {
-	case errors.Is(err, errEscape) && dir != w.in.path:
-		err = &fs.PathError{Op: "read", Path: s.nameOf(p, dir), Err: err}
-	case err == nil && !isWithin(real, w.in.real):
-		err = errLinkedOut
-	}
-	if err != nil || w.visited[real] {
-		s.failLink(p, dir, err)
-		w.found = w.found || err != nil // the error is enough; do not report an empty directory
-		return
-	}
-	w.visited[real] = true
-	own, err := readIgnoreList(dir)
-	s.fail(p, err)
-	lists = append(lists[:len(lists):len(lists)], own)
-	entries, err := os.ReadDir(dir)
-	s.fail(p, err)
-	if !s.whole {
-		s.survey(p, dir, entries)
-	}
-	for _, e := range entries {
-		full := filepath.Join(dir, e.Name())
-		mode := modeOf(full, e)
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case mode.IsDir() && p.shallow:
-		case !mode.IsDir() && !slices.Contains(manifestExtensions, filepath.Ext(e.Name())):
-		case ignores(append(lists, w.flags), full, mode.IsDir()):
-			w.ignored = true
-		case mode.IsDir():
-			w.walk(full, lists)
-		case !mode.IsRegular():
-			w.found = true
-			s.fail(p, &fs.PathError{Op: "read", Path: s.nameOf(p, full), Err: errNotRegular})
-		default:
-			w.found = true
-			s.fail(p, s.addFile(p, full, w.in))
-		}
-	}
-}
-
-// modeOf returns the mode of a directory entry; of its target if the entry is a link. It
-// returns 0 for a link without a target, which addFile reports.
-func modeOf(full string, e fs.DirEntry) fs.FileMode {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return e.Type()
-	}
-	info, err := os.Stat(full)
-	if err != nil {
-		return 0
-	}
-	return info.Mode()
-}
-
-// errLinkedOut is the error for a link to a directory outside of the one that the user named.
-var errLinkedOut = errors.New("the link leads to a directory outside")
-
-// failLink reports the error for a subdirectory that is not read, if err is not nil.
-func (s *fileSet) failLink(p path, dir string, err error) {
-	if !errors.Is(err, errLinkedOut) {
-		s.fail(p, err)
-		return
-	}
-	d := source.Errorf(p.at, "link-outside", "%s: the link leads to a directory outside of %s, which is not read", s.nameOf(p, dir), p.name).
-		With("to read that directory, name it, too")
-	if s.lenient {
-		d.Severity = source.Warning
-	}
-	d.Subject, d.Field = p.subject, p.label
-	s.diagnostics = append(s.diagnostics, d)
-}
-
-// The errors for a directory without files to read.
-var (
-	errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
-	errAllIgnored  = errors.New("the patterns of --ignore and " + ignoreFile + " exclude all *.yaml, *.yml and *.json files of the directory")
-)
-
-// errEscape is the error for a path that leads out of its bounds.
-var errEscape = errors.New("the path leads out of its bounds")
-
-// resolve returns the absolute path of a file or directory, which need not exist.
-func (s *fileSet) resolve(p path) (string, error) {
-	full := p.name
-	if p.base != "" && !filepath.IsAbs(full) {
-		full = filepath.Join(p.base, full)
-	}
-	full = s.process.absolute(full)
-	if p.within != nil && !slices.ContainsFunc(p.within.dirs, func(dir string) bool { return isWithin(full, dir) }) {
-		return "", errEscape
-	}
-	return full, nil
-}
-
-// contained returns the path of a file or directory without symbolic links. It fails if that
-// path leads out of the bounds of p.
-func (s *fileSet) contained(p path, full string) (string, error) {
-	real, err := filepath.EvalSymlinks(full)
-	if err != nil || p.within == nil {
-		return real, err
-	}
-	for _, dir := range p.within.dirs {
-		if realDir, err := filepath.EvalSymlinks(dir); err == nil && isWithin(real, realDir) {
-			return real, nil
-		}
-	}
-	return "", errEscape
 }
 
 // absolute returns an absolute path for a path relative to the working directory.
@@ -427,13 +171,6 @@ func (p *Process) absolute(path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(p.Dir, path)
-}
-
-// isWithin reports whether a path is dir or is below dir. It compares names only and does not
-// follow links.
-func isWithin(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // exceeded reports whether the input is too large.
@@ -448,18 +185,24 @@ func (s *fileSet) fail(p path, err error) {
 	d.Subject, d.Field = p.subject, p.label
 	var pathError *fs.PathError
 	var exceeded *limit.Error
+	inDirectory := errors.As(err, &pathError)
 	switch {
 	case errors.As(err, &exceeded):
 		d.Code, d.Advice = exceeded.Code, exceeded.Advice
-	case errors.Is(err, errEscape) && errors.As(err, &pathError):
+	case errors.Is(err, input.ErrLinkedOut):
+		d.Code, d.Message = "link-outside", fmt.Sprintf("%s: the link leads to a directory outside of %s, which is not read", pathError.Path, p.name)
+		if d.Advice = "to read that directory, name it, too"; s.lenient {
+			d.Severity = source.Warning
+		}
+	case errors.Is(err, input.ErrEscape) && inDirectory:
 		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the link leads out of %s", pathError.Path, p.within.names)
-		d.Advice = "replace the link by a file, or exclude it in a file " + ignoreFile
-	case errors.Is(err, errEscape):
+		d.Advice = "replace the link by a file, or exclude it in a file " + input.IgnoreFile
+	case errors.Is(err, input.ErrEscape):
 		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the path leads out of %s", p.name, p.within.names)
 		d.Advice = p.within.advice
-	case errors.As(err, &pathError):
+	case inDirectory:
 		name := pathError.Path
-		if full, err := s.resolve(p); err == nil && full == name {
+		if full, err := s.reader.Resolve(p.input()); err == nil && full == name {
 			name = p.name
 		}
 		d.Message = fmt.Sprintf("%s: %v", name, pathError.Err)
@@ -479,7 +222,7 @@ func (s *fileSet) addAll(paths []path) {
 
 // addAny reads the files of a directory, which need not have any.
 func (s *fileSet) addAny(p path) {
-	if err := s.add(p); errors.Is(err, errAllIgnored) {
+	if err := s.add(p); errors.Is(err, input.ErrAllIgnored) {
 		s.fail(p, err)
 	}
 }
@@ -492,7 +235,7 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 
 // trees reads the mutation trees in the files of paths.
 func (s *fileSet) trees(paths []path) []*manifest.Stream {
-	s.read, s.whole = s.bounds().ReadTrees, true
+	s.read, s.set.Whole = s.bounds().ReadTrees, true
 	return s.manifests(paths)
 }
 
@@ -500,22 +243,19 @@ func (s *fileSet) trees(paths []path) []*manifest.Stream {
 func (s *fileSet) parse() []*manifest.Stream {
 	var streams []*manifest.Stream
 	if s.lenient {
-		s.unrendered = s.site
+		s.unrendered = s.set.Site
 	}
-	for _, f := range s.found {
-		stream, diagnostics, what := s.sift(f)
-		if what != (foreign{}) {
-			s.foreign = append(s.foreign, passedOver{f.name, what})
-			continue
-		}
-		s.diagnostics = append(s.diagnostics, diagnostics...)
-		streams = append(streams, stream)
+	s.diagnostics = append(s.diagnostics, s.set.Problems...)
+	for _, p := range s.set.Parse(s.read) {
+		s.diagnostics = append(s.diagnostics, p.Problems...)
+		streams = append(streams, p.Stream)
 		if s.origins == nil {
-			s.origins = map[*manifest.Stream]file{}
+			s.origins = map[*manifest.Stream]input.File{}
 		}
-		s.origins[stream] = f
+		s.origins[p.Stream] = p.File
 	}
-	s.found = nil
+	s.skipped = append(s.skipped, s.set.Skipped...)
+	s.set.Problems, s.set.Skipped = nil, nil
 	return streams
 }
 
@@ -523,8 +263,58 @@ func (s *fileSet) parse() []*manifest.Stream {
 func (s *fileSet) openAPI(paths []path) []engine.OpenAPIDocument {
 	s.addAll(paths)
 	var documents []engine.OpenAPIDocument
-	for _, f := range s.found {
-		documents = append(documents, engine.OpenAPIDocument{Name: f.name, Data: f.data})
+	for _, f := range s.set.Files {
+		documents = append(documents, engine.OpenAPIDocument{Name: f.Name, Data: f.Text})
 	}
 	return documents
+}
+
+// tellSkipped returns a note with the number of skipped files, or, if all is set, a note for
+// each of them.
+func (f *files) tellSkipped(all bool) []source.Diagnostic {
+	var notes []source.Diagnostic
+	note := func(message string) *source.Diagnostic {
+		notes = append(notes, source.Diagnostic{Severity: source.Info, Code: "no-manifest", Message: message})
+		return &notes[len(notes)-1]
+	}
+	if all {
+		for _, p := range f.skipped {
+			note("not a manifest: " + p.Kind.One).At.File = p.Name
+		}
+		return notes
+	}
+	var counts []string
+	for _, what := range input.Kinds {
+		n := 0
+		for _, p := range f.skipped {
+			if p.Kind == what {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, plural(n, what.One, what.Many))
+		}
+	}
+	if n := len(f.skipped); n > 0 {
+		note(fmt.Sprintf("%s (%s); -v lists them", plural(n, "file is not a manifest", "files are not manifests"), strings.Join(counts, ", ")))
+	}
+	return notes
+}
+
+// tellUnrendered returns a note that the charts and kustomizations among the manifests are not
+// rendered.
+func (f *files) tellUnrendered() []source.Diagnostic {
+	var what []string
+	if n, _ := f.unrendered.Kustomizations(); n > 0 {
+		what = append(what, plural(n, "kustomization", "kustomizations"))
+	}
+	if n, _ := f.unrendered.Charts(); n > 0 {
+		what = append(what, plural(n, "chart", "charts"))
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	return []source.Diagnostic{source.Diagnostic{
+		Severity: source.Info, Code: "not-rendered", Message: strings.Join(what, " and ") + " not rendered; manifests are evaluated as they are written",
+	}.With("to render them, use --build with diff, explain or check, or preadmit exec")}
 }

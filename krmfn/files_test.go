@@ -46,11 +46,11 @@ func makeFile(t *testing.T, dir, name, text string) {
 
 // readNames reads paths and returns the names of the files and the errors.
 func readNames(dir string, paths ...path) (names, problems []string) {
-	f := &files{process: &Process{Dir: dir, ledger: newLedger()}}
+	f := (&Process{Dir: dir, ledger: newLedger()}).files(&config{})
 	set := f.set()
 	set.addAll(paths)
-	for _, file := range set.found {
-		names = append(names, file.name)
+	for _, file := range set.set.Files {
+		names = append(names, file.Name)
 	}
 	for _, d := range f.diagnostics {
 		problems = append(problems, d.Code+": "+strings.ReplaceAll(d.Message, dir, "$DIR"))
@@ -158,7 +158,7 @@ func TestConfinement(t *testing.T) {
 	} {
 		for _, work := range []string{"work", "entry"} { // the working directory may be a link itself
 			work := filepath.Join(dir, work)
-			f := &files{process: &Process{Dir: work, ledger: newLedger()}}
+			f := (&Process{Dir: work, ledger: newLedger()}).files(&config{})
 			set := f.set()
 			set.addAll([]path{{name: name, base: work, within: &bounds{dirs: []string{work}, names: "the working directory and of the package"}}})
 			var got string
@@ -168,9 +168,9 @@ func TestConfinement(t *testing.T) {
 			if got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
-			for _, file := range set.found {
-				if strings.Contains(file.name, "secret") {
-					t.Errorf("%s: read %s", name, file.name)
+			for _, file := range set.set.Files {
+				if strings.Contains(file.Name, "secret") {
+					t.Errorf("%s: read %s", name, file.Name)
 				}
 			}
 		}

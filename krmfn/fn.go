@@ -38,7 +38,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	var read *functionConfig
 	var lone *manifest.Document
 	if d := list.FunctionConfig(); d != nil {
-		read = p.readFunctionConfig(d, f.stdin.data, stream.Documents(), &c)
+		read = p.readFunctionConfig(d, f.stdin.Text, stream.Documents(), &c)
 		f.diagnostics = append(f.diagnostics, read.diagnostics...)
 		if engine.IsPolicy(d.Kind()) {
 			lone = d
@@ -64,7 +64,7 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	}
 	set := f.set()
 	set.addStdin(path{name: "-"})
-	if len(set.found) == 0 {
+	if len(set.set.Files) == 0 {
 		return nil, misusef(f.diagnostics[0].Code, "%s", f.diagnostics[0].Message)
 	}
 	stream := set.parse()[0]

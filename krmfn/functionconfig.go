@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // The annotations in which kustomize and kpt write where a document came from. Both write the
@@ -87,7 +88,7 @@ func (p *Process) pathsOf(object map[string]any, items []*manifest.Document) pat
 	}
 	if dir != "" {
 		dir = p.absolute(dir)
-		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || isWithin(dir, p.Dir) {
+		if _, err := os.Stat(filepath.Join(dir, "Kptfile")); err == nil || input.IsWithin(dir, p.Dir) {
 			from.base = dir
 			from.within.dirs = append(from.within.dirs, dir)
 		}
@@ -111,7 +112,7 @@ func packageOf(items []*manifest.Document) string {
 		}
 	}
 	for _, dir := range dirs {
-		if !slices.ContainsFunc(dirs, func(other string) bool { return !isWithin(other, dir) }) {
+		if !slices.ContainsFunc(dirs, func(other string) bool { return !input.IsWithin(other, dir) }) {
 			return dir
 		}
 	}

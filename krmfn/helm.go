@@ -113,9 +113,9 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 	add("--api-versions", p.getenv("KUBE_API_VERSIONS"))
 	set := f.set()
 	for _, name := range c.valueFiles {
-		full, err := set.resolve(name)
+		full, err := f.reader.Resolve(name.input())
 		if err == nil {
-			full, err = set.contained(name, full)
+			full, err = f.reader.Contained(name.input(), full)
 		}
 		set.fail(name, err)
 		p.ledger.noteRead(name.name, full)

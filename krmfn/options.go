@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // config has the values of all options of one run.
@@ -280,7 +281,7 @@ var options = []option{
 	},
 	{
 		flag: "ignore", arg: "GLOB", stream: true,
-		help:   "files not to read in directories, a pattern as in .gitignore; files named " + ignoreFile + " hold such patterns, too",
+		help:   "files not to read in directories, a pattern as in .gitignore; files named " + input.IgnoreFile + " hold such patterns, too",
 		target: func(c *config) any { return &c.ignore }, view: true,
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // The environment variables of an exec plugin of kustomize, versions 2 to 5: its configuration,
@@ -39,7 +40,7 @@ func (f *files) readPluginConfig(file string, c *config) {
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "path-unreadable", "the configuration of the plugin: %v", err))
 		return
 	}
-	f.process.ledger.noteRead("configuration", realPath(file))
+	f.process.ledger.noteRead("configuration", input.RealPath(file))
 	stream, diagnostics := manifest.Read("configuration", data)
 	f.diagnostics = append(f.diagnostics, diagnostics...)
 	for _, d := range stream.Documents() {

@@ -88,7 +88,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 		operands = []string{"-"}
 	}
 	set := f.set()
-	set.read, set.lenient, set.whole = c.within(f.bounds()), true, c.engine.Plain
+	set.read, set.lenient, set.set.Whole = c.within(f.bounds()), true, c.engine.Plain
 	for _, name := range operands {
 		if err := set.add(path{name: name}); !c.allowEmpty {
 			set.fail(path{name: name}, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // replacement is a file with its new contents.
@@ -193,7 +194,7 @@ func (r *replacement) openDirectory() (*os.Root, error) {
 		return nil, err
 	}
 	defer top.Close()
-	below, err := filepath.Rel(realPath(r.within), dir)
+	below, err := filepath.Rel(input.RealPath(r.within), dir)
 	if err != nil {
 		return nil, err
 	}

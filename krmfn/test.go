@@ -17,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // The names of the files that contain tests.
@@ -90,13 +91,13 @@ func (t *tester) find(name string) {
 
 // file runs the tests in a file.
 func (t *tester) file(read *fileSet, full string) {
-	name := read.nameOf(path{}, full)
-	read.input = limit.Input{Bytes: int(t.config.inputLimit)} // for each file
-	if err := read.addFile(path{}, full, nil); err != nil {
+	name := read.reader.Name(input.Path{}, full)
+	read.reader.Limit = limit.Input{Bytes: int(t.config.inputLimit)} // for each file
+	if err := read.set.AddFile(input.Path{}, full); err != nil {
 		read.fail(path{name: name}, err)
 		return
 	}
-	data := read.found[len(read.found)-1].data
+	data := read.set.Files[len(read.set.Files)-1].Text
 	stream, diagnostics := manifest.Read(name, data)
 	t.diagnostics = append(t.diagnostics, diagnostics...)
 	for _, d := range stream.Documents() {
@@ -227,7 +228,7 @@ func (t *tester) writeExpected() {
 	texts := map[string][]byte{} // by paths
 	for _, u := range t.rewrites {
 		file := filepath.Join(u.dir, u.file.name)
-		if text, ok := texts[realPath(file)]; ok && bytes.Equal(text, u.file.data) {
+		if text, ok := texts[input.RealPath(file)]; ok && bytes.Equal(text, u.file.data) {
 			continue // another test has written the same text
 		}
 		var problems []source.Diagnostic

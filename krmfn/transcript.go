@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // transcript is a file with a copy of the messages on standard error, for clients that do not
@@ -24,7 +26,7 @@ func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 	if name == "" {
 		return p, t, nil
 	}
-	t.real = realPath(p.absolute(name))
+	t.real = input.RealPath(p.absolute(name))
 	if err := t.open(); err != nil {
 		return p, nil, err
 	}

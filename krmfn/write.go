@@ -13,6 +13,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 // checkDestination returns an error if the output cannot go to the files of --in-place or
@@ -36,26 +37,14 @@ func (p *Process) checkDestination(c *config, operands []string) error {
 	if c.inPlace {
 		return nil
 	}
-	target := realPath(p.absolute(c.outputDir))
+	target := input.RealPath(p.absolute(c.outputDir))
 	for _, name := range operands {
 		root := p.absolute(name)
-		if info, err := os.Stat(root); err == nil && info.IsDir() && isWithin(target, realPath(root)) {
+		if info, err := os.Stat(root); err == nil && info.IsDir() && input.IsWithin(target, input.RealPath(root)) {
 			return fmt.Errorf("--output-dir %s is in %s, where the next run would read it as input; name another directory, or use --in-place", c.outputDir, name)
 		}
 	}
 	return nil
-}
-
-// realPath returns a path without symbolic links. Its last parts need not exist.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	dir := filepath.Dir(path)
-	if dir == path {
-		return path
-	}
-	return filepath.Join(realPath(dir), filepath.Base(path))
 }
 
 // writeFiles writes the manifests to files, all or none. It does not write a file that already
@@ -80,21 +69,21 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream) (found []*replacement, problems []source.Diagnostic) {
 	for _, s := range manifests {
 		origin := f.origins[s]
-		r := &replacement{name: origin.name, real: origin.real, origin: origin.raw}
-		err := origin.err
-		if err == nil {
-			r.data, err = origin.encode(s.Bytes())
+		r := &replacement{name: origin.Name, real: origin.Real, origin: origin.Data}
+		err := input.ErrNotRegular
+		if origin.Mode.IsRegular() {
+			r.data, err = origin.Encode(s.Bytes())
 		}
 		switch {
 		case err != nil:
 		case c.inPlace:
-			if origin.outside && !bytes.Equal(r.data, origin.raw) {
-				err = &refusal{"it is a link to a file outside of the named directory, which is not written", "name " + origin.real + " itself"}
+			if origin.Outside && !bytes.Equal(r.data, origin.Data) {
+				err = &refusal{"it is a link to a file outside of the named directory, which is not written", "name " + origin.Real + " itself"}
 			}
 			p.ledger.noteWritten(r.name, r.real)
 		default:
-			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.outputDir, origin.below)), nil, origin.mode
-			err = p.placeBelow(r, origin.name, p.absolute(r.name), p.absolute(c.outputDir))
+			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.outputDir, origin.Below)), nil, origin.Mode
+			err = p.placeBelow(r, origin.Name, p.absolute(r.name), p.absolute(c.outputDir))
 		}
 		if err != nil {
 			problems = append(problems, unwritable(r.name, err))
@@ -108,9 +97,9 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 // placeBelow sets the path of a replacement to file, which must be below dir, also after
 // symbolic links. what describes the contents.
 func (p *Process) placeBelow(r *replacement, what, file, dir string) error {
-	r.real, r.within = realPath(file), dir
-	if !isWithin(r.real, realPath(dir)) {
-		return errEscape
+	r.real, r.within = input.RealPath(file), dir
+	if !input.IsWithin(r.real, input.RealPath(dir)) {
+		return input.ErrEscape
 	}
 	return p.ledger.claim(what, r.real)
 }
@@ -128,7 +117,7 @@ func unwritable(name string, err error) source.Diagnostic {
 		err = linkError.Err
 	case errors.As(err, &refused):
 		advice = refused.advice
-	case errors.Is(err, errEscape):
+	case errors.Is(err, input.ErrEscape):
 		err, advice = errors.New("the path leads out of the output directory"), "change the path, or the symbolic link in it"
 	}
 	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", name, err).With(advice)

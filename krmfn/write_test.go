@@ -176,7 +176,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	var stderr bytes.Buffer
 	p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
 	c := config{inPlace: true}
-	f := &files{process: p}
+	f := p.files(&c)
 	streams := f.stream([]string{"a.yaml"}, &c)
 	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
 	if status := p.writeFiles(context.Background(), &c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: the file has changed since it was read") {
@@ -223,7 +223,7 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 		var stderr bytes.Buffer
 		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
 		c := config{inPlace: true, verbose: verbose}
-		f := &files{process: p}
+		f := p.files(&c)
 		streams := f.stream([]string{"d"}, &c)
 		for name := range texts {
 			writeFile(t, filepath.Join(dir, name), "theirs: "+strconv.FormatBool(verbose)+"\n")

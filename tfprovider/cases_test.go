@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine"
-	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/krmfn"
 )
@@ -141,7 +140,7 @@ func contents(t *testing.T, directory string) []string {
 	if _, err := os.Stat(directory); err != nil {
 		return texts
 	}
-	files, problems := readFiles([]pattern{{text: directory}}, new(limit.Input))
+	files, problems := readFiles([]pattern{{text: directory}}, forManifests, inputReader(t, 0))
 	for _, problem := range problems {
 		t.Fatal(problem.detail)
 	}

@@ -3,6 +3,7 @@ package tfprovider
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -15,6 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 var _ datasource.DataSourceWithValidateConfig = (*manifestsDataSource)(nil)
@@ -120,15 +122,21 @@ func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadR
 
 // readFiles reads the files of the options.
 func (c *config) readFiles() []message {
+	dir, err := os.Getwd()
+	if err != nil {
+		return []message{errorf(path.Empty(), "path-unreadable", "the working directory: %v", err)}
+	}
 	var problems []message
-	input := &limit.Input{Bytes: int(c.inputLimit)}
+	reader := &input.Reader{Dir: dir, Limit: limit.Input{Bytes: int(c.inputLimit)}}
 	for _, files := range []struct {
 		patterns []pattern
+		role     role
 		texts    *[]text
 	}{
-		{c.manifestFiles, &c.manifests}, {c.policyFiles, &c.policies}, {c.contextFiles, &c.context}, {c.apiFiles, &c.openAPI},
+		{c.manifestFiles, forManifests, &c.manifests}, {c.policyFiles, forPolicies, &c.policies},
+		{c.contextFiles, forPolicies, &c.context}, {c.apiFiles, forOpenAPI, &c.openAPI},
 	} {
-		texts, found := readFiles(files.patterns, input)
+		texts, found := readFiles(files.patterns, files.role, reader)
 		*files.texts = append(*files.texts, texts...)
 		problems = append(problems, found...)
 	}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 func secretNamed(name, password string) string {
@@ -117,14 +119,76 @@ func TestFind(t *testing.T) {
 		"[x].yaml":         "[x].yaml",
 		here + "/a/*.json": here + "/a/3.json",
 	} {
-		got, err := find(pattern)
-		if err != nil || filepath.ToSlash(strings.Join(got, " ")) != want {
-			t.Errorf("%s: %q, %v, want %s", pattern, got, err, want)
+		if got, problems := found(t, pattern); len(problems) > 0 || filepath.ToSlash(strings.Join(got, " ")) != want {
+			t.Errorf("%s: %q, %v, want %s", pattern, got, problems, want)
 		}
 	}
 	for _, pattern := range []string{"", "a/*.none", "missing", "missing/*.yaml", "[", "a/[-]x"} {
-		if got, err := find(pattern); err == nil {
-			t.Errorf("%q: %q, want an error", pattern, got)
+		if got, problems := found(t, pattern); len(problems) != 1 {
+			t.Errorf("%q: %q, %v, want an error", pattern, got, problems)
 		}
 	}
+}
+
+// found returns the names of the files of a pattern, and the problems.
+func found(t *testing.T, pattern string) (names []string, problems []error) {
+	t.Helper()
+	r := inputReader(t, 0)
+	set := r.NewSet()
+	problems = add(set, r, pattern)
+	for _, f := range set.Files {
+		names = append(names, f.Name)
+	}
+	return names, problems
+}
+
+// TestSameFiles shows that a directory has the same manifests for the provider and for the command
+// line: both skip what is ignored and what is no manifest.
+func TestSameFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
+	writeFiles(t, map[string]string{
+		"a/kustomization.yaml": "resources: [b.yaml]\npatches: [{path: patch.yaml}]\n", "a/b.yaml": object("b"), "a/patch.yaml": object("patch"),
+		"a/.preadmitignore": "ignored\n", "a/ignored/c.yaml": object("c"), "a/values.json": "{}", "a/utf16.yaml": "\xff\xfe" + wide(object("d")),
+		"a/chart/Chart.yaml": "name: chart\n", "a/chart/values.yaml": "kind: [", "a/chart/templates/e.yaml": "kind: {{ .Values.kind }}\n",
+		".preadmitignore": "old-*\n", "a/old-f.yaml": object("f"), "outside/g.yaml": object("g"),
+	})
+	if err := os.Symlink("../outside", "a/linked"); err != nil {
+		t.Fatal(err)
+	}
+	texts, problems := readFiles([]pattern{{text: "a"}}, forManifests, inputReader(t, 0))
+	var names []string
+	for _, text := range texts {
+		names = append(names, text.name)
+	}
+	if got, want := strings.Join(names, " "), "a/b.yaml a/utf16.yaml"; got != want || texts[1].data != object("d") {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if len(problems) != 1 || problems[0].code != "link-outside" || problems[0].severity != source.Warning {
+		t.Errorf("%v", problems)
+	}
+	stdout, _, status := render(t, ".", "a")
+	var all strings.Builder
+	for i, text := range texts {
+		all.WriteString(map[bool]string{true: "---\n"}[i > 0] + text.data)
+	}
+	if status != 0 || stdout != all.String() {
+		t.Errorf("status %d: the command line prints\n%s\nand the provider reads\n%s", status, stdout, &all)
+	}
+	writeFiles(t, map[string]string{"a/broken.yaml": "{kind: x"})
+	if texts, _ := readFiles([]pattern{{text: "a"}}, forManifests, inputReader(t, 0)); len(texts) != 3 {
+		t.Errorf("%d texts with a file that cannot be read", len(texts))
+	}
+	if _, problems := readFiles([]pattern{{text: "a/chart"}}, forPolicies, inputReader(t, 0)); len(problems) > 0 {
+		t.Errorf("%v", problems)
+	}
+}
+
+// wide returns ASCII text in UTF-16, little endian.
+func wide(text string) string {
+	var b strings.Builder
+	for _, c := range text {
+		b.WriteString(string(c) + "\x00")
+	}
+	return b.String()
 }

@@ -4,46 +4,65 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
-// extensions are the extensions of the files that are read in a directory.
-var extensions = []string{".yaml", ".yml", ".json"}
+// role is the role of files, which decides how they are read.
+type role int
+
+const (
+	forManifests role = iota
+	forPolicies       // and context
+	forOpenAPI
+)
 
 // readFiles reads the files of patterns, each file once.
-func readFiles(patterns []pattern, input *limit.Input) (texts []text, problems []message) {
-	seen := map[string]bool{}
+func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []text, problems []message) {
+	set := reader.NewSet()
+	set.Whole, set.Policies = role == forOpenAPI, role == forPolicies
+	given := map[string]path.Path{}
 	for _, p := range patterns {
-		names, err := find(p.text)
-		for _, name := range names {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			data, readErr := input.ReadFile(name)
-			if readErr != nil {
-				err = readErr
-				break
-			}
-			texts = append(texts, text{p.at, filepath.ToSlash(name), string(data)})
+		for _, err := range add(set, reader, p.text) {
+			problems = append(problems, unreadable(p, role, reader, err))
 		}
-		if err != nil {
-			problems = append(problems, unreadable(p, err))
+		for _, d := range set.Problems {
+			problems = append(problems, message{d.Severity, p.at, d.Code, "Invalid Kustomization", p.at.String() + ": " + d.At.String() + ": " + d.Message + "\n\n" + d.Advice})
 		}
+		set.Problems = nil
+		for _, f := range set.Files {
+			if _, known := given[f.Real]; !known {
+				given[f.Real] = p.at
+			}
+		}
+	}
+	files := set.Files
+	if role != forOpenAPI {
+		files = nil
+		for _, parsed := range set.Parse(manifest.Read) {
+			files = append(files, parsed.File)
+		}
+	}
+	for _, f := range files {
+		texts = append(texts, text{given[f.Real], f.Name, string(f.Text)})
 	}
 	return texts, problems
 }
 
-func unreadable(p pattern, err error) message {
+func unreadable(p pattern, role role, reader *input.Reader, err error) message {
 	name := p.text
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
-		name, err = pathError.Path, pathError.Err
+		if name, err = pathError.Path, pathError.Err; filepath.IsAbs(name) {
+			name = reader.Name(input.Path{Name: p.text}, name)
+		}
 	}
 	detail := p.at.String() + ": " + name + ": " + err.Error()
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
@@ -53,108 +72,39 @@ func unreadable(p pattern, err error) message {
 	if errors.As(err, &exceeded) {
 		return errorf(p.at, exceeded.Code, "%s\n\n%s", detail, exceeded.Advice)
 	}
-	return errorf(p.at, "path-unreadable", "%s", detail)
+	m := errorf(p.at, "path-unreadable", "%s", detail)
+	if errors.Is(err, input.ErrLinkedOut) {
+		m.code = "link-outside"
+		if m.detail += ", which is not read\n\nto read that directory, name it, too"; role == forManifests {
+			m.severity = source.Warning
+		}
+	}
+	return m
 }
 
-var (
-	errEmpty       = errors.New("the path is empty")
-	errNoManifests = errors.New("the directory has no *.yaml, *.yml or *.json files")
-	errNoMatch     = errors.New("no file matches the pattern")
-)
+var errEmpty = errors.New("the path is empty")
 
-// find returns the files of a pattern, sorted.
-func find(pattern string) ([]string, error) {
+// add reads the files of a pattern: a file, a directory, or a pattern with wildcards.
+func add(set *input.Set, reader *input.Reader, pattern string) []error {
 	if pattern == "" {
-		return nil, errEmpty
+		return []error{errEmpty}
 	}
-	pattern = filepath.Clean(pattern)
-	info, err := os.Stat(pattern)
+	p := input.Path{Name: filepath.Clean(pattern)}
+	full, err := reader.Resolve(p)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(full)
+	}
 	switch {
 	case err == nil && info.IsDir():
-		w := walker{wanted: func(name string) bool { return slices.Contains(extensions, filepath.Ext(name)) }}
-		if err := w.walk(pattern, ""); err != nil || len(w.found) > 0 {
-			return w.found, err
-		}
-		return nil, errNoManifests
+		return set.AddDirectory(p, full)
 	case err == nil:
-		return []string{pattern}, nil
-	case !strings.ContainsAny(pattern, "*?["):
-		return nil, err
+		err = set.AddFile(p, full)
+	case strings.ContainsAny(pattern, "*?["):
+		return set.AddGlob(p)
 	}
-	return glob(pattern)
-}
-
-// glob returns the files that match a pattern. "**" matches any number of directories.
-func glob(pattern string) ([]string, error) {
-	parts := strings.Split(filepath.ToSlash(pattern), "/")
-	fixed := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, "*?[") })
-	for _, part := range parts[fixed:] {
-		if _, err := path.Match(part, ""); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return []error{err}
 	}
-	root := filepath.FromSlash(strings.Join(parts[:fixed], "/"))
-	if root == "" && fixed > 0 {
-		root = string(filepath.Separator)
-	}
-	w := walker{wanted: func(name string) bool { return matches(parts[fixed:], strings.Split(name, "/")) }}
-	if err := w.walk(root, ""); err != nil || len(w.found) > 0 {
-		return w.found, err
-	}
-	return nil, errNoMatch
-}
-
-// matches reports whether the parts of a path match those of a pattern.
-func matches(pattern, name []string) bool {
-	if len(pattern) == 0 || len(name) == 0 {
-		return len(pattern) == len(name)
-	}
-	if pattern[0] == "**" {
-		return len(pattern) == 1 || matches(pattern[1:], name) || matches(pattern, name[1:])
-	}
-	ok, _ := path.Match(pattern[0], name[0])
-	return ok && matches(pattern[1:], name[1:])
-}
-
-// walker finds files in a directory and its subdirectories, in the order of their names. It skips
-// hidden files and follows symbolic links.
-type walker struct {
-	// wanted reports whether to read a file, by its path relative to the root.
-	wanted func(name string) bool
-	found  []string
-	above  []string
-}
-
-func (w *walker) walk(root, dir string) error {
-	full := filepath.Join(root, filepath.FromSlash(dir))
-	if full == "" {
-		full = "."
-	}
-	real, err := filepath.EvalSymlinks(full)
-	if err != nil || slices.Contains(w.above, real) {
-		return err
-	}
-	w.above = append(w.above, real)
-	defer func() { w.above = w.above[:len(w.above)-1] }()
-	entries, err := os.ReadDir(real)
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		isDir := e.IsDir()
-		if e.Type()&fs.ModeSymlink != 0 {
-			info, err := os.Stat(filepath.Join(real, e.Name()))
-			isDir = err == nil && info.IsDir()
-		}
-		switch {
-		case isDir:
-			if err := w.walk(root, name); err != nil {
-				return err
-			}
-		case w.wanted(name):
-			w.found = append(w.found, filepath.Join(root, filepath.FromSlash(name)))
-		}
-	}
-	return err
+	return nil
 }

@@ -7,7 +7,18 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/internal/input"
 )
+
+// inputReader returns a reader of files with a limit; 0 is the default.
+func inputReader(t *testing.T, bytes int) *input.Reader {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &input.Reader{Dir: dir, Limit: limit.Input{Bytes: bytes}}
+}
 
 // TestReadTogether shows that the limit applies to all files together, and that it can be raised.
 func TestReadTogether(t *testing.T) {
@@ -36,7 +47,7 @@ func TestReadTooMuch(t *testing.T) {
 	if err := file.Truncate(limit.InputBytes + 1); err != nil {
 		t.Fatal(err)
 	}
-	texts, problems := readFiles([]pattern{{text: name}}, new(limit.Input))
+	texts, problems := readFiles([]pattern{{text: name}}, forManifests, inputReader(t, 0))
 	if len(texts) > 0 || len(problems) != 1 || !strings.HasPrefix(problems[0].text(), "Input Too Large [limit-input-size]: ") {
 		t.Errorf("%d files, %v", len(texts), problems)
 	}

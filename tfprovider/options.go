@@ -62,7 +62,7 @@ type option struct {
 }
 
 const (
-	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means all `*.yaml`, `*.yml` and `*.json` files in it and its subdirectories. Relative paths are relative to the root module: use `${path.module}/…`."
+	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means all `*.yaml`, `*.yml` and `*.json` files in it and its subdirectories, without those that a file `.preadmitignore` excludes and those that clearly hold no manifests. Relative paths are relative to the root module: use `${path.module}/…`."
 	yamlStrings = "Strings with YAML or JSON, each with any number of documents."
 )
 

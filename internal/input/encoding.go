@@ -1,4 +1,14 @@
-// Package input reads files as clients of Kubernetes read them.
+// Package input reads the files that users name: files, directories with ignore files, and
+// patterns. All frontends read the same manifests with it.
+//
+// Laws:
+//
+//	a file in a directory is skipped only if it clearly holds no manifests: its path says so, or
+//	it has neither apiVersion nor kind; what cannot be read otherwise is an error
+//	no file is read twice, and links do not lead out of the directory that a user names
+//
+// The files in order: walk.go (paths to files), ignore.go (files that are not read), encoding.go
+// (bytes to text), sift.go (files that hold no manifests).
 package input
 
 import (

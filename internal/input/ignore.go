@@ -1,4 +1,4 @@
-package krmfn
+package input
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignoreFile is the name of files with patterns, in the format of .gitignore, of files and
+// IgnoreFile is the name of files with patterns, in the format of .gitignore, of files and
 // directories that are not read.
-const ignoreFile = ".preadmitignore"
+const IgnoreFile = ".preadmitignore"
 
 // ignoreRule is a line of an ignore file.
 type ignoreRule struct {
@@ -22,6 +22,9 @@ type ignoreRule struct {
 	// negated rules include files again; rules with directories match only directories.
 	negated, directories bool
 }
+
+// braces escapes braces, which only doublestar gives a meaning.
+var braces = strings.NewReplacer("{", `\{`, "}", `\}`)
 
 // ignoreList has the rules for files below a directory.
 type ignoreList struct {
@@ -46,7 +49,7 @@ func newIgnoreRule(text string) (rule ignoreRule, ok bool, err error) {
 		line = "**/" + line
 	}
 	line = strings.TrimPrefix(line, "/")
-	rule.glob = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // git gives braces no meaning
+	rule.glob = braces.Replace(line)
 	if !doublestar.ValidatePattern(rule.glob) {
 		return rule, false, fmt.Errorf("%q is not a valid .gitignore pattern", text)
 	}
@@ -71,7 +74,7 @@ func newIgnoreList(dir string, lines []string) (*ignoreList, error) {
 // readIgnoreList reads the ignore file of a directory. It returns nil if the file does not
 // exist.
 func readIgnoreList(dir string) (*ignoreList, error) {
-	text, err := os.ReadFile(filepath.Join(dir, ignoreFile))
+	text, err := os.ReadFile(filepath.Join(dir, IgnoreFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -80,7 +83,7 @@ func readIgnoreList(dir string) (*ignoreList, error) {
 	}
 	list, err := newIgnoreList(dir, strings.Split(string(text), "\n"))
 	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: filepath.Join(dir, ignoreFile), Err: err}
+		return nil, &fs.PathError{Op: "read", Path: filepath.Join(dir, IgnoreFile), Err: err}
 	}
 	return list, nil
 }
@@ -89,7 +92,7 @@ func readIgnoreList(dir string) (*ignoreList, error) {
 func ignores(lists []*ignoreList, full string, isDir bool) bool {
 	ignored := false
 	for _, list := range lists {
-		if list == nil || !isWithin(full, list.dir) {
+		if list == nil || !IsWithin(full, list.dir) {
 			continue
 		}
 		below, _ := filepath.Rel(list.dir, full) // isWithin has computed the same path
@@ -105,31 +108,25 @@ func ignores(lists []*ignoreList, full string, isDir bool) bool {
 	return ignored
 }
 
-// ignoreBase returns the directory that patterns of --ignore are relative to: the working
-// directory, or root if root is outside of it.
-func (s *fileSet) ignoreBase(root string) string {
-	if isWithin(root, s.process.Dir) {
-		return s.process.Dir
-	}
-	return root
-}
-
-// ignoreLists returns the rules of the ignore files from the working directory down to the
-// parent of root.
-func (s *fileSet) ignoreLists(root string) ([]*ignoreList, error) {
+// ignoreLists returns the rules for a directory that a user names: those of the ignore files from
+// the working directory down to its parent, and the rules of the options. These are relative to the
+// working directory, or to the directory if that is elsewhere.
+func (r *Reader) ignoreLists(root string) (files []*ignoreList, options *ignoreList, err error) {
+	base := root
 	var dirs []string
-	if isWithin(root, s.process.Dir) {
-		for dir := filepath.Dir(root); isWithin(dir, s.process.Dir); dir = filepath.Dir(dir) {
+	if IsWithin(root, r.Dir) {
+		base = r.Dir
+		for dir := filepath.Dir(root); IsWithin(dir, r.Dir); dir = filepath.Dir(dir) {
 			dirs = append([]string{dir}, dirs...)
 		}
 	}
-	var lists []*ignoreList
 	for _, dir := range dirs {
 		list, err := readIgnoreList(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		lists = append(lists, list)
+		files = append(files, list)
 	}
-	return lists, nil
+	options, err = newIgnoreList(base, r.Ignore)
+	return files, options, err
 }
