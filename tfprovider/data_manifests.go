@@ -133,8 +133,10 @@ func (c *config) readFiles() []message {
 		role     role
 		texts    *[]text
 	}{
-		{c.manifestFiles, forManifests, &c.manifests}, {c.policyFiles, forPolicies, &c.policies},
-		{c.contextFiles, forPolicies, &c.context}, {c.apiFiles, forOpenAPI, &c.openAPI},
+		{c.manifestFiles, forManifests, &c.manifests},
+		{c.policyFiles, forPolicies, &c.policies},
+		{c.contextFiles, forPolicies, &c.context},
+		{c.apiFiles, forOpenAPI, &c.openAPI},
 	} {
 		texts, found := readFiles(files.patterns, files.role, reader)
 		*files.texts = append(*files.texts, texts...)
