@@ -87,7 +87,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 	before.config.policies.paths = before.config.against
 	first, second := p.files(&before.config), p.files(&after.config)
 	before.begin(ctx, p, first, given.operands)
-	second.stdin, second.pipes = first.stdin, first.pipes
+	second.stdin, second.reader.Pipes = first.stdin, first.reader.Pipes
 	after.begin(ctx, p, second, given.operands)
 	after.report = &report.Report{}
 	if before.run.outcome == nil || after.run.outcome == nil {

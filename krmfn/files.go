@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +24,6 @@ type files struct {
 	// checking says that the run looks for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
-	// pipes holds the contents of pipes and devices, which can be read only once.
-	pipes map[string][]byte
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]input.File
 	// skipped are the files in directories that hold no manifests; unrendered are the charts
@@ -85,29 +82,14 @@ func (s *fileSet) add(p path) (empty error) {
 		s.addStdin(p)
 		return nil
 	}
-	full, err := s.reader.Resolve(p.input())
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Stat(full)
-	}
-	switch {
-	case err != nil:
-	case info.IsDir():
-		for _, err := range s.set.AddDirectory(p.input(), full) {
-			if errors.Is(err, input.ErrNoManifests) || errors.Is(err, input.ErrAllIgnored) {
-				empty = err
-			} else {
-				s.fail(p, err)
-			}
+	for _, err := range s.set.Add(p.input()) {
+		if errors.Is(err, input.ErrNoManifests) || errors.Is(err, input.ErrAllIgnored) {
+			empty = err
+		} else {
+			s.fail(p, err)
 		}
-		return empty
-	case info.Mode().IsRegular():
-		err = s.set.AddFile(p.input(), full)
-	default:
-		err = s.addPipe(p, full)
 	}
-	s.fail(p, err)
-	return nil
+	return empty
 }
 
 func (s *fileSet) addStdin(p path) {
@@ -138,31 +120,6 @@ func (s *fileSet) failStdin(p path, why string) {
 	d := source.Errorf(p.at, "path-unreadable", "standard input %s", why)
 	d.Field = p.label
 	s.diagnostics = append(s.diagnostics, d)
-}
-
-// addPipe reads a pipe or a device, such as the pipe that a shell creates for <(command).
-func (s *fileSet) addPipe(p path, full string) error {
-	if _, err := s.reader.Contained(p.input(), full); p.within != nil && err != nil {
-		return err
-	}
-	if !s.set.First(full) {
-		return nil
-	}
-	data, known := s.pipes[full]
-	if !known {
-		var err error
-		if data, err = s.reader.Limit.ReadFile(full); err != nil {
-			return err
-		}
-		if s.pipes == nil {
-			s.pipes = map[string][]byte{}
-		}
-		s.pipes[full] = data
-	}
-	f := input.NewFile(full, data)
-	f.Real, f.Mode = full, fs.ModeNamedPipe
-	s.set.Files = append(s.set.Files, f)
-	return nil
 }
 
 // absolute returns an absolute path for a path relative to the working directory.

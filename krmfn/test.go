@@ -3,6 +3,7 @@ package krmfn
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -93,7 +94,7 @@ func (t *tester) find(name string) {
 func (t *tester) file(read *fileSet, full string) {
 	name := read.reader.Name(input.Path{}, full)
 	read.reader.Limit = limit.Input{Bytes: int(t.config.inputLimit)} // for each file
-	if err := read.set.AddFile(input.Path{}, full); err != nil {
+	if err := errors.Join(read.set.Add(input.Path{Name: full})...); err != nil {
 		read.fail(path{name: name}, err)
 		return
 	}

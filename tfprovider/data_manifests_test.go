@@ -133,9 +133,8 @@ func TestFind(t *testing.T) {
 // found returns the names of the files of a pattern, and the problems.
 func found(t *testing.T, pattern string) (names []string, problems []error) {
 	t.Helper()
-	r := inputReader(t, 0)
-	set := r.NewSet()
-	problems = add(set, r, pattern)
+	set := inputReader(t, 0).NewSet()
+	problems = add(set, pattern)
 	for _, f := range set.Files {
 		names = append(names, f.Name)
 	}

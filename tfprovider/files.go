@@ -3,7 +3,6 @@ package tfprovider
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,7 +29,7 @@ func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []tex
 	set.Whole, set.Policies = role == forOpenAPI, role == forPolicies
 	given := map[string]path.Path{}
 	for _, p := range patterns {
-		for _, err := range add(set, reader, p.text) {
+		for _, err := range add(set, p.text) {
 			problems = append(problems, unreadable(p, role, reader, err))
 		}
 		for _, d := range set.Problems {
@@ -85,26 +84,14 @@ func unreadable(p pattern, role role, reader *input.Reader, err error) message {
 var errEmpty = errors.New("the path is empty")
 
 // add reads the files of a pattern: a file, a directory, or a pattern with wildcards.
-func add(set *input.Set, reader *input.Reader, pattern string) []error {
+func add(set *input.Set, pattern string) []error {
 	if pattern == "" {
 		return []error{errEmpty}
 	}
 	p := input.Path{Name: filepath.Clean(pattern)}
-	full, err := reader.Resolve(p)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Stat(full)
-	}
-	switch {
-	case err == nil && info.IsDir():
-		return set.AddDirectory(p, full)
-	case err == nil:
-		err = set.AddFile(p, full)
-	case strings.ContainsAny(pattern, "*?["):
+	problems := set.Add(p)
+	if strings.ContainsAny(pattern, "*?[") && errors.Is(errors.Join(problems...), fs.ErrNotExist) {
 		return set.AddGlob(p)
 	}
-	if err != nil {
-		return []error{err}
-	}
-	return nil
+	return problems
 }

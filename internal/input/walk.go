@@ -79,6 +79,8 @@ type Reader struct {
 	// Ignore are patterns of files not to read in directories, in addition to those of ignore files.
 	Ignore []string
 	Limit  limit.Input
+	// Pipes holds the contents of pipes and devices, which can be read only once, by their paths.
+	Pipes map[string][]byte
 	// Note is called with the name and the real path of every file that is read, unless it is nil.
 	Note func(name, real string)
 }
@@ -116,8 +118,53 @@ func (s *Set) First(key string) bool {
 // extensions are the extensions of the files that are read in a directory.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// AddFile reads a file that the user named, at its resolved path.
-func (s *Set) AddFile(p Path, full string) error { return s.addFile(p, full, nil) }
+// Add reads the files of a path: a file, a pipe, or a directory.
+func (s *Set) Add(p Path) []error {
+	full, err := s.reader.Resolve(p)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(full)
+	}
+	switch {
+	case err != nil:
+	case info.IsDir():
+		return s.addDirectory(p, full)
+	case info.Mode().IsRegular():
+		err = s.addFile(p, full, nil)
+	default:
+		err = s.addPipe(p, full)
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// addPipe reads a pipe or a device, such as the pipe that a shell creates for <(command).
+func (s *Set) addPipe(p Path, full string) error {
+	if _, err := s.reader.Contained(p, full); p.Within != nil && err != nil {
+		return err
+	}
+	if !s.First(full) {
+		return nil
+	}
+	r := s.reader
+	data, known := r.Pipes[full]
+	if !known {
+		var err error
+		if data, err = r.Limit.ReadFile(full); err != nil {
+			return err
+		}
+		if r.Pipes == nil {
+			r.Pipes = map[string][]byte{}
+		}
+		r.Pipes[full] = data
+	}
+	f := NewFile(full, data)
+	f.Real, f.Mode = full, fs.ModeNamedPipe
+	s.Files = append(s.Files, f)
+	return nil
+}
 
 // directory is a directory that the user named. real is its path without symbolic links.
 type directory struct{ path, real string }
@@ -174,10 +221,10 @@ func (s *Set) again(real string, outside bool, found string) {
 	}
 }
 
-// AddDirectory reads the manifests in a directory and its subdirectories, in the order of their
+// addDirectory reads the manifests in a directory and its subdirectories, in the order of their
 // names. It skips hidden and ignored files, and links to directories outside of it, which are
 // errors. It is an error if there are no manifests.
-func (s *Set) AddDirectory(p Path, root string) []error {
+func (s *Set) addDirectory(p Path, root string) []error {
 	w := &walker{set: s, path: p, in: &directory{root, RealPath(root)}, visited: map[string]bool{}}
 	lists, options, err := s.reader.ignoreLists(root)
 	if err != nil {
