@@ -32,7 +32,7 @@ func TestExplainFolds(t *testing.T) {
 		{"../engine/testdata/recorded/*/manifests", asRecorded, 100},
 		{archive.Unpack(t, "../engine/testdata/behaviour", 133) + "/*/manifests", asRecorded, 50},
 		{"../../shared/corpus/map/realworld/*/manifests", asRecorded, 0},
-		{"../engine/testdata/kyverno/*/*/resource.yaml", nil, 20},
+		{"../engine/testdata/kyverno/*/*/resource.yaml", nil, 17},
 		{"../../shared/corpus/kyverno/*/*/resource.yaml", nil, 0},
 	} {
 		directories, err := filepath.Glob(c.pattern)
