@@ -33,7 +33,7 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report", "internal/input"},
+	{"engine/report", "internal/input", "internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }

@@ -14,9 +14,8 @@
 //
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
-// files.go (paths to files), ignore.go, sift.go and unseen.go (files that are ignored or are
-// not manifests, and objects that only the cluster creates), ledger.go (which files were read
-// and which are written), policies.go (lone policies), admit.go (the run), progress.go,
+// files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
+// (which files were read and which are written), policies.go (lone policies), admit.go (the run), progress.go,
 // transcript.go, render.go, write.go, replace.go, lock_flock.go with lock_other.go, and
 // owner_unix.go with owner_other.go (manifests to files), view.go, pods.go and fn.go (commands
 // that print manifests), program.go (the only file that starts programs), exec.go, cmp.go with

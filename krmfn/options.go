@@ -2,9 +2,7 @@ package krmfn
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -12,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // config has the values of all options of one run.
@@ -143,31 +142,15 @@ var options = []option{
 		help:   "other objects of the cluster: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.context.inline },
 	},
-	{
-		flag: "kubernetes-version", arg: "VERSION", field: "kubernetesVersion", key: "kubernetesVersion",
-		help:   "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
-		target: func(c *config) any { return &c.engine.KubernetesVersion }, view: true,
-	},
-	{
-		flag: "kyverno-version", arg: "VERSION", field: "kyvernoVersion", key: "kyvernoVersion", values: []string{engine.DefaultKyvernoVersion},
-		help:   "version of Kyverno in the cluster: " + engine.DefaultKyvernoVersion + ", the only known one",
-		target: func(c *config) any { return &c.engine.KyvernoVersion },
-	},
+	shared("kubernetes-version", option{view: true}),
+	shared("kyverno-version", option{}),
 	{
 		flag: "openapi", arg: "PATH", field: "openapiPaths", key: "openapiPaths",
 		help:   "OpenAPI v3 documents of the cluster (default: built in)",
 		target: func(c *config) any { return &c.openAPI }, view: true,
 	},
-	{
-		flag: "namespace", short: "n", arg: "NAME", field: "namespace", key: "namespace",
-		help:   "namespace of manifests without a namespace (default \"default\")",
-		target: func(c *config) any { return &c.engine.Namespace }, view: true,
-	},
-	{
-		flag: "operation", arg: "OPERATION", field: "request.operation", key: "operation", values: []string{"CREATE", "UPDATE"},
-		help:   "operation of the admission requests: CREATE (default) or UPDATE",
-		target: func(c *config) any { return (*string)(&c.engine.Operation) },
-	},
+	shared("namespace", option{view: true}),
+	shared("operation", option{}),
 	{
 		flag: "old", arg: "PATH", field: "oldPaths", key: "oldPaths",
 		help:   "the old objects of an UPDATE",
@@ -178,76 +161,20 @@ var options = []option{
 		help:   "the old objects of an UPDATE: objects, or strings that hold YAML",
 		target: func(c *config) any { return &c.old.inline },
 	},
-	{
-		flag: "dry-run", field: "request.dryRun", key: "dryRun", values: []string{"true", "false"},
-		help:   "set request.dryRun to true; this changes nothing else",
-		target: func(c *config) any { return &c.engine.DryRun },
-	},
-	{
-		flag: "as", arg: "USER", field: "request.userInfo.username", key: "as",
-		help:   "name of the user who makes the request",
-		target: func(c *config) any { return &c.engine.User.Name },
-	},
-	{
-		flag: "as-uid", arg: "UID", field: "request.userInfo.uid", key: "asUid",
-		help:   "uid of the user",
-		target: func(c *config) any { return &c.engine.User.UID },
-	},
-	{
-		flag: "as-group", arg: "GROUP", field: "request.userInfo.groups", key: "asGroup",
-		help:   "group of the user",
-		target: func(c *config) any { return &c.engine.User.Groups },
-	},
-	{
-		field:  "request.userInfo.extra",
-		help:   "further attributes of the user: a map of lists",
-		target: func(c *config) any { return &c.engine.User.Extra },
-	},
-	{
-		flag: "authorizer", arg: "ANSWER", field: "request.authorizer", key: "authorizer", values: []string{"allow", "deny"},
-		help:   "answer of the authorizer in expressions: allow or deny (default: an error)",
-		target: func(c *config) any { return (*string)(&c.engine.Authorizer) },
-	},
-	{
-		flag: "defaulting", arg: "on|off", field: "defaulting", key: "defaulting", values: []string{"on", "off"},
-		help:   "whether policies see API defaults, as on a server (default on)",
-		target: func(c *config) any { return (*string)(&c.engine.Defaulting) },
-	},
-	{
-		flag: "admission-plugins", arg: "NAME,...", field: "admissionPlugins", key: "admissionPlugins", separated: true,
-		help:   "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
-		target: func(c *config) any { return &c.engine.AdmissionPlugins },
-	},
-	{
-		flag: "non-idempotent", arg: "ACTION", field: "nonIdempotent", key: "nonIdempotent", values: []string{"fail", "warn", "skip"},
-		help:   "what to do if policies would change their own output again: fail, warn (default), or skip the check",
-		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) },
-	},
-	{
-		flag: "strict", field: "strict", key: "strict", values: []string{"true", "false"},
-		help:   "fail if preadmit cannot know what a cluster would do; for CI",
-		target: func(c *config) any { return &c.engine.Strict },
-	},
-	{
-		flag: "per-directory", values: []string{"true", "false"}, stream: true,
-		help:   "evaluate each directory of manifests separately, such as staging and production",
-		target: func(c *config) any { return &c.engine.PerDirectory },
-	},
-	{
-		flag: "normalize", field: "normalize", key: "normalize", values: []string{"true", "false"},
-		help:   "also write the values of the manifests in the form in which a server stores them: omit empty values, write canonical quantities, and data for stringData",
-		target: func(c *config) any { return &c.engine.Normalize },
-	},
-	{
-		flag: "write-namespace", field: "writeNamespace", key: "writeNamespace", values: []string{"true", "false"},
-		help:   "write the namespace into manifests of namespaced kinds that do not have one",
-		target: func(c *config) any { return &c.engine.WriteNamespace },
-	},
-	{
-		flag: "plain", values: []string{"true", "false"}, stream: true,
-		help:   "accept any JSON or YAML objects as input; only mutation trees change them",
-		target: func(c *config) any { return &c.engine.Plain },
-	},
+	shared("dry-run", option{}),
+	shared("as", option{}),
+	shared("as-uid", option{}),
+	shared("as-group", option{}),
+	shared("request.userInfo.extra", option{}),
+	shared("authorizer", option{}),
+	shared("defaulting", option{}),
+	shared("admission-plugins", option{}),
+	shared("non-idempotent", option{}),
+	shared("strict", option{}),
+	shared("per-directory", option{stream: true}),
+	shared("normalize", option{}),
+	shared("write-namespace", option{}),
+	shared("plain", option{stream: true}),
 	{
 		flag: "values", arg: "PATH", field: "valuesPaths", key: "valuesPaths",
 		help:   "values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command",
@@ -311,9 +238,14 @@ var options = []option{
 	},
 }
 
-// versionNote describes the effects of the version.
-const versionNote = "; it decides which kinds, fields and defaults exist, which versions of the policy API are served, " +
-	"which CEL functions expressions may call, and how lists with several keys merge"
+// shared returns an option of the engine. o has what only the command line knows.
+func shared(name string, o option) option {
+	e := settings.Named(name)
+	o.flag, o.short, o.arg, o.field, o.key = e.Flag, e.Short, e.Arg, e.Field, e.Key
+	o.values, o.separated, o.help = e.Values, e.Separated, e.Help
+	o.target = func(c *config) any { return e.Target(&c.engine) }
+	return o
+}
 
 // reportOptions are the options for the output of some commands. They exist only as flags.
 var reportOptions = []option{
@@ -486,30 +418,22 @@ func (o *option) isMap() bool {
 // set sets the option to a value, or adds the value to a list. A path gets the base and the
 // bounds of from.
 func (o *option) set(c *config, text string, from path) error {
-	if len(o.values) > 0 && !slices.Contains(o.values, text) {
-		return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(o.values))
+	if err := settings.Check(o.values, text); err != nil {
+		return err
 	}
 	if text == "" && (o.arg == "PATH" || o.arg == "DIR") {
 		return errors.New("the path is empty")
 	}
 	switch target := o.target(c).(type) {
-	case *string:
-		*target = text
-	case *bool:
-		*target = text == "true"
 	case *size:
 		bytes, err := limit.ParseInput(text)
 		*target = size(bytes)
 		return err
-	case *[]string:
-		if values := strings.Split(text, ","); o.separated {
-			*target = append(*target, values...)
-		} else {
-			*target = append(*target, text)
-		}
 	case *[]path:
 		from.name = text
 		*target = append(*target, from)
+	default:
+		settings.Set(target, text, o.separated)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // unknown represents a value that is not known yet.
@@ -224,11 +225,11 @@ func (r *reader) value(o *option, value any, at path.Path) {
 }
 
 func (r *reader) allowed(o *option, text string, at path.Path) bool {
-	if len(o.values) == 0 || slices.Contains(o.values, text) {
-		return true
+	if err := settings.Check(o.values, text); err != nil {
+		r.fail(at, err.Error())
+		return false
 	}
-	r.fail(at, fmt.Sprintf("%q is not a valid value; expected %s", text, source.Alternatives(o.values)))
-	return false
+	return true
 }
 
 // list reads a list of strings.

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // config has the values of all options of one call.
@@ -114,16 +115,8 @@ var options = []option{
 		help:   "Files with context. " + paths,
 		target: func(c *config) any { return &c.contextFiles },
 	},
-	{
-		name: "kubernetes_version", scope: inDataSource | inFunctions,
-		help:   "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
-		target: func(c *config) any { return &c.engine.KubernetesVersion },
-	},
-	{
-		name: "kyverno_version", scope: inDataSource | inFunctions,
-		help:   "Version of Kyverno in the cluster: `" + engine.DefaultKyvernoVersion + "`, the only known one.",
-		target: func(c *config) any { return &c.engine.KyvernoVersion },
-	},
+	shared("kubernetes_version"),
+	shared("kyverno_version"),
 	{
 		name: "openapi_files", scope: inDataSource,
 		help:   "Files with OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones. " + paths,
@@ -134,81 +127,25 @@ var options = []option{
 		help:   "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones.",
 		target: func(c *config) any { return &c.openAPI },
 	},
-	{
-		name: "namespace", scope: inDataSource | inFunctions,
-		help:   "Namespace of manifests without a namespace, default `default`. It is written into them only with `write_namespace`.",
-		target: func(c *config) any { return &c.engine.Namespace },
-	},
-	{
-		name: "write_namespace", scope: inDataSource | inFunctions,
-		help:   "Whether to write the namespace into manifests of namespaced kinds that do not have one, default `false`.",
-		target: func(c *config) any { return &c.engine.WriteNamespace },
-	},
-	{
-		name: "normalize", scope: inDataSource | inFunctions,
-		help:   "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. Use `true` with `kubernetes_manifest`.",
-		target: func(c *config) any { return &c.engine.Normalize },
-	},
-	{
-		name: "request.operation", scope: inDataSource | inFunctions, values: []string{"CREATE", "UPDATE"},
-		help:   "Operation of the admission requests: `CREATE` (default) or `UPDATE`.",
-		target: func(c *config) any { return (*string)(&c.engine.Operation) },
-	},
-	{
-		name: "request.dry_run", scope: inDataSource | inFunctions,
-		help:   "Value of `request.dryRun` in policies, default `false`.",
-		target: func(c *config) any { return &c.engine.DryRun },
-	},
-	{
-		name: "request.user.username", scope: inDataSource | inFunctions,
-		help:   "Name of the user who makes the request.",
-		target: func(c *config) any { return &c.engine.User.Name },
-	},
-	{
-		name: "request.user.uid", scope: inDataSource | inFunctions,
-		help:   "UID of the user.",
-		target: func(c *config) any { return &c.engine.User.UID },
-	},
-	{
-		name: "request.user.groups", scope: inDataSource | inFunctions,
-		help:   "Groups of the user.",
-		target: func(c *config) any { return &c.engine.User.Groups },
-	},
-	{
-		name: "request.user.extra", scope: inDataSource | inFunctions,
-		help:   "Other attributes of the user, lists of strings.",
-		target: func(c *config) any { return &c.engine.User.Extra },
-	},
-	{
-		name: "request.authorizer", scope: inDataSource | inFunctions, values: []string{"allow", "deny"},
-		help:   "Answer of the authorizer in expressions: `allow` or `deny`. By default, asking it is an error.",
-		target: func(c *config) any { return (*string)(&c.engine.Authorizer) },
-	},
+	shared("namespace"),
+	shared("write_namespace"),
+	shared("normalize"),
+	shared("request.operation"),
+	shared("request.dry_run"),
+	shared("request.user.username"),
+	shared("request.user.uid"),
+	shared("request.user.groups"),
+	shared("request.user.extra"),
+	shared("request.authorizer"),
 	{
 		name: "old", scope: inDataSource | inFunctions,
 		help:   "The old objects of an `UPDATE`, which policies see as `oldObject`. " + yamlStrings,
 		target: func(c *config) any { return &c.old },
 	},
-	{
-		name: "defaulting", scope: inDataSource | inFunctions, values: []string{"on", "off"},
-		help:   "Whether policies see API defaults, as on a server: `on` (default) or `off`.",
-		target: func(c *config) any { return (*string)(&c.engine.Defaulting) },
-	},
-	{
-		name: "admission_plugins", scope: inDataSource | inFunctions,
-		help:   "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
-		target: func(c *config) any { return &c.engine.AdmissionPlugins },
-	},
-	{
-		name: "non_idempotent", scope: inDataSource | inFunctions, values: []string{"fail", "warn", "skip"},
-		help:   "What to do if policies would change their own output again: `fail`, `warn` (default), or `skip` the check.",
-		target: func(c *config) any { return (*string)(&c.engine.NonIdempotent) },
-	},
-	{
-		name: "strict", scope: inDataSource | inFunctions,
-		help:   "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
-		target: func(c *config) any { return &c.engine.Strict },
-	},
+	shared("defaulting"),
+	shared("admission_plugins"),
+	shared("non_idempotent"),
+	shared("strict"),
 	{
 		name: "allow_no_policies", scope: inFunctions,
 		help:   "Whether to accept no policies, or a policy without a binding, default `false`. Otherwise this is an error, because `fileset` of a wrong directory is empty.",
@@ -234,6 +171,15 @@ var options = []option{
 		help:   "Additional outputs: `yaml`.",
 		target: func(c *config) any { return &c.outputs },
 	},
+}
+
+// shared returns an option of the engine, which the data source and the functions have.
+func shared(name string) option {
+	e := settings.Named(name)
+	return option{
+		name: e.Attribute, scope: inDataSource | inFunctions, values: e.Values, help: e.AttributeHelp,
+		target: func(c *config) any { return e.Target(&c.engine) },
+	}
 }
 
 // groups describe the objects that contain options.

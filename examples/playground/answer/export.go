@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // Download is a file to save.
@@ -45,10 +46,10 @@ func (s *Session) command(r *Request) Command {
 		b.WriteString(writing(f))
 	}
 	b.WriteString("preadmit render")
-	for _, o := range options {
-		for _, value := range r.Options[o.flag] {
-			b.WriteString(" --" + o.flag)
-			if !isSwitch(r.Options[o.flag]) {
+	for _, o := range settings.Table {
+		for _, value := range r.Options[o.Flag] {
+			b.WriteString(" --" + o.Flag)
+			if !isSwitch(r.Options[o.Flag]) {
 				b.WriteString(" " + quoted(value))
 			}
 		}
@@ -123,12 +124,13 @@ func isManifest(name string) bool {
 // test.
 func (s *Session) test(r *Request) (any, error) {
 	spec := map[string]any{}
-	for _, o := range options {
-		values := r.Options[o.flag]
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		values := r.Options[o.Flag]
 		switch {
 		case values == nil:
-		case o.field == nil:
-			return nil, fmt.Errorf("a test has no option %s: copy the command line", o.flag)
+		case o.Field == "":
+			return nil, fmt.Errorf("a test has no option %s: copy the command line", o.Flag)
 		default:
 			put(spec, o, values)
 		}
@@ -176,8 +178,9 @@ func (s *Session) expect(r *Request, spec map[string]any) ([]File, error) {
 }
 
 // put adds the values of an option to the spec of a test.
-func put(spec map[string]any, o option, values []string) {
-	for _, key := range o.field[:len(o.field)-1] {
+func put(spec map[string]any, o *settings.Option, values []string) {
+	keys := strings.Split(o.Field, ".")
+	for _, key := range keys[:len(keys)-1] {
 		below, ok := spec[key].(map[string]any)
 		if !ok {
 			below = map[string]any{}
@@ -185,12 +188,15 @@ func put(spec map[string]any, o option, values []string) {
 		}
 		spec = below
 	}
-	key := o.field[len(o.field)-1]
-	switch {
-	case o.flag == "as-group":
-		spec[key] = items(values)
-	case isSwitch(values):
-		spec[key] = true
+	key, target := keys[len(keys)-1], o.Target(new(engine.Options))
+	for _, value := range values {
+		settings.Set(target, value, o.Separated)
+	}
+	switch target := target.(type) {
+	case *bool:
+		spec[key] = *target
+	case *[]string:
+		spec[key] = items(*target)
 	default:
 		spec[key] = values[0]
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // Request is a question about files.
@@ -52,42 +52,14 @@ var roles = []role{
 
 const manifests = "manifests"
 
-// option is an option with its names and a function to set it.
-type option struct {
-	flag string
-	// field is the path below spec in a test; empty if a test has no such option.
-	field []string
-	set   func(o *engine.Options, values []string)
-}
-
-var options = []option{
-	text("kubernetes-version", "kubernetesVersion", func(o *engine.Options) *string { return &o.KubernetesVersion }),
-	text("kyverno-version", "kyvernoVersion", func(o *engine.Options) *string { return &o.KyvernoVersion }),
-	text("namespace", "namespace", func(o *engine.Options) *string { return &o.Namespace }),
-	text("operation", "request.operation", func(o *engine.Options) *policy.Operation { return &o.Operation }),
-	flag("dry-run", "request.dryRun", func(o *engine.Options) *bool { return &o.DryRun }),
-	text("as", "request.userInfo.username", func(o *engine.Options) *string { return &o.User.Name }),
-	{"as-group", strings.Split("request.userInfo.groups", "."), func(o *engine.Options, values []string) { o.User.Groups = values }},
-	text("authorizer", "request.authorizer", func(o *engine.Options) *engine.Authorizer { return &o.Authorizer }),
-	text("defaulting", "defaulting", func(o *engine.Options) *engine.Defaulting { return &o.Defaulting }),
-	text("non-idempotent", "nonIdempotent", func(o *engine.Options) *engine.NonIdempotent { return &o.NonIdempotent }),
-	{"admission-plugins", []string{"admissionPlugins"}, func(o *engine.Options, values []string) { o.AdmissionPlugins = strings.Split(values[0], ",") }},
-	flag("strict", "strict", func(o *engine.Options) *bool { return &o.Strict }),
-	flag("normalize", "normalize", func(o *engine.Options) *bool { return &o.Normalize }),
-	flag("write-namespace", "writeNamespace", func(o *engine.Options) *bool { return &o.WriteNamespace }),
-	flag("plain", "", func(o *engine.Options) *bool { return &o.Plain }),
-}
-
-func text[T ~string](name, field string, target func(*engine.Options) *T) option {
-	return option{name, strings.Split(field, "."), func(o *engine.Options, values []string) { *target(o) = T(values[0]) }}
-}
-
-func flag(name, field string, target func(*engine.Options) *bool) option {
-	o := option{flag: name, set: func(o *engine.Options, _ []string) { *target(o) = true }}
-	if field != "" {
-		o.field = strings.Split(field, ".")
+// optionNamed returns the option with a flag, or nil. There are no directories here, so one option
+// has no meaning.
+func optionNamed(flag string) *settings.Option {
+	i := slices.IndexFunc(settings.Table, func(o settings.Option) bool { return flag != "" && o.Flag == flag && flag != "per-directory" })
+	if i < 0 {
+		return nil
 	}
-	return o
+	return &settings.Table[i]
 }
 
 // isSwitch reports whether the option has no value but "true".
@@ -113,7 +85,7 @@ func read(text string) (*Request, error) {
 		names[f.Name] = true
 	}
 	for name, values := range r.Options {
-		if len(values) == 0 || !slices.ContainsFunc(options, func(o option) bool { return o.flag == name }) {
+		if len(values) == 0 || optionNamed(name) == nil {
 			return nil, fmt.Errorf("there is no option %s with %d values", name, len(values))
 		}
 	}
@@ -178,9 +150,10 @@ func (r *Request) rules() *rules {
 // options returns the options of the engine that do not come from files.
 func (r *Request) options() engine.Options {
 	var o engine.Options
-	for _, option := range options {
-		if values := r.Options[option.flag]; values != nil {
-			option.set(&o, values)
+	for name, values := range r.Options {
+		for _, value := range values {
+			option := optionNamed(name) // read has checked the name
+			settings.Set(option.Target(&o), value, option.Separated)
 		}
 	}
 	return o
