@@ -17,6 +17,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY engine engine
+COPY internal internal
 COPY krmfn krmfn
 RUN go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/preadmit ./krmfn/preadmit
 

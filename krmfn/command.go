@@ -15,14 +15,15 @@
 // The files in order: command.go (Main and the commands), options.go (the table of
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
 // files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
-// (which files were read and which are written), policies.go (lone policies), admit.go (the run), progress.go,
-// transcript.go, render.go, write.go, replace.go, lock_flock.go with lock_other.go, and
-// owner_unix.go with owner_other.go (manifests to files), view.go, pods.go and fn.go (commands
-// that print manifests), program.go (the only file that starts programs), exec.go, cmp.go with
-// helm.go and parameters.go (commands that run renderers), plugin.go (kustomize's old plugins),
-// explain.go, build.go (renders a repository) and diff.go (reports of a run), check.go,
-// test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and kyvernoresult.go (tests of
-// policies), convert.go, results.go, version.go, help.go, completion.go.
+// (which files were read and which are written), policies.go (lone policies), admit.go (the
+// run), progress.go, transcript.go, render.go, write.go, replace.go, lock_flock.go with
+// lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
+// and fn.go (commands that print manifests), program.go (the only file that starts programs),
+// exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
+// (kustomize's old plugins), explain.go, build.go (renders a repository) and diff.go (reports
+// of a run), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
+// kyvernoresult.go (tests of policies), convert.go, results.go, version.go, help.go,
+// completion.go.
 package krmfn
 
 import (
