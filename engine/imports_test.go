@@ -24,7 +24,7 @@ var ladder = [][]string{
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
 	{"engine/manifest", "engine/internal/schema", "engine/secret"},
-	{"engine/internal/schema/generate", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
+	{"engine/internal/schema/generate", "engine/internal/policydoc/crds", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
 	{"engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
 	{"engine/internal/celenv", "engine/internal/celenv/expr"},
 	{"engine/policy"},

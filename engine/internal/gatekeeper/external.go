@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -83,7 +84,7 @@ func (r *reader) provider() *provider {
 	r.Values = true
 	p := &provider{items: map[string]item{}}
 	response := r.Root.At("response")
-	r.conforms(r.Root, responseShape)
+	r.Conforms(r.Root, responseType, r.unknown)
 	if r.Document.Name() == "" {
 		r.advise(r.Root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
 	}
@@ -101,15 +102,21 @@ func (r *reader) provider() *provider {
 	return p
 }
 
-var responseShape = object(map[string]shape{
-	"apiVersion": text, "kind": text, "metadata": {kind: "object", open: true},
-	"response": {kind: "object", fields: map[string]shape{
-		"idempotent": {kind: "boolean"}, "systemError": text,
-		"items": listOf(shape{kind: "object", required: []string{"key"}, fields: map[string]shape{
-			"key": text, "value": anything, "error": text,
-		}}),
-	}},
-})
+// responseType is the type of a ProviderResponse, which has no CustomResourceDefinition.
+var responseType = &schema.Type{Fields: []schema.Field{
+	{Name: "apiVersion", Type: text},
+	{Name: "kind", Type: text},
+	{Name: "metadata", Type: &schema.Type{Preserve: true}},
+	{Name: "response", Type: &schema.Type{Fields: []schema.Field{
+		{Name: "idempotent", Type: &schema.Type{Scalar: schema.Boolean}},
+		{Name: "items", Type: &schema.Type{IsList: true, Elem: &schema.Type{Fields: []schema.Field{
+			{Name: "error", Type: text},
+			{Name: "key", Type: text, Required: true},
+			{Name: "value", Type: &schema.Type{Scalar: schema.Untyped}},
+		}}}},
+		{Name: "systemError", Type: text},
+	}}},
+}}
 
 // errUnanswered reports that the context does not have the answer of a provider.
 var errUnanswered = errors.New("its answer is not known")

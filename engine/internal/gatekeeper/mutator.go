@@ -123,12 +123,12 @@ func (r *reader) mutator() *mutator {
 		return nil
 	}
 	m := &mutator{document: r.Document, kind: kind.Kind, name: r.Document.Name()}
-	r.conforms(r.Root, shapes[kind.Kind])
+	r.conformsToKind()
 	r.Name()
 	spec := r.Root.At("spec")
 	parameters := spec.At("parameters")
 	m.criteria = map[string]source.Position{"applyTo": m.at("applyTo")}
-	for criterion := range matchShape.fields {
+	for _, criterion := range matchCriteria() {
 		m.criteria[criterion] = m.at("match", criterion)
 	}
 	m.location = r.location(spec.At("location"), m)

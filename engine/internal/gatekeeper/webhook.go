@@ -8,6 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -70,7 +72,7 @@ func stockWebhook() *webhook {
 // readConfig reads Gatekeeper's Config. It replaces an earlier Config.
 func (w *webhook) readConfig(r *reader) {
 	w.excluded = nil
-	r.conforms(r.Root, configShape)
+	r.Conforms(r.Root, policydoc.TypeOf("Config"), func(policy.Node, string, *schema.Type) {}) // other fields do not matter here
 	for _, item := range r.Root.At("spec", "match").Items() {
 		processes := item.At("processes").Texts()
 		if slices.Contains(processes, "mutation-webhook") || slices.Contains(processes, "*") {

@@ -82,8 +82,7 @@ const (
 
 // definition reads a policy; it returns nil if the policy has errors.
 func (l *Language) definition(r *policydoc.Reader) *definition {
-	fields, _ := fieldsOf()
-	fields.check(r, r.Root)
+	checkFields(r)
 	if source.HasErrors(r.Problems) {
 		return nil
 	}

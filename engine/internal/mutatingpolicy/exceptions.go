@@ -38,8 +38,7 @@ type boundException struct {
 
 // readException reads a PolicyException; it returns nil if the exception has errors.
 func readException(r *policydoc.Reader) *exception {
-	_, fields := fieldsOf()
-	fields.check(r, r.Root)
+	checkFields(r)
 	spec := r.Root.At("spec")
 	refs := spec.At("policyRefs")
 	if len(refs.Items()) == 0 && !source.HasErrors(r.Problems) {

@@ -2,10 +2,13 @@
 // collects the problems of one document with their positions. The texts are those of the API
 // server's field errors, where it has one.
 //
-// The files in order: policydoc.go (Reader), fields.go (the fields of a document), match.go and
-// expression.go (match blocks and CEL in a document), check.go (mistakes that a server accepts),
-// parts.go (the parts of a policy that have run).
+// The files in order: policydoc.go (Reader), fields.go (the fields of a document), crd.go (the
+// CustomResourceDefinitions of policies), match.go and expression.go (match blocks and CEL in a
+// document), check.go (mistakes that a server accepts), parts.go (the parts of a policy that have
+// run).
 package policydoc
+
+//go:generate bash crds/generate
 
 import (
 	"fmt"

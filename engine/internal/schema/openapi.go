@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
@@ -243,6 +244,9 @@ func (c *converter) inline(node map[string]any, preserve bool) Type {
 		c.list(&t, node, preserve)
 	case "string":
 		t.Scalar = String
+		if c.custom {
+			t.Bounds = boundsOf(node)
+		}
 	case "integer":
 		t.Scalar = Integer
 	case "number":
@@ -258,6 +262,26 @@ func (c *converter) inline(node map[string]any, preserve bool) Type {
 		}
 	}
 	return t
+}
+
+// boundsOf returns the bounds of a string, nil if it has none.
+func boundsOf(node map[string]any) *Bounds {
+	var b Bounds
+	values, _ := node["enum"].([]any)
+	for _, value := range values {
+		if value, ok := value.(string); ok {
+			b.Enum = append(b.Enum, value)
+		}
+	}
+	if pattern := text(node, "pattern"); pattern != "" {
+		b.Pattern = lazyregexp.New(pattern)
+	}
+	length, _ := node["maxLength"].(int64)
+	b.MaxLength = int(length)
+	if b.Enum == nil && b.Pattern == nil && b.MaxLength == 0 {
+		return nil
+	}
+	return &b
 }
 
 func (c *converter) structure(t *Type, node map[string]any, preserve bool) {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"iter"
+	"regexp"
 
 	"github.com/preadmit/preadmit/engine/change"
 )
@@ -109,11 +110,23 @@ type Type struct {
 	// Minor is the version of Kubernetes, 1.Minor, in which the type is a Go struct; 0 for all
 	// other types.
 	Minor int
+	// Bounds are the bounds of strings (custom resources only); nil if they have none.
+	Bounds *Bounds
 	// Facts are what a change.Memo can remember about values of the type.
 	Facts Facts
 
 	// order has the fields in the order of the Go struct, each as '0' plus its index.
 	order string
+}
+
+// Bounds are the bounds of strings in the schema of a custom resource.
+type Bounds struct {
+	// Enum has the allowed values; nil allows all.
+	Enum []string
+	// Pattern must match a value; nil allows all. It panics if the schema has no valid pattern.
+	Pattern func() *regexp.Regexp
+	// MaxLength is the length of the longest value in bytes; 0 is no bound.
+	MaxLength int
 }
 
 // Facts are what a change.Memo can remember about the values of a type. Each package defines its

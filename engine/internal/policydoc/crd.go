@@ -1,0 +1,158 @@
+package policydoc
+
+import (
+	_ "embed" // for the definitions
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// definitions are the CustomResourceDefinitions of policies of Kyverno v1.19.0 and Gatekeeper
+// v3.23.1, one on each line; crds/main.go writes them. The versions of a kind have the same
+// fields.
+//
+//go:embed crds.json
+var definitions string
+
+var typesByKind = sync.OnceValue(func() map[string]*schema.Type {
+	var registry schema.Registry
+	for line := range strings.Lines(definitions) {
+		definition, err := number.Decode(line)
+		if err != nil {
+			panic(fmt.Sprintf("policydoc: an embedded definition cannot be read: %v", err))
+		}
+		if problems := registry.AddCRD(definition.(map[string]any)); len(problems) > 0 {
+			panic(fmt.Sprintf("policydoc: an embedded definition is wrong: %v", problems))
+		}
+	}
+	types := map[string]*schema.Type{}
+	for _, kind := range registry.Kinds() {
+		types[kind.Kind.Kind] = kind.Type()
+	}
+	return types
+})
+
+// TypeOf returns the type of a kind of policies of Kyverno or Gatekeeper, from its
+// CustomResourceDefinition.
+func TypeOf(kind string) *schema.Type { return typesByKind()[kind] }
+
+// Conforms checks the value at n as an API server checks a custom resource, and reports errors in
+// the server's words. It calls unknown for each field that the server would drop; of is the type
+// of the map at n. A null field counts as absent. Metadata is not checked.
+func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.Node, name string, of *schema.Type)) {
+	want, got := jsonType(t), schemaType(n.Value)
+	switch {
+	case want == "":
+		return
+	case want != got && (want != "number" || got != "integer"):
+		r.Invalid(n, "Invalid value: %q: %s in body must be of type %s: %q", got, n.Path, want, got)
+		return
+	}
+	switch value := n.Value.(type) {
+	case map[string]any:
+		r.conformFields(n, t, unknown)
+	case []any:
+		r.conformItems(n, t, unknown)
+	case string:
+		r.conformText(n, t, value)
+	}
+}
+
+const metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+func (r *Reader) conformFields(n policy.Node, t *schema.Type, unknown func(policy.Node, string, *schema.Type)) {
+	if t.Name == metadata {
+		return
+	}
+	fields := n.Object()
+	for _, f := range t.Fields {
+		if f.Required && f.Default == nil && fields[f.Name] == nil {
+			r.Required(n.At(f.Name), "")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch f := t.Declared(name); {
+		case f != nil && fields[name] != nil:
+			r.Conforms(n.At(name), f.Type, unknown)
+		case f == nil && t.Elem != nil && !t.Prunes:
+			r.Conforms(n.At(name), t.Elem, unknown)
+		case f == nil && !t.Preserve:
+			unknown(n, name, t)
+		}
+	}
+}
+
+func (r *Reader) conformItems(n policy.Node, t *schema.Type, unknown func(policy.Node, string, *schema.Type)) {
+	seen := map[string]bool{}
+	for _, item := range n.Items() {
+		r.Conforms(item, t.Elem, unknown)
+		if t.List != schema.Associative {
+			continue
+		}
+		name := t.ListKeys[0]
+		key := item.At(name)
+		if key.Given() && seen[key.Text()] {
+			r.Invalid(item, "Duplicate value: %s", manifest.JSON(map[string]any{name: key.Value}))
+		}
+		seen[key.Text()] = true
+	}
+}
+
+func (r *Reader) conformText(n policy.Node, t *schema.Type, value string) {
+	if _, err := time.Parse(time.RFC3339, value); t.Format == "date-time" && err != nil {
+		r.Invalid(n, "Invalid value: %q: %s in body must be of type date-time: %q", value, n.Path, value)
+	}
+	switch b := t.Bounds; {
+	case b == nil:
+	case b.Enum != nil && !slices.Contains(b.Enum, value):
+		r.Unsupported(n, b.Enum...)
+	case b.Pattern != nil && !b.Pattern().MatchString(value):
+		r.Invalid(n, "Invalid value: %q: %s in body should match '%s'", value, n.Path, b.Pattern())
+	case b.MaxLength > 0 && len(value) > b.MaxLength:
+		r.Invalid(n, "Too long: may not be more than %d bytes", b.MaxLength)
+	}
+}
+
+// jsonType returns a type as JSON Schema names it; "" is any.
+func jsonType(t *schema.Type) string {
+	switch {
+	case t == nil || t.Scalar > schema.Boolean:
+		return ""
+	case t.IsList:
+		return "array"
+	}
+	return map[schema.Scalar]string{
+		schema.NotScalar: "object", schema.String: "string", schema.Integer: "integer", schema.Number: "number", schema.Boolean: "boolean",
+	}[t.Scalar]
+}
+
+// schemaType returns the type of a value as JSON Schema names it.
+func schemaType(value any) string {
+	switch value := value.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case int64:
+		return "integer"
+	case float64:
+		if value == math.Trunc(value) {
+			return "integer"
+		}
+		return "number"
+	}
+	return "null"
+}

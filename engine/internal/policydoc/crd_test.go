@@ -1,0 +1,62 @@
+package policydoc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// TestConforms checks one document of each kind that breaks what its definition can say. The texts
+// are those of an API server.
+func TestConforms(t *testing.T) {
+	for _, c := range []struct{ document, want string }{
+		{`
+kind: Assign
+metadata: {name: 1}
+status: anything
+spec:
+  applyTo: [{groups: [null, apps], kinds: [Pod], operations: [DELETE], versions: null}]
+  match: {namespaces: [a, "a b"], source: Elsewhere, labelSelector: {matchLabels: {a: 1}, matchExpressions: [{key: a}]}}
+  parameters: {assign: {value: {any: [thing]}, externalData: {}, other: 1}}
+  location: 1.5
+`, `
+spec.applyTo[0].groups[0]: Invalid value: "null": spec.applyTo[0].groups[0] in body must be of type string: "null"
+spec.applyTo[0].operations[0]: Unsupported value: "DELETE": supported values: "CREATE", "UPDATE", "*"
+spec.location: Invalid value: "number": spec.location in body must be of type string: "number"
+spec.match.labelSelector.matchExpressions[0].operator: Required value
+spec.match.labelSelector.matchLabels.a: Invalid value: "integer": spec.match.labelSelector.matchLabels.a in body must be of type string: "integer"
+spec.match.namespaces[1]: Invalid value: "a b": spec.match.namespaces[1] in body should match '^\*?[-:a-z0-9]*\*?$'
+spec.match.source: Unsupported value: "Elsewhere": supported values: "All", "Generated", "Original"
+spec.parameters.assign.externalData.provider: Required value
+spec.parameters.assign.other: unknown; known are externalData fromMetadata value`},
+		{"kind: MutatingPolicy\nspec: {variables: [{name: a, expression: x}, {name: a, expression: z}], webhookConfiguration: {timeoutSeconds: 3.0}, evaluation: {admission: {enabled: 1}}}", `
+spec.evaluation.admission.enabled: Invalid value: "integer": spec.evaluation.admission.enabled in body must be of type boolean: "integer"
+spec.variables[1]: Duplicate value: {"name":"a"}`},
+		{"kind: MutatingPolicy\nmetadata: x", "\nspec: Required value\nmetadata: Invalid value: \"string\": metadata in body must be of type object: \"string\""},
+		{"kind: PolicyException\nspec: {expiresAt: tomorrow}", `
+spec.policyRefs: Required value
+spec.expiresAt: Invalid value: "tomorrow": spec.expiresAt in body must be of type date-time: "tomorrow"`},
+		{"kind: Config\nspec: {match: {}}", "\nspec.match: Invalid value: \"object\": spec.match in body must be of type array: \"object\""},
+		{"kind: AssignMetadata\nspec: {}", ""},
+		{"kind: ModifySet\nspec: {parameters: {operation: add}}", "\nspec.parameters.operation: Unsupported value: \"add\": supported values: \"merge\", \"prune\""},
+		{"kind: AssignImage\nspec: {parameters: {assignTag: 1}}", "\nspec.parameters.assignTag: Invalid value: \"integer\": spec.parameters.assignTag in body must be of type string: \"integer\""},
+	} {
+		r := reader(t, "apiVersion: example.com/v1\n"+strings.TrimPrefix(c.document, "\n"))
+		of := TypeOf(r.Document.Kind().Kind)
+		if of == nil {
+			t.Fatalf("%s has no definition", r.Document.Kind().Kind)
+		}
+		r.Conforms(r.Root, of, func(n policy.Node, name string, of *schema.Type) {
+			r.Invalid(n.At(name), "unknown; known are %s", strings.Join(of.FieldNames(), " "))
+		})
+		var got strings.Builder
+		for _, p := range r.Problems {
+			got.WriteString("\n" + p.Field + ": " + p.Message)
+		}
+		if got.String() != c.want {
+			t.Errorf("%s\ngot %s\nwant %s", c.document, got.String(), c.want)
+		}
+	}
+}

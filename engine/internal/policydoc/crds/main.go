@@ -1,0 +1,118 @@
+// Crds writes the CustomResourceDefinitions of policies that package policydoc embeds: one version
+// of each, without descriptions and without the schema of the status.
+//
+//	go run . KYVERNO GATEKEEPER FILE
+//
+// The arguments are the directories of the modules of Kyverno and Gatekeeper, which are under the
+// Apache License 2.0, and the file to write; the script generate finds the modules.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// The files of the definitions.
+const (
+	ofKyverno    = "config/crds/policies.kyverno.io/policies.kyverno.io_"
+	ofGatekeeper = "charts/gatekeeper/crds/"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: go run . KYVERNO GATEKEEPER FILE")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, "crds:", err)
+		os.Exit(1)
+	}
+}
+
+func run(kyverno, gatekeeper, to string) error {
+	var all []byte
+	for _, file := range []string{
+		filepath.Join(kyverno, ofKyverno+"mutatingpolicies.yaml"),
+		filepath.Join(kyverno, ofKyverno+"policyexceptions.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assign-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assignmetadata-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"modifyset-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assignimage-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"config-customresourcedefinition.yaml"),
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		definition, err := compact(file, data)
+		if err != nil {
+			return err
+		}
+		all = append(append(all, definition...), '\n')
+	}
+	return os.WriteFile(to, all, 0o644)
+}
+
+// compact returns a definition with what is needed to check documents, on one line.
+func compact(file string, data []byte) ([]byte, error) {
+	stream, diagnostics := manifest.Read(file, data)
+	if len(diagnostics) > 0 || len(stream.Documents()) != 1 {
+		return nil, fmt.Errorf("%s is not one definition: %v", file, diagnostics)
+	}
+	object := stream.Documents()[0].Object()
+	spec := part(object, "spec")
+	versions, _ := spec["versions"].([]any)
+	version := newest(versions)
+	schema := part(part(version, "schema"), "openAPIV3Schema")
+	strip(schema)
+	part(schema, "properties")["status"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	names := part(spec, "names")
+	return json.Marshal(map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"spec": map[string]any{
+			"group": spec["group"], "scope": spec["scope"], "names": map[string]any{"kind": names["kind"], "plural": names["plural"]},
+			"versions": []any{map[string]any{"name": version["name"], "served": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
+		},
+	})
+}
+
+// newest returns the version v1, or else the first one.
+func newest(versions []any) map[string]any {
+	var first map[string]any
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if version["name"] == "v1" {
+			return version
+		}
+		if first == nil {
+			first = version
+		}
+	}
+	return first
+}
+
+// part returns the object under a key.
+func part(object map[string]any, key string) map[string]any {
+	value, _ := object[key].(map[string]any)
+	return value
+}
+
+// strip removes the descriptions from a schema, which may be missing.
+func strip(schema map[string]any) {
+	if schema == nil {
+		return
+	}
+	delete(schema, "description")
+	for _, property := range part(schema, "properties") {
+		if property, ok := property.(map[string]any); ok {
+			strip(property)
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		strip(part(schema, key))
+	}
+}
