@@ -2,7 +2,7 @@
 // builtin.txt for the default version of Kubernetes, and the differences for each other version.
 //
 //	go run ./generate                            from the committed archives
-//	go run ./generate -kubernetes 1.36=DIR …     first renews the archive of a version
+//	go run ./generate -kubernetes 1.36=DIR …     renews the archive of a version instead
 //
 // It runs in the directory of package schema. DIR is the directory of the module
 // k8s.io/kubernetes at a patch version of 1.36, which has the OpenAPI documents and the
@@ -62,6 +62,9 @@ func run(modules map[int]string) error {
 		if err := os.WriteFile(fmt.Sprintf(archivePath, minor), archive, 0o644); err != nil {
 			return err
 		}
+	}
+	if len(modules) > 0 {
+		return nil // the tables of Go types depend on the archive, and the texts on both
 	}
 	files, err := texts(".")
 	if err != nil {
