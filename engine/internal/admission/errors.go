@@ -104,7 +104,7 @@ func refusal(t *schema.Type, in any) string {
 	case schemaOrBool:
 		return "boolean or JSON schema expected"
 	}
-	target := goTarget(t)
+	target := t.GoName()
 	if !isConvertible(in, target) {
 		return "unrecognized type: " + target
 	}
@@ -131,18 +131,4 @@ func kindName(in any) string {
 		return "slice"
 	}
 	return fmt.Sprintf("%T", in)
-}
-
-func goTarget(t *schema.Type) string {
-	switch kindOf(t) {
-	case goBool:
-		return "bool"
-	case goInt32:
-		return "int32"
-	case goInt64:
-		return "int64"
-	case goFloat:
-		return "float64"
-	}
-	return "string"
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
@@ -149,33 +148,14 @@ func (d *decoder) bytes(t *schema.Type, in any) (any, bool) {
 	return base64.StdEncoding.EncodeToString(data), true
 }
 
+// strictBase64 refuses bits that are not zero before the padding.
+var strictBase64 = base64.StdEncoding.Strict()
+
 // isCanonicalBase64 reports whether encoding the decoded text gives the same text.
 func isCanonicalBase64(s string) bool {
-	data, padding := strings.TrimRight(s, "="), 0
-	if padding = len(s) - len(data); len(s)%4 != 0 || padding > 2 {
-		return false
-	}
-	last := byte(0)
-	for _, c := range []byte(data) {
-		if last = sextets[c]; last == noSextet {
-			return false
-		}
-	}
-	return last&(1<<(2*padding)-1) == 0 // the unused bits must be zero
+	data, err := strictBase64.DecodeString(s)
+	return err == nil && strictBase64.EncodedLen(len(data)) == len(s)
 }
-
-const noSextet = 0xff
-
-// sextets are the values of the characters of base64.
-var sextets = func() (values [256]byte) {
-	for c := range values {
-		values[c] = noSextet
-	}
-	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
-		values[c] = byte(i)
-	}
-	return values
-}()
 
 // anyJSON decodes a value of any type. Conversion reads and writes its numbers, so that 1.0
 // becomes 1.

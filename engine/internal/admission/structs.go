@@ -73,58 +73,36 @@ const (
 	extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
+// namedKinds are the kinds of the types that read and write their JSON themselves. Other types
+// that may have any value are objects.
+var namedKinds = map[string]goKind{
+	meta + "Time": goTime, meta + "MicroTime": goMicroTime, meta + "FieldsV1": goObject,
+	extensions + "JSON": goJSON, extensions + "JSONSchemaPropsOrBool": schemaOrBool,
+	extensions + "JSONSchemaPropsOrArray": schemaOrSchemas, extensions + "JSONSchemaPropsOrStringArray": schemaOrNames,
+}
+
+var scalarKinds = map[schema.Scalar]goKind{
+	schema.NotScalar: goMap, schema.String: goString, schema.Boolean: goBool, schema.Integer: goInt64, schema.Number: goFloat,
+	schema.IntOrString: goIntOrString, schema.Quantity: goQuantity, schema.Untyped: goObject,
+}
+
 func kindOf(t *schema.Type) goKind {
 	switch {
 	case t.Minor != 0:
 		return goStruct
 	case t.IsList:
 		return goList
-	}
-	switch t.Scalar {
-	case schema.NotScalar:
-		if t.Name == meta+"FieldsV1" {
-			return goObject
-		}
-		return goMap
-	case schema.String:
-		return stringKindOf(t)
-	case schema.Boolean:
-		return goBool
-	case schema.Integer:
-		if t.Format == "int32" {
-			return goInt32
-		}
-		return goInt64
-	case schema.Number:
-		return goFloat
-	case schema.IntOrString:
-		return goIntOrString
-	case schema.Quantity:
-		return goQuantity
-	}
-	switch t.Name {
-	case extensions + "JSON":
-		return goJSON
-	case extensions + "JSONSchemaPropsOrBool":
-		return schemaOrBool
-	case extensions + "JSONSchemaPropsOrArray":
-		return schemaOrSchemas
-	case extensions + "JSONSchemaPropsOrStringArray":
-		return schemaOrNames
-	}
-	return goObject
-}
-
-func stringKindOf(t *schema.Type) goKind {
-	switch {
+	case t.Format == "int32":
+		return goInt32
 	case t.Format == "byte":
 		return goBytes
-	case t.Format != "date-time":
-		return goString
-	case t.Name == meta+"MicroTime":
-		return goMicroTime
+	case t.Scalar == schema.String && t.Name == "":
+		return goString // the usual case
 	}
-	return goTime
+	if kind, named := namedKinds[t.Name]; named {
+		return kind
+	}
+	return scalarKinds[t.Scalar]
 }
 
 // The types that are decoded in places that have no type of their own: the metadata of objects

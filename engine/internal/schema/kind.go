@@ -35,14 +35,13 @@ func (k *Kind) GoType() *Type {
 	if k == nil || k.Custom || k.Unknown {
 		return nil
 	}
-	t := k.Type()
-	if t == nil || t.Minor == 0 {
-		t = libraries[release.Index(k.Minor)].lookup(k.Kind).Type()
+	if t := k.Type(); t != nil && t.Minor != 0 {
+		return t
 	}
-	if t == nil || t.Minor == 0 {
-		return nil
+	if t := libraries[release.Index(k.Minor)].lookup(k.Kind).Type(); t != nil && t.Minor != 0 {
+		return t
 	}
-	return t
+	return nil
 }
 
 // shape is the part of a Kind that is computed when it is first used.
