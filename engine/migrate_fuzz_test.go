@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -11,46 +12,50 @@ import (
 )
 
 // FuzzMigrate checks that policies are converted or refused. A converted policy compiles, is the
-// same every time, and has nothing left to convert.
+// same every time, and has nothing left to convert. It has the same results for generated objects,
+// unless a warning says that some are different.
 func FuzzMigrate(f *testing.F) {
-	files, err := filepath.Glob("testdata/kyverno/*/*/policy.yaml")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, file := range append(files, "../examples/mutatingpolicy/policy.yaml") {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
+	for _, pattern := range []string{"testdata/kyverno/*/*/policy.yaml", "testdata/conversion/*.yaml", "../examples/mutatingpolicy/policy.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatal("no seeds", err)
 		}
-		f.Add(string(data))
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			policies, _, _ := strings.Cut(string(data), "\n--- # manifests\n")
+			f.Add(policies)
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		convert := func(text string) (string, bool) {
-			stream, problems := manifest.Read("policy.yaml", []byte(text))
-			if len(problems) > 0 {
-				return "", false
-			}
-			migrated, problems := Migrate(MutatingPolicies, []*manifest.Stream{stream}, nil, Options{})
-			if source.HasErrors(problems) {
-				return "", false
-			}
-			return string(manifest.Join(migrated)), true
-		}
-		first, ok := convert(text)
-		if !ok {
+		policies, problems := manifest.Read("policy.yaml", []byte(text))
+		if len(problems) > 0 {
 			return
 		}
-		if again, _ := convert(text); again != first {
-			t.Errorf("another result the second time:\n%s\n%s", first, again)
+		migrated, warnings := Migrate(MutatingPolicies, []*manifest.Stream{policies}, nil, Options{})
+		for _, p := range warnings {
+			if p.Code == source.CodeInternal {
+				t.Error(p)
+			}
 		}
-		if twice, ok := convert(first); !ok || twice != first {
-			t.Errorf("what was converted converts again:\n%s\n%s", first, twice)
+		if source.HasErrors(warnings) {
+			return
 		}
-		stream, _ := manifest.Read("new.yaml", []byte(first))
-		if set, problems := Compile([]*manifest.Stream{stream}, nil, Options{}); set != nil {
-			set.Run(context.Background(), nil)
-		} else {
-			t.Errorf("%v\n%s", problems, first)
+		first := string(manifest.Join(migrated))
+		if again, _ := Migrate(MutatingPolicies, []*manifest.Stream{policies}, nil, Options{}); string(manifest.Join(again)) != first {
+			t.Errorf("another result the second time:\n%s\n%s", first, manifest.Join(again))
+		}
+		if twice, problems := Migrate(MutatingPolicies, migrated, nil, Options{}); source.HasErrors(problems) || string(manifest.Join(twice)) != first {
+			t.Errorf("what was converted converts again:\n%s\n%s", first, manifest.Join(twice))
+		}
+		proof, problems := Verify(context.Background(), []*manifest.Stream{policies}, migrated, nil, nil, Ordered, Options{})
+		if proof == nil {
+			t.Fatalf("%v\n%s", problems, first)
+		}
+		if len(proof.Differences) > 0 && len(warnings) == 0 {
+			t.Errorf("%v\n%s\n%s", proof.Differences[0], text, first)
 		}
 	})
 }

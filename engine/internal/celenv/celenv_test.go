@@ -351,3 +351,11 @@ func TestPlanning(t *testing.T) {
 		}
 	}
 }
+
+// TestCrash checks that an expression on which cel-go crashes is an error.
+func TestCrash(t *testing.T) {
+	_, err := New(36).Scope(false).JSONPatch(`[JSONPatch{op: "add", path: "/a", value: {?"a": object[?0], "b": "c"}}]`)
+	if err == nil || !strings.Contains(err.Error(), "crashes") {
+		t.Error(err)
+	}
+}

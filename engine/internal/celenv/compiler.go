@@ -1,6 +1,8 @@
 package celenv
 
 import (
+	"fmt"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
@@ -118,8 +120,14 @@ func (e *Env) buildSyntax() *syntax.Parser {
 	return syntax.New(base.Macros(), base.HasLibrary("cel.lib.optional"))
 }
 
-// compile parses and checks an expression.
-func (c *compiler) compile(text string) (*ast.AST, *cel.Issues, error) {
+// compile parses and checks an expression. cel-go v0.26 crashes on an optional entry of a map
+// whose type it does not know, as in {?"a": dyn(x)[?0]}.
+func (c *compiler) compile(text string) (checked *ast.AST, issues *cel.Issues, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("cel-go crashes when it checks the expression: %v", problem)
+		}
+	}()
 	source := common.NewTextSource(text)
 	if parsed := c.syntax.Parse(source); parsed != nil {
 		checked, errs := checker.Check(parsed, source, c.checker)
@@ -134,8 +142,8 @@ func (c *compiler) compile(text string) (*ast.AST, *cel.Issues, error) {
 		}
 		c.complete = complete
 	}
-	checked, issues := c.complete.CompileSource(source)
-	return checked.NativeRep(), issues, nil
+	compiled, issues := c.complete.CompileSource(source)
+	return compiled.NativeRep(), issues, nil
 }
 
 // validated has the known validators with the functions whose calls they check; "" for the

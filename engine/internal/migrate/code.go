@@ -375,6 +375,14 @@ func (c code) present() expr.Expr {
 	return c.maybe.Call("hasValue")
 }
 
+// optional returns the optional value. CEL does not know the type of an optional item.
+func (c code) optional() expr.Expr {
+	if c.maybe.IsOptionalItem() {
+		return expr.If(c.present(), expr.Call("optional.of", c.x), expr.Call("optional.none"))
+	}
+	return c.maybe
+}
+
 // orValue returns the value, or another value if it is missing.
 func (c code) orValue(other code) code {
 	if c.maybe.IsZero() {
@@ -472,7 +480,7 @@ func write(value any) (x expr.Expr, typ string) {
 		if value.isConstant {
 			return write(value.constant)
 		}
-		return value.x, "dyn" // CEL does not know the type, even if we do
+		return value.x, staticType(value.x)
 	case keyed:
 		return writeKeyed(value)
 	case []any:
@@ -492,6 +500,32 @@ func write(value any) (x expr.Expr, typ string) {
 		return writeKeyed(pairs)
 	}
 	panic("a value that is no value of a manifest")
+}
+
+// unknownType is a type of which CEL may know more than we do.
+const unknownType = "?"
+
+// staticType returns the type that CEL's checker gives an expression. It does not know the types
+// of fields.
+func staticType(x expr.Expr) string {
+	if value, ok := x.Constant(); ok {
+		_, typ := write(value)
+		return typ
+	}
+	if variable, steps, ok := x.AsChain(); ok && variable != "variables" && len(steps) > 0 {
+		return "dyn"
+	}
+	switch function, target, args, _ := x.AsCall(); {
+	case function == "dyn", function == "orValue", function == "value":
+		return "dyn"
+	case function == "string" && target.IsZero():
+		return "string"
+	case function == "_+_":
+		if staticType(args[0]) == "string" || staticType(args[1]) == "string" {
+			return "string"
+		}
+	}
+	return unknownType
 }
 
 // exprOf returns the expression of a value that may contain code.
@@ -526,7 +560,7 @@ func writeKeyed(pairs keyed) (x expr.Expr, typ string) {
 	for i, p := range pairs {
 		entries[i] = expr.Entry{Key: p.key.x, Value: values[i]}
 		if c, ok := isNull(p.value); ok {
-			entries[i].Value, entries[i].Optional = c.maybe, true
+			entries[i].Value, entries[i].Optional = c.optional(), true
 		}
 	}
 	return expr.Map(entries...), "map(" + typ + ")"
@@ -535,7 +569,7 @@ func writeKeyed(pairs keyed) (x expr.Expr, typ string) {
 // unify converts the elements of a literal to one type, as CEL in Kubernetes requires.
 func unify(values []expr.Expr, types []string) string {
 	for _, typ := range types {
-		if typ == types[0] {
+		if typ == types[0] && (typ != unknownType || len(types) == 1) {
 			continue
 		}
 		for i := range values {

@@ -31,9 +31,8 @@ func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 
 // targets are the objects that a rule changes when another object triggers it.
 type targets struct {
-	constraints
-	conditions []condition
-	types      []*schema.Type
+	constraints constraints
+	types       []*schema.Type
 }
 
 // follow converts the targets of a rule.
@@ -52,12 +51,13 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		return err
 	}
 	t := &targets{constraints: own.matched}
+	matched := &t.constraints
 	for _, kind := range own.matched.kinds {
 		t.types = append(t.types, kind.Type())
 	}
-	t.rules = merged(t.rules)
-	for i := range t.rules {
-		t.rules[i].operations = []string{"CREATE", "UPDATE"}
+	matched.rules = merged(matched.rules)
+	for i := range matched.rules {
+		matched.rules[i].operations = []string{"CREATE", "UPDATE"}
 	}
 	c.targets = t
 	object := c.changed()
@@ -74,13 +74,13 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		if err != nil {
 			return c.failed(field.Path, err)
 		}
-		if key == "namespace" && len(t.kinds) > 0 && !t.kinds[0].Namespaced && !t.kinds[0].Unknown {
+		if key == "namespace" && len(matched.kinds) > 0 && !matched.kinds[0].Namespaced && !matched.kinds[0].Unknown {
 			continue
 		}
-		t.conditions = append(t.conditions, condition{key, x})
+		matched.conditions = append(matched.conditions, condition{key, x})
 	}
 	if selector := target.At("selector"); selector.Given() {
-		t.selector = selector.Object()
+		matched.selector = selector.Object()
 	}
 	if target.At("context").Given() {
 		return c.refuse(target.At("context").Path, "a context for each target", "write the values where they are used")
@@ -90,7 +90,7 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		return c.failed(target.At("preconditions").Path, err)
 	}
 	for i, x := range conditions {
-		t.conditions = append(t.conditions, condition{fmt.Sprintf("target-%d", i+1), x})
+		matched.conditions = append(matched.conditions, condition{fmt.Sprintf("target-%d", i+1), x})
 	}
 	return nil
 }

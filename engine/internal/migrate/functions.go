@@ -128,7 +128,8 @@ func arguments(name string, signature jmespath.Signature, args []code) ([]expr.E
 		}
 		values = append(values, arg.x)
 	}
-	if pattern, isText := args[0].constant.(string); isText && name == "regex_match" {
+	if name == "regex_match" {
+		pattern, _ := args[0].constant.(string)
 		if _, err := regexp.Compile(pattern); err != nil {
 			return nil, noFormf("", "the rule always fails: %v", err)
 		}

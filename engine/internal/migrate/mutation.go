@@ -377,7 +377,7 @@ func (c *converter) objectLiteral(n *node, name string) (expr.Expr, error) {
 			return expr.Expr{}, noFormf("", "the field %q in an ApplyConfiguration", key)
 		}
 		if null, ok := isNull(valueOf(f)); ok {
-			entries = append(entries, expr.Entry{Name: key, Value: null.maybe, Optional: true})
+			entries = append(entries, expr.Entry{Name: key, Value: null.optional(), Optional: true})
 			continue
 		}
 		value, err := c.memberLiteral(f, name+"."+key)
@@ -435,7 +435,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 		for _, p := range value {
 			key, _ := p.key.constant.(string)
 			if null, ok := isNull(p.value); ok {
-				entries = append(entries, expr.Entry{Name: key, Value: null.maybe, Optional: true})
+				entries = append(entries, expr.Entry{Name: key, Value: null.optional(), Optional: true})
 				continue
 			}
 			entries = append(entries, expr.Entry{Name: key, Value: c.valueLiteral(p.value, t.FieldType(key), name+"."+key)})

@@ -99,11 +99,12 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 		guard = expr.And(some, guard)
 	}
 	if l == nil && !expr.Equal(guard, expr.True) {
-		to := &c.matched
+		to := condition{"anchors", guard}
 		if c.targets != nil {
-			to = &c.targets.constraints
+			c.targets.constraints.conditions = append(c.targets.constraints.conditions, to)
+		} else {
+			c.matched.conditions = append(c.matched.conditions, to)
 		}
-		to.conditions = append(to.conditions, condition{"anchors", guard})
 		guard = expr.True
 	}
 	if err := b.settled(root, guard); err != nil {

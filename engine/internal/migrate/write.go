@@ -182,7 +182,7 @@ func (c *converter) yaml(name string, first bool) string {
 	w.conditions("matchConditions", c.matched.conditions, about["preconditions"])
 	if c.targets != nil {
 		w.constraints("targetMatchConstraints", c.targets.constraints)
-		w.conditions("targetMatchConditions", c.targets.conditions, nil)
+		w.conditions("targetMatchConditions", c.targets.constraints.conditions, nil)
 	}
 	w.conditions("variables", c.variables, about["context"])
 	w.comments(2, about["mutate"])

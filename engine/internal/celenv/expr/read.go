@@ -168,6 +168,9 @@ func (e Expr) IsTotal() bool {
 	return !slices.ContainsFunc(e.Children(), func(c Expr) bool { return !c.IsTotal() })
 }
 
+// IsOptionalItem reports whether an expression is the optional item of a list or map.
+func (e Expr) IsOptionalItem() bool { return e.isCallOf(operators.OptIndex) }
+
 // Uses reports whether a variable is read.
 func (e Expr) Uses(variable string) bool {
 	if e.node.Kind() == ast.IdentKind {

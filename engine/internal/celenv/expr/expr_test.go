@@ -1,0 +1,79 @@
+package expr
+
+import (
+	"strings"
+	"testing"
+)
+
+// texts are expressions in the form in which they are printed.
+var texts = []string{
+	`object.metadata.?labels.?team.orValue("platform")`,
+	`!has(object.spec.replicas) && size(object.spec.containers) > 0 || object.spec.x in ["a", "b"]`,
+	`object.spec.containers.filter(c, has(c.image) && !c.image.endsWith(":latest"))[0].image`,
+	`(a || b) && !(c ? d : e) ? [JSONPatch{op: "add", path: "/a" + string(i), value: {"x": dyn(1), ?"y": z.?w}}] : []`,
+	`Object{spec: Object.spec{?replicas: object.spec.?replicas, template: a.b["c-d"][?0]}}`,
+	`lists.range(size(x)).map(i, i > 2, "\\d\"\n'" + string(-i)).flatten()`,
+	`dyn("a").contains("b") == (1 - (2 - 3) < -4)`,
+}
+
+// FuzzPrint checks the laws of the package: what is printed is read as the same tree.
+func FuzzPrint(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := Parse(text)
+		if err != nil || strings.Contains(text, "`") { // names in backquotes are not ours
+			return
+		}
+		for _, printed := range []string{e.String(), e.Pretty()} {
+			again, err := Parse(printed)
+			if err != nil || !Equal(e, again) {
+				t.Errorf("%s\nis printed as\n%s\n%v", text, printed, err)
+			}
+		}
+	})
+}
+
+// TestPrint checks that the texts are printed as they are.
+func TestPrint(t *testing.T) {
+	for _, text := range texts {
+		e, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.NewReplacer("(", "", ")", "").Replace(e.String()); got != strings.NewReplacer("(", "", ")", "").Replace(text) {
+			t.Errorf("%s\nis printed as\n%s", text, e)
+		}
+		for line := range strings.Lines(e.Pretty()) {
+			if len(line) > width+20 {
+				t.Errorf("a line of %d bytes: %s", len(line), line)
+			}
+		}
+	}
+}
+
+// TestLogic checks that conditions are simplified, and mean the same.
+func TestLogic(t *testing.T) {
+	a, b := Ident("a"), Ident("b")
+	for want, e := range map[string]Expr{
+		"true":             And(),
+		"false":            Or(),
+		"a":                And(True, a, Expr{}, a),
+		"a && b":           And(And(a, b), b),
+		"!(a || b)":        Not(Or(a, b)),
+		"a != b":           Not(Is(a, b)),
+		"a == b":           Not(Not(Is(a, b))),
+		"!(a < b)":         Not(Compare(a, "<", b)),
+		"(a || b) && c":    And(Or(a, b), Ident("c")),
+		`"a == b" == a`:    Is(Literal("a == b"), a),
+		`dyn("a").size()`:  Literal("a").Call("size"),
+		`dyn(!a).size()`:   Not(a).Call("size"),
+		`a["in"].b["x-y"]`: a.Select("in").Select("b").Select("x-y"),
+		`"x-y" in a`:       a.Has("x-y"),
+	} {
+		if e.String() != want {
+			t.Errorf("%s, want %s", e, want)
+		}
+	}
+}
