@@ -135,6 +135,12 @@ func (s *scope) text(written string) (code, error) {
 	return computed(expr.Plus(parts...), text), nil
 }
 
+// Variables within quotes get names that begin so. In JMESPath, double quotes are for names.
+const (
+	quotedText = "quoted_text_"
+	quotedName = "quoted_name_"
+)
+
 // quoted replaces variables that are the whole text of a string within an expression by names,
 // and returns the scope with these names.
 func (s *scope) quoted(written string) (string, *scope, error) {
@@ -147,7 +153,10 @@ func (s *scope) quoted(written string) (string, *scope, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		name := "quoted" + strconv.Itoa(n) + "_"
+		name := quotedText + strconv.Itoa(n) + "_"
+		if inner[1] == `"` { // the name of a field
+			name = quotedName + strconv.Itoa(n) + "_"
+		}
 		s = s.with(name, c)
 		written = strings.Replace(written, inner[0], name, 1)
 	}
@@ -256,7 +265,12 @@ func (c code) root() string {
 
 // name returns the value of a name.
 func (s *scope) name(name string) (code, error) {
+	quoted, isQuoted := s.vars[name]
 	switch {
+	case isQuoted && strings.HasPrefix(name, quotedText):
+		return quoted, nil
+	case isQuoted && strings.HasPrefix(name, quotedName):
+		return s.named(quoted)
 	case s.current != nil && s.current.isRoot():
 		return code{}, noFormf("name the fields that matter", "%s as a whole", s.current.root())
 	case s.current != nil:
@@ -279,6 +293,26 @@ func (s *scope) name(name string) (code, error) {
 		return computed(serviceAccount("Namespace"), text), nil
 	}
 	return s.rule.entry(s, name)
+}
+
+// named returns the field of the current value whose name another value is.
+func (s *scope) named(name code) (code, error) {
+	if s.current == nil || s.current.isRoot() || s.current.kind != object && s.current.kind != anything {
+		return code{}, noFormf("write the expression without variables within", "a name that comes from a variable")
+	}
+	key, err := name.asText()
+	if err != nil {
+		return code{}, err
+	}
+	types := s.current.elementTypes()
+	if s.current.path != nil {
+		return ofPath(s.current.path.then(part{computed: key.x}, false), types), nil
+	}
+	from := s.current.x
+	if !s.current.maybe.IsZero() {
+		from = s.current.maybe
+	}
+	return code{x: s.current.x.Index(key.x), maybe: from.OptIndex(key.x), types: types, kind: kindOf(types)}, nil
 }
 
 func serviceAccount(part string) expr.Expr {
