@@ -108,7 +108,7 @@ func TestWebhook(t *testing.T) {
 		{
 			"after a rule that fails, policies with failurePolicy Ignore see nothing",
 			ignoring(clusterPolicy("first", "mutate: {patchStrategicMerge: {metadata: {labels: {first: ran}}}}")+
-				clusterPolicy("fails", "mutate: {patchesJson6902: '[{op: replace, path: /metadata/labels/x, value: y}]'}")+
+				clusterPolicy("fails", "mutate: {patchesJson6902: '[{\"op\": \"replace\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}]'}")+
 				clusterPolicy("second", "mutate: {patchStrategicMerge: {metadata: {labels: {second: ran}}}}")) +
 				clusterPolicy("other", "mutate: {patchStrategicMerge: {metadata: {labels: {other: ran}}}}"),
 			`1 policy other, rule r: metadata.labels.other ran

@@ -49,7 +49,7 @@ var testEnv = NewEnv(func(call, argument string) (any, bool) {
 func TestFunctions(t *testing.T) {
 	for _, c := range []struct{ expression, want string }{
 		{"compare('a', 'b')", "-1"},
-		{"compare('a', 'b') < `0`", "true"},
+		{"compare('a', 'b') < `0`", "null"},
 		{"equal_fold('Ab', 'aB')", "true"},
 		{"replace('aaa', 'a', 'b', `2`)", "bba"},
 		{"replace_all('aaa', 'a', 'b')", "bbb"},

@@ -14,7 +14,8 @@ import (
 // stringFunctions are functions on strings. join and to_string are the library's functions with
 // bounds.
 var stringFunctions = []function{
-	{"compare", "ss", func(a []any) (any, error) { return float64(strings.Compare(a[0].(string), a[1].(string))), nil }},
+	// In Kyverno, the result is no number for JMESPath: comparing it gives null.
+	{"compare", "ss", func(a []any) (any, error) { return int64(strings.Compare(a[0].(string), a[1].(string))), nil }},
 	{"equal_fold", "ss", func(a []any) (any, error) { return strings.EqualFold(a[0].(string), a[1].(string)), nil }},
 	{"replace", "sssn", func(a []any) (any, error) {
 		n, err := whole(a[3])

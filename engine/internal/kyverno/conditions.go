@@ -14,7 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// operators are the operators of conditions, in lower case: see operatorOf.
+// operators are the operators of conditions, in lower case. Case does not matter here: see spellingRefused.
 var operators = map[string]func(key, value any) bool{
 	"equal":     equals,
 	"equals":    equals,
@@ -69,26 +69,16 @@ func (r *reader) conditionList(n policy.Node) {
 	}
 }
 
-// ordering are the operators that Kyverno v1.19.0 accepts in any case, but evaluates only in
-// this spelling.
-var ordering = []string{
+// spellings are the operators that Kyverno's policy validation accepts.
+var spellings = []string{
+	"Equal", "Equals", "NotEqual", "NotEquals", "In", "NotIn", "AnyIn", "AllIn", "AnyNotIn", "AllNotIn",
 	"GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
 	"DurationGreaterThan", "DurationGreaterThanOrEquals", "DurationLessThan", "DurationLessThanOrEquals",
 }
 
-// operatorOf returns an operator. Case does not matter, except for those in ordering: see
-// spellingNeverTrue.
-func operatorOf(name string) func(key, value any) bool {
-	if isMisspelt(name) {
-		return func(any, any) bool { return false }
-	}
-	return operators[strings.ToLower(name)]
-}
-
-// isMisspelt reports whether an operator is in ordering, but in another spelling.
+// isMisspelt reports whether Kyverno refuses the spelling of an operator.
 func isMisspelt(operator string) bool {
-	return !slices.Contains(ordering, operator) &&
-		slices.ContainsFunc(ordering, func(known string) bool { return strings.EqualFold(known, operator) })
+	return operators[strings.ToLower(operator)] != nil && !slices.Contains(spellings, operator)
 }
 
 // check evaluates preconditions. The reason is empty if they hold.
@@ -108,7 +98,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		if err != nil {
 			return false, err
 		}
-		return operatorOf(item.At("operator").Text())(key, value), nil
+		return operators[strings.ToLower(item.At("operator").Text())](key, value), nil
 	}
 	all := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {

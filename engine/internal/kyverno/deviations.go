@@ -93,12 +93,17 @@ var (
 	// nothingAfterFailure: webhook.Steps.
 	nothingAfterFailure = &deviation.Deviation{
 		Versions: only119, Does: "drops all changes of a policy with a rule that fails, and gives an empty object to the policies after it", Documented: "failurePolicy Ignore ignores the failure",
-		Advice: "correct the rule that fails", Recordings: []string{"after-failure"},
+		Advice: "correct the rule that fails", Source: "pkg/webhooks/resource/mutation/mutation.go",
 	}
-	// spellingNeverTrue: operatorOf.
-	spellingNeverTrue = &deviation.Deviation{
-		Versions: only119, Does: "accepts this spelling of the operator, and treats it as never true", Documented: "the operator compares",
+	// spellingRefused is not reproduced: Kyverno refuses the policy.
+	spellingRefused = &deviation.Deviation{
+		Versions: only119, Does: "refuses the policy: it does not know this spelling of the operator", Documented: "operators do not depend on case",
 		Advice: "write it as the documentation does", Recordings: []string{"operator-spelling"},
+	}
+	// flowTextFails: isFlowText.
+	flowTextFails = &deviation.Deviation{
+		Versions: only119, Does: "fails, because a patch that begins with [ must be JSON", Documented: "patchesJson6902 is YAML or JSON",
+		Advice: "begin the operations with - in place of [", Recordings: []string{"json-patch-list"},
 	}
 	// listRefused is not reproduced: Kyverno's CustomResourceDefinition refuses the policy.
 	listRefused = &deviation.Deviation{
@@ -106,6 +111,12 @@ var (
 		Advice: "write it as a text: patchesJson6902: |-", Recordings: []string{"json-patch-list"},
 	}
 )
+
+// allDeviations are all of them.
+var allDeviations = []*deviation.Deviation{
+	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk,
+	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, spellingRefused, listRefused, flowTextFails,
+}
 
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
 type mark struct {
@@ -207,7 +218,7 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	conditions = func(n policy.Node) {
 		for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
 			if operator := item.At("operator"); isMisspelt(operator.Text()) {
-				found = append(found, mark{operator.Path, spellingNeverTrue})
+				found = append(found, mark{operator.Path, spellingRefused})
 			}
 		}
 	}
@@ -223,6 +234,8 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 		}
 		if patch := n.At("patchesJson6902"); len(patch.Items()) > 0 {
 			found = append(found, mark{patch.Path, listRefused})
+		} else if isFlowText(patch.Value) && !hasVariables(patch.Text()) {
+			found = append(found, mark{patch.Path, flowTextFails})
 		}
 		for _, entry := range n.At("foreach").Items() {
 			patches(entry)

@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -148,10 +149,20 @@ func strategic(object map[string]any, value any, t *schema.Type) (patched map[st
 // patchJSON applies a JSON Patch.
 func patchJSON(object map[string]any, value any) (map[string]any, error) {
 	operations, err := parseJSONPatch(value)
+	if err == nil && isFlowText(value) {
+		err = errors.New("the JSON Patch begins with [, but is not JSON")
+	}
 	if err != nil {
 		return nil, err
 	}
 	return jsonpatch.Kyverno.Apply(object, operations)
+}
+
+// isFlowText reports whether a JSON Patch is a text that Kyverno takes for JSON, but is YAML: see
+// flowTextFails.
+func isFlowText(value any) bool {
+	text, _ := value.(string)
+	return strings.HasPrefix(text, "[") && !json.Valid([]byte(text))
 }
 
 var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
@@ -300,9 +311,9 @@ func order(entry policy.Node, n int) []int {
 
 // element runs an entry for one element.
 func (f *foreach) element(s *scope, entry policy.Node, label string, value any, index, depth int) error {
-	for name, value := range map[string]any{"element": value, "elementIndex": int64(index)} {
-		s.vars[name] = jmespath.Input(value)
-		s.vars[fmt.Sprintf("%s%d", name, depth)] = s.vars[name]
+	// The index is no number for comparisons and functions of JMESPath.
+	for name, value := range map[string]any{"element": jmespath.Input(value), "elementIndex": int64(index)} {
+		s.vars[name], s.vars[fmt.Sprintf("%s%d", name, depth)] = value, value
 	}
 	for _, v := range s.values.foreach(f.rule, index) {
 		s.give(v.key, v.value)

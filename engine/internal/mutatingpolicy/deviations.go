@@ -44,7 +44,7 @@ var (
 	// selfTargets: mutateTarget.
 	selfTargets = &deviation.Deviation{
 		Versions: []string{"1.19"}, Does: "does not evaluate matchConditions for targets", Documented: "matchConditions select the objects of a policy",
-		Advice: "say the same in targetMatchConditions", Recordings: []string{"self-targets"},
+		Advice: "say the same in targetMatchConditions", Source: "pkg/background/mpol/processor.go",
 	}
 	// nullFails: annotate.
 	nullFails = &deviation.Deviation{
@@ -59,19 +59,25 @@ var (
 	// runsTwice: markShared.
 	runsTwice = &deviation.Deviation{
 		Versions: []string{"1.19"}, Does: "runs the policy twice, because policies with the same selectors have failurePolicy Fail and Ignore", Documented: "a policy runs once",
-		Advice: "give all policies with these selectors the same failurePolicy", Recordings: []string{"runs-twice"},
+		Advice: "give all policies with these selectors the same failurePolicy", Source: "pkg/controllers/webhook/utils.go",
 	}
 	// namespaceObjectNull: inServer.
 	namespaceObjectNull = &deviation.Deviation{
 		Versions: []string{"1.19"}, Does: "has the API server evaluate matchConditions, where namespaceObject is null", Documented: "matchConditions can use namespaceObject",
-		Advice: "use a namespaceSelector, or a variable in the condition, which keeps it from the API server", Recordings: []string{"namespace-object-null"},
+		Advice: "use a namespaceSelector, or a variable in the condition, which keeps it from the API server", Source: "pkg/controllers/webhook/utils.go",
 	}
 	// settingsIgnored: constraints and checkReinvocation.
 	settingsIgnored = &deviation.Deviation{
 		Versions: []string{"1.19"}, Does: "ignores matchPolicy and reinvocationPolicy: they are Equivalent and Never", Documented: "they are those of the webhook",
-		Advice: "remove the field", Recordings: []string{"settings-ignored"},
+		Advice: "remove the field", Source: "pkg/controllers/webhook/utils.go",
 	}
 )
+
+// deviations are all of them.
+var deviations = []*deviation.Deviation{
+	autogenMetadata, autogenNotWrapped, autogenJSONPatch, autogenVariables, autogenTexts,
+	selfTargets, nullFails, exceptionVariables, runsTwice, namespaceObjectNull, settingsIgnored,
+}
 
 // mark is a part of a policy where Kyverno deviates.
 type mark struct {
@@ -79,8 +85,8 @@ type mark struct {
 	*deviation.Deviation
 }
 
-// deviations finds the deviations that do not depend on objects.
-func (d *definition) deviations(spec policy.Node) (found []mark) {
+// marks finds the deviations that do not depend on objects.
+func (d *definition) marks(spec policy.Node) (found []mark) {
 	add := func(n policy.Node, v *deviation.Deviation) { found = append(found, mark{n, v}) }
 	if n := spec.At("matchConstraints", "matchPolicy"); n.Text() == "Exact" {
 		add(n, settingsIgnored)
@@ -147,7 +153,7 @@ func (d *definition) whyExtended() *deviation.Deviation {
 
 // checkDeviations reports the deviations of a policy.
 func (d *definition) checkDeviations(spec policy.Node) (found []source.Diagnostic) {
-	for _, m := range d.deviations(spec) {
+	for _, m := range d.marks(spec) {
 		at := d.document.At(m.at.Path)
 		found = append(found, source.Diagnostic{
 			At: at, Severity: source.Warning, Code: deviation.Code, Subject: d.kind + " " + d.key(),

@@ -22,6 +22,9 @@ type Deviation struct {
 	Advice string
 	// Recordings are the prefixes of the names of cases in engine/testdata/kyverno that show it.
 	Recordings []string
+	// Source is the file of Kyverno v1.19.0 that shows what only a cluster does, without
+	// recordings.
+	Source string
 }
 
 // In reports whether a version of Kyverno has the deviation.

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/archive"
+)
+
+// leastRecorded is the least number of recorded cases.
+const leastRecorded = 336
+
+// TestKyvernoRecorded compares with what Kyverno 1.19.0's command printed. An error of the command
+// is a denied request.
+func TestKyvernoRecorded(t *testing.T) {
+	cases := archive.Unpack(t, "testdata/kyverno/recorded", leastRecorded)
+	dirs, err := filepath.Glob(filepath.Join(cases, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		name := filepath.Base(dir)
+		t.Run(name, func(t *testing.T) {
+			if problem := comparePrinted(t, dir); problem != "" {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// comparePrinted returns the difference between our result and what the command printed.
+func comparePrinted(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "printed.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := readNamed(t, dir, "resource.yaml")
+	if strings.Contains(string(text), "Policies Skipped:") {
+		return finding(t, dir)
+	}
+	want, failed := printed(t, string(text), input[0].Documents()[0].Object())
+	set, diagnostics := Compile(readNamed(t, dir, "policy.yaml", "exceptions.yaml"), nil, Options{Defaulting: DefaultingOff, NonIdempotent: NonIdempotentSkip})
+	if set == nil {
+		if failed {
+			return ""
+		}
+		return "refused: " + diagnostics[0].String()
+	}
+	outcome := set.Run(context.Background(), input, Explain(), Views())
+	switch {
+	case outcome.Failed() && failed:
+		return ""
+	case outcome.Failed():
+		return "failed: " + outcome.Diagnostics[0].String()
+	case failed:
+		return "the command failed"
+	}
+	stream, problems := manifest.Read("output", input[0].Bytes())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var lines []string
+	for _, c := range change.Diff(want, stream.Documents()[0].Object(), nil) {
+		lines = append(lines, c.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// finding wants a finding of check about a policy that Kyverno refuses.
+func finding(t *testing.T, dir string) string {
+	t.Helper()
+	set, diagnostics := Compile(readNamed(t, dir, "policy.yaml"), nil, Options{})
+	if set == nil {
+		return ""
+	}
+	diagnostics = append(diagnostics, set.Check(context.Background(), nil).Diagnostics...)
+	if !slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return d.Code == "kyverno-differs" }) {
+		return "check does not say that Kyverno refuses the policy"
+	}
+	return ""
+}
+
+// printed returns the object that the command printed last, or the input if it printed none.
+func printed(t *testing.T, text string, input map[string]any) (object map[string]any, failed bool) {
+	t.Helper()
+	if !strings.Contains(text, "\nexit status 0\n") {
+		return nil, true
+	}
+	_, text, found := strings.Cut(text, " applied to ")
+	for found {
+		_, text, _ = strings.Cut(text, ":\n")
+		document, rest, _ := strings.Cut(text, "\n---\n")
+		value, err := manifest.Value(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, _ = value.(map[string]any)
+		_, text, found = strings.Cut(rest, " applied to ")
+	}
+	return input, false
+}
