@@ -1,6 +1,9 @@
 package manifest
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // maxDepth is how deeply maps and lists may nest. The deepest schemas in CustomResourceDefinitions
 // need about half of it.
@@ -141,7 +144,7 @@ func (s *scanner) truncate(i int) {
 
 // tape returns the tape so far.
 func (s *scanner) tape() *tape {
-	return &tape{text: s.text, nodes: s.nodes, anchors: s.anchors, aliases: s.aliases}
+	return &tape{text: s.text, nodes: s.nodes, anchors: s.anchors, aliases: s.aliases, large: new(sync.Map)}
 }
 
 // token moves to the next token, past blanks, comments and line breaks. It reports whether the

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"sync"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
@@ -12,6 +14,40 @@ type tape struct {
 	// anchors and aliases are sorted by node index.
 	anchors []anchor
 	aliases []int32
+	// large has the contents of large maps and lists that were searched, by the index of their
+	// node.
+	large *sync.Map
+}
+
+// contents are the entries of a map or the items of a list.
+type contents struct {
+	keys  map[string]int
+	items []int
+}
+
+// fewChildren is how many children of a node are searched one by one.
+const fewChildren = 16
+
+// contents returns the contents of the collection at index i.
+func (t *tape) contents(i int) *contents {
+	if known, ok := t.large.Load(i); ok {
+		return known.(*contents)
+	}
+	c := &contents{}
+	if t.nodes[i].kind.isMap() {
+		c.keys = make(map[string]int, t.size(i))
+		for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
+			if key := t.key(k); c.keys[key] == 0 {
+				c.keys[key] = k + 1
+			}
+		}
+	} else {
+		for item := i + 1; item < int(t.nodes[i].next); item = int(t.nodes[item].next) {
+			c.items = append(c.items, item)
+		}
+	}
+	t.large.Store(i, c)
+	return c
 }
 
 // tape returns the tape of the unit's documents. If the tape was released, the text is scanned
@@ -186,9 +222,16 @@ func (t *tape) lookup(i int, name string) int {
 	if i = t.real(i); !t.nodes[i].kind.isMap() {
 		return -1
 	}
+	n := 0
 	for k := i + 1; k < int(t.nodes[i].next); k = int(t.nodes[k+1].next) {
 		if t.key(k) == name {
 			return k + 1
+		}
+		if n++; n == fewChildren && t.large != nil {
+			if at, ok := t.contents(i).keys[name]; ok {
+				return at
+			}
+			break
 		}
 	}
 	return -1
@@ -197,6 +240,12 @@ func (t *tape) lookup(i int, name string) int {
 // item returns the index of an item of the sequence at index i, or -1.
 func (t *tape) item(i, index int) int {
 	if i = t.real(i); !t.nodes[i].kind.isSequence() {
+		return -1
+	}
+	if index >= fewChildren && t.large != nil {
+		if items := t.contents(i).items; index < len(items) {
+			return items[index]
+		}
 		return -1
 	}
 	for item := i + 1; item < int(t.nodes[i].next); item = int(t.nodes[item].next) {

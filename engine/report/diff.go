@@ -79,9 +79,58 @@ func appendLines(lines []line, op byte, texts []string) []line {
 	return lines
 }
 
-// shortest returns the shortest diff from a to b (E. Myers, An O(ND) Difference Algorithm, 1986).
-// If it has more than maxEdits edits, all lines of a are removed and all lines of b added.
+// shortest returns the shortest diff from a to b. Lines that only one text has are removed or added
+// in any case, so only the others are compared.
 func shortest(a, b []string) []line {
+	from, to := alsoIn(a, b), alsoIn(b, a)
+	var lines []line
+	i, j := 0, 0 // the lines of a and b that are in the diff
+	until := func(nextA, nextB int) {
+		lines = appendLines(appendLines(lines, '-', a[i:nextA]), '+', b[j:nextB])
+		i, j = nextA, nextB
+	}
+	for _, l := range myers(linesAt(a, from), linesAt(b, to)) {
+		switch l.op {
+		case '-':
+			from = from[1:]
+		case '+':
+			to = to[1:]
+		default:
+			until(from[0], to[0])
+			lines = append(lines, l)
+			i, j, from, to = i+1, j+1, from[1:], to[1:]
+		}
+	}
+	until(len(a), len(b))
+	return lines
+}
+
+// alsoIn returns the indexes of the lines that are in other, too.
+func alsoIn(lines, other []string) []int {
+	has := make(map[string]bool, len(other))
+	for _, text := range other {
+		has[text] = true
+	}
+	var found []int
+	for i, text := range lines {
+		if has[text] {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func linesAt(lines []string, indexes []int) []string {
+	found := make([]string, len(indexes))
+	for n, i := range indexes {
+		found[n] = lines[i]
+	}
+	return found
+}
+
+// myers returns the shortest diff from a to b (E. Myers, An O(ND) Difference Algorithm, 1986).
+// If it has more than maxEdits edits, all lines of a are removed and all lines of b added.
+func myers(a, b []string) []line {
 	if len(a) == 0 || len(b) == 0 {
 		return appendLines(appendLines(nil, '-', a), '+', b)
 	}
@@ -107,7 +156,7 @@ func shortest(a, b []string) []line {
 	return appendLines(appendLines(nil, '-', a), '+', b)
 }
 
-// trace builds the diff backwards from the end of both texts. traces[d] is what shortest had
+// trace builds the diff backwards from the end of both texts. traces[d] is what myers had
 // reached with d-1 edits on the diagonals -d-1 to d+1.
 func trace(a, b []string, traces [][]int) []line {
 	var lines []line

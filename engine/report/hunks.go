@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
@@ -14,6 +13,7 @@ type hunkText struct {
 	// objects are the manifests in which lines change, and policies the policies that change them.
 	objects, policies []string
 	added, removed    int
+	noted             map[string]bool
 }
 
 // hunks returns the hunks of the diff of a file.
@@ -23,7 +23,7 @@ func (f *File) hunks() []hunkText {
 	var c counter
 	for _, h := range hunks(lines) {
 		c.pass(lines[c.lines:h.start])
-		var a hunkText
+		a := hunkText{noted: map[string]bool{}}
 		before, after := c.before, c.after
 		for _, l := range lines[h.start:h.end] {
 			switch l.op {
@@ -54,11 +54,13 @@ func (a *hunkText) note(marks []mark, line int) {
 	if !ok {
 		return
 	}
-	if object := m.manifest.object(); !slices.Contains(a.objects, object) {
+	if object := m.manifest.object(); !a.noted["object "+object] {
+		a.noted["object "+object] = true
 		a.objects = append(a.objects, object)
 	}
 	for _, s := range m.edit.Causes {
-		if by := s.author(); !slices.Contains(a.policies, by) {
+		if by := s.author(); !a.noted["policy "+by] {
+			a.noted["policy "+by] = true
 			a.policies = append(a.policies, by)
 		}
 	}
