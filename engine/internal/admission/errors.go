@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -93,10 +94,16 @@ func refusal(t *schema.Type, in any) string {
 	case goMap:
 		return "cannot restore map from " + kindName(in)
 	case goQuantity:
+		if err := number.Encodable(in); err != nil {
+			return "error encoding resource.Quantity to json: " + err.Error()
+		}
 		return resource.ErrFormatWrong.Error()
 	case goTime, goMicroTime:
 		return fmt.Sprintf("json: cannot unmarshal %s into Go value of type string", schema.JSONKind(in))
 	case goIntOrString:
+		if err := number.Encodable(in); err != nil {
+			return "error encoding intstr.IntOrString to json: " + err.Error()
+		}
 		if _, fraction := in.(float64); fraction {
 			return fmt.Sprintf("json: cannot unmarshal number %v into Go value of type int32", in)
 		}

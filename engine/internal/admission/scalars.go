@@ -131,8 +131,11 @@ func (d *decoder) time(t *schema.Type, in any, layout string) (any, bool) {
 	return at.UTC().Format(layout), true
 }
 
-// bytes decodes base64. It is written back without line breaks.
+// bytes decodes base64, or a list of bytes. It is written back as base64 without line breaks.
 func (d *decoder) bytes(t *schema.Type, in any) (any, bool) {
+	if list, ok := in.([]any); ok {
+		return d.byteList(t, list)
+	}
 	s, ok := in.(string)
 	if !ok {
 		return d.wrongType(t, in)
@@ -150,6 +153,19 @@ func (d *decoder) bytes(t *schema.Type, in any) (any, bool) {
 
 // strictBase64 refuses bits that are not zero before the padding.
 var strictBase64 = base64.StdEncoding.Strict()
+
+// byteList decodes a list of bytes, in which null is 0.
+func (d *decoder) byteList(t *schema.Type, in []any) (any, bool) {
+	data := make([]byte, len(in))
+	for i, item := range in {
+		n, ok := item.(int64)
+		if item != nil && (!ok || n != int64(byte(n))) {
+			return d.wrongType(t, in)
+		}
+		data[i] = byte(n)
+	}
+	return base64.StdEncoding.EncodeToString(data), true
+}
 
 // isCanonicalBase64 reports whether encoding the decoded text gives the same text.
 func isCanonicalBase64(s string) bool {

@@ -132,7 +132,11 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 	if _, ok := p.value.(*objectValue); !ok && a.crashes && holdsObject(p.value.Value()) {
 		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
 	}
-	operation.Value = plain(native.(*structpb.Value))
+	value := native.(*structpb.Value)
+	if text := unwritable(value); text != "" {
+		return operation, errors.New("JSONPath valueExpression evaluated to a type that could not marshal to JSON: json: error calling MarshalJSON for type *structpb.Value: proto: " + text)
+	}
+	operation.Value = plain(value)
 	return operation, nil
 }
 
@@ -156,6 +160,31 @@ func holdsObject(raw any) bool {
 	return false
 }
 
+// unwritable returns why a value cannot be written as JSON, in the words of package protobuf; "" if
+// it can.
+func unwritable(value *structpb.Value) string {
+	switch kind := value.GetKind().(type) {
+	case *structpb.Value_NumberValue:
+		if f := kind.NumberValue; math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Sprintf("google.protobuf.Value.number_value: invalid %v value", f)
+		}
+	case *structpb.Value_ListValue:
+		for _, item := range kind.ListValue.GetValues() {
+			if text := unwritable(item); text != "" {
+				return text
+			}
+		}
+	case *structpb.Value_StructValue:
+		fields := kind.StructValue.GetFields()
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if text := unwritable(fields[name]); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
 // plain converts a JSON value to Go. A number without a fraction is an integer, as in a server
 // that reads the JSON text.
 func plain(value *structpb.Value) any {
@@ -165,7 +194,7 @@ func plain(value *structpb.Value) any {
 	case *structpb.Value_BoolValue:
 		return kind.BoolValue
 	case *structpb.Value_NumberValue:
-		return plainNumber(kind.NumberValue)
+		return number.Whole(kind.NumberValue)
 	case *structpb.Value_ListValue:
 		list := make([]any, len(kind.ListValue.GetValues()))
 		for i, item := range kind.ListValue.GetValues() {
@@ -181,16 +210,4 @@ func plain(value *structpb.Value) any {
 	default:
 		return nil
 	}
-}
-
-func plainNumber(f float64) any {
-	switch {
-	case math.IsNaN(f): // in JSON these are strings
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	}
-	return number.Whole(f)
 }

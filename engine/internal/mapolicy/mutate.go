@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -93,6 +94,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 		}
 	}
 	var refused undecodable
+	var unwritable unencodable
 	var rejected rejection
 	var crash *jsonpatch.CrashError
 	var unknown *schema.NoSchemaError
@@ -107,6 +109,8 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
+	case errors.As(err, &unwritable):
+		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case errors.As(err, &exceeded):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
 	case errors.As(err, &unknown): // failurePolicy Ignore does not apply
@@ -127,6 +131,11 @@ func (i *invocation) apply(a *celenv.Activation, m *mutation, r *policy.Request)
 	patch, err := a.ApplyConfiguration(m.program)
 	if err != nil {
 		return nil, err
+	}
+	if r.Kind.Custom { // of a built-in kind, the conversion fails
+		if err := number.Encodable(patch); err != nil {
+			return nil, unencodable{err}
+		}
 	}
 	return i.merge(r, i.to.InVersion(r.Object), patch)
 }
@@ -154,6 +163,10 @@ func (i *invocation) patchWith(operations []jsonpatch.Operation, r *policy.Reque
 	return patched, i.decodes(patched, r)
 }
 
+// unencodable reports a patch whose result a server cannot write. It ends the request whatever the
+// policy's failurePolicy.
+type unencodable struct{ error }
+
 // undecodable reports a patch whose result a server cannot read. It ends the request whatever
 // the policy's failurePolicy.
 type undecodable struct{ error }
@@ -161,12 +174,15 @@ type undecodable struct{ error }
 // decodes returns the error of a server that decodes a patched object. The server uses the
 // apiVersion and kind of the patched object, even if the patch changed them.
 func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
+	if i.to.Kind.Custom || i.to.Kind.Unknown {
+		if err := i.to.Kind.StrictDecode(r.Memo, patched); err != nil {
+			return undecodable{err}
+		}
+		return nil
+	}
 	apiVersion, _ := patched["apiVersion"].(string)
 	name, _ := patched["kind"].(string)
 	kind := gvk.Parse(cmp.Or(apiVersion, i.to.Kind.APIVersion()), cmp.Or(name, i.to.Kind.Kind.Kind))
-	if i.to.Kind.Custom || i.to.Kind.Unknown {
-		return nil
-	}
 	other := r.Schemas.Lookup(kind)
 	if other == nil {
 		return undecodable{fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.APIVersion())}

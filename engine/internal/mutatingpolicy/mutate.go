@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -65,6 +66,9 @@ func (e *evaluation) patch(m mutation, object map[string]any) (map[string]any, e
 func (e *evaluation) apply(m mutation, object map[string]any) (map[string]any, error) {
 	patch, err := e.activation.ApplyConfiguration(m.program)
 	if err != nil {
+		return nil, err
+	}
+	if err := number.Encodable(patch); err != nil { // Kyverno writes the result as JSON
 		return nil, err
 	}
 	if e.unit.policy.serverSideApply {

@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,6 +24,30 @@ func Parse(text string) (any, error) {
 		return i, nil
 	}
 	return strconv.ParseFloat(text, 64)
+}
+
+// Encodable returns the error of Go's JSON encoder if a value has a number that JSON does not: NaN
+// or an infinity.
+func Encodable(value any) error {
+	switch value := value.(type) {
+	case float64:
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return &json.UnsupportedValueError{Str: strconv.FormatFloat(value, 'g', -1, 64)}
+		}
+	case []any:
+		for _, item := range value {
+			if err := Encodable(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if err := Encodable(value[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Whole returns the value of f after it was written as JSON and read again: an int64 if the text

@@ -192,11 +192,7 @@ func (d *definition) structuralObject(at change.Path, node map[string]any, level
 		d.structuralChild(at.Key("properties").Key(name), properties[name], fieldLevel)
 	}
 	switch additional := node["additionalProperties"].(type) {
-	case nil:
-	case bool:
-		if !additional {
-			d.problem(at.Key("additionalProperties"), "must not be false")
-		}
+	case nil, bool:
 	default:
 		d.structuralChild(at.Key("additionalProperties"), additional, fieldLevel)
 	}

@@ -34,20 +34,19 @@ func (e *DecodeError) Error() string { return e.text }
 //	strict decoding error: unknown field "spec.nope"
 //
 // The server names the first wrong value in the order of its JSON, StrictDecode the first in
-// sorted order. The server also names Go types that the schema does not contain (v1.PullPolicy,
-// which is a string here). StrictDecode returns nil for custom resources, which are not decoded
-// into Go types. An error is a *DecodeError.
+// sorted order. Of a custom resource, which is not decoded into a Go type, only apiVersion and kind
+// are checked. An error is a *DecodeError.
 //
 // memo may be nil. Values that it remembers as decoded are not checked again.
 func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
-	if k.Custom || k.Unknown || k.Type() == nil {
-		return nil
-	}
 	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
 		if v := object[name]; v != nil && JSONKind(v) != "string" {
 			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
 			return &DecodeError{[]FieldError{{change.Keys(name), text}}, text}
 		}
+	}
+	if k.Custom || k.Unknown || k.Type() == nil {
+		return nil
 	}
 	d := decoder{memo: memo}
 	d.value(k.Type(), object)
@@ -82,14 +81,19 @@ func (t *Type) Check(object any) []FieldError {
 type decoder struct {
 	memo *change.Memo
 	path change.Path
-	// owner is the Go type of the struct whose field is decoded. fields are the names of the
-	// fields on the way to it, without list indexes and map keys.
-	owner  string
-	fields []string
+	// fields are the fields of structs on the way to the value.
+	fields []goField
 
 	problems []problem
 	// looked counts the visited values.
 	looked int
+}
+
+// goField is a field of a struct, and the length of the path to it.
+type goField struct {
+	owner *Type
+	name  string
+	depth int
 }
 
 // problem is what is wrong with a value.
@@ -146,7 +150,32 @@ func (d *decoder) mismatch(got, want string) string {
 	if len(d.fields) == 0 {
 		return "json: cannot unmarshal " + got + " into Go value of type " + want
 	}
-	return "json: cannot unmarshal " + got + " into Go struct field " + d.owner + "." + strings.Join(d.fields, ".") + " of type " + want
+	var owner string
+	var path []string
+	for _, f := range d.fields {
+		if embedded := nameOf(f.owner, f.name).embedded; embedded != "" {
+			path = append(path, embedded)
+		}
+		owner, path = f.owner.Name[strings.LastIndexByte(f.owner.Name, '.')+1:], append(path, f.name)
+	}
+	return "json: cannot unmarshal " + got + " into Go struct field " + owner + "." + strings.Join(path, ".") + " of type " + want
+}
+
+// goName returns the Go type of the current value.
+func (d *decoder) goName(t *Type) string {
+	if len(d.fields) == 0 {
+		return t.GoName()
+	}
+	last := d.fields[len(d.fields)-1]
+	name := nameOf(last.owner, last.name).typ
+	for range len(d.path) - last.depth { // lists and maps
+		if end := strings.IndexByte(name, ']'); end >= 0 {
+			name = name[end+1:]
+		} else {
+			name = ""
+		}
+	}
+	return cmp.Or(name, t.GoName())
 }
 
 func (d *decoder) value(t *Type, v any) {
@@ -182,7 +211,7 @@ func (d *decoder) composite(t *Type, v any) {
 	case !t.IsList && isObject:
 		d.object(t, object)
 	default:
-		d.fail(d.mismatch(JSONKind(v), t.GoName()))
+		d.fail(d.mismatch(JSONKind(v), d.goName(t)))
 	}
 }
 
@@ -194,10 +223,9 @@ func (d *decoder) object(t *Type, object map[string]any) {
 		d.path = append(d.path, change.Key(key))
 		switch f := t.Declared(key); {
 		case f != nil:
-			owner := d.owner
-			d.owner, d.fields = typeName(t), append(d.fields, key)
+			d.fields = append(d.fields, goField{t, key, len(d.path)})
 			d.value(f.Type, object[key])
-			d.owner, d.fields = owner, d.fields[:len(d.fields)-1]
+			d.fields = d.fields[:len(d.fields)-1]
 		case t.Elem != nil:
 			d.value(t.Elem, object[key])
 		case !t.Preserve:
@@ -230,7 +258,7 @@ func (d *decoder) scalar(t *Type, v any) {
 		d.text(t, v)
 	case Boolean:
 		if kind != "bool" {
-			d.fail(d.mismatch(kind, "bool"))
+			d.fail(d.mismatch(kind, d.goName(t)))
 		}
 	case Number:
 		if kind != "number" {
@@ -238,7 +266,7 @@ func (d *decoder) scalar(t *Type, v any) {
 		}
 	case Integer:
 		if problem := integer(v, t.GoName()); problem != "" {
-			d.fail(d.mismatch(problem, t.GoName()))
+			d.fail(d.mismatch(problem, d.goName(t)))
 		}
 	case IntOrString:
 		if kind == "string" {
@@ -259,7 +287,9 @@ func (d *decoder) text(t *Type, v any) {
 	s, ok := v.(string)
 	switch t.Format {
 	case "byte":
-		if !ok {
+		if list, is := v.([]any); is {
+			d.bytes(list)
+		} else if !ok {
 			d.fail(d.mismatch(JSONKind(v), "[]uint8"))
 		} else if _, err := base64.StdEncoding.DecodeString(s); err != nil {
 			d.fail(err.Error())
@@ -276,7 +306,19 @@ func (d *decoder) text(t *Type, v any) {
 		}
 	default:
 		if !ok {
-			d.fail(d.mismatch(JSONKind(v), "string"))
+			d.fail(d.mismatch(JSONKind(v), d.goName(t)))
+		}
+	}
+}
+
+// bytes checks bytes that are written as a list of numbers.
+func (d *decoder) bytes(list []any) {
+	for _, item := range list {
+		if item == nil {
+			continue
+		}
+		if problem := integer(item, "uint8"); problem != "" {
+			d.fail(d.mismatch(problem, "uint8"))
 		}
 	}
 }
@@ -293,11 +335,16 @@ func integer(v any, goType string) (problem string) {
 	default:
 		return JSONKind(v)
 	}
-	bits := 64
-	if goType == "int32" {
-		bits = 32
+	var err error
+	switch goType {
+	case "uint8":
+		_, err = strconv.ParseUint(text, 10, 8)
+	case "int32":
+		_, err = strconv.ParseInt(text, 10, 32)
+	default:
+		_, err = strconv.ParseInt(text, 10, 64)
 	}
-	if _, err := strconv.ParseInt(text, 10, bits); err != nil {
+	if err != nil {
 		return "number " + text
 	}
 	return ""
@@ -322,7 +369,7 @@ func JSONKind(v any) string {
 }
 
 // GoName returns the type as Go prints it, as far as the schema contains it: components are named
-// after the package and name of their Go types, and a named type of string is "string".
+// after the package and name of their Go types, and a named type of string is "string". See nameOf.
 func (t *Type) GoName() string {
 	switch {
 	case t.IsList:
@@ -347,11 +394,6 @@ func (t *Type) GoName() string {
 	default:
 		return "interface {}"
 	}
-}
-
-// typeName returns the name of a struct's Go type without its package.
-func typeName(t *Type) string {
-	return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 }
 
 // quantityProblem returns what is wrong with a value for a quantity, in the server's words.

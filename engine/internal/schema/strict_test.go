@@ -2,7 +2,10 @@ package schema
 
 import (
 	"errors"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -56,6 +59,43 @@ func TestStrictDecode(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.object, got, c.want)
 		}
+	}
+}
+
+// TestServerDecode compares with what kube-apiserver 1.36.3 said when a JSONPatch added a value to an
+// object. A line of testdata/decode.txt is a kind, a path and a value; the next line is the error.
+func TestServerDecode(t *testing.T) {
+	text, err := os.ReadFile("testdata/decode.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]*Kind{}
+	for _, k := range Builtin().Kinds() {
+		if !strings.Contains(k.Version, "alpha") && !strings.Contains(k.Version, "beta") && k.Group != "extensions" {
+			kinds[k.Kind.Kind] = k
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i := 0; i < len(lines); i += 2 {
+		words := strings.SplitN(lines[i], " ", 3)
+		object := words[2]
+		for _, name := range slices.Backward(strings.Split(words[1], "/")[1:]) {
+			if _, err := strconv.Atoi(name); err == nil {
+				object = "[" + object + "]"
+			} else {
+				object = "{" + strconv.Quote(name) + ": " + object + "}"
+			}
+		}
+		got := "ok"
+		if err := kinds[words[0]].StrictDecode(nil, parse(t, object)); err != nil {
+			got = err.Error()
+		}
+		if want := strings.TrimSpace(lines[i+1]); got != want {
+			t.Errorf("%s: got %s, want %s", lines[i], got, want)
+		}
+	}
+	if len(lines) < 240 {
+		t.Errorf("%d lines", len(lines))
 	}
 }
 

@@ -4,7 +4,7 @@
 // documents. Gotypes is a module of its own, so that the modules of the API do not become
 // dependencies of preadmit.
 //
-//	go run . ARCHIVE FILE
+//	go run . ARCHIVE FILE [NAMES]
 //
 // ARCHIVE has the OpenAPI documents of a version of Kubernetes, which list the kinds it serves.
 // The types must be of the same version: go.mod has the default version, and -modfile=1.34.mod
@@ -28,6 +28,8 @@
 //	m microtime, x int or string, r any object, j any JSON, B, A and S the unions of
 //	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name
 //	of a type.
+//
+// NAMES takes what the errors of Go's JSON decoder show besides: names.go describes it.
 package main
 
 import (
@@ -41,22 +43,31 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: go run . ARCHIVE FILE")
+	if len(os.Args) != 3 && len(os.Args) != 4 {
+		log.Fatal("usage: go run . ARCHIVE FILE [NAMES]")
 	}
-	if err := os.WriteFile(os.Args[2], table(os.Args[1]), 0o644); err != nil {
+	g := visit(os.Args[1])
+	write(os.Args[2], slices.Sorted(maps.Values(g.lines)))
+	if len(os.Args) == 4 {
+		write(os.Args[3], g.names())
+	}
+}
+
+func write(file string, lines []string) {
+	if err := os.WriteFile(file, table(lines), 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// table returns the content of FILE.
-func table(archive string) []byte {
-	g := generator{lines: map[reflect.Type]string{}}
+func table(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+
+// visit returns a generator with all types.
+func visit(archive string) *generator {
+	g := &generator{lines: map[reflect.Type]string{}}
 	for _, root := range roots(archive) {
 		g.name(root)
 	}
-	lines := slices.Sorted(maps.Values(g.lines))
-	return []byte(strings.Join(lines, "\n") + "\n")
+	return g
 }
 
 // roots returns the types of the kinds that a server of this version serves, and others.
