@@ -6,11 +6,13 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// Functions that return their argument. Expressions cannot call them by name. One counts a step,
-// the other the size of a value.
+// Functions that expressions cannot call by name. One counts a step, one the size of a value; both
+// return their argument.
 const (
 	stepFunction  = "a step"
 	spendFunction = "a value"
+	// valuesFunction returns the values of an object in the order of its keys.
+	valuesFunction = "values in order"
 )
 
 // counters returns the functions that count against a budget.
@@ -27,7 +29,8 @@ func counters(budget *limit.Budget) []jmespath.FunctionEntry {
 	}
 }
 
-// bounded makes an expression count its work. Each evaluation for an item of a list is a step.
+// bounded makes an expression count its work, and take the values of objects in the order of their
+// keys: the library's projection of values has the random order of Go's maps. Each evaluation for an item of a list is a step.
 // Sizes of values are counted where a value can be repeated in another, which could exceed any
 // bound in a few steps, and where values are compared.
 func bounded(node jmespath.ASTNode) jmespath.ASTNode {
@@ -36,8 +39,11 @@ func bounded(node jmespath.ASTNode) jmespath.ASTNode {
 		children[i] = bounded(child)
 	}
 	node.Children = children
+	if node.NodeType == jmespath.ASTValueProjection {
+		node.NodeType, children[0] = jmespath.ASTProjection, call(valuesFunction, children[0])
+	}
 	switch node.NodeType {
-	case jmespath.ASTProjection, jmespath.ASTValueProjection, jmespath.ASTFilterProjection:
+	case jmespath.ASTProjection, jmespath.ASTFilterProjection:
 		for i := 1; i < len(children); i++ {
 			children[i] = stepped(children[i])
 		}
@@ -58,11 +64,13 @@ func bounded(node jmespath.ASTNode) jmespath.ASTNode {
 // stepped adds a counted step to a node. Errors of the node stay the same.
 func stepped(node jmespath.ASTNode) jmespath.ASTNode {
 	current := jmespath.ASTNode{NodeType: jmespath.ASTCurrentNode}
-	step := jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: stepFunction, Children: []jmespath.ASTNode{current}}
-	return jmespath.ASTNode{NodeType: jmespath.ASTSubexpression, Children: []jmespath.ASTNode{step, node}}
+	return jmespath.ASTNode{NodeType: jmespath.ASTSubexpression, Children: []jmespath.ASTNode{call(stepFunction, current), node}}
 }
 
 // spent counts the size of the value of a node. The node must not fail on a missing key.
-func spent(node jmespath.ASTNode) jmespath.ASTNode {
-	return jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: spendFunction, Children: []jmespath.ASTNode{node}}
+func spent(node jmespath.ASTNode) jmespath.ASTNode { return call(spendFunction, node) }
+
+// call returns a call of a function. A missing argument is null.
+func call(function string, argument jmespath.ASTNode) jmespath.ASTNode {
+	return jmespath.ASTNode{NodeType: jmespath.ASTFunctionExpression, Value: function, Children: []jmespath.ASTNode{argument}}
 }

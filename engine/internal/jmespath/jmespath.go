@@ -30,12 +30,7 @@ import (
 const maxExpression = 16 << 10
 
 // Expression is a compiled expression. It is safe for concurrent use.
-type Expression struct {
-	path jmespath.ASTNode
-	// written is the expression without the changes of orderProjections; nil if orderProjections
-	// changed nothing.
-	written *jmespath.ASTNode
-}
+type Expression struct{ path jmespath.ASTNode }
 
 // SyntaxError reports that a text is not a JMESPath expression.
 type SyntaxError struct {
@@ -52,96 +47,16 @@ func Compile(expression string) (*Expression, error) {
 	if len(expression) > maxExpression {
 		return nil, &SyntaxError{Text: fmt.Sprintf("it is longer than %d bytes", maxExpression)}
 	}
-	ordered, offsets := orderProjections(expression)
-	path, err := parse(ordered)
+	path, err := jmespath.NewParser().Parse(expression)
 	if err == nil {
-		compiled := &Expression{path: path}
-		if ordered != expression {
-			var written jmespath.ASTNode
-			written, err = parse(expression)
-			compiled.written = &written
-		}
-		return compiled, err
+		return &Expression{bounded(path)}, nil
 	}
 	var syntax jmespath.SyntaxError
 	if errors.As(err, &syntax) {
 		text := strings.TrimPrefix(syntax.Error(), "SyntaxError: ")
-		return nil, &SyntaxError{Text: strings.ToLower(text[:1]) + text[1:], Offset: offsets(syntax.Offset)}
+		return nil, &SyntaxError{Text: strings.ToLower(text[:1]) + text[1:], Offset: max(0, min(syntax.Offset, len(expression)))}
 	}
 	return nil, &SyntaxError{Text: err.Error()}
-}
-
-// parse parses an expression and bounds it.
-func parse(expression string) (jmespath.ASTNode, error) {
-	node, err := jmespath.NewParser().Parse(expression)
-	if err != nil {
-		return node, err
-	}
-	return bounded(node), nil
-}
-
-// valuesFunction is the function that replaces the projection of a map's values.
-const valuesFunction = "values_in_order"
-
-// orderProjections rewrites the projections of the values of a map (`labels.*`), so that the
-// values are sorted by key: a function returns the values as a list, which is projected. offsets
-// converts an offset in the result to an offset in the expression.
-func orderProjections(expression string) (ordered string, offsets func(int) int) {
-	const replacement = valuesFunction + "(@)[*]"
-	var out strings.Builder
-	var places []int // the offsets of replacements in the result
-	for i := 0; i < len(expression); i++ {
-		c := expression[i]
-		switch c {
-		case '\'', '"', '`':
-			end := closing(expression, i)
-			out.WriteString(expression[i:end])
-			i = end - 1
-			continue
-		case '*':
-			if !isListWildcard(expression, i) {
-				places = append(places, out.Len())
-				out.WriteString(replacement)
-				continue
-			}
-		}
-		out.WriteByte(c)
-	}
-	return out.String(), func(at int) int {
-		shift := 0
-		for _, place := range places {
-			if at > place {
-				shift += min(len(replacement)-1, at-place)
-			}
-		}
-		return max(0, min(at-shift, len(expression)))
-	}
-}
-
-// closing returns the offset after the quoted text that starts at i.
-func closing(expression string, i int) int {
-	quote := expression[i]
-	for i++; i < len(expression); i++ {
-		switch expression[i] {
-		case '\\':
-			i++
-		case quote:
-			return i + 1
-		}
-	}
-	return len(expression)
-}
-
-// isListWildcard reports whether the star at i is part of `[*]`, which selects the items of a
-// list.
-func isListWildcard(expression string, i int) bool {
-	before := strings.TrimRight(expression[:i], " \t\n\r")
-	after := strings.TrimLeft(expression[i+1:], " \t\n\r")
-	if !strings.HasSuffix(before, "[") || !strings.HasPrefix(after, "]") {
-		return false
-	}
-	before = strings.TrimRight(before[:len(before)-1], " \t\n\r")
-	return !strings.HasSuffix(before, ".") // `.[*]` is a multi-select list
 }
 
 // Env is an environment for evaluating expressions. It is safe for concurrent use.
@@ -203,11 +118,6 @@ func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 		}
 	}()
 	found, err := c.execute(expression.path, data)
-	var missing jmespath.NotFoundError
-	if errors.As(err, &missing) && expression.written != nil {
-		// The library evaluates the projection of a missing value to null. Let it do so.
-		found, err = c.execute(*expression.written, data)
-	}
 	if err != nil {
 		return nil, explain(err)
 	}
