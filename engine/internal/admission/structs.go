@@ -81,7 +81,7 @@ var namedKinds = map[string]goKind{
 	extensions + "JSONSchemaPropsOrArray": schemaOrSchemas, extensions + "JSONSchemaPropsOrStringArray": schemaOrNames,
 }
 
-var scalarKinds = map[schema.Scalar]goKind{
+var scalarKinds = [...]goKind{
 	schema.NotScalar: goMap, schema.String: goString, schema.Boolean: goBool, schema.Integer: goInt64, schema.Number: goFloat,
 	schema.IntOrString: goIntOrString, schema.Quantity: goQuantity, schema.Untyped: goObject,
 }
@@ -99,8 +99,10 @@ func kindOf(t *schema.Type) goKind {
 	case t.Scalar == schema.String && t.Name == "":
 		return goString // the usual case
 	}
-	if kind, named := namedKinds[t.Name]; named {
-		return kind
+	if t.Name != "" && t.Scalar != schema.Quantity && t.Scalar != schema.IntOrString {
+		if kind, special := namedKinds[t.Name]; special {
+			return kind
+		}
 	}
 	return scalarKinds[t.Scalar]
 }
