@@ -71,7 +71,7 @@ func (m *made) at(path change.Path) source.Position {
 func (r *run) hold(j *job) {
 	view, err := r.defaulting.view(nil, j.place, j.edited)
 	if err != nil {
-		j.internal("the stored object is not valid: %v", err)
+		j.refuse("manifest-invalid", "", err)
 		return
 	}
 	if j.made != nil {
