@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// The sizes of a run of Kyverno's command, which is slow to start: every policy runs on every
+// manifest, after the policies before it.
+const (
+	pairPolicies  = 20
+	pairManifests = 50
+)
+
+// TestKyvernoPairs compares with Kyverno's command for random rules and manifests, if
+// PREADMIT_KYVERNO is its path. PREADMIT_PAIRS is the number of pairs, PREADMIT_SEED repeats a run.
+func TestKyvernoPairs(t *testing.T) {
+	command := os.Getenv("PREADMIT_KYVERNO")
+	if command == "" {
+		t.Skip("PREADMIT_KYVERNO is not set")
+	}
+	pairs, err := strconv.Atoi(os.Getenv("PREADMIT_PAIRS"))
+	if err != nil {
+		pairs = pairPolicies * pairManifests
+	}
+	seed, err := strconv.ParseUint(os.Getenv("PREADMIT_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("PREADMIT_SEED=%d", seed)
+	for run := 0; run*pairPolicies*pairManifests < pairs; run++ {
+		r := random{rand.New(rand.NewPCG(seed, uint64(run)))}
+		t.Run(strconv.Itoa(run), func(t *testing.T) { comparePairs(t, r, command) })
+	}
+}
+
+// comparePairs runs both implementations on random policies and manifests, and reports the first
+// policy after which a manifest differs.
+func comparePairs(t *testing.T, r random, command string) {
+	dir := t.TempDir()
+	var policies []string
+	for i := range pairPolicies {
+		policies = append(policies, r.clusterPolicy(fmt.Sprintf("p%02d", i)))
+	}
+	var manifests []string
+	for i := range pairManifests {
+		manifests = append(manifests, r.manifest(oneOf(r, randomKinds...), fmt.Sprintf("m%02d", i)))
+	}
+	for name, text := range map[string]string{"policies.yaml": strings.Join(policies, "---\n"), "manifests.yaml": strings.Join(manifests, "---\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command(command, "apply", filepath.Join(dir, "policies.yaml"), "--resource", filepath.Join(dir, "manifests.yaml")).CombinedOutput()
+	if len(out) == 0 {
+		t.Fatal(err)
+	}
+	if _, skipped, found := strings.Cut(string(out), "Policies Skipped:"); found {
+		t.Fatalf("Kyverno refuses policies:%s", skipped)
+	}
+	theirs := afterPolicies(t, string(out))
+	if len(theirs) == 0 {
+		t.Error("no policy ran")
+	}
+	for i, text := range manifests {
+		name := fmt.Sprintf("m%02d", i)
+		for j, policy := range policies {
+			want, ran := theirs[name][fmt.Sprintf("p%02d", j)]
+			next, problem := comparePair(t, policy, text, want, ran)
+			if problem != "" {
+				t.Errorf("%s\npolicy\n%s\nmanifest\n%s", problem, policy, text)
+				break
+			}
+			if len(want) == 0 && ran {
+				break // after an error, the command has no object
+			}
+			text = next
+		}
+	}
+}
+
+// comparePair runs one policy on one manifest. want is what the command printed if the policy ran:
+// an empty object after an error.
+func comparePair(t *testing.T, policy, text string, want map[string]any, ran bool) (next, problem string) {
+	t.Helper()
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policy", policy)}, nil, Options{Defaulting: DefaultingOff, NonIdempotent: NonIdempotentSkip})
+	if set == nil {
+		t.Fatalf("%v\n%s", diagnostics, policy)
+	}
+	input := stream(t, "manifest", text)
+	outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
+	switch {
+	case outcome.Failed() && ran && len(want) == 0:
+		return "", ""
+	case outcome.Failed():
+		return "", fmt.Sprintf("failed: %v", outcome.Diagnostics)
+	case ran && len(want) == 0:
+		return "", "the command failed"
+	}
+	got := input.Documents()[0].Object()
+	again, problems := manifest.Read("output", input.Bytes())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got = again.Documents()[0].Object()
+	if !ran {
+		return string(input.Bytes()), ""
+	}
+	dropDefaultNamespace(want)
+	var lines []string
+	for _, c := range change.Diff(want, got, nil) {
+		lines = append(lines, c.String())
+	}
+	return string(manifest.JSON(want)), strings.Join(lines, "\n")
+}
+
+// afterPolicies returns the objects that the command printed, by the name of the manifest and of the
+// policy.
+func afterPolicies(t *testing.T, text string) map[string]map[string]map[string]any {
+	t.Helper()
+	found := map[string]map[string]map[string]any{}
+	for _, part := range strings.Split(text, "\npolicy ")[1:] {
+		head, document, _ := strings.Cut(part, ":\n")
+		policy, id, _ := strings.Cut(head, " applied to ")
+		document, _, _ = strings.Cut(document, "\n---\n")
+		value, err := manifest.Value(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := id[strings.LastIndexByte(id, '/')+1:]
+		if found[name] == nil {
+			found[name] = map[string]map[string]any{}
+		}
+		found[name][policy], _ = value.(map[string]any)
+	}
+	return found
+}
