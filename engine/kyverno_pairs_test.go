@@ -138,6 +138,9 @@ func afterPolicies(t *testing.T, text string) map[string]map[string]map[string]a
 			t.Fatal(err)
 		}
 		name := id[strings.LastIndexByte(id, '/')+1:]
+		if strings.Contains(text, fmt.Sprintf("policy %s -> resource %s ", policy, id)) {
+			value = map[string]any{} // an error; the command may print the object all the same
+		}
 		if found[name] == nil {
 			found[name] = map[string]map[string]any{}
 		}

@@ -43,7 +43,7 @@ func (r random) mutation() string {
 	case 0, 1:
 		return "      patchesJson6902: |-\n        - " + r.operation() + "\n"
 	case 2, 3:
-		return "      foreach:\n      - list: " + oneOf(r, "request.object.spec.containers || `[]`", `"['a', 'b']"`, "request.object.metadata.labels || `{}` | keys(@)", "request.object.spec.containers[].name || `[]`") + "\n" +
+		return "      foreach:\n      - list: " + oneOf(r, "request.object.spec.containers || `[]`", `"['a', 'b']"`, "request.object.metadata.labels || `{}` | sort(keys(@))", "request.object.spec.containers[].name || `[]`") + "\n" +
 			oneOf(r, "", "", "        order: Ascending\n", "        order: Descending\n") +
 			oneOf(r, "", `        preconditions: {all: [{key: "{{ elementIndex }}", operator: LessThan, value: 1}]}`+"\n") +
 			"        patchStrategicMerge: " + oneOf(r,

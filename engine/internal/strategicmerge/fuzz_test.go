@@ -105,7 +105,10 @@ func randomValue(r *rand.Rand, patch bool, key string) any {
 	case "protocol":
 		return []string{"TCP", "UDP"}[r.IntN(2)]
 	case "hostNetwork":
-		return r.IntN(2) == 0
+		return []any{true, false, "true", int64(1)}[r.IntN(4)]
+	}
+	if patch && r.IntN(8) == 0 {
+		return []any{int64(7), true, 0.5, "7", "true"}[r.IntN(5)]
 	}
 	return fmt.Sprint("v", r.IntN(3))
 }

@@ -91,9 +91,14 @@ func (n *node) text() string {
 func (n *node) set(key string, value *node) {
 	if value == nil || value.kind == isNull && !value.stays {
 		delete(n.fields, key)
-	} else {
-		n.fields[key] = value
+		return
 	}
+	if before := n.fields[key]; before != nil && value.kind == isScalar {
+		if _, isText := before.scalar.(string); isText {
+			value.scalar = quoted(value.scalar)
+		}
+	}
+	n.fields[key] = value
 }
 
 // keysOf returns the fields of two nodes in order.

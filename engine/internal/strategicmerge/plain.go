@@ -57,8 +57,19 @@ func mergePlainValue(value, patch any, t list) (merged any, ok bool) {
 	switch value.(type) {
 	case map[string]any, []any:
 		return nil, false
+	case string:
+		return quoted(patch), true
 	}
 	return patch, true
+}
+
+// quoted returns the value that a scalar of the patch becomes in place of a text: kyaml keeps the
+// quotes of the text, so that a number or boolean becomes a text.
+func quoted(scalar any) any {
+	if _, isText := scalar.(string); isText {
+		return scalar
+	}
+	return textOf(scalar)
 }
 
 // mergePlainList merges lists with keys. New items come first, in the order of the patch. In a
