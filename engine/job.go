@@ -90,7 +90,7 @@ func (j *job) load(plain bool) {
 	}
 	j.raw = j.document.Object()
 	if !plain {
-		j.hidden = manifest.HideClientAnnotations(j.raw)
+		j.hidden = j.document.HideClientAnnotations(j.raw)
 	}
 	j.written = j.raw
 }

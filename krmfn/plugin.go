@@ -28,7 +28,11 @@ func (p *Process) plugin(ctx context.Context, file string) int {
 	c := config{allowEmpty: true}
 	return rooted.mutate(ctx, &c, func(f *files) []*manifest.Stream {
 		f.readPluginConfig(p.absolute(file), &c)
-		return f.stream(nil, &c)
+		streams := f.stream(nil, &c)
+		for _, s := range streams {
+			s.MarkPlugin()
+		}
+		return streams
 	})
 }
 

@@ -1,24 +1,28 @@
 package manifest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// clientAnnotations are annotations in which clients, such as kustomize, keep data about a manifest
-// while they run preadmit. A cluster never sees them, so policies do not see them either, and they
-// are returned unchanged. A name that ends in "/" is a prefix.
-var clientAnnotations = []string{
-	// kustomize v5.8 and kpt v1.0 (kyaml): the source of an item.
+// kustomizeAnnotations are annotations in which kustomize v5.8 and kpt v1.0 keep data about the
+// items of a function, or of an exec plugin, while it runs. A name that ends in "/" is a prefix.
+var kustomizeAnnotations = []string{
+	// kyaml: the source of an item.
 	"internal.config.kubernetes.io/",
 	"config.kubernetes.io/index",
 	"config.kubernetes.io/path",
 	"config.kubernetes.io/id",
 	"config.k8s.io/id",
-	// kustomize v5.8: ids, and buildMetadata.
+	// kustomize: ids, and buildMetadata.
 	"kustomize.config.k8s.io/",
 	"config.kubernetes.io/origin",
 	"alpha.config.kubernetes.io/transformations",
-	// Helm v4: the template of a post-rendered object.
-	"postrenderer.helm.sh/postrender-filename",
 }
+
+// helmAnnotations is the annotation in which Helm v4 keeps the template of an object while a
+// post-renderer runs. Helm writes to standard input.
+var helmAnnotations = []string{"postrenderer.helm.sh/postrender-filename"}
 
 // localConfig is the annotation of kustomize and kpt for documents that only clients use.
 const localConfig = "config.kubernetes.io/local-config"
@@ -27,22 +31,33 @@ const localConfig = "config.kubernetes.io/local-config"
 // a cluster.
 func (d *Document) IsLocal() bool { return d.local }
 
-func isClientAnnotation(name string) bool {
-	for _, known := range clientAnnotations {
-		if name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known) {
-			return true
-		}
+// MarkPlugin tells that an exec plugin of kustomize got the stream.
+func (s *Stream) MarkPlugin() { s.plugin = true }
+
+// clientAnnotations are the annotations that the client that runs preadmit has added to the
+// stream, and removes later. A cluster never sees them. In any other stream it does: they are part
+// of the manifests.
+func (s *Stream) clientAnnotations() []string {
+	switch {
+	case s.list != nil || s.plugin:
+		return kustomizeAnnotations
+	case s.name == "-":
+		return helmAnnotations
 	}
-	return false
+	return nil
 }
 
-// HideClientAnnotations removes the annotations of clients from an object and returns them. It
-// removes the annotations map as well if the map becomes empty.
-func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
+// HideClientAnnotations removes the annotations of the client that runs preadmit from the object of
+// the document and returns them. It removes the annotations map as well if the map becomes empty.
+func (d *Document) HideClientAnnotations(object map[string]any) (hidden map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
+	clients := d.Stream().clientAnnotations()
 	for name, value := range annotations {
-		if isClientAnnotation(name) {
+		isClients := func(known string) bool {
+			return name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known)
+		}
+		if slices.ContainsFunc(clients, isClients) {
 			if hidden == nil {
 				hidden = map[string]any{}
 			}
@@ -54,26 +69,4 @@ func HideClientAnnotations(object map[string]any) (hidden map[string]any) {
 		delete(metadata, "annotations")
 	}
 	return hidden
-}
-
-// RestoreClientAnnotations puts back the annotations that HideClientAnnotations has removed.
-func RestoreClientAnnotations(object, hidden map[string]any) {
-	if len(hidden) == 0 {
-		return
-	}
-	metadata := child(object, "metadata")
-	annotations := child(metadata, "annotations")
-	for name, value := range hidden {
-		annotations[name] = value
-	}
-}
-
-// child returns the map under a key, and creates it if it is missing.
-func child(object map[string]any, key string) map[string]any {
-	value, ok := object[key].(map[string]any)
-	if !ok {
-		value = map[string]any{}
-		object[key] = value
-	}
-	return value
 }

@@ -120,8 +120,15 @@ func (d *Document) hasMixedComments() bool {
 func labelled(t *testing.T, counts map[string]int, s *Stream, d *Document) {
 	counts["labels"]++
 	object := d.Object()
-	metadata := child(object, "metadata")
-	child(metadata, "labels")["example.com/foreign"] = "new"
+	child := func(of map[string]any, key string) map[string]any {
+		value, ok := of[key].(map[string]any)
+		if !ok {
+			value = map[string]any{}
+			of[key] = value
+		}
+		return value
+	}
+	child(child(object, "metadata"), "labels")["example.com/foreign"] = "new"
 	if err := d.Set(object, nil); err != nil {
 		t.Errorf("%s: %v", d.At(nil), err)
 	}

@@ -81,8 +81,8 @@ type Stream struct {
 	lines func() []int32
 	// origin returns the positions of values in a stream that was not read; see Made.
 	origin func(change.Path) source.Position
-	// sensitive: see MarkSensitive.
-	sensitive bool
+	// sensitive: see MarkSensitive. plugin: see MarkPlugin.
+	sensitive, plugin bool
 }
 
 // MarkSensitive marks the documents of the stream as secret, as if they were Secrets.
