@@ -77,6 +77,23 @@ func TestDiff(t *testing.T) {
 			byName{},
 			"replace l[1].v: 2 -> 3",
 		},
+		{
+			"keyed: another key", `{"l": [{"name": "a", "v": 1, "w": 2}, {"name": "b"}, {"name": "c", "v": 1}]}`,
+			`{"l": [{"name": "x", "v": 1, "w": 2}, {"name": "y"}, {"name": "c", "v": 1}]}`,
+			byName{},
+			"replace l[0].name: a -> x; replace l[1].name: b -> y",
+		},
+		{
+			"keyed: another key after an insertion", `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]}`,
+			`{"l": [{"name": "n", "v": 2}, {"name": "a", "v": 1}, {"name": "x", "v": 1}]}`,
+			byName{},
+			"add l[0]: map[name:n v:2]; replace l[2].name: b -> x",
+		},
+		{
+			"keyed: another item", `{"l": [{"name": "a", "v": 1, "w": 2}]}`, `{"l": [{"name": "x", "v": 1, "w": 3}]}`,
+			byName{},
+			"remove l[0]: map[name:a v:1 w:2]; add l[0]: map[name:x v:1 w:3]",
+		},
 		{"by value: insert in the middle", `{"l": [1, 2, 3]}`, `{"l": [1, 9, 2, 3]}`, nil, "add l[1]: 9"},
 		{
 			"by value: a changed item", `{"l": [{"a": 1}, {"a": 2, "b": 0}, {"a": 3}]}`, `{"l": [{"a": 1}, {"a": 7, "b": 0}, {"a": 3}]}`, nil,

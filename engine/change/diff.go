@@ -240,7 +240,9 @@ func Align(from, to []any, shape Shape) []int {
 	if pairs := alignInPlace(from, to, keys); pairs != nil {
 		return pairs
 	}
-	return alignByIdentity(identities(from, keys), identities(to, keys))
+	pairs := alignByIdentity(identities(from, keys), identities(to, keys))
+	pairRenamed(pairs, from, to, keys)
+	return pairs
 }
 
 func areMaps(items []any) bool {
@@ -307,6 +309,75 @@ func alignByIdentity(from, to []string) []int {
 		}
 	}
 	return pairs
+}
+
+// pairRenamed pairs items in the same place of which little but the keys has changed.
+func pairRenamed(pairs []int, from, to []any, keys []string) {
+	paired := make([]bool, len(from))
+	for _, i := range pairs {
+		if i >= 0 {
+			paired[i] = true
+		}
+	}
+	last := -1 // the old item of the item before
+	for j := range pairs {
+		for _, i := range [...]int{last + 1, j} {
+			if pairs[j] < 0 && i < len(from) && !paired[i] && isRenamed(from[i].(map[string]any), to[j].(map[string]any), keys) {
+				pairs[j], paired[i] = i, true
+			}
+		}
+		if pairs[j] >= 0 {
+			last = pairs[j]
+		}
+	}
+}
+
+// isRenamed reports whether two items differ in nothing but their keys, or whether more of the
+// values in them are equal than not.
+func isRenamed(a, b map[string]any, keys []string) bool {
+	equal, differ := 0, 0
+	for name, value := range a {
+		if other, ok := b[name]; ok || !slices.Contains(keys, name) {
+			same, not := compare(value, other)
+			if equal += same; !slices.Contains(keys, name) {
+				differ += not
+			}
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok && !slices.Contains(keys, name) {
+			differ++
+		}
+	}
+	return differ == 0 || equal > differ
+}
+
+// compare counts the values without children in two values that are equal, and those that differ.
+func compare(a, b any) (equal, differ int) {
+	switch a := a.(type) {
+	case map[string]any:
+		b, _ := b.(map[string]any)
+		for name, value := range a {
+			same, not := compare(value, b[name])
+			equal, differ = equal+same, differ+not
+		}
+		return equal, differ + max(0, len(b)-len(a))
+	case []any:
+		b, _ := b.([]any)
+		for i, value := range a {
+			var other any
+			if i < len(b) {
+				other = b[i]
+			}
+			same, not := compare(value, other)
+			equal, differ = equal+same, differ+not
+		}
+		return equal, differ + max(0, len(b)-len(a))
+	}
+	if Equal(a, b) {
+		return 1, 0
+	}
+	return 0, 1
 }
 
 // alignByValue pairs the longest common subsequence of equal items. It pairs the items between by
