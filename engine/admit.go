@@ -75,8 +75,8 @@ var (
 	}
 	asWritten = defaulting{
 		view: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
-		again: func(_ *change.Memo, _ *schema.Kind, object map[string]any) (map[string]any, error) {
-			return object, nil
+		again: func(_ *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
+			return admission.KeepType(kind, object)
 		},
 		prepare: func(_ place, object, old map[string]any) (prepared, before map[string]any, err error) {
 			return object, old, nil

@@ -87,7 +87,9 @@ func (j *job) changes(server defaulting, e event) []Change {
 		if admission.ServerOwned(j.kind, c.Path) {
 			by.Disposition = Dropped
 		}
-		changes = append(changes, by)
+		if !slices.ContainsFunc(admission.Unwritable, c.Path.HasPrefix) { // a warning tells these
+			changes = append(changes, by)
+		}
 	}
 	return changes
 }

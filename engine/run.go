@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -281,10 +282,11 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 		j.warnIgnored(f)
 	}
 	j.tellValidation()
+	j.tellUnwritable()
 }
 
 // misplaced returns the error of a server if policies have moved the object to another namespace,
-// or have removed its name.
+// have removed its name, or have set its resourceVersion.
 func (j *job) misplaced() error {
 	if !j.trace.changed() {
 		return nil
@@ -295,7 +297,24 @@ func (j *job) misplaced() error {
 	if textAt(j.trace.after, "metadata", "name") == "" && textAt(j.trace.after, "metadata", "generateName") == "" {
 		return errors.New("metadata.name: Required value: name or generateName is required")
 	}
+	if version := textAt(j.trace.after, "metadata", "resourceVersion"); version != "" && version != textAt(j.trace.before, "metadata", "resourceVersion") && j.request.Operation == policy.Create && !j.request.DryRun {
+		return errors.New("resourceVersion should not be set on objects to be created")
+	}
 	return nil
+}
+
+// tellUnwritable warns of fields that a server keeps if policies set them, but no manifest can have.
+func (j *job) tellUnwritable() {
+	for _, path := range admission.Unwritable {
+		for _, e := range j.trace.events {
+			before, _ := path.Get(e.before)
+			if value, _ := path.Get(e.written); !e.drops && value != nil && value != before {
+				j.tell(source.Warningf(e.at, "value-not-written", "%s sets %s, which a server keeps, but no manifest can have", e.by, path).
+					With("remove the field from the policy"))
+				break
+			}
+		}
+	}
 }
 
 // covered reports whether any policy may match the request. Most manifests do not need an admission

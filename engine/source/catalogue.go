@@ -216,6 +216,11 @@ var objects = []Entry{
 		Advice: "Do nothing, unless you use kubernetes_manifest: then remove the value, write what the server stores, or set the option normalize.",
 	},
 	{
+		Code: "value-not-written", Severities: warnings, Unsure: true, Title: "No manifest can have a value of a policy",
+		Cause:  "A server keeps metadata.deletionTimestamp and metadata.deletionGracePeriodSeconds if a policy sets them, but drops them from manifests. So the cluster's object would differ from the output.",
+		Advice: "Remove the field from the policy.",
+	},
+	{
 		Code: "not-viewed", Severities: infos, Title: "Policies never see the manifest",
 		Cause:  "Servers run no policies on objects of this kind, so there is no view to show.",
 		Advice: "No action is needed.",

@@ -35,6 +35,7 @@ const (
 	CodeDocumentCount        = "document-count"
 	CodeSchemaMissing        = "schema-missing"
 	CodeValueNotStored       = "value-not-stored"
+	CodeValueNotWritten      = "value-not-written"
 	CodeNotViewed            = "not-viewed"
 	CodeCRDInvalid           = "crd-invalid"
 	CodeOpenAPIInvalid       = "openapi-invalid"

@@ -236,6 +236,10 @@ func ServerOwned(kind *schema.Kind, path change.Path) bool {
 	return false
 }
 
+// Unwritable are the fields that kube-apiserver 1.36.3 keeps if a policy sets them, but drops from
+// manifests.
+var Unwritable = []change.Path{change.Keys("metadata", "deletionTimestamp"), change.Keys("metadata", "deletionGracePeriodSeconds")}
+
 func ownsMetadata(kind *schema.Kind, name, key string) bool {
 	switch name {
 	case "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "resourceVersion", "selfLink", "uid":

@@ -2,11 +2,15 @@ package admission
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -43,13 +47,51 @@ func View(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace
 // that the kind does not have are dropped without an error. View does the rest at the end of the
 // pass, because the server converts then. memo is used as in View.
 //
-// The error is a *ConversionError.
+// The error is a *ConversionError, or that of KeepType.
 func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	object, err := KeepType(kind, object)
+	if err != nil {
+		return nil, err
+	}
 	view, problems := see(memo, kind, object, false)
 	if len(problems) > 0 {
 		return nil, &ConversionError{Kind: kind.Kind, Fields: problems}
 	}
 	return view, nil
+}
+
+// KeepType returns an object that a policy has changed with the apiVersion and kind of its kind. As
+// in kube-apiserver 1.36.3, an object of a built-in kind keeps them if the policy has removed or
+// emptied them, and anything else is an error.
+func KeepType(kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	if apiVersion == kind.APIVersion() && name == kind.Kind.Kind {
+		return object, nil
+	}
+	if builtin(kind) == nil {
+		return nil, customType(kind, gvk.Parse(apiVersion, name), object)
+	}
+	kept := gvk.Parse(cmp.Or(apiVersion, kind.APIVersion()), cmp.Or(name, kind.Kind.Kind))
+	if kept != kind.Kind {
+		return nil, fmt.Errorf("a patch must not make a %s of the object", kept)
+	}
+	object = maps.Clone(object)
+	object["apiVersion"], object["kind"] = kind.APIVersion(), kind.Kind.Kind
+	return object, nil
+}
+
+// customType returns the error of kube-apiserver 1.36.3 for a custom resource that a policy has made
+// an object of another kind.
+func customType(kind *schema.Kind, made gvk.Kind, object map[string]any) error {
+	if made.Kind == "" {
+		text, err := json.Marshal(object)
+		return errors.Join(err, fmt.Errorf("Object 'Kind' is missing in '%s'", text))
+	}
+	if made.APIVersion() != kind.APIVersion() {
+		return fmt.Errorf("failed to convert object: %s is unstructured and is not suitable for converting to %q", made, kind.APIVersion())
+	}
+	return fmt.Errorf("kind: Invalid value: %q: must be %s", made.Kind, kind.Kind.Kind)
 }
 
 // see decodes and defaults an object; if request is true it converts the object too.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/number"
@@ -175,7 +176,11 @@ type undecodable struct{ error }
 // apiVersion and kind of the patched object, even if the patch changed them.
 func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 	if i.to.Kind.Custom || i.to.Kind.Unknown {
-		if err := i.to.Kind.StrictDecode(r.Memo, patched); err != nil {
+		_, err := admission.KeepType(i.to.Kind, patched)
+		if err == nil {
+			err = i.to.Kind.StrictDecode(r.Memo, patched)
+		}
+		if err != nil {
 			return undecodable{err}
 		}
 		return nil
