@@ -64,12 +64,14 @@ func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map
 // in kube-apiserver 1.36.3, an object of a built-in kind keeps them if the policy has removed or
 // emptied them, and anything else is an error.
 func KeepType(kind *schema.Kind, object map[string]any) (map[string]any, error) {
-	apiVersion, _ := object["apiVersion"].(string)
-	name, _ := object["kind"].(string)
-	if apiVersion == kind.APIVersion() && name == kind.Kind.Kind {
+	apiVersion, isText := object["apiVersion"].(string)
+	name, isName := object["kind"].(string)
+	switch {
+	case apiVersion == kind.APIVersion() && name == kind.Kind.Kind:
 		return object, nil
-	}
-	if builtin(kind) == nil {
+	case !isText && object["apiVersion"] != nil, !isName && object["kind"] != nil:
+		return object, nil // decoding refuses it
+	case kind.GoType() == nil:
 		return nil, customType(kind, gvk.Parse(apiVersion, name), object)
 	}
 	kept := gvk.Parse(cmp.Or(apiVersion, kind.APIVersion()), cmp.Or(name, kind.Kind.Kind))
