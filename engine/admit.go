@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -11,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // server is an API server with policies. It admits objects, and does not store them.
@@ -103,8 +103,7 @@ type passes struct {
 	mutated bool
 	// outputs are the objects after the last call of each webhook.
 	outputs map[policy.Program]map[string]any
-	// confidants are the policies that have read something sensitive.
-	confidants *confidants
+	taint   *taint
 }
 
 // admit runs the first pass and, if a rule has succeeded, the second pass, in which only policies
@@ -114,7 +113,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	a := &passes{
 		server: s, place: p, request: request, written: written, trace: s.trace(plans),
 		invoked: map[policy.ID]int{}, outputs: map[policy.Program]map[string]any{},
-		confidants: newConfidants(request.Snapshot, s.files),
+		taint: newTaint(request, s.files),
 	}
 	a.trace.before = request.Object
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
@@ -201,7 +200,7 @@ func (a *passes) inServer(program policy.Program) bool {
 	failures := plan.Failures
 	mutated := false
 	for _, invocation := range plan.Invocations {
-		a.confidants.meet(invocation.ID())
+		a.taint.begin(invocation.ID())
 		runs := a.trace.pass == 1 || a.isOutdated(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil || !runs {
@@ -240,7 +239,7 @@ func (a *passes) webhook(program policy.Program) bool {
 	failures := plan.Failures
 	var mutating policy.Invocation // the last one that returned an object
 	for _, invocation := range plan.Invocations {
-		a.confidants.meet(invocation.ID())
+		a.taint.begin(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil {
 			failures = a.trace.conditions(failures, notApplied, failure, true)
@@ -282,7 +281,7 @@ func (a *passes) plan(program policy.Program) policy.Plan {
 		plan = program.Plan(a.request)
 		a.trace.plans[program] = planned{a.request.Object, plan}
 	}
-	a.confidants.planned(plan)
+	a.taint.planned(plan)
 	if a.trace.pass == 1 {
 		a.trace.planned(program.Hook(), plan)
 	}
@@ -304,7 +303,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 		failure.ID, failure.At = step.ID, step.At
 		return a.trace.failed(step, &failure)
 	}
-	a.trace.wrote(step, a.request.Object, next, a.confidants.told(a.request.Object, step, a.place.kind))
+	a.trace.wrote(step, a.request.Object, next, a.taint.texts(step, a.place.kind.Type()))
 	a.request.Object = next
 	return nil
 }
@@ -318,14 +317,14 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
-	a.trace.wrote(step, a.request.Object, step.Object, a.confidants.told(a.request.Object, step, a.place.kind))
+	a.trace.wrote(step, a.request.Object, step.Object, a.taint.texts(step, a.place.kind.Type()))
 	a.request.Object = step.Object
 	return nil
 }
 
 func (a *passes) tooLarge(step policy.Step) *policy.Failure {
 	if err := limit.Object(a.request.Memo, a.written, step.Object); err != nil {
-		return &policy.Failure{ID: step.ID, At: step.At, Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
+		return &policy.Failure{ID: step.ID, At: step.At, Err: source.Messagef("%s: %v", step.ID, err), Abort: true}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/vapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -65,12 +65,12 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	var problems []source.Diagnostic
 	s.programs, problems = s.compile(slices.Concat(s.policies, s.configuration(s.context)))
 	diagnostics = append(diagnostics, problems...)
-	s.files.withhold(diagnostics)
 	source.Sort(diagnostics)
 	if source.HasErrors(diagnostics) {
-		secrets := &secret.Mask{}
+		secrets := &redact.Redactor{}
 		learn(secrets, slices.Concat(s.context, s.old))
-		return nil, masked(diagnostics, secrets)
+		s.learnPrivate(secrets, nil)
+		return nil, s.files.decide(diagnostics, secrets)
 	}
 	s.warnings = diagnostics
 	return s, nil
@@ -130,10 +130,15 @@ func unpack(streams []*manifest.Stream) (*given.Context, []*manifest.Stream, []s
 	context, diagnostics := given.ReadContext(packed)
 	for _, object := range context.Resources {
 		stream, problems := manifest.Read(object.Name, manifest.JSON(object.Value))
+		if slices.ContainsFunc(packed, isSensitiveDocument) {
+			stream.MarkSensitive()
+		}
 		streams, diagnostics = append(streams[:len(streams):len(streams)], stream), append(diagnostics, problems...)
 	}
 	return context, streams, diagnostics
 }
+
+func isSensitiveDocument(d *manifest.Document) bool { return d.Stream().Sensitive() }
 
 // take adds the documents of streams to the policies and the context of the set.
 func (s *Set) take(streams []*manifest.Stream) {
@@ -216,7 +221,7 @@ func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(policies) {
 		if s.settings.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
-			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s work only on Kubernetes objects, not on plain documents", d.Kind().Kind).
+			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s work only on Kubernetes objects, not on plain documents", source.Name(d.Kind().Kind)).
 				With("remove the policy, or the option plain"))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -72,14 +72,14 @@ func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, er
 	}
 	object, err := c.object()
 	if err == nil && c.isSensitive() {
-		reader.Confide(object)
+		reader.AddSensitive(object)
 	}
 	return object, err
 }
 
 // isSensitive reports whether an object must stay secret, after all jobs are done.
 func (c *candidates) isSensitive() bool {
-	return secret.IsKind(c.kind.Kind.Kind) ||
+	return redact.IsSecretKind(c.kind.Kind.Kind) ||
 		slices.ContainsFunc(c.given, func(d *manifest.Document) bool { return d.Stream().Sensitive() }) ||
 		slices.ContainsFunc(c.jobs, func(j *job) bool { return j.result.Sensitive })
 }
@@ -105,7 +105,7 @@ func (r *run) candidate(c *candidates) (map[string]any, error) {
 	}
 	for _, d := range c.given {
 		if !change.Equal(essence(d.Object()), essence(first.raw)) && !change.Equal(essence(d.Object()), essence(object)) {
-			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, with different content, at %s; policies see the manifest", c.id(), d.At(nil)).
+			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, with different content, at %s; policies see the manifest", source.Name(c.id()), d.At(nil)).
 				With("remove the one that is wrong"))
 		}
 	}
@@ -154,7 +154,7 @@ func essence(object map[string]any) map[string]any {
 	}
 	if annotations, _ := metadata["annotations"].(map[string]any); annotations != nil {
 		annotations = maps.Clone(annotations)
-		delete(annotations, secret.LastApplied)
+		delete(annotations, redact.LastApplied)
 		metadata["annotations"] = annotations
 		if len(annotations) == 0 {
 			delete(metadata, "annotations")
@@ -207,7 +207,7 @@ func (r *run) compareOld() {
 		if len(without) > 1 {
 			more = fmt.Sprintf(" and of %d more manifests", len(without)-1)
 		}
-		r.tell(source.Warningf(without[0].document.At(nil), "old-missing", "the object before the update of %s%s is not given: an expression that reads it fails", without[0].id(), more).
+		r.tell(source.Warningf(without[0].document.At(nil), "old-missing", "the object before the update of %s%s is not given: an expression that reads it fails", source.Name(without[0].id()), more).
 			With("give it with the option old"))
 	}
 	for _, d := range r.set.old {

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 )
 
 // byDirectory groups streams by the directories of their files, in the order of the first stream of
@@ -42,7 +42,7 @@ func merge(outcomes []*Outcome, partial bool) *Outcome {
 
 // Merge joins the outcomes of several runs.
 func Merge(outcomes []*Outcome) *Outcome {
-	all := &Outcome{Secrets: &secret.Mask{}}
+	all := &Outcome{Secrets: &redact.Redactor{}}
 	var stats []Stat
 	for _, o := range outcomes {
 		all.Manifests = append(all.Manifests, o.Manifests...)
@@ -51,7 +51,7 @@ func Merge(outcomes []*Outcome) *Outcome {
 		all.Secrets.Add(o.Secrets)
 		stats = append(stats, o.Stats...)
 	}
-	all.Diagnostics = masked(unique(all.Diagnostics), all.Secrets)
+	all.Diagnostics = all.Secrets.Messages(unique(all.Diagnostics))
 	all.Stats = sum(stats)
 	return all
 }

@@ -26,7 +26,7 @@
 //	schedule.go                the order in which jobs begin, and how they wait for others
 //	admit.go, trace.go         the server: one object, all passes, a record of what happened
 //	validate.go                the server: validating policies, and what they say
-//	confide.go                 policies that have read sensitive objects
+//	taint.go                   what policies write after they have read sensitive objects
 //	updates.go                 policies that act only on updates
 //	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest

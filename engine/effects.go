@@ -91,7 +91,7 @@ func (e *tally) failing() (found []source.Diagnostic) {
 			if f.count > 1 {
 				often = fmt.Sprintf("on all %d manifests that it is evaluated on", f.count)
 			}
-			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore hides the failure: %v", id, often, f.first.Err).
+			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails %s, and failurePolicy Ignore hides the failure: %v", id, source.Literal(often), f.first.Err).
 				With("correct it: in a cluster it has no effect, and no message says so"))
 		}
 	}

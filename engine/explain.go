@@ -32,7 +32,7 @@ func (j *job) explain(server defaulting) {
 	m := j.result
 	for _, e := range j.tree {
 		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
-			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written})
+			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written, Sensitive: len(e.sensitive) > 0})
 		}
 	}
 	m.NotApplied = append(m.NotApplied, j.untouched...)
@@ -83,7 +83,7 @@ func (j *job) changes(server defaulting, e event) []Change {
 	all := change.Diff(from, to, j.kind.Type())
 	changes := make([]Change, 0, len(all))
 	for _, c := range all {
-		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.told) > 0}
+		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.sensitive) > 0}
 		if admission.ServerOwned(j.kind, c.Path) {
 			by.Disposition = Dropped
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -66,17 +67,17 @@ func (f *following) trigger(follower policy.Follower, j *job) {
 		return
 	}
 	request.Object = state.view
-	if isSensitive(j) || j.trace != nil && slices.ContainsFunc(j.trace.events, func(e event) bool { return len(e.told) > 0 }) {
-		reader.Confide(request.Object)
+	if isSensitive(j) || j.trace != nil && slices.ContainsFunc(j.trace.events, func(e event) bool { return len(e.sensitive) > 0 }) {
+		reader.AddSensitive(request.Object)
 	}
 	for followed := range follower.Follow(request, f.targets) {
 		if f.steps++; f.steps > limit.Targets {
 			f.exceeded(j, followed.Step)
 			return
 		}
-		f.take(j, followed, reader.Confided())
+		f.take(j, followed, reader.Sensitive())
 	}
-	j.confided = append(j.confided, reader.Confided()...)
+	j.read = append(j.read, reader.Sensitive()...)
 	j.spoilt(reader)
 	f.redefaultTouched()
 }
@@ -138,9 +139,8 @@ func (f *following) takeContext(trigger *job, followed policy.Followed) {
 	})
 }
 
-// take traces a step that trigger caused. confided are the sensitive objects that the policy has
-// read.
-func (f *following) take(trigger *job, followed policy.Followed, confided []map[string]any) {
+// take traces a step that trigger caused. read are the sensitive objects that the policy has read.
+func (f *following) take(trigger *job, followed policy.Followed, read []map[string]any) {
 	j, step := trigger, followed.Step
 	inContext := followed.Target >= len(f.run.jobs)
 	if followed.Target >= 0 && !inContext {
@@ -151,7 +151,7 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 		f.takeContext(trigger, followed)
 		return
 	case step.NotApplied != nil || step.Failure != nil:
-		f.without(j, step)
+		f.without(j, redacted(step, j.scope(read)))
 		return
 	}
 	if err := limit.Object(nil, j.raw, step.Object); err != nil {
@@ -159,7 +159,22 @@ func (f *following) take(trigger *job, followed policy.Followed, confided []map[
 		j.tell(d)
 		return
 	}
-	f.record(j, step, confided)
+	f.record(j, step, read)
+}
+
+// redacted returns a step without a result and without what a scope hides.
+func redacted(step policy.Step, scope redact.Scope) policy.Step {
+	if step.Failure != nil {
+		failure := *step.Failure
+		failure.Err = scope.Error(failure.Err)
+		step.Failure = &failure
+	}
+	if step.NotApplied != nil {
+		n := *step.NotApplied
+		n.Reason = scope.Reason(n.Reason)
+		step.NotApplied = &n
+	}
+	return step
 }
 
 // without traces a step without a result.
@@ -177,7 +192,7 @@ func (f *following) without(j *job, step policy.Step) {
 }
 
 // record adds a step on a target to the target's trace.
-func (f *following) record(j *job, step policy.Step, confided []map[string]any) {
+func (f *following) record(j *job, step policy.Step, read []map[string]any) {
 	state := &f.states[j.index]
 	if state.err != nil {
 		j.refuse("manifest-invalid", "", state.err)
@@ -187,11 +202,11 @@ func (f *following) record(j *job, step policy.Step, confided []map[string]any) 
 	if j.trace.after == nil {
 		j.trace.before = state.view
 	}
-	var told []string
-	if len(confided) > 0 || f.run.files.sensitive[step.At.File] {
-		told = f.run.files.reveals(state.view, step.Object, j.kind, confided)
+	sensitive := f.run.files.copies(state.view, step.Object, j.kind.Type())
+	if len(read) > 0 || f.run.files.sensitive[step.At.File] {
+		sensitive = f.run.files.reveals(state.view, step.Object, j.kind.Type(), read)
 	}
-	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, told: told})
+	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
 	j.trace.after, state.view = step.Object, step.Object
 	state.changed = true
 	f.touched = append(f.touched, j.index)

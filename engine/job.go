@@ -3,12 +3,13 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -46,8 +47,8 @@ type job struct {
 	request *policy.Request
 	trace   *trace
 
-	// confided are the sensitive objects that policies have read for the job.
-	confided []map[string]any
+	// read are the sensitive objects that policies have read for the job.
+	read []map[string]any
 
 	// write
 	// edited is raw with the changes of the policies.
@@ -105,11 +106,28 @@ func (j *job) forget() {
 	j.memo = nil
 }
 
-// tell adds a diagnostic about the job. The text of a message is left out if it would show any
-// value of a Secret, however short.
+// tell adds a diagnostic about the job, without what it must not show of sensitive objects.
 func (j *job) tell(d source.Diagnostic) {
-	d.Subject, d.Message = cmp.Or(d.Subject, j.result.ID), j.discreet(d.Message)
-	j.diagnostics = append(j.diagnostics, d)
+	d.Subject = cmp.Or(d.Subject, j.result.ID)
+	j.warn(d)
+}
+
+// warn adds a diagnostic about policies, which is the same for all jobs.
+func (j *job) warn(d source.Diagnostic) {
+	j.diagnostics = append(j.diagnostics, j.scope(nil).Message(d))
+}
+
+// scope returns the sensitive objects that a message about the job may quote: its own, further ones
+// and those that policies have read.
+func (j *job) scope(further []map[string]any) redact.Scope {
+	scope := redact.Scope{Objects: slices.Concat(further, j.read), All: j.document.Stream().Sensitive()}
+	if redact.IsSecret(j.raw) {
+		scope.Objects = append(scope.Objects, j.raw)
+		if j.trace != nil {
+			scope.Objects = append(scope.Objects, j.trace.before, j.trace.after)
+		}
+	}
+	return scope
 }
 
 // internal reports a defect of preadmit.
@@ -118,21 +136,9 @@ func (j *job) internal(format string, args ...any) {
 		With("this is a defect of preadmit: please report it with the manifest and the policies"))
 }
 
-const leftOut = "the message is left out because it would show a value of the Secret"
-
-// discreet returns a message about a job, or a substitute if the message shows a value of a Secret:
-// of the job's object, or of one that policies have read.
-func (j *job) discreet(text string) string {
-	if isSensitive(j) && (secret.HoldsAny(text, j.raw) || j.trace != nil && secret.HoldsAny(text, j.trace.before, j.trace.after)) ||
-		secret.HoldsAny(text, j.confided...) {
-		return leftOut
-	}
-	return text
-}
-
 // release frees everything that only the stages need, except the object before and after.
 func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned, j.normalized, j.request, j.confided = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned, j.normalized, j.request, j.read = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // blockade is the reason that jobs cannot run: an object that they need is not available.

@@ -31,7 +31,7 @@ func (r *run) tellNames() {
 			}
 			if advice := names.misspelt(s); advice != "" {
 				known[anywhere(s)] = true // warn once
-				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, describeSelected(s)).With(advice))
+				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, source.Name(describeSelected(s))).With(advice))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -73,9 +73,9 @@ var unstored = Observer{admit: func(r *run, j *job) {
 			d.Message = "the server sets this field itself"
 		case c.Op == change.Add:
 			continue // it follows from a removal elsewhere
-		case secret.Is(j.raw) && c.Path[0].Key == "stringData":
+		case redact.IsSecret(j.raw) && c.Path[0].Key == "stringData":
 			d.Message = "the server stores this value in data"
-		case c.Op == change.Replace && !secret.Is(j.raw):
+		case c.Op == change.Replace && !redact.IsSecret(j.raw):
 			d.Message = fmt.Sprintf("the server stores %s", manifest.JSON(c.New))
 		case c.Op == change.Replace:
 			d.Message = "the server stores this value in another form"

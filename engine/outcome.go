@@ -6,7 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -29,7 +29,7 @@ type Outcome struct {
 	// Secrets hides the values of all Secrets of the run, and the texts that policies have computed
 	// from them. The diagnostics are already masked. All other printed data of the Manifests must
 	// be masked with it.
-	Secrets *secret.Mask
+	Secrets *redact.Redactor
 }
 
 // Failed reports whether there is no output.

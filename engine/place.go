@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // place is the kind, namespace and name under which a cluster keeps an object.
@@ -54,7 +55,7 @@ func (p place) id() string {
 	if p.namespace == "" {
 		parts = append(parts[:len(parts)-2], p.name)
 	}
-	return strings.Join(parts, "/")
+	return source.Printable(strings.Join(parts, "/"))
 }
 
 // identity identifies an object of a cluster.

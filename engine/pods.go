@@ -179,7 +179,7 @@ func (r *run) tellEndless(j *job) {
 	}
 	for _, e := range j.trace.events {
 		if change.NewPathIndex(change.Diff(e.before, e.written, j.kind.Type())).Overlaps(path) {
-			d := source.Warningf(e.at, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, owner.result.ID, why).
+			d := source.Warningf(e.at, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, source.Name(owner.result.ID), why).
 				With("a cluster creates such objects in an endless loop: change " + owner.kind.Kind.Kind + "s instead, or leave the field alone")
 			d.Field = path.String()
 			j.tell(d)

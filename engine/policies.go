@@ -97,10 +97,10 @@ func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 	kind := d.Kind()
 	group, known := s.policyKinds(kind.Kind)
 	if group != "" {
-		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", kind.Kind, kind.Group).
+		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", source.Name(kind.Kind), source.Name(kind.Group)).
 			With("expected a version of " + group)
 	}
-	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", kind.Kind, kind.APIVersion()).
+	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", source.Name(kind.Kind), source.Name(kind.APIVersion())).
 		With(source.Suggest(kind.Kind, known))
 }
 
@@ -141,13 +141,13 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 			With("preadmit runs policies; test other webhooks in a cluster")
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", kind.Kind)
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
 	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
 		_, known := r.set.policyKinds(kind.Kind)
 		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy
 			return nil
 		}
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", kind.Kind, kind.APIVersion()).
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", source.Name(kind.Kind), source.Name(kind.APIVersion())).
 			With(source.Suggest(kind.Kind, known))
 	default:
 		return nil

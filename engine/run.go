@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -13,7 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -186,6 +187,11 @@ func (r *run) locate(j *job) {
 	}
 	j.place = r.set.placeAs(j.document.Kind(), namespace, name, r.currentSchemas())
 	j.result.ID, j.result.Namespace = j.id(), j.namespace
+	for _, e := range j.tree {
+		for _, text := range e.sensitive { // a tree has computed the name from the data of a Secret
+			j.result.ID = strings.ReplaceAll(j.result.ID, text, redact.Mask)
+		}
+	}
 }
 
 // invalid reports whether the run has an error that prevents the admission of all manifests.
@@ -238,7 +244,7 @@ func (r *run) admitJob(j *job) {
 			o.admitted(r, j)
 		}
 	}
-	j.confided = reader.Confided()
+	j.read = reader.Sensitive()
 	j.result.DependsOnOthers = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
 	j.spoilt(reader)
 	if j.document.Kind() == definitionKind && !j.failed() && !change.Equal(j.edited, j.raw) {
@@ -268,13 +274,15 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	if j.spoilt(request.Snapshot) {
 		return
 	}
-	j.confided = request.Snapshot.Confided()
+	j.read = request.Snapshot.Sensitive()
 	if err := j.misplaced(); err != nil && len(j.trace.failures) == 0 {
 		j.trace.reject(policy.Failure{At: j.trace.first(), Err: err})
 	}
 	if len(j.trace.failures) == 0 {
 		r.server.validate(j.place, *request, j.trace)
 	}
+	j.read = request.Snapshot.Sensitive()
+	j.trace.redact(j.scope(nil))
 	for _, f := range j.trace.failures {
 		j.deny(f)
 	}
@@ -389,7 +397,7 @@ func (r *run) conclude(j *job) {
 	if isSensitive(j) {
 		r.learn(j)
 	}
-	r.confide(j)
+	r.learnWritten(j)
 	j.release()
 	j.document.Release()
 	if !r.isRead(j) {
@@ -398,7 +406,7 @@ func (r *run) conclude(j *job) {
 }
 
 // isSensitive reports whether the manifest of a job must stay secret.
-func isSensitive(j *job) bool { return secret.Is(j.raw) || j.document.Stream().Sensitive() }
+func isSensitive(j *job) bool { return redact.IsSecret(j.raw) || j.document.Stream().Sensitive() }
 
 // learn adds to the mask the values that were written into a sensitive object.
 func (r *run) learn(j *job) {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -38,10 +38,7 @@ func (r *run) say() *Outcome {
 			diagnostics = append(diagnostics, o.ended(r, outcome)...)
 		}
 	}
-	outcome.Diagnostics = masked(unique(diagnostics), outcome.Secrets)
-	if r.set != nil {
-		r.set.files.withhold(outcome.Diagnostics)
-	}
+	outcome.Diagnostics = r.decide(unique(diagnostics))
 	if r.set != nil && r.set.settings.Strict {
 		escalate(outcome.Diagnostics)
 	}
@@ -55,6 +52,17 @@ func (r *run) say() *Outcome {
 		}
 	}
 	return outcome
+}
+
+// decide removes from diagnostics what must not be shown.
+func (r *run) decide(diagnostics []source.Diagnostic) []source.Diagnostic {
+	if r.set == nil {
+		return r.input.secrets.Messages(diagnostics)
+	}
+	if len(diagnostics) > 0 || r.watched { // observers find more text than diagnostics
+		r.set.learnPrivate(r.input.secrets, slices.Concat(r.input.local, r.input.manifests))
+	}
+	return r.set.files.decide(diagnostics, r.input.secrets)
 }
 
 // unique removes repeated warnings.
@@ -84,17 +92,6 @@ func escalate(diagnostics []source.Diagnostic) {
 	}
 }
 
-// masked returns diagnostics without the values of Secrets.
-func masked(diagnostics []source.Diagnostic, secrets *secret.Mask) []source.Diagnostic {
-	for i := range diagnostics {
-		d := &diagnostics[i]
-		for _, text := range []*string{&d.Message, &d.Advice, &d.Subject, &d.Field, &d.Excerpt} {
-			*text = secrets.Text(*text)
-		}
-	}
-	return diagnostics
-}
-
 // invalidates reports whether there is an error other than a denial.
 func invalidates(diagnostics []source.Diagnostic) bool {
 	for _, d := range diagnostics {
@@ -118,16 +115,11 @@ func (j *job) refuse(code, prefix string, err error) {
 		d := source.Errorf(j.document.At(nil), code, "%s%v", prefix, problem)
 		var field *admission.FieldError
 		if errors.As(problem, &field) {
-			d.At, d.Field, d.Message = j.document.At(field.Path), field.Path.String(), prefix+field.Problem
+			d = source.Errorf(j.document.At(field.Path), code, "%s%s", prefix, field.Problem)
+			d.Field = field.Path.String()
 		}
 		j.tell(d)
 	}
-}
-
-// warn adds a warning about policies, which is the same for all jobs.
-func (j *job) warn(d source.Diagnostic) {
-	d.Message = j.discreet(d.Message)
-	j.diagnostics = append(j.diagnostics, d)
 }
 
 // warnIgnored warns about a failure that failurePolicy Ignore has ignored.
@@ -152,16 +144,11 @@ func (j *job) deny(f policy.Failure) {
 		j.tell(d)
 		return
 	}
-	text := f.Err.Error()
-	if j.discreet(text) != text {
-		text = f.ID.String() + " denied it; " + leftOut
-	}
-	d := source.Errorf(f.At, denied, "%s", text).With(f.Advice)
+	d := source.Errorf(f.At, denied, "%v", f.Err).With(f.Advice)
 	if !f.At.IsKnown() {
 		d.At = j.document.At(nil)
 	}
-	d.Subject = j.result.ID
-	j.diagnostics = append(j.diagnostics, d)
+	j.tell(d)
 	j.denied, j.result.Reason = true, f.Status
 }
 

@@ -41,7 +41,7 @@ spec: {policyName: quote}
 	for name, tc := range map[string]struct{ manifests, want string }{
 		"a Secret": {
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: Y2FuYXJ5LXZhbHVl}\n",
-			"policy quote, binding quote, mutations[0] denied it; the message is left out because it would show a value of the Secret",
+			"policy 'quote' with binding 'quote' denied request: the message is left out because it would show a value of the Secret",
 		},
 		"a short value of a Secret": {
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: q8}\n",

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -17,12 +19,12 @@ type input struct {
 	// manifests are all other documents.
 	manifests []*manifest.Document
 	// secrets are the values that must not be shown.
-	secrets *secret.Mask
+	secrets *redact.Redactor
 }
 
 // sort assigns each document its role, and learns all secrets of the input.
 func (s *Set) sort(streams []*manifest.Stream) *input {
-	in := &input{secrets: &secret.Mask{}}
+	in := &input{secrets: &redact.Redactor{}}
 	for _, d := range documentsOf(streams) {
 		switch {
 		case s.isPolicy(d.Kind()):
@@ -39,13 +41,23 @@ func (s *Set) sort(streams []*manifest.Stream) *input {
 	return in
 }
 
-// learn adds the values of the Secrets among documents to a mask.
-func learn(mask *secret.Mask, documents []*manifest.Document) {
+// learn adds the values of the Secrets among documents to a redactor.
+func learn(secrets *redact.Redactor, documents []*manifest.Document) {
 	for _, d := range documents {
 		if d.Stream().Sensitive() {
-			mask.LearnAll(d.Object())
-		} else if kind := d.Kind().Kind; kind == "" || secret.IsKind(kind) {
-			mask.Learn(d.Object())
+			secrets.LearnAll(d.Object())
+		} else if kind := d.Kind().Kind; kind == "" || redact.IsSecretKind(kind) {
+			secrets.Learn(d.Object())
+		}
+	}
+}
+
+// learnPrivate adds the values of the private documents among documents and among the documents that
+// Compile has got.
+func (s *Set) learnPrivate(secrets *redact.Redactor, documents []*manifest.Document) {
+	for _, d := range slices.Concat(documents, s.context, s.old, documentsOf(s.settings.Values), documentsOf(s.settings.UserInfo)) {
+		if d.Stream().Private() {
+			secrets.LearnPrivate(d.Object(), s.files.open)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -54,8 +55,8 @@ type event struct {
 	before, written, next map[string]any
 	// drops means that the server changed before into written.
 	drops bool
-	// told are texts in written that may be sensitive; see confidants.
-	told []string
+	// sensitive are the texts in written that may be sensitive; see taint.
+	sensitive []string
 }
 
 // changed reports whether the object has changed.
@@ -172,7 +173,7 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 
 // wrote records a step with a result. It adds no event if the result equals the object before, or
 // if the step only removed the namespace, which the server restores.
-func (t *trace) wrote(step policy.Step, before, next map[string]any, told []string) {
+func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive []string) {
 	t.tries.step(step, applied)
 	if change.Same(before, step.Object) && change.Same(before, next) {
 		return
@@ -185,7 +186,7 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, told []stri
 	if t.events == nil {
 		t.events = make([]event, 0, t.expected+1)
 	}
-	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), told: told})
+	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), sensitive: sensitive})
 }
 
 // built records the result of a plug-in of the server.
@@ -209,13 +210,25 @@ func (t *trace) decide(failures []policy.Failure) bool {
 	return true
 }
 
+// redact removes from all texts of policies what a scope hides.
+func (t *trace) redact(scope redact.Scope) {
+	t.notApplied = slices.Clone(t.notApplied) // a plan has them, too
+	for _, failures := range [][]policy.Failure{t.failures, t.ignored} {
+		for i := range failures {
+			failures[i].Err = scope.Error(failures[i].Err)
+		}
+	}
+	for i := range t.notApplied {
+		n := &t.notApplied[i]
+		n.Reason = scope.Reason(n.Reason)
+	}
+}
+
 // ignore records failures that failurePolicy Ignore ignores.
 func (t *trace) ignore(failures ...policy.Failure) {
 	for _, f := range failures {
 		t.ignored = append(t.ignored, f)
-		t.notApplied = append(t.notApplied, policy.NotApplied{
-			ID: f.ID, At: f.At, Reason: policy.Text("it failed, and failurePolicy is Ignore: " + f.Err.Error()),
-		})
+		t.notApplied = append(t.notApplied, policy.NotApplied{ID: f.ID, At: f.At, Reason: source.Messagef("it failed, and failurePolicy is Ignore: %v", f.Err)})
 	}
 }
 

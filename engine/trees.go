@@ -7,7 +7,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -20,13 +19,14 @@ func (r *run) applyTrees(j *job) {
 		var err error
 		switch {
 		case step.NotApplied != nil:
-			j.untouched = append(j.untouched, *step.NotApplied)
+			n := *step.NotApplied
+			n.Reason = j.scope(nil).Reason(n.Reason)
+			j.untouched = append(j.untouched, n)
 			continue
 		case step.Failure != nil:
-			err, step.At = step.Failure.Err, step.Failure.At
-			if secret.Is(j.raw) || !r.set.settings.Plain && j.document.Kind().Kind == "" {
-				err = fmt.Errorf("%s: an expression failed; its message is left out because it may contain a value of a Secret", step.ID)
-			}
+			scope := j.scope(nil)
+			scope.All = scope.All || !r.set.settings.Plain && j.document.Kind().Kind == ""
+			err, step.At = scope.Error(step.Failure.Err), step.Failure.At
 		default:
 			if err = r.checkTree(j.raw, step.Object); err == nil {
 				err = limit.Object(nil, start, step.Object)
@@ -40,7 +40,7 @@ func (r *run) applyTrees(j *job) {
 			j.tell(d)
 			return
 		}
-		j.tree = append(j.tree, event{by: step.ID, at: step.At, before: j.raw, written: step.Object})
+		j.tree = append(j.tree, event{by: step.ID, at: step.At, before: j.raw, written: step.Object, sensitive: r.set.files.copies(j.raw, step.Object, nil)})
 		j.raw = step.Object
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/migrate"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -258,7 +258,7 @@ func (v *verification) differing(outcomes [2]*Outcome, first, second *Manifest) 
 		return reportDifference(first, c.Path, fmt.Sprintf("%s has moved: it was item %d (%s; %s)", c.Path, c.From, author(first, c.Path), author(second, c.Path)))
 	}
 	was, is := string(manifest.JSON(c.Old)), string(manifest.JSON(c.New))
-	if secret.IsKind(first.Document.Kind().Kind) {
+	if redact.IsSecretKind(first.Document.Kind().Kind) {
 		was, is = "one value", "another value"
 	}
 	return reportDifference(first, c.Path, fmt.Sprintf("%s was %s (%s) and is now %s (%s)", c.Path, was, author(first, c.Path), is, author(second, c.Path)))

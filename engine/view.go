@@ -5,7 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -15,7 +15,7 @@ import (
 func View(manifests, context []*manifest.Stream, options Options) *Outcome {
 	set, diagnostics := newSet(nil, context, options)
 	if set == nil {
-		r := run{input: &input{secrets: &secret.Mask{}}, ctx: ctx.Background(), diagnostics: diagnostics}
+		r := run{input: &input{secrets: &redact.Redactor{}}, ctx: ctx.Background(), diagnostics: diagnostics}
 		return r.say()
 	}
 	r := &run{set: set, ctx: ctx.Background(), input: set.sort(manifests), schemas: set.schemas.Clone(), definitions: definitions{}, diagnostics: diagnostics}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
 )
@@ -46,9 +46,9 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 	a.diagnostics = append(a.diagnostics, diagnostics...)
 }
 
-// secrets returns the mask of Secret values; nil with --show-secrets. The run must have
+// secrets returns what hides the values of Secrets; nil with --show-secrets. The run must have
 // started.
-func (a *admission) secrets(c *config) *secret.Mask {
+func (a *admission) secrets(c *config) *redact.Redactor {
 	if c.showSecrets {
 		return nil
 	}

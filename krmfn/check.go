@@ -39,7 +39,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	var b bytes.Buffer
 	if c.output == "" || c.output == "text" {
 		for _, d := range findings {
-			fmt.Fprintln(&b, source.Printable(d.String()))
+			fmt.Fprintln(&b, d)
 		}
 		if status == exitDone {
 			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(len(policyNames(a)), "policy", "policies"))

@@ -302,7 +302,7 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 				continue
 			}
 			if printed++; printed <= limit.Messages {
-				b.WriteString(source.Printable(d.String()) + "\n")
+				b.WriteString(d.String() + "\n")
 			}
 		}
 	}

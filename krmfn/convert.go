@@ -149,7 +149,7 @@ func (p *Process) tellProof(proof *engine.Proof) {
 	}
 	for _, b := range proof.Branches {
 		if b.Manifests+b.Counterexamples == 0 {
-			fmt.Fprintf(p.Stderr, "  not verified, because no object reached it: policy %s: %s\n", b.Policy, b.Says)
+			fmt.Fprintf(p.Stderr, "  not verified, because no object reached it: policy %s: %s\n", source.Printable(b.Policy), source.Printable(b.Says))
 		}
 	}
 }

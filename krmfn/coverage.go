@@ -73,7 +73,7 @@ func (c *coverage) text(w io.Writer) {
 	table.Flush()
 	for _, p := range c.parts {
 		if !p.Ran {
-			fmt.Fprintf(w, "%s: %s %s in these tests\n", source.Printable(p.At.String()), source.Printable(p.Name), neverRan[p.Kind])
+			fmt.Fprintf(w, "%s: %s %s in these tests\n", p.At, source.Printable(p.Name), neverRan[p.Kind])
 		}
 	}
 }

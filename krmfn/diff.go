@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
-	"github.com/preadmit/preadmit/engine/secret"
 )
 
 // diff shows how the policies change the text of manifests.
@@ -110,12 +110,12 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 
 func (r *reported) side() report.Run { return report.Run{Outcome: r.run.outcome, Streams: r.manifests} }
 
-// secretsOfBoth returns the mask of the Secret values of two runs; nil with --show-secrets.
-func (r *reported) secretsOfBoth(other *reported) *secret.Mask {
+// secretsOfBoth returns what hides the values of Secrets of two runs; nil with --show-secrets.
+func (r *reported) secretsOfBoth(other *reported) *redact.Redactor {
 	if r.config.showSecrets {
 		return nil
 	}
-	both := &secret.Mask{}
+	both := &redact.Redactor{}
 	both.Add(r.run.outcome.Secrets)
 	both.Add(other.run.outcome.Secrets)
 	return both

@@ -154,10 +154,10 @@ func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
 	return r.unmetFields(e, m)
 }
 
-// change returns a diff of a manifest, with Secrets masked.
+// change returns a diff of a manifest, without the values of Secrets.
 func (r *testRun) change(m *engine.Manifest, before, after string) string {
 	name := m.Document.At(nil).File
-	f := report.Compare(name, before+"\n", after+"\n", r.run.secrets(&r.config))
+	f := report.Compare(name, before+"\n", after+"\n", report.Hidden([]*manifest.Document{m.Document}, r.run.outcome), r.run.secrets(&r.config))
 	return strings.TrimRight(report.Diff(name+"\twritten", name+"\tadmitted", f.Before, f.After), "\n")
 }
 
@@ -185,11 +185,7 @@ func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []str
 	return problems
 }
 
-// show returns a value as JSON, with Secrets masked.
+// show returns a value as JSON, without the values of Secrets.
 func (r *testRun) show(value any) string {
-	text := string(manifest.JSON(value))
-	if mask := r.run.secrets(&r.config); mask != nil {
-		return mask.Text(text)
-	}
-	return text
+	return r.run.secrets(&r.config).Text(string(manifest.JSON(value)))
 }

@@ -138,7 +138,7 @@ func (s *fileSet) fail(p path, err error) {
 	if err == nil {
 		return
 	}
-	d := source.Errorf(p.at, "path-unreadable", "%s: %v", p.name, err)
+	d := source.Errorf(p.at, "path-unreadable", "%s: %v", source.Name(p.name), err)
 	d.Subject, d.Field = p.subject, p.label
 	var pathError *fs.PathError
 	var exceeded *limit.Error
@@ -147,22 +147,24 @@ func (s *fileSet) fail(p path, err error) {
 	case errors.As(err, &exceeded):
 		d.Code, d.Advice = exceeded.Code, exceeded.Advice
 	case errors.Is(err, input.ErrLinkedOut):
-		d.Code, d.Message = "link-outside", fmt.Sprintf("%s: the link leads to a directory outside of %s, which is not read", pathError.Path, p.name)
+		d = d.Saying(source.Messagef("%s: the link leads to a directory outside of %s, which is not read", source.Name(pathError.Path), source.Name(p.name)))
+		d.Code = "link-outside"
 		if d.Advice = "to read that directory, name it, too"; s.lenient {
 			d.Severity = source.Warning
 		}
 	case errors.Is(err, input.ErrEscape) && inDirectory:
-		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the link leads out of %s", pathError.Path, p.within.names)
+		d = d.Saying(source.Messagef("%s: the link leads out of %s", source.Name(pathError.Path), source.Literal(p.within.names)))
+		d.Code = "path-outside"
 		d.Advice = "replace the link by a file, or exclude it in a file " + input.IgnoreFile
 	case errors.Is(err, input.ErrEscape):
-		d.Code, d.Message = "path-outside", fmt.Sprintf("%s: the path leads out of %s", p.name, p.within.names)
-		d.Advice = p.within.advice
+		d = d.Saying(source.Messagef("%s: the path leads out of %s", source.Name(p.name), source.Literal(p.within.names))).With(p.within.advice)
+		d.Code = "path-outside"
 	case inDirectory:
 		name := pathError.Path
 		if full, err := s.reader.Resolve(p.input()); err == nil && full == name {
 			name = p.name
 		}
-		d.Message = fmt.Sprintf("%s: %v", name, pathError.Err)
+		d = d.Saying(source.Messagef("%s: %v", source.Name(name), pathError.Err))
 		if p.base != "" && errors.Is(err, fs.ErrNotExist) {
 			d.Advice = "paths are relative to " + p.base
 		}

@@ -65,7 +65,7 @@ func (p *Process) readList(f *files, bare bool) (*manifest.Stream, error) {
 	set := f.set()
 	set.addStdin(path{name: "-"})
 	if len(set.set.Files) == 0 {
-		return nil, misusef(f.diagnostics[0].Code, "%s", f.diagnostics[0].Message)
+		return nil, misusef(f.diagnostics[0].Code, "%s", f.diagnostics[0].Printed())
 	}
 	stream := set.parse()[0]
 	switch n := len(stream.Documents()); {

@@ -205,7 +205,7 @@ func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, la
 			case len(m.Changes) == 0:
 				for _, about := range append(run.run.outcome.Manifests[:1:1], m) {
 					for _, n := range about.NotApplied {
-						reasons = append(reasons, about.ID+": "+n.Reason.String()+"\n")
+						reasons = append(reasons, about.ID+": "+run.run.secrets(&run.config).Reason(n.Reason)+"\n")
 					}
 				}
 			default:

@@ -188,7 +188,7 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 	}
 	for i, m := range r.run.outcome.Manifests {
 		for _, n := range m.NotApplied {
-			if v := (verdict{"skip", n.Reason.String()}); i == 0 {
+			if v := (verdict{"skip", r.run.secrets(&r.config).Reason(n.Reason)}); i == 0 {
 				if n.IsOutOfScope() {
 					v.result = excludedResult
 				} else if n.Passes() {

@@ -65,7 +65,8 @@ func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
 	}
 	for i, d := range diagnostics {
 		if d.Code == source.CodeNoPolicies {
-			d.Severity, d.Message = source.Error, "no policy was given, so nothing would change"
+			d = d.Saying(source.Messagef("no policy was given, so nothing would change"))
+			d.Severity = source.Error
 			diagnostics[i] = d.With("give policies with -p or among the manifests; to print standard input as it is, name it: preadmit render -")
 		}
 	}

@@ -229,7 +229,7 @@ func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
 			return p.clean()
 		}
 		if tries == lockWord {
-			fmt.Fprintf(say, "preadmit: waiting for another run that writes to %s\n", name)
+			fmt.Fprintf(say, "preadmit: waiting for another run that writes to %s\n", source.Printable(name))
 		}
 		select {
 		case <-ctx.Done():

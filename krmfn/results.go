@@ -119,10 +119,10 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 	}
 	for _, name := range []string{d.Subject, d.Field} {
 		if !is && name != "" {
-			message.WriteString(name + ": ")
+			message.WriteString(source.Printable(name) + ": ")
 		}
 	}
-	message.WriteString(d.Message)
+	message.WriteString(d.Printed())
 	if d.Advice != "" { // not on a new line: kpt prints a line break as a space
 		message.WriteString("; " + d.Advice)
 	}

@@ -179,7 +179,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 
 // evaluate runs the policies for a test. lone is a policy without a binding, or nil.
 func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream, lone *manifest.Document) {
-	r.config.observers = append(r.config.observers, engine.Cover())
+	r.config.observers = append(r.config.observers, engine.Cover(), engine.Explain()) // explained, so that a diff hides what policies have copied
 	r.run = t.admit(t.ctx, &r.config, read, manifests, lone)
 	if r.run.outcome != nil {
 		t.coverage.add(r.run.outcome.Parts)
@@ -248,7 +248,7 @@ func (t *tester) writeExpected() {
 // hasNoKind reports whether a document has no kind.
 func hasNoKind(d *manifest.Document) bool { return d.Kind().Kind == "" }
 
-// difference returns a diff between the expected text and the output, with Secrets masked; "" if
+// difference returns a diff between the expected text and the output, without the values of Secrets; "" if
 // they are the same. It does not show expected text that cannot be parsed, because its Secrets
 // are not known.
 func (r *testRun) difference(name, want, got string) string {
@@ -256,15 +256,8 @@ func (r *testRun) difference(name, want, got string) string {
 		return ""
 	}
 	expected, problems := manifest.Read(name, []byte(want))
-	mask := r.run.secrets(&r.config)
-	if mask != nil {
-		var objects []map[string]any
-		for _, d := range expected.Documents() {
-			objects = append(objects, d.Object())
-		}
-		mask = mask.With(objects)
-	}
-	if mask != nil && (source.HasErrors(problems) || slices.ContainsFunc(expected.Documents(), hasNoKind)) {
+	secrets := r.run.secrets(&r.config).With(expected.Documents())
+	if secrets != nil && (source.HasErrors(problems) || slices.ContainsFunc(expected.Documents(), hasNoKind)) {
 		return name + " cannot be parsed or has a document without a kind, so it is not shown\n" + problemsOf(problems)
 	}
 	from, to := unixBreaks(want), unixBreaks(got)
@@ -272,7 +265,11 @@ func (r *testRun) difference(name, want, got string) string {
 	if (from == want) != (to == got) {
 		headline = "the line breaks of the output (\\n or \\r\\n) are not those of " + name + "\n"
 	}
-	f := report.Compare(name, from, to, mask)
+	var documents []*manifest.Document
+	for _, s := range r.manifests {
+		documents = append(documents, s.Documents()...)
+	}
+	f := report.Compare(name, from, to, report.Hidden(documents, r.run.outcome), secrets)
 	if from != to && f.Before == f.After {
 		return headline + "they differ only in comments of Secrets, which are hidden; --show-secrets shows them\n"
 	}
@@ -285,7 +282,9 @@ func unixBreaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\
 // finish prints the results of the tests.
 func (t *tester) finish() int {
 	failed := 0
-	for _, c := range t.cases {
+	for i := range t.cases {
+		c := &t.cases[i]
+		c.Suite, c.Name, c.Failure = source.Printable(c.Suite), source.Printable(c.Name), source.PrintableLines(c.Failure)
 		if c.Failure != "" {
 			failed++
 		}
@@ -320,9 +319,9 @@ func (t *tester) text(w io.Writer, failed int) {
 		if c.Failure != "" {
 			result = "FAILED"
 		}
-		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, source.Printable(c.Name))
+		fmt.Fprintf(w, "%s  %s  %s\n", result, c.Suite, c.Name)
 		for l := range strings.Lines(c.Failure) {
-			fmt.Fprintf(w, "        %s\n", source.Printable(strings.TrimRight(l, "\n")))
+			fmt.Fprintf(w, "        %s\n", strings.TrimRight(l, "\n"))
 		}
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)
@@ -334,7 +333,8 @@ func (t *tester) findings() []source.Diagnostic {
 	findings := slices.Clone(t.diagnostics)
 	for _, c := range t.cases {
 		if c.Failure != "" {
-			findings = append(findings, source.Diagnostic{At: source.Position{File: c.Suite}, Severity: source.Error, Code: "test-failed", Subject: c.Name, Message: strings.TrimRight(c.Failure, "\n")})
+			findings = append(findings, source.Diagnostic{At: source.Position{File: c.Suite}, Severity: source.Error, Code: "test-failed", Subject: c.Name}.
+				Saying(source.MessageOf(source.Span{Text: strings.TrimRight(c.Failure, "\n"), Origin: source.Ours})))
 		}
 	}
 	return findings

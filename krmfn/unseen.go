@@ -52,13 +52,12 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 	if len(what) == 0 {
 		return nil
 	}
-	note := source.Diagnostic{
-		At: first, Severity: source.Info, Code: "made-in-cluster",
-		Message: "objects that the cluster creates from " + strings.Join(what, ", ") + " are not evaluated",
-	}
+	variables := ""
 	if substituting > 0 {
-		note.Message += fmt.Sprintf("; variables of %s with postBuild are not substituted", plural(substituting, "Kustomization", "Kustomizations"))
+		variables = fmt.Sprintf("; variables of %s with postBuild are not substituted", plural(substituting, "Kustomization", "Kustomizations"))
 	}
+	note := source.Diagnostic{At: first, Severity: source.Info, Code: "made-in-cluster"}.
+		Saying(source.Messagef("objects that the cluster creates from %s are not evaluated%s", source.Literal(strings.Join(what, ", ")), source.Literal(variables)))
 	return []source.Diagnostic{note.With("render them and evaluate the output: preadmit exec -- PROGRAM, with " + source.Alternatives(programs))}
 }
 

@@ -120,7 +120,7 @@ func unwritable(name string, err error) source.Diagnostic {
 	case errors.Is(err, input.ErrEscape):
 		err, advice = errors.New("the path leads out of the output directory"), "change the path, or the symbolic link in it"
 	}
-	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", name, err).With(advice)
+	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", source.Name(name), err).With(advice)
 }
 
 // replaceAll writes the new contents of files, or nothing if there are problems, including the

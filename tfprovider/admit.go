@@ -9,8 +9,8 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -62,16 +62,16 @@ func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Obse
 		stream.MarkSensitive()
 	}
 	compiled := sets.compile(c)
-	a.add(nil, append(diagnostics, compiled.diagnostics...)...)
+	a.add(append(diagnostics, compiled.diagnostics...)...)
 	if a.failed() || compiled.set == nil {
 		return a
 	}
 	a.set = compiled.set
 	a.outcome = a.set.Run(ctx, streams, observers...)
 	a.collect(texts)
-	a.add(a.secrets(), a.outcome.Diagnostics...)
+	a.add(a.outcome.Diagnostics...)
 	if err := ctx.Err(); err != nil {
-		a.add(nil, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
+		a.add(source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	return a
 }
@@ -108,9 +108,9 @@ func (a *admission) collect(texts []text) {
 // the text again.
 func isSecret(d *manifest.Document) bool {
 	if kind := d.Kind().Kind; kind != "" {
-		return secret.IsKind(kind)
+		return redact.IsSecretKind(kind)
 	}
-	return secret.Is(d.Object())
+	return redact.IsSecret(d.Object())
 }
 
 // edited returns the documents of a stream after edits.
@@ -124,17 +124,6 @@ func edited(stream *manifest.Stream) []*manifest.Document {
 		}
 	}
 	return documents
-}
-
-// secrets returns the engine's IDs of the manifests whose content must not be in messages.
-func (a *admission) secrets() map[string]bool {
-	ids := map[string]bool{}
-	for _, d := range a.documents {
-		if d.sensitive && d.manifest != nil {
-			ids[d.manifest.ID] = true
-		}
-	}
-	return ids
 }
 
 // key returns the key of a document in results: "group/Kind/namespace/name", with "_" for an empty

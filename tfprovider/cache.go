@@ -148,6 +148,9 @@ func (c *config) readStreams(texts []text) (streams []*manifest.Stream, diagnost
 	bounds := manifest.Bounds{Documents: limit.DocumentsIn(int(c.inputLimit))}
 	for _, t := range texts {
 		stream, problems := bounds.Read(t.name, []byte(t.data))
+		if c.private {
+			stream.MarkPrivate()
+		}
 		streams = append(streams, stream)
 		diagnostics = append(diagnostics, problems...)
 	}

@@ -58,15 +58,15 @@ func TestCanaryDataSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		delete(shown, "variables") // Terraform stores its variables itself
-		if text, _ := json.Marshal(redact(shown)); leaks(string(text)) {
+		if text, _ := json.Marshal(unmarked(shown)); leaks(string(text)) {
 			t.Errorf("terraform %q has the secret where it is not marked as sensitive:\n%s", arguments, text)
 		}
 	}
 }
 
-// redact removes sensitive values. "values" and "after" have a second value of the same structure, with
+// unmarked removes sensitive values. "values" and "after" have a second value of the same structure, with
 // true for sensitive values.
-func redact(v any) any {
+func unmarked(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, marks := range map[string]string{"values": "sensitive_values", "after": "after_sensitive", "before": "before_sensitive"} {
@@ -78,11 +78,11 @@ func redact(v any) any {
 			delete(v, "value")
 		}
 		for key := range v {
-			v[key] = redact(v[key])
+			v[key] = unmarked(v[key])
 		}
 	case []any:
 		for i := range v {
-			v[i] = redact(v[i])
+			v[i] = unmarked(v[i])
 		}
 	}
 	return v
@@ -109,10 +109,10 @@ func without(v, marks any) any {
 	return v
 }
 
-func TestRedact(t *testing.T) {
+func TestUnmarked(t *testing.T) {
 	value := map[string]any{"values": map[string]any{"a": "x", "b": []any{"y", "z"}}, "sensitive_values": map[string]any{"a": true, "b": []any{false, true}}}
 	want := map[string]any{"values": map[string]any{"a": nil, "b": []any{"y", nil}}, "sensitive_values": map[string]any{"a": true, "b": []any{false, true}}}
-	if got := redact(value); !reflect.DeepEqual(got, any(want)) {
+	if got := unmarked(value); !reflect.DeepEqual(got, any(want)) {
 		t.Errorf("%v", got)
 	}
 }
@@ -257,4 +257,97 @@ func TestCanaryCopied(t *testing.T) {
 	if messages == "" || leaks(messages) {
 		t.Errorf("a message of a sensitive policy: %s", messages)
 	}
+}
+
+// leakValues are values of inputs that Terraform may have marked as sensitive, which a function
+// cannot see.
+var leakValues = map[string]string{"short": "q8z", "middle": "vx3kpw", "long": "correct-horse-battery-staple-9"}
+
+// leakManifest is an object of a kind with the values in its data, a label and an annotation.
+func leakManifest(kind string) string {
+	manifest := "apiVersion: v1\nkind: " + kind + "\nmetadata:\n  name: web\n  namespace: default\n  labels: {a: vx3kpw}\n  annotations: {a: correct-horse-battery-staple-9}\ndata:\n"
+	for key, value := range leakValues {
+		manifest += "  " + key + ": " + value + "\n"
+	}
+	return manifest
+}
+
+// leakPolicies are policies that fail with the value of an expression in the message, by language. VALUE
+// is where the expression is.
+var leakPolicies = map[string]string{
+	"MutatingAdmissionPolicy": strings.Replace(labelPolicy, `{"mutated": "yes"}`, `{"mutated": {"x": "1"}[string(object.VALUE)]}`, 1),
+	"ClusterPolicy": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: leak}\nspec:\n  rules:\n  - name: leak\n    match: {any: [{resources: {kinds: [ConfigMap, Secret]}}]}\n" +
+		"    mutate: {patchesJson6902: '[{\"op\": \"copy\", \"from\": \"/metadata/{{ request.object.VALUE }}\", \"path\": \"/metadata/labels\"}]'}\n",
+	"MutatingPolicy": "apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: leak}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps, secrets], operations: [CREATE]}]}\n" +
+		"  mutations:\n  - {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {\"a\": {\"x\": \"1\"}[string(object.VALUE)]}}}'}}\n",
+	"MutatingTree": "apiVersion: json.preadmit.dev/v1alpha1\nkind: MutatingPolicy\nmetadata: {name: leak}\nspec:\n  rules:\n  - {name: leak, mutate: {metadata: {labels: {b: \"(cel; {'x': '1'}[string(bindings.payload.VALUE)])\"}}}}\n",
+}
+
+// TestLeaks calls every function, and reads the data source, with policies of every language that
+// quote values of every length, with the values in every place. No message may have them, except that
+// the data source may quote what is neither a Secret nor marked.
+func TestLeaks(t *testing.T) {
+	s := newServer(t)
+	for language, policy := range leakPolicies {
+		for _, expression := range []string{"data.short", "data.middle", "data.long", "metadata.labels.a", "metadata.annotations.a"} {
+			policies := []string{strings.ReplaceAll(policy, "VALUE", expression)}
+			ignoring := []string{strings.Replace(policies[0], "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1)}
+			for _, kind := range []string{"ConfigMap", "Secret"} {
+				manifest := leakManifest(kind)
+				if kind == "Secret" {
+					manifest = strings.Replace(manifest, "data:", "stringData:", 1)
+				}
+				name := language + ", " + expression + ", " + kind
+				var object any = map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": "web", "labels": map[string]any{"a": "vx3kpw"}, "annotations": map[string]any{"a": leakValues["long"]}}, "data": map[string]any{"short": "q8z", "middle": "vx3kpw", "long": leakValues["long"]}}
+				failed := 0
+				for _, call := range [][]any{
+					{"mutate", manifest, policies},
+					{"mutate", manifest + "  short: q8z\n", policies},
+					{"explain", manifest, policies},
+					{"explain", manifest, ignoring},
+					{"admit", object, policies},
+					{"mutate_all", map[string]any{"a": manifest}, policies},
+					{"pods", map[string]any{"a": manifest}, policies},
+					{"split", manifest + "---\n" + manifest},
+					{"mutate", configMap("b"), policies, map[string]any{"context": []string{manifest, manifest + "  short: q8z\n"}}},
+				} {
+					got, err := s.call(t, call[0].(string), call[1:]...)
+					message := ""
+					if err != nil {
+						failed++
+						message = err.Error()
+					} else if explained, ok := got.(map[string]any); ok && call[0] == "explain" {
+						message = fmt.Sprint(explained["warnings"], explained["not_applied"])
+					}
+					if value := leaked(message); value != "" {
+						t.Errorf("%s: %s shows %q:\n%s", name, call[0], value, message)
+					}
+				}
+				if failed < 5 {
+					t.Errorf("%s: only %d calls fail", name, failed)
+				}
+				for _, attribute := range []string{"manifests", "sensitive_manifests"} {
+					if attribute == "manifests" && (kind != "Secret" || !strings.HasPrefix(expression, "data")) {
+						continue
+					}
+					_, messages := s.read(t, map[string]any{attribute: []string{manifest}, "policies": policies})
+					if value := leaked(messages); value != "" || messages == "" {
+						t.Errorf("%s: %s shows %q:\n%s", name, attribute, value, messages)
+					}
+				}
+			}
+		}
+	}
+}
+
+// leaked returns the value that a text shows, or "".
+func leaked(text string) string {
+	for _, value := range leakValues {
+		for _, form := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+			if strings.Contains(text, form) {
+				return form
+			}
+		}
+	}
+	return ""
 }

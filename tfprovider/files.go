@@ -33,7 +33,7 @@ func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []tex
 			problems = append(problems, unreadable(p, role, reader, err))
 		}
 		for _, d := range set.Problems {
-			problems = append(problems, message{d.Severity, p.at, d.Code, "Invalid Kustomization", p.at.String() + ": " + d.At.String() + ": " + d.Message + "\n\n" + d.Advice})
+			problems = append(problems, message{d.Severity, p.at, d.Code, "Invalid Kustomization", p.at.String() + ": " + d.At.String() + ": " + d.Printed() + "\n\n" + d.Advice})
 		}
 		set.Problems = nil
 		for _, f := range set.Files {
@@ -63,15 +63,14 @@ func unreadable(p pattern, role role, reader *input.Reader, err error) message {
 			name = reader.Name(input.Path{Name: p.text}, name)
 		}
 	}
-	detail := p.at.String() + ": " + name + ": " + err.Error()
-	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
-		detail += "\n\nrelative paths are relative to the root module; in a module write \"${path.module}/" + filepath.ToSlash(name) + "\""
-	}
 	var exceeded *limit.Error
-	if errors.As(err, &exceeded) {
-		return errorf(p.at, exceeded.Code, "%s\n\n%s", detail, exceeded.Advice)
+	switch {
+	case errors.As(err, &exceeded):
+		return errorf(p.at, exceeded.Code, "%s: %s: %v\n\n%s", p.at, name, err, exceeded.Advice)
+	case errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name):
+		return errorf(p.at, "path-unreadable", "%s: %s: %v\n\nrelative paths are relative to the root module; in a module write \"${path.module}/%s\"", p.at, name, err, filepath.ToSlash(name))
 	}
-	m := errorf(p.at, "path-unreadable", "%s", detail)
+	m := errorf(p.at, "path-unreadable", "%s: %s: %v", p.at, name, err)
 	if errors.Is(err, input.ErrLinkedOut) {
 		m.code = "link-outside"
 		if m.detail += ", which is not read\n\nto read that directory, name it, too"; role == forManifests {

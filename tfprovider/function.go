@@ -70,6 +70,7 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 	if len(given) > 1 {
 		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
 	}
+	c.private = true // the arguments may be sensitive
 	r := reader{scope: inFunctions, config: c}
 	decoded, err := underlying(ctx, policies)
 	if err != nil {
@@ -129,7 +130,7 @@ func (a *admission) requirePolicies() {
 	}
 	for _, t := range a.config.policies {
 		if stream, problems := manifest.Read(t.name, []byte(t.data)); len(stream.Documents()) == 0 && len(problems) == 0 {
-			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: it contains no policy%s", t.name, noPoliciesAdvice))
+			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: it contains no policy%s", t.name, source.Literal(noPoliciesAdvice)))
 		}
 	}
 }

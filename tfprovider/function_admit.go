@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // admitFunction is the function admit.
@@ -55,7 +56,7 @@ func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, re
 	}
 	object, err := underlying(ctx, given)
 	if err == nil && !isObject(object) {
-		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", describe(object), adviceFor(object)))
+		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", describe(object), source.Literal(adviceFor(object))))
 		return
 	}
 	var result any = unknown{anything}

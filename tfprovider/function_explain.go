@@ -119,7 +119,7 @@ func (a *admission) explain(d *document) explanation {
 		e.Changes = append(e.Changes, a.change(c))
 	}
 	for _, n := range d.manifest.NotApplied {
-		e.NotApplied = append(e.NotApplied, notApplied{a.rule(n.ID, n.At), n.Reason.String()})
+		e.NotApplied = append(e.NotApplied, notApplied{a.rule(n.ID, n.At), a.outcome.Secrets.Reason(n.Reason)})
 	}
 	return e
 }

@@ -36,7 +36,7 @@ func (f *splitFunction) Run(ctx context.Context, request function.RunRequest, re
 		return
 	}
 	at := path.Root("yaml")
-	c := config{manifests: []text{{at, at.String(), stream}}}
+	c := config{private: true, manifests: []text{{at, at.String(), stream}}}
 	a := admit(ctx, f.sets, &c)
 	keys := a.keys()
 	if response.Error = funcError(a.problems); response.Error != nil {

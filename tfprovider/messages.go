@@ -10,7 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// message is a diagnostic for users.
+// message is a diagnostic for users. Its text may be shown.
 type message struct {
 	severity source.Severity
 	// at is the attribute or argument that it is about; empty if there is no such attribute.
@@ -57,8 +57,8 @@ var titles = map[string]string{
 }
 
 // add adds diagnostics, each only once: errors in policies are found twice if there are policies
-// among the manifests. secrets are the IDs of manifests whose content must not be in messages.
-func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnostic) {
+// among the manifests.
+func (a *admission) add(diagnostics ...source.Diagnostic) {
 	for _, d := range diagnostics {
 		if d.Severity == source.Info {
 			continue
@@ -66,9 +66,9 @@ func (a *admission) add(secrets map[string]bool, diagnostics ...source.Diagnosti
 		at, kind := a.origin(d.At.File)
 		if d.Code == "option-value" { // the table of options checks all others
 			at = path.Root("kubernetes_version")
-			d.Message = strings.ReplaceAll(d.Message, "kubernetes-version", at.String())
+			d = d.Saying(source.Messagef("%s", strings.ReplaceAll(d.Printed(), "kubernetes-version", at.String())))
 		}
-		m := message{severity: d.Severity, at: at, code: d.Code, title: titles[d.Code], detail: a.detail(d, secrets[d.Subject])}
+		m := message{severity: d.Severity, at: at, code: d.Code, title: titles[d.Code], detail: a.detail(d)}
 		switch {
 		case m.title != "":
 		case d.Severity == source.Warning:
@@ -127,51 +127,32 @@ func (a *admission) indexOrigins() {
 	}
 }
 
-// detail returns the text of a diagnostic. It omits the message about a sensitive manifest, which
-// may quote the manifest.
-func (a *admission) detail(d source.Diagnostic, secret bool) string {
+// detail returns the text of a diagnostic.
+func (a *admission) detail(d source.Diagnostic) string {
 	var b strings.Builder
 	if where := a.where(d.At); where != "" {
 		b.WriteString(where + ": ")
 	}
 	for _, name := range []string{d.Subject, d.Field} {
 		if name != "" {
-			b.WriteString(name + ": ")
+			b.WriteString(source.Printable(name) + ": ")
 		}
 	}
-	if secret {
-		b.WriteString(withheld(d.Code))
-	} else {
-		b.WriteString(d.Message)
-	}
+	b.WriteString(d.Printed())
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
-			b.WriteString("\n\n" + extra)
+			b.WriteString("\n\n" + source.PrintableLines(extra))
 		}
 	}
 	return b.String()
 }
 
-// withheld returns a text with the kind of a diagnostic, but without its message.
-func withheld(code string) string {
-	what := "there is a problem (" + code + ")"
-	switch code {
-	case "denied":
-		what = "a policy denies it"
-	case "manifest-invalid":
-		what = "it is not a valid object"
-	case "not-idempotent":
-		what = "the policies would change or deny their own output when the cluster runs them"
-	}
-	return what + "; the message is hidden because the manifest is sensitive"
-}
-
 // where returns a position for users: "manifests[1], document 2, line 7, column 3".
 func (a *admission) where(p source.Position) string {
+	where := source.Printable(p.File)
 	if p.Line == 0 {
-		return p.File
+		return where
 	}
-	where := p.File
 	if number := a.documentNumber(p); number > 0 {
 		where += fmt.Sprintf(", document %d", number)
 	}
@@ -214,7 +195,7 @@ func documentAt(stream string, number int) int {
 
 // errorf returns an error message of the provider.
 func errorf(at path.Path, code, format string, args ...any) message {
-	return message{source.Error, at, code, titles[code], fmt.Sprintf(format, args...)}
+	return message{source.Error, at, code, titles[code], source.Messagef(format, args...).Printable()}
 }
 
 // report adds the messages to diagnostics.

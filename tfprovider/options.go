@@ -20,7 +20,9 @@ type config struct {
 	manifestFiles, policyFiles, contextFiles, apiFiles []pattern
 	outputs                                            []string
 	allowNoPolicies                                    bool
-	inputLimit                                         size
+	// private means that the texts may contain sensitive values anywhere: a function does not know.
+	private    bool
+	inputLimit size
 }
 
 // size is a number of bytes; zero means the default.

@@ -35,6 +35,9 @@ func (k Kind) String() string {
 	return k.Group + "/" + k.Version + ", Kind=" + k.Kind
 }
 
+// IsIdentity says that a kind is a name, as package source asks.
+func (Kind) IsIdentity() {}
+
 // Resource names a collection of objects by its lower-case plural.
 type Resource struct {
 	Group, Version, Resource string

@@ -81,8 +81,8 @@ type Stream struct {
 	lines func() []int32
 	// origin returns the positions of values in a stream that was not read; see Made.
 	origin func(change.Path) source.Position
-	// sensitive: see MarkSensitive. plugin: see MarkPlugin.
-	sensitive, plugin bool
+	// sensitive: see MarkSensitive. private: see MarkPrivate. plugin: see MarkPlugin.
+	sensitive, private, plugin bool
 }
 
 // MarkSensitive marks the documents of the stream as secret, as if they were Secrets.
@@ -90,6 +90,13 @@ func (s *Stream) MarkSensitive() { s.sensitive = true }
 
 // Sensitive reports whether MarkSensitive was called.
 func (s *Stream) Sensitive() bool { return s.sensitive }
+
+// MarkPrivate marks the documents of the stream as documents that may contain sensitive values
+// anywhere. Messages do not show their values.
+func (s *Stream) MarkPrivate() { s.private = true }
+
+// Private reports whether MarkPrivate was called.
+func (s *Stream) Private() bool { return s.private }
 
 // A unit is the text between two document separators of a stream: a document with its comments, or
 // several JSON objects.

@@ -97,6 +97,9 @@ func Names(ids iter.Seq[ID]) map[ID]string {
 	return names
 }
 
+// IsIdentity implements source.Identifier.
+func (ID) IsIdentity() {}
+
 // Language is a language for mutating policies.
 type Language interface {
 	// Kinds returns the kinds of documents in the language, without versions. Compile reports

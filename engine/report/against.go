@@ -6,7 +6,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 )
 
 // Run is the outcome and the streams of a run.
@@ -19,7 +19,7 @@ type Run struct {
 // policies of the run before. Both runs had the same manifests. Manifests that controllers made are
 // left out. The causes of a change are the steps of either run at its path. secrets hides values;
 // nil hides none.
-func Against(before, after Run, secrets *secret.Mask) *Report {
+func Against(before, after Run, secrets *redact.Redactor) *Report {
 	was, is := New(before.Outcome, before.Streams, nil, secrets), New(after.Outcome, after.Streams, nil, secrets)
 	r := &Report{Total: is.Total, Manifests: is.Manifests}
 	wasAt, isAt := before.index(), after.index()
@@ -28,7 +28,9 @@ func Against(before, after Run, secrets *secret.Mask) *Report {
 			break // the streams from here on were made by controllers
 		}
 		old := before.Streams[i]
-		f := Compare(s.Name(), string(old.Bytes()), string(s.Bytes()), secrets)
+		_, hiddenBefore := hiddenIn(old.Documents(), before.Outcome.Manifests, wasAt)
+		_, hiddenAfter := hiddenIn(s.Documents(), after.Outcome.Manifests, isAt)
+		f := compared(redact.Manifests{Name: s.Name(), Text: string(old.Bytes()), Hidden: hiddenBefore}, redact.Manifests{Name: s.Name(), Text: string(s.Bytes()), Hidden: hiddenAfter}, secrets)
 		f.against, f.before, f.after = true, was.Files[i].after, is.Files[i].after
 		r.Files = append(r.Files, f)
 		from, to := objectsIn(string(old.Bytes())), objectsIn(string(s.Bytes()))
@@ -41,11 +43,21 @@ func Against(before, after Run, secrets *secret.Mask) *Report {
 			if earlier, ok := wasAt[old.Documents()[n]]; ok {
 				edits = append(edits, was.Manifests[earlier].Edits...)
 			}
-			r.Manifests[at].Edits = mask{secrets}.between(d, from[n], to[n], edits)
+			r.Manifests[at].Edits = converter{secrets}.between(d, from[n], to[n], edits)
 			r.Manifests[at].Dropped, r.Manifests[at].NotApplied = nil, nil
 		}
 	}
 	return r
+}
+
+// objectsIn reads the objects in a text.
+func objectsIn(text string) []map[string]any {
+	stream, _ := manifest.Reread("-", []byte(text))
+	var objects []map[string]any
+	for _, d := range stream.Documents() {
+		objects = append(objects, d.Object())
+	}
+	return objects
 }
 
 // index maps documents to the indexes of their manifests.
@@ -59,18 +71,15 @@ func (r Run) index() map[*manifest.Document]int {
 
 // between returns the edits that turn one object into the other. Their causes are the causes of the
 // given edits, which made the two objects.
-func (m mask) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
+func (c converter) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
 	var edits []Edit
-	for _, c := range change.Diff(from, to, nil) {
-		hidden := of(d)
-		if slices.ContainsFunc(given, func(g Edit) bool { return g.sensitive && related(g.Path, c.Path.String()) }) {
-			hidden = everything
+	for _, difference := range change.Diff(from, to, nil) {
+		hidden := redact.HiddenIn(d)
+		if slices.ContainsFunc(given, func(g Edit) bool { return g.sensitive && related(g.Path, difference.Path.String()) }) {
+			hidden = redact.Everything
 		}
-		old, value := m.pair(hidden, c.Path, c.Old, c.New)
-		e := Edit{Op: c.Op, Path: m.text(c.Path.String()), Pointer: m.text(c.Path.Pointer()), Old: old, New: value, At: d.At(c.Path), last: m.last(c.Path)}
-		if c.Op == change.Move {
-			e.From = m.text(c.Path[:len(c.Path)-1].Index(c.From).Pointer())
-		}
+		e := c.edit(hidden, difference)
+		e.At = d.At(difference.Path)
 		for _, g := range given {
 			if !related(g.Path, e.Path) {
 				continue

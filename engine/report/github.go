@@ -20,7 +20,7 @@ func GitHub(w io.Writer, findings []source.Diagnostic) {
 		level := map[source.Severity]string{source.Info: "notice", source.Warning: "warning", source.Error: "error"}[d.Severity]
 		properties := "title=" + githubProperties.Replace("preadmit "+d.Code)
 		if d.At.IsKnown() && d.At.File != "-" {
-			properties += ",file=" + githubProperties.Replace(d.At.File)
+			properties += ",file=" + githubProperties.Replace(source.Printable(d.At.File))
 			if d.At.Line > 0 {
 				properties += fmt.Sprintf(",line=%d", d.At.Line)
 			}

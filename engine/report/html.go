@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // The page is not a template of html/template, because with that package the linker keeps unused
@@ -102,11 +104,11 @@ func HTML(w io.Writer, r *Report) error {
 // htmlWriter collects the text of the page.
 type htmlWriter struct{ strings.Builder }
 
-// write adds markup. The texts in it are escaped.
+// write adds markup. The texts in it are escaped and printable.
 func (b *htmlWriter) write(markup string, texts ...string) {
 	escaped := make([]any, len(texts))
 	for i, text := range texts {
-		escaped[i] = html.EscapeString(text)
+		escaped[i] = html.EscapeString(source.PrintableLines(text))
 	}
 	fmt.Fprintf(b, markup, escaped...)
 }
@@ -129,7 +131,7 @@ func (b *htmlWriter) page(p *htmlPage) {
 <main><div>
 `)
 	for _, d := range r.Diagnostics {
-		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Message, d.Advice, d.Code)
+		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Printed(), d.Advice, d.Code)
 	}
 	b.WriteByte('\n')
 	b.index(r.Manifests)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
-	"github.com/preadmit/preadmit/engine/source"
 )
 
 // hunkText is a hunk of a diff as text, with the names of its objects and policies.
@@ -72,7 +71,7 @@ func (a *hunkText) about() string {
 	if len(a.policies) > 0 {
 		text += " by " + strings.Join(a.policies, ", ")
 	}
-	return source.Printable(text)
+	return text
 }
 
 // object returns the name of a manifest for people.

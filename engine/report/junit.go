@@ -35,7 +35,7 @@ func Cases(r *Report) []Case {
 		for _, d := range findings[i] {
 			failures = append(failures, d.String())
 		}
-		cases = append(cases, Case{m.At.File, m.ID, strings.Join(failures, "\n")})
+		cases = append(cases, Case{source.Printable(m.At.File), m.ID, strings.Join(failures, "\n")})
 	}
 	source.Sort(others)
 	for _, d := range others {
@@ -46,7 +46,7 @@ func Cases(r *Report) []Case {
 
 // FindingCase returns a finding as a failed test.
 func FindingCase(d source.Diagnostic) Case {
-	suite := d.At.File
+	suite := source.Printable(d.At.File)
 	if suite == "" {
 		suite = "preadmit"
 	}

@@ -23,7 +23,7 @@ func Markdown(w io.Writer, r *Report) {
 	markdownTable(&b, "kind", kinds)
 	for _, d := range r.Diagnostics {
 		if d.Severity != source.Info && b.Len() < mostMarkdown/2 {
-			fmt.Fprintf(&b, "\n- %s", markdownCode(strings.ReplaceAll(source.Printable(d.String()), "\n", " ")))
+			fmt.Fprintf(&b, "\n- %s", markdownCode(strings.ReplaceAll(d.String(), "\n", " ")))
 		}
 	}
 	b.WriteString("\n")
@@ -85,7 +85,7 @@ func (f *File) details(h *hunkText) string {
 	for strings.Contains(h.text, fence) {
 		fence += "`"
 	}
-	title := f.Name
+	title := source.Printable(f.Name)
 	if len(h.objects) > 0 {
 		title = strings.Join(h.objects, ", ")
 	}
@@ -94,8 +94,8 @@ func (f *File) details(h *hunkText) string {
 		by = " by " + strings.Join(h.policies, ", ")
 	}
 	return fmt.Sprintf("\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%sdiff\n%s%s%s\n\n</details>\n",
-		html.EscapeString(source.Printable(title)), h.added, h.removed, html.EscapeString(source.Printable(by)),
-		fence, strings.Join(f.header(), ""), h.text, fence)
+		html.EscapeString(title), h.added, h.removed, html.EscapeString(by),
+		fence, strings.Join(f.header(), ""), source.PrintableLines(strings.ReplaceAll(h.text, "\r\n", "\n")), fence)
 }
 
 // markdownTable writes counts as a table.

@@ -2,10 +2,11 @@
 // for a pull request, and as JSON, SARIF, JUnit, GitHub annotations and HTML. A Report is built
 // once from an engine.Outcome. The formats only print it.
 //
-// The values of Secrets are masked when the Report is made, so no format can show them.
+// What must not be shown is decided when the Report is made, by package redact, so no format can show
+// it. Names and texts of the Report are printable, on one line; only values and the text of files
+// are exact.
 //
-// The files in order: report.go (Report), mask.go and comments.go (values and comments of
-// Secrets), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
+// The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
 // with numbers), hunks.go (what changed in each), values.go (values on one line), fold.go
 // (rules that were not applied for one reason), filter.go (parts of a Report), summary.go
 // and findings.go (what several formats share). Each format has a file: text.go, unified.go,
@@ -20,7 +21,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -126,12 +127,12 @@ func (r *Report) Changed() int {
 
 // New returns the report of a run. streams are the manifests of the run, and policies the streams
 // that the policies were read from. secrets hides the values of Secrets; nil hides none.
-func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *secret.Mask) *Report {
-	r, mask := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests))}, mask{secrets}
+func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *redact.Redactor) *Report {
+	r, c := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests))}, converter{secrets}
 	index := make(map[*manifest.Document]int, len(outcome.Manifests))
 	for i, m := range outcome.Manifests {
 		index[m.Document] = i
-		r.Manifests = append(r.Manifests, mask.manifest(m))
+		r.Manifests = append(r.Manifests, c.manifest(m))
 	}
 	r.Total = len(r.Manifests)
 	for _, s := range streams {
@@ -139,30 +140,32 @@ func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets 
 	}
 	for _, s := range policies {
 		if len(s.Documents()) > 0 && s.Documents()[0].At(nil).IsKnown() {
-			r.Policies = append(r.Policies, Text{s.Name(), mask.manifests(s.Name(), s.Text(), nil, "", nil)})
+			r.Policies = append(r.Policies, Text{s.Name(), secrets.Manifests(redact.Manifests{Name: s.Name(), Text: s.Text()})})
 		}
 	}
 	return r
 }
 
-// Compare returns a File of two texts of manifests. secrets hides values; nil hides none.
-func Compare(name, before, after string, secrets *secret.Mask) File {
-	return mask{secrets}.compare(name, before, after, nil)
+// Compare returns a File of two texts of the same manifests. hidden are further hidden paths in both;
+// see Hidden. secrets hides values; nil hides none.
+func Compare(name, before, after string, hidden map[int]redact.Hidden, secrets *redact.Redactor) File {
+	return compared(redact.Manifests{Name: name, Text: before, Hidden: hidden}, redact.Manifests{Name: name, Text: after, Hidden: hidden}, secrets)
 }
 
-// compare is Compare, and also hides the paths in hides in the documents after.
-func (m mask) compare(name, before, after string, hides map[int]hidden) File {
-	return File{Name: name, Before: m.manifests(name, before, &after, " (before)", nil), After: m.manifests(name, after, &before, " (after)", hides)}
+func compared(before, after redact.Manifests, secrets *redact.Redactor) File {
+	f := File{Name: before.Name}
+	f.Before, f.After = secrets.Pair(before, after)
+	return f
 }
 
 // fileOf compares a stream before and after the run.
-func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int, secrets *secret.Mask) File {
+func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index map[*manifest.Document]int, secrets *redact.Redactor) File {
 	before, after := s.Text(), s.Bytes()
-	written, _ := manifest.Reread(s.Name(), after)
+	written, problems := manifest.Reread(s.Name(), after)
 	f, read := File{Name: s.Name(), Before: before, After: written.Text()}, s
-	mask, hides := mask{secrets}, hiddenIn(s, manifests, index)
-	if len(hides) > 0 || !mask.hidesNothingIn(slices.Concat(s.Documents(), written.Documents())) {
-		f = mask.compare(s.Name(), before, f.After, hides)
+	hiddenBefore, hiddenAfter := hiddenIn(s.Documents(), manifests, index)
+	if len(hiddenAfter) > 0 || source.HasErrors(problems) || !secrets.Shows(slices.Concat(s.Documents(), written.Documents())) {
+		f = compared(redact.Manifests{Name: s.Name(), Text: before, Hidden: hiddenBefore}, redact.Manifests{Name: s.Name(), Text: f.After, Hidden: hiddenAfter}, secrets)
 		read, _ = manifest.Reread(s.Name(), []byte(f.Before))
 		written, _ = manifest.Reread(s.Name(), []byte(f.After))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // policiesOf returns the names of the policies of statistics for a table.
@@ -30,7 +31,7 @@ func Stats(w io.Writer, stats []engine.Stat) {
 	fmt.Fprintln(t, "POLICY\tBINDING\tRULE\tEVALUATED\tAPPLIED\tSKIPPED\tERRORS\tVARIABLES\tTIME")
 	name := policiesOf(stats)
 	for _, s := range stats {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", name(s), dash(s.Binding), dash(s.Rule),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", source.Printable(name(s)), dash(s.Binding), dash(s.Rule),
 			s.Evaluations, s.Applied, s.Skipped, s.Errors, s.Variables, s.Time.Round(time.Microsecond))
 	}
 	t.Flush()
@@ -40,7 +41,7 @@ func dash(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return text
+	return source.Printable(text)
 }
 
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

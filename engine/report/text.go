@@ -30,10 +30,10 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		}
 		for _, s := range m.Dropped {
 			fmt.Fprintf(w, "  %s %s\n", paint("dropped by the server", yellow, colored), oneLine(s.Op, s.Path, s.Old, s.New, colored))
-			fmt.Fprintf(w, "      by %s%s\n", source.Printable(s.by()), paint(at(s.At), dim, colored))
+			fmt.Fprintf(w, "      by %s%s\n", s.by(), paint(at(s.At), dim, colored))
 		}
 		for _, n := range fold(m.NotApplied) {
-			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), source.Printable(n.name()), paint(at(n.At), dim, colored), source.Printable(n.Reason))
+			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), n.name(), paint(at(n.At), dim, colored), n.Reason)
 		}
 		for _, a := range m.Audit {
 			fmt.Fprintf(w, "  %s %s: %s\n", paint("audit annotation", dim, colored), source.Printable(a.Key), source.Printable(a.Value))
@@ -74,7 +74,7 @@ func explainEdit(w io.Writer, e Edit, colored bool) {
 		fmt.Fprintf(w, "      %s", paint(mark+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], colored))
 	}
 	for _, s := range e.Causes {
-		fmt.Fprintf(w, "      by %s%s", source.Printable(s.by()), paint(at(s.At), dim, colored))
+		fmt.Fprintf(w, "      by %s%s", s.by(), paint(at(s.At), dim, colored))
 		if s.Pass > 1 {
 			io.WriteString(w, " (reinvoked)")
 		}

@@ -26,7 +26,7 @@ const (
 // paint colours a text except its line break, if colored is true. It escapes the control characters
 // of the text.
 func paint(text, with string, colored bool) string {
-	return tint(source.Printable(text), with, colored)
+	return tint(source.PrintableLines(text), with, colored)
 }
 
 // tint colours a text except its line break, if colored is true.
@@ -57,7 +57,7 @@ func (s Style) line(text, color string) string {
 		if body, ok := strings.CutSuffix(text, "\r\n"); ok {
 			text = body + "\n"
 		}
-		text = source.Printable(text)
+		text = source.PrintableLines(text)
 	}
 	return tint(text, color, s.Colored)
 }

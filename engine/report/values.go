@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 const (
@@ -16,8 +17,8 @@ const (
 	longestLine, longestRun = 160, 40
 )
 
-// inline returns a value as JSON on one line.
-func inline(value any) string { return string(manifest.JSON(value)) }
+// inline returns a value as printable JSON on one line.
+func inline(value any) string { return source.Printable(string(manifest.JSON(value))) }
 
 func isBig(value any) bool { return utf8.RuneCountInString(inline(value)) > longestInline }
 

@@ -6,21 +6,61 @@ import (
 	"unicode"
 )
 
-// Printable escapes control characters, which text from the input may contain and a terminal would
-// obey.
-func Printable(text string) string {
-	if !strings.ContainsFunc(text, isUnprintable) {
-		return text
-	}
+// Printable returns a text on one line, without characters that a terminal would obey or that would
+// hide others: everything that is not printable is escaped.
+func Printable(text string) string { return escape(text, func(string) bool { return false }) }
+
+// PrintableLines is Printable for a text that may have several lines of ours. It keeps line breaks
+// and tabs.
+func PrintableLines(text string) string {
+	return escape(text, func(rest string) bool { return rest[0] == '\n' || rest[0] == '\t' })
+}
+
+// Printable returns the message as it is printed. Only line breaks of ours, and those before the lines
+// with which CEL quotes an expression, remain.
+func (m *Message) Printable() string {
 	var b strings.Builder
-	for _, r := range text {
-		if isUnprintable(r) {
-			fmt.Fprintf(&b, `\x%02x`, r)
-		} else {
-			b.WriteRune(r)
+	for _, s := range m.spans {
+		switch s.Origin {
+		case Ours:
+			b.WriteString(s.Text)
+		case Identity:
+			b.WriteString(Printable(s.Text))
+		default:
+			b.WriteString(escape(s.Text, beginsExcerpt))
 		}
 	}
 	return b.String()
 }
 
-func isUnprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+// beginsExcerpt reports whether a line break is followed by a line in which CEL quotes an expression,
+// or by the next error of CEL.
+func beginsExcerpt(rest string) bool {
+	return strings.HasPrefix(rest, "\n | ") || strings.HasPrefix(rest, "\nERROR: <input>:")
+}
+
+// escape escapes all characters that are not printable, unless keep accepts the text that begins with
+// them.
+func escape(text string, keep func(rest string) bool) string {
+	if !strings.ContainsFunc(text, isUnprintable) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case !isUnprintable(r) || keep(text[i:]):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r > 0xff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		}
+	}
+	return b.String()
+}
+
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }

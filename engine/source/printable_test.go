@@ -7,7 +7,7 @@ func TestPrintable(t *testing.T) {
 		"two\n\tlines, ünïcødé 𝒳 ": "two\n\tlines, ünïcødé 𝒳 ",
 		"\x1b[2J\a\r\x7f\u009b":    `\x1b[2J\x07\x0d\x7f\x9b`,
 	} {
-		if got := Printable(text); got != want {
+		if got := PrintableLines(text); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -5,9 +5,12 @@
 // the first. A Diagnostic is a Go error as well, with a code that does not change between
 // releases.
 //
-// The files in order: source.go (Position, Diagnostic), errors.go (diagnostics as errors),
-// catalogue.go (what each code means), codes.go (their names), suggest.go (advice about
-// unknown names), printable.go (control characters).
+// A message knows the origins of its parts: a literal text, a name, a value of the input. Package
+// redact decides by them what may be shown.
+//
+// The files in order: source.go (Position, Diagnostic), message.go (texts with origins),
+// printable.go (control characters), errors.go (diagnostics as errors), catalogue.go (what each
+// code means), codes.go (their names), suggest.go (advice about unknown names).
 package source
 
 import (
@@ -28,15 +31,16 @@ type Position struct {
 // IsKnown reports whether p names at least a file.
 func (p Position) IsKnown() bool { return p.File != "" }
 
-// String prints p as "file:line:col", and omits unknown parts.
+// String prints p as "file:line:col", on one line, and omits unknown parts.
 func (p Position) String() string {
+	file := Printable(p.File)
 	switch {
 	case p.Line == 0:
-		return p.File
+		return file
 	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", p.File, p.Line)
+		return fmt.Sprintf("%s:%d", file, p.Line)
 	default:
-		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+		return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 	}
 }
 
@@ -85,6 +89,23 @@ type Diagnostic struct {
 	// Excerpt is the line at At with a caret below it. It is set for policy files
 	// only: manifests may hold secrets.
 	Excerpt string
+	// said is the message with the origins of its parts, or nil. It does not count if Message has
+	// another text.
+	said *Message
+}
+
+// Spans returns the parts of Message with their origins.
+func (d Diagnostic) Spans() []Span {
+	if d.said != nil && d.said.Error() == d.Message {
+		return d.said.spans
+	}
+	return []Span{{d.Message, Input}}
+}
+
+// Saying returns d with a message.
+func (d Diagnostic) Saying(m *Message) Diagnostic {
+	d.Message, d.said = m.Error(), m
+	return d
 }
 
 // String prints the diagnostic as "file:line:col: severity[code]: text".
@@ -96,20 +117,23 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s%s[%s]: %s", where, d.Severity, d.Code, d.Text())
 }
 
+// Printed returns the message as it is printed.
+func (d Diagnostic) Printed() string { return MessageOf(d.Spans()...).Printable() }
+
 // Text returns the subject, the field and the message of the diagnostic in one line, then
-// the advice and the excerpt on lines of their own.
+// the advice and the excerpt on lines of their own. What comes from the input is printable.
 func (d Diagnostic) Text() string {
 	var b strings.Builder
 	if d.Subject != "" {
-		fmt.Fprintf(&b, "%s: ", d.Subject)
+		fmt.Fprintf(&b, "%s: ", Printable(d.Subject))
 	}
 	if d.Field != "" {
-		fmt.Fprintf(&b, "%s: ", d.Field)
+		fmt.Fprintf(&b, "%s: ", Printable(d.Field))
 	}
-	b.WriteString(shorten(d.Message))
+	b.WriteString(shorten(d.Printed()))
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
-			b.WriteString("\n    " + strings.ReplaceAll(shorten(extra), "\n", "\n    "))
+			b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableLines(extra)), "\n", "\n    "))
 		}
 	}
 	return b.String()
@@ -133,14 +157,14 @@ func shorten(text string) string {
 	return strings.Join(lines, "")
 }
 
-// Errorf returns an error at a position.
+// Errorf returns an error at a position. Its message is that of Messagef.
 func Errorf(at Position, code, format string, args ...any) Diagnostic {
-	return Diagnostic{At: at, Severity: Error, Code: code, Message: fmt.Sprintf(format, args...)}
+	return Diagnostic{At: at, Severity: Error, Code: code}.Saying(Messagef(format, args...))
 }
 
-// Warningf returns a warning at a position.
+// Warningf returns a warning at a position. Its message is that of Messagef.
 func Warningf(at Position, code, format string, args ...any) Diagnostic {
-	return Diagnostic{At: at, Severity: Warning, Code: code, Message: fmt.Sprintf(format, args...)}
+	return Diagnostic{At: at, Severity: Warning, Code: code}.Saying(Messagef(format, args...))
 }
 
 // With returns d with advice added.

@@ -32,7 +32,7 @@ func (l *Language) Link(policies []*Policy, bindings []*Binding) ([]*Policy, []s
 	for _, p := range linked {
 		slices.SortFunc(p.Bindings, func(a, b *Binding) int { return cmp.Compare(a.Name, b.Name) })
 		if len(p.Bindings) == 0 {
-			diagnostics = append(diagnostics, source.Warningf(p.At, "policy-without-binding", "%s %s has no binding, so it does nothing", l.Kind, p.Name).
+			diagnostics = append(diagnostics, source.Warningf(p.At, "policy-without-binding", "%s %s has no binding, so it does nothing", source.Literal(l.Kind), source.Name(p.Name)).
 				With("give a "+l.Kind+"Binding with spec.policyName: "+p.Name))
 		}
 	}
@@ -55,7 +55,7 @@ func (l *Language) bind(policies map[string]*Policy, bindings []*Binding) []sour
 		p := policies[b.policy]
 		if p == nil {
 			diagnostics = append(diagnostics, source.Warningf(b.Document.At(change.Keys("spec", "policyName")), "binding-without-policy",
-				"%sBinding %s: there is no policy %q, so the binding does nothing", l.Kind, b.Name, b.policy).
+				"%sBinding %s: there is no policy %q, so the binding does nothing", source.Literal(l.Kind), source.Name(b.Name), source.Name(b.policy)).
 				With("give the policy as well, or correct spec.policyName"))
 			continue
 		}
@@ -70,6 +70,6 @@ func duplicate(kind, name string, second, first *manifest.Document) []source.Dia
 		return nil
 	}
 	return []source.Diagnostic{source.Errorf(second.At(change.Keys("metadata", "name")), "policy-defined-twice",
-		"%s %s is defined twice, differently; the other one is at %s", kind, name, first.At(change.Keys("metadata", "name"))).
+		"%s %s is defined twice, differently; the other one is at %s", source.Literal(kind), source.Name(name), first.At(change.Keys("metadata", "name"))).
 		With("a cluster keeps one of them: remove the other")}
 }

@@ -31,7 +31,7 @@ type Application struct {
 func (l *Language) Plan(p *Policy, r *policy.Request, plan *policy.Plan, apply func(*Application) policy.Invocation) {
 	decision := p.match(p.Constraints, r)
 	if decision.Reason.Code == match.UnknownResource {
-		r.Warn(source.Warningf(p.At, "resource-unknown", "policy %s: %s", p.Name, decision.Reason))
+		r.Warn(source.Warningf(p.At, "resource-unknown", "policy %s: %s", source.Name(p.Name), decision.Reason))
 	}
 	fail := func(err error) { plan.Failures = append(plan.Failures, l.configuration(p, nil, "policy", err)) }
 	switch {
@@ -86,7 +86,7 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	if len(params) == 0 {
 		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
 		r.Warn(source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
-			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", p.Name, b.Name, b.params.describe(paramKind)).
+			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", source.Name(p.Name), source.Name(b.Name), b.params.describe(paramKind)).
 			With("give the param as context, or among the manifests"))
 	}
 	return params

@@ -237,7 +237,7 @@ func conflicts(mutators []*mutator) []source.Diagnostic {
 			continue
 		}
 		c := m.contests[0]
-		d := source.Warningf(m.at("location"), "mutators-conflict", "Gatekeeper disables %s, for all its kinds: it is in conflict with %s, as %s", m.key(), strings.Join(m.rivals(), ", "), c).
+		d := source.Warningf(m.at("location"), "mutators-conflict", "Gatekeeper disables %s, for all its kinds: it is in conflict with %s, as %s", source.Name(m.key()), source.Name(strings.Join(m.rivals(), ", ")), c).
 			With("make all locations agree on which values are maps, lists or scalars, and on the keys of lists")
 		d.Subject, d.Field, d.Excerpt = m.subject(), locationPath.String(), m.document.Excerpt(m.at("location"))
 		found = append(found, d)

@@ -62,7 +62,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			p.add(r)
 		} else if !sameContent(d, first) {
 			name := change.Keys("metadata", "name")
-			r.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", r.Subject, first.At(name)).
+			r.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", source.Name(r.Subject), first.At(name)).
 				With("a cluster keeps one of them: remove the other"), name)
 		}
 		diagnostics = append(diagnostics, r.Problems...)

@@ -261,7 +261,7 @@ func namespaceLabels(r *policy.Request, name string, warn bool, by string, at so
 	}
 	if !known && warn {
 		r.Warn(source.Warningf(at, "namespace-assumed",
-			"%s selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", by, name).
+			"%s selects namespaces by label, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(by), source.Name(name)).
 			With("give the Namespace object as context"))
 	}
 	return labelsOf(object), nil

@@ -79,7 +79,7 @@ func (s *system) step(m *mutator, round int) (bool, *policy.Failure) {
 	}
 	reason, err := m.match.check(&s.subject)
 	if err != nil {
-		return false, m.failure(m.at("match"), fmt.Errorf("matching for mutator %s failed for %s: failed to run Match criteria: %w", m.fullName(), s.subject.describe(), err))
+		return false, m.failure(m.at("match"), source.Messagef("matching for mutator %s failed for %s: failed to run Match criteria: %v", source.Name(m.fullName()), source.Name(s.subject.describe()), err))
 	}
 	if reason != nil {
 		s.idle[m] = idle{m.criteria[reason.criterion], reason}
@@ -87,7 +87,7 @@ func (s *system) step(m *mutator, round int) (bool, *policy.Failure) {
 	}
 	object, w, err := m.apply(&s.subject, &s.aliases)
 	if err != nil {
-		return false, m.failure(m.node(w.depth), fmt.Errorf("mutation for mutator %s failed for %s: %w", m.fullName(), s.subject.describe(), err))
+		return false, m.failure(m.node(w.depth), source.Messagef("mutation for mutator %s failed for %s: %v", source.Name(m.fullName()), source.Name(s.subject.describe()), err))
 	}
 	if object == nil {
 		s.idle[m] = idle{where(w.stopped), w.stopped}

@@ -22,10 +22,18 @@ var errNotAnswered = errAsk("a call to an API")
 
 // absentError reports that the object or kind that a call requests is not in the input. A
 // cluster that lacks it too uses the default.
-type absentError struct{ what, advice string }
+type absentError struct {
+	what   *source.Message
+	advice string
+}
 
 // Error implements error.
-func (e *absentError) Error() string { return e.what + "; " + e.advice }
+func (e *absentError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the whole text.
+func (e *absentError) Unwrap() error {
+	return source.Messagef("%v; %s", e.what, source.Literal(e.advice))
+}
 
 const (
 	giveObject = "give it as context, or the value of the entry among the values"
@@ -47,10 +55,8 @@ func (s *scope) apiCall(e *entry) (any, error) {
 	var absent *absentError
 	switch fallback := e.body.At("default"); {
 	case errors.As(err, &absent) && fallback.Given():
-		s.assume(e, absent.what+", so that the default is used")
+		s.assume(e, source.Messagef("%v, so that the default is used", absent.what))
 		return fallback.Value, nil
-	case absent != nil && s.isSecret():
-		return nil, errors.New("the requested object is not in the input; " + absent.advice)
 	case err != nil:
 		return nil, err
 	}
@@ -70,11 +76,8 @@ func (s *scope) apiCall(e *entry) (any, error) {
 }
 
 // assume warns that a cluster may answer a call differently.
-func (s *scope) assume(e *entry, what string) {
-	if s.isSecret() {
-		what = "the requested object is not in the input"
-	}
-	s.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", e.rule.key(), e.rule.name, e.name, what).
+func (s *scope) assume(e *entry, what *source.Message) {
+	s.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", source.Name(e.rule.key()), source.Name(e.rule.name), source.Name(e.name), what).
 		With(giveObject))
 }
 
@@ -98,9 +101,9 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	kind := s.request.Schemas.LookupResource(address.Resource)
 	switch {
 	case kind == nil:
-		return nil, &absentError{fmt.Sprintf("the resource %s is not known", address.Resource), giveKind}
+		return nil, &absentError{source.Messagef("the resource %s is not known", source.Result(address.Resource.String())), giveKind}
 	case kind.Namespaced && address.namespace == "" && address.name != "", !kind.Namespaced && address.namespace != "":
-		return nil, &absentError{fmt.Sprintf("a server has nothing at %s", clean), "correct the path"}
+		return nil, &absentError{source.Messagef("a server has nothing at %s", source.Result(clean)), "correct the path"}
 	}
 	if address.name != "" {
 		return s.object(kind, address)
@@ -168,7 +171,7 @@ func (s *scope) object(kind *schema.Kind, a address) (any, error) {
 	if a.namespace != "" {
 		name = a.namespace + "/" + name
 	}
-	return nil, &absentError{fmt.Sprintf("the %s %s is not in the input", kind.Kind.Kind, name), giveObject}
+	return nil, &absentError{source.Messagef("the %s %s is not in the input", source.Result(kind.Kind.Kind), source.Result(name)), giveObject}
 }
 
 // notConverted adds advice to the error about an object of another version.
@@ -187,11 +190,11 @@ func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any,
 		return nil, notConverted(err)
 	}
 	if !given {
-		what := "there is no " + kind.Kind.Kind
+		where := source.Messagef("")
 		if a.namespace != "" {
-			what += " of namespace " + a.namespace
+			where = source.Messagef(" of namespace %s", source.Result(a.namespace))
 		}
-		s.assume(e, what+" in the input, so that the list is empty")
+		s.assume(e, source.Messagef("there is no %s%v in the input, so that the list is empty", source.Result(kind.Kind.Kind), where))
 	}
 	return s.listed(kind, objects, selects)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // entry is a variable that is evaluated when an expression first names it: an entry of a
@@ -172,10 +173,7 @@ func (s *scope) configMap(e *entry) (any, error) {
 		return nil, err
 	}
 	if object == nil {
-		if s.isSecret() {
-			return nil, errors.New("the ConfigMap is not in the input; give it as context")
-		}
-		return nil, fmt.Errorf("there is no ConfigMap %s/%s in the input; give it as context", namespace, name)
+		return nil, source.Messagef("there is no ConfigMap %s/%s in the input; give it as context", source.Result(namespace), source.Result(name))
 	}
 	result := map[string]any{"data": map[string]any{}, "metadata": object["metadata"]}
 	if data, ok := object["data"].(map[string]any); ok {

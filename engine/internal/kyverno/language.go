@@ -91,7 +91,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			definitions = append(definitions, definition)
 		} else if !change.Equal(d.Object(), first.document.Object()) {
 			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
-				"%s %s is defined twice, differently; the other one is at %s", d.Kind().Kind, definition.name, first.document.At(change.Keys("metadata", "name"))).
+				"%s %s is defined twice, differently; the other one is at %s", source.Name(d.Kind().Kind), source.Name(definition.name), first.document.At(change.Keys("metadata", "name"))).
 				With("a cluster keeps one of them: remove the other"))
 		}
 	}

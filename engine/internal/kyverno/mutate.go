@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // result is the object after a rule, or after an element of its foreach.
@@ -107,8 +108,8 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 		patched, err = patchJSON(object, value)
 	}
 	switch {
-	case err != nil && s.isSecret() && !change.Equal(value, patch.Value):
-		return nil, "", &patchError{patch.Path, errors.New("the patch, with the values of its variables, cannot be applied")}
+	case err != nil && !patch.plain: // the error may quote values of variables
+		return nil, "", &patchError{patch.Path, source.Derive(err)}
 	case err != nil:
 		return nil, "", &patchError{patch.Path, err}
 	case reason != "":

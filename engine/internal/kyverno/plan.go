@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // compile reads the match blocks of a checked rule.
@@ -255,6 +256,6 @@ func (r *rule) failed(err error) policy.Step {
 	}
 	var exceeded *limit.Error
 	id, at := r.id(), r.at(path)
-	failure := &policy.Failure{ID: id, At: at, Err: fmt.Errorf("policy %s, rule %s: %w", r.key(), r.name, err), Ignored: r.ignore && !errors.As(err, &exceeded)}
+	failure := &policy.Failure{ID: id, At: at, Err: source.Messagef("policy %s, rule %s: %v", source.Name(r.key()), source.Name(r.name), err), Ignored: r.ignore && !errors.As(err, &exceeded)}
 	return policy.Step{ID: id, At: at, Failure: failure}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/secret"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -74,7 +73,7 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 // warnAssumed warns that the rule uses a namespace that is not in the input.
 func (e *evaluation) warnAssumed(namespace, why string) {
 	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
-		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", e.rule.key(), why, namespace).
+		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.key()), why, source.Name(namespace)).
 		With("give the Namespace object as context"))
 }
 
@@ -217,9 +216,6 @@ func (s *scope) query(text string) (any, error) {
 	}
 	return s.env.Search(expression, s.vars)
 }
-
-// isSecret reports whether messages must not contain values.
-func (e *evaluation) isSecret() bool { return secret.IsKind(e.request.Kind.Kind.Kind) }
 
 // load loads the entries that an expression names, in the order of their definition. While an
 // entry is loaded, its name has its earlier meaning.

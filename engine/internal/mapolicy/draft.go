@@ -88,7 +88,7 @@ func (r *reader) proposal() string {
 func (l *Language) draft(r *reader) *definition {
 	spec := r.Root.At("spec")
 	r.Problems = append(r.Problems, source.Warningf(r.Document.At(change.Keys("apiVersion")), "policy-draft",
-		"%s is in the form of %s, which no API server accepts", r.Subject, r.proposal()).
+		"%s is in the form of %s, which no API server accepts", source.Name(r.Subject), r.proposal()).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
 	d := &definition{policy: r.Policy(r.draftParamKind)}

@@ -13,7 +13,6 @@
 package mapolicy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -49,9 +48,9 @@ func New(minor int, authorizer celenv.Authorizer) *Language {
 // denied returns the error that denies a request, in the server's words.
 func denied(policy, binding string, err error) error {
 	if binding == "" {
-		return fmt.Errorf("policy %q denied request: %w", policy, err)
+		return source.Messagef("policy %q denied request: %v", source.Name(policy), err)
 	}
-	return fmt.Errorf("policy '%s' with binding '%s' denied request: %w", policy, binding, err)
+	return source.Messagef("policy '%s' with binding '%s' denied request: %v", source.Name(policy), source.Name(binding), err)
 }
 
 // Kinds implements policy.Language.

@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Steps implements policy.Invocation: one step for each mutation.
@@ -113,7 +114,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 	case errors.As(err, &unwritable):
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case errors.As(err, &exceeded):
-		step.Failure = &policy.Failure{Err: fmt.Errorf("%s: %w", step.ID, err), Abort: true}
+		step.Failure = &policy.Failure{Err: source.Messagef("%s: %v", step.ID, err), Abort: true}
 	case errors.As(err, &unknown): // failurePolicy Ignore does not apply
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:

@@ -109,7 +109,7 @@ func (x *exception) bind(index int, ref policyRef, definitions []*definition) []
 	case found || ref.kind != clusterKind && ref.kind != namespacedKind:
 		return nil
 	default:
-		w := source.Warningf(x.reader.Document.At(at.Path), "exception-without-policy", "there is no %s %q, so the exception does nothing for it", ref.kind, ref.name).
+		w := source.Warningf(x.reader.Document.At(at.Path), "exception-without-policy", "there is no %s %q, so the exception does nothing for it", source.Name(ref.kind), source.Name(ref.name)).
 			With("give the policy as well, or correct the name")
 		w.Subject, w.Field = x.reader.Subject, at.Path.String()
 		return []source.Diagnostic{w}
@@ -157,7 +157,7 @@ func (e *evaluation) hasExpired(x *exception) bool {
 		return now.After(end)
 	}
 	e.request.Warn(source.Warningf(x.reader.Document.At(x.expires.Path), "exception-expires",
-		"the PolicyException %s is taken not to have expired: it does at %s", x.name, x.expires.Text()).
+		"the PolicyException %s is taken not to have expired: it does at %s", source.Name(x.name), x.expires.Text()).
 		With(fmt.Sprintf("give the time in the values, as the global value %q, or leave the exception out", nowValue)))
 	return false
 }

@@ -124,7 +124,7 @@ func unique(definitions []*definition) (kept []*definition, diagnostics []source
 		at := change.Keys("metadata", "name")
 		if !change.Equal(d.document.Object()["spec"], other.document.Object()["spec"]) {
 			diagnostics = append(diagnostics, source.Errorf(d.document.At(at), "policy-defined-twice",
-				"%s %s is defined twice, differently; the other one is at %s", d.kind, d.key(), other.document.At(at)).
+				"%s %s is defined twice, differently; the other one is at %s", source.Name(d.kind), source.Name(d.key()), other.document.At(at)).
 				With("a cluster keeps one of them: remove the other"))
 		}
 	}

@@ -61,7 +61,7 @@ func (w *world) Get(apiVersion, resource, namespace, name string) (map[string]an
 
 func (w *world) warnMissing(what string) {
 	d := w.evaluation.unit.policy
-	w.evaluation.request.Warn(source.Warningf(d.at, "api-call-assumed", "policy %s %s", d.key(), what).
+	w.evaluation.request.Warn(source.Warningf(d.at, "api-call-assumed", "policy %s %s", source.Name(d.key()), what).
 		With("give it as context, if the cluster has it"))
 }
 

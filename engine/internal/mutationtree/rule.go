@@ -47,12 +47,12 @@ func (r *rule) id() policy.ID {
 }
 
 func (r *rule) failure(id policy.ID, err error) *policy.Failure {
-	f := &policy.Failure{ID: id, At: r.at, Err: fmt.Errorf("%s: %w", id, err)}
+	f := &policy.Failure{ID: id, At: r.at, Err: source.Messagef("%s: %v", id, source.Derive(err))}
 	var failed *evaluationError
 	if errors.As(err, &failed) {
 		f.At = r.document.At(failed.at)
 		if len(failed.at) > 0 {
-			f.Err = fmt.Errorf("%s: %s: %w", id, failed.at, err)
+			f.Err = source.Messagef("%s: %s: %v", id, failed.at, source.Derive(err))
 		}
 	}
 	return f

@@ -15,8 +15,8 @@ type Reader struct {
 	Owner any
 	asked bool
 	err   error
-	// confided: see Confide.
-	confided []map[string]any
+	// sensitive: see AddSensitive.
+	sensitive []map[string]any
 }
 
 // Reader returns a reader of the snapshot.
@@ -28,12 +28,12 @@ func (r *Reader) Ask() { r.asked = true }
 // Asked reports whether Ask was called.
 func (r *Reader) Asked() bool { return r.asked }
 
-// Confide records that an object that was looked up is sensitive. Objects of the snapshot call
+// AddSensitive records that an object that was looked up is sensitive. Objects of the snapshot call
 // it.
-func (r *Reader) Confide(object map[string]any) { r.confided = append(r.confided, object) }
+func (r *Reader) AddSensitive(object map[string]any) { r.sensitive = append(r.sensitive, object) }
 
-// Confided returns the objects passed to Confide.
-func (r *Reader) Confided() []map[string]any { return r.confided }
+// Sensitive returns the objects passed to AddSensitive.
+func (r *Reader) Sensitive() []map[string]any { return r.sensitive }
 
 // Err returns the first error of an object that could not be made. A result computed without
 // that object must not be used, even if the error was ignored.
@@ -94,13 +94,13 @@ func (r *Reader) object(k key) (map[string]any, error) {
 func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	if known, ok := r.snapshot.made.Load(key); ok {
 		known := known.(made)
-		r.confided = append(r.confided, known.confided...)
+		r.sensitive = append(r.sensitive, known.sensitive...)
 		return known.value, nil
 	}
-	before := len(r.confided)
+	before := len(r.sensitive)
 	value, err := compute()
 	if err == nil {
-		known, _ := r.snapshot.made.LoadOrStore(key, made{value, r.confided[before:len(r.confided):len(r.confided)]})
+		known, _ := r.snapshot.made.LoadOrStore(key, made{value, r.sensitive[before:len(r.sensitive):len(r.sensitive)]})
 		value = known.(made).value
 	}
 	return value, err
@@ -108,6 +108,6 @@ func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 
 // made is a value of Once, and the sensitive objects that it depends on.
 type made struct {
-	value    any
-	confided []map[string]any
+	value     any
+	sensitive []map[string]any
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Steps implements policy.Invocation: one step for each decision, and one for the annotations of
@@ -85,6 +86,6 @@ func refused(r *policy.Request, f policy.Failure, reason string) policy.Failure 
 	if r.Kind.Group != "" {
 		resource += "." + r.Kind.Group
 	}
-	f.Err, f.Status = fmt.Errorf("%s %q is forbidden: %w", resource, r.Name, f.Err), reason
+	f.Err, f.Status = source.Messagef("%s %q is forbidden: %v", source.Name(fmt.Sprint(resource)), source.Name(r.Name), f.Err), reason
 	return f
 }

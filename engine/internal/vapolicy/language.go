@@ -11,7 +11,6 @@
 package vapolicy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -42,9 +41,9 @@ func New(minor int, authorizer celenv.Authorizer) *Language {
 // denied returns the error that refuses a request, in the server's words.
 func denied(policy, binding string, err error) error {
 	if binding == "" {
-		return fmt.Errorf("ValidatingAdmissionPolicy '%s' denied request: %w", policy, err)
+		return source.Messagef("ValidatingAdmissionPolicy '%s' denied request: %v", source.Name(policy), err)
 	}
-	return fmt.Errorf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %w", policy, binding, err)
+	return source.Messagef("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %v", source.Name(policy), source.Name(binding), err)
 }
 
 // Kinds implements policy.Language.

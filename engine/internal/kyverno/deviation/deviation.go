@@ -37,5 +37,5 @@ func (d *Deviation) String() string {
 
 // Warning returns a warning that the deviation has an effect.
 func (d *Deviation) Warning(at source.Position, subject, effect string) source.Diagnostic {
-	return source.Warningf(at, Code, "%s: Kyverno %s%s", subject, d.Does, effect).With(d.Advice)
+	return source.Warningf(at, Code, "%s: Kyverno %s%s", source.Name(subject), source.Literal(d.Does), effect).With(d.Advice)
 }

@@ -1,4 +1,4 @@
-package report
+package redact
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/secret"
 )
 
 // hideComments hides the comments of Secrets in a text of manifests, because people keep old values
@@ -55,7 +54,7 @@ func isBlank(part string) bool {
 }
 
 func holdsSecret(part string) bool {
-	return slices.ContainsFunc(objectsIn(part), secret.Is)
+	return slices.ContainsFunc(objectsIn(part), IsSecret)
 }
 
 // objectsIn reads the objects in a part of a text.
@@ -144,7 +143,7 @@ func hideFrom(line string, at int) string {
 	if strings.Trim(content[at:], "# \t") == "" {
 		return line
 	}
-	return content[:at] + "# " + secret.Masked + line[len(content):]
+	return content[:at] + "# " + Mask + line[len(content):]
 }
 
 func sameObjects(a, b []map[string]any) bool {

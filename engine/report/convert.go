@@ -1,0 +1,143 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
+)
+
+// converter converts results of the engine to what may be shown of them.
+type converter struct{ *redact.Redactor }
+
+// manifest converts a manifest of the engine.
+func (c converter) manifest(from *engine.Manifest) Manifest {
+	own := redact.HiddenIn(from.Document)
+	to := Manifest{ID: c.Name(from.ID), At: from.Document.At(nil)}
+	if from.Maker != nil {
+		to.MadeOf = c.Name(from.Maker.ID)
+	}
+	to.Kind, to.Name = c.Name(from.Document.Kind().Kind), c.Name(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
+	if group := from.Document.Kind().Group; group != "" {
+		to.Kind = c.Name(group) + "/" + to.Kind
+	}
+	if to.ID == "" { // a plain document
+		to.ID, to.Name = to.At.String(), to.At.String()
+	}
+	all := from.All()
+	to.Edits = slices.Grow(to.Edits, len(from.Edits))
+	for _, e := range from.Edits {
+		hidden, sensitive := own, isSensitive(e, all)
+		if sensitive {
+			hidden = redact.Everything
+		}
+		edit := c.edit(hidden, e.Change)
+		edit.At, edit.source, edit.result, edit.sensitive = e.At, e.Source, e.Result, sensitive
+		edit.Causes = slices.Grow([]Step(nil), len(e.Causes))
+		for _, i := range e.Causes {
+			edit.Causes = append(edit.Causes, c.step(own, all[i]))
+		}
+		to.Edits = append(to.Edits, edit)
+	}
+	for _, dropped := range from.Changes {
+		if dropped.Disposition == engine.Dropped {
+			to.Dropped = append(to.Dropped, c.step(own, dropped))
+		}
+	}
+	to.NotApplied = slices.Grow(to.NotApplied, len(from.NotApplied))
+	for _, n := range from.NotApplied {
+		to.NotApplied = append(to.NotApplied, c.notApplied(n))
+	}
+	for _, a := range from.Audit {
+		if own != nil && c.Redactor != nil {
+			a.Value = redact.Scope{Objects: []map[string]any{from.Document.Object()}}.Text(a.Value)
+		}
+		to.Audit = append(to.Audit, policy.Annotation{Key: c.Name(a.Key), Value: c.Text(a.Value)})
+	}
+	return to
+}
+
+// isSensitive reports whether a cause of an edit is a policy that has read sensitive values. all
+// are all changes to the manifest.
+func isSensitive(e engine.Edit, all []engine.Change) bool {
+	return slices.ContainsFunc(e.Causes, func(i int) bool { return all[i].Sensitive })
+}
+
+// hiddenIn returns, by index, the hidden paths of documents before and after the policies: documents without a kind, which may be meant as Secrets, and what policies wrote that
+// have read sensitive values.
+func hiddenIn(documents []*manifest.Document, manifests []*engine.Manifest, index map[*manifest.Document]int) (before, after map[int]redact.Hidden) {
+	before, after = map[int]redact.Hidden{}, map[int]redact.Hidden{}
+	for document, d := range documents {
+		i, ok := index[d]
+		if isPlain := ok && manifests[i].ID == ""; d.Kind().Kind == "" && !isPlain {
+			before[document], after[document] = redact.Everything, redact.Everything
+		}
+		if !ok || !manifests[i].Sensitive {
+			continue
+		}
+		var paths []change.Path
+		for _, e := range manifests[i].Edits {
+			if isSensitive(e, manifests[i].All()) {
+				paths = append(paths, e.Result)
+			}
+		}
+		if len(paths) > 0 {
+			after[document] = func(path change.Path) bool {
+				return slices.ContainsFunc(paths, func(p change.Path) bool { return path.HasPrefix(p) })
+			}
+		}
+	}
+	return before, after
+}
+
+// Hidden returns, by index, the paths of the output of a run that are hidden in documents.
+func Hidden(documents []*manifest.Document, outcome *engine.Outcome) map[int]redact.Hidden {
+	_, after := hiddenIn(documents, outcome.Manifests, Run{Outcome: outcome}.index())
+	return after
+}
+
+// edit converts a change to a manifest.
+func (c converter) edit(hidden redact.Hidden, from change.Change) Edit {
+	path := c.Path(from.Path)
+	old, value := c.pair(hidden, from)
+	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, last: change.Key("")}
+	if len(path) > 0 {
+		edit.last = path[len(path)-1]
+	}
+	if from.Op == change.Move {
+		edit.From = path[:len(path)-1].Index(from.From).Pointer()
+	}
+	return edit
+}
+
+// step converts a step of a policy. hidden are the paths that are hidden in the object.
+func (c converter) step(hidden redact.Hidden, from engine.Change) Step {
+	if from.Sensitive {
+		hidden = redact.Everything
+	}
+	old, value := c.pair(hidden, from.Change)
+	by := c.names(from.By)
+	return Step{
+		Disposition: from.Disposition, Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Plugin: by.Plugin, At: from.At, Pass: from.Pass,
+		Op: from.Op, Path: c.Text(from.Path.String()), Old: old, New: value,
+	}
+}
+
+// names returns the names of the author of a change.
+func (c converter) names(id policy.ID) policy.ID {
+	return policy.ID{Policy: c.Name(id.Policy), Binding: c.Name(id.Binding), Param: c.Name(id.Param), Rule: c.Name(id.Part()), Plugin: id.Plugin}
+}
+
+// pair returns the values of a change.
+func (c converter) pair(hidden redact.Hidden, from change.Change) (any, any) {
+	return c.Value(hidden, from.Path, from.Old, from.New, " (before)"), c.Value(hidden, from.Path, from.New, from.Old, " (after)")
+}
+
+func (c converter) notApplied(n policy.NotApplied) NotApplied {
+	by := c.names(n.ID)
+	return NotApplied{Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, At: n.At, Reason: c.Reason(n.Reason)}
+}

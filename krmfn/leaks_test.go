@@ -1,0 +1,263 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// leakValues are the values of the Secrets of TestLeaks by key.
+var leakValues = map[string]string{"short": "q8z", "middle": "vx3kpw", "long": "correct-horse-battery-staple-9"}
+
+// leakPolicies are the policies of each language: those that label everything, those that fail and
+// quote the values of a Secret, those that fail and are ignored, and those that copy the values.
+var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
+	"MutatingAdmissionPolicy": {
+		labels:  nativePolicy("Fail", "", `Object{metadata: Object.metadata{labels: {"seen": "yes"}}}`),
+		fails:   nativePolicy("Fail", "", quotingExpressions...),
+		ignored: nativePolicy("Ignore", "", quotingExpressions...),
+		copies: nativePolicy("Fail", "Secret", `Object{metadata: Object.metadata{labels: {"short": string(params.data.short), "middle": string(params.data.middle), "long": string(params.data.long.upperAscii())}}}`,
+			`Object{metadata: Object.metadata{annotations: {"own": string(object.?data.short.orValue(""))}}}`),
+	},
+	"MutatingPolicy": {
+		labels:  kyvernoNativePolicy("Fail", `Object{metadata: Object.metadata{labels: {"seen": "yes"}}}`),
+		fails:   kyvernoNativePolicy("Fail", quotingExpressions...),
+		ignored: kyvernoNativePolicy("Ignore", quotingExpressions...),
+		copies:  kyvernoNativePolicy("Fail", `Object{metadata: Object.metadata{labels: {"short": string(resource.Get("v1", "secrets", "default", "s").data.short)}}}`),
+	},
+	"ClusterPolicy": {
+		labels:  clusterPolicy("Fail", `patchStrategicMerge: {metadata: {labels: {seen: "yes"}}}`),
+		fails:   clusterPolicy("Fail", quotingPatches...),
+		ignored: clusterPolicy("Ignore", quotingPatches...),
+		copies:  clusterPolicy("Fail", `patchStrategicMerge: {metadata: {labels: {short: "{{ base64_decode(found.data.short) }}", middle: "{{ found.data.middle }}"}, annotations: {long: "{{ to_upper(base64_decode(found.data.long)) }}"}}}`),
+	},
+	"Assign": {
+		labels: "apiVersion: mutations.gatekeeper.sh/v1\nkind: AssignMetadata\nmetadata: {name: leak}\nspec: {match: {kinds: [{apiGroups: ['*'], kinds: ['*']}]}, location: metadata.labels.seen, parameters: {assign: {value: \"yes\"}}}\n",
+		fails:  "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: leak}\nspec: {applyTo: [{groups: [''], versions: [v1], kinds: [Secret, ConfigMap]}], location: data.short.x, parameters: {assign: {value: 1}}}\n",
+	},
+	"MutatingTree": {
+		labels: treePolicy(`seen: "yes"`),
+		fails:  treePolicy(`seen: "(cel; {'x': '1'}[string(bindings.payload.data.short) + string(bindings.payload.?data.middle.orValue('')) + string(bindings.payload.?data.long.orValue(''))])"`),
+		copies: treePolicy(`short: ($payload.data.short || 'none')`),
+	},
+}
+
+// quotingExpressions fail with one of the values in the message.
+var quotingExpressions = []string{
+	`Object{metadata: Object.metadata{labels: {"a": {"x": "1"}[string(object.?data.short.orValue("none"))]}}}`,
+	`Object{metadata: Object.metadata{labels: {"a": string(int(string(object.?data.middle.orValue("none"))))}}}`,
+	`Object{metadata: Object.metadata{labels: {"a": string(timestamp(string(object.?data.long.orValue("-"))))}}}`,
+}
+
+var quotingPatches = []string{
+	`patchesJson6902: '[{"op": "copy", "from": "/metadata/{{ base64_decode(request.object.data.short) }}", "path": "/metadata/labels"}]'`,
+	`patchesJson6902: '[{"op": "test", "path": "/metadata/name", "value": "{{ request.object.data.middle }}"}]'`,
+	`patchStrategicMerge: {metadata: {labels: {a: "{{ request.object.metadata.\"{{ base64_decode(request.object.data.long) }}\" }}"}}}`,
+}
+
+func nativePolicy(failurePolicy, paramKind string, expressions ...string) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: leak}\nspec:\n  reinvocationPolicy: Never\n  failurePolicy: " + failurePolicy + "\n")
+	reference := ""
+	if paramKind != "" {
+		b.WriteString("  paramKind: {apiVersion: v1, kind: " + paramKind + "}\n")
+		reference = ", paramRef: {name: s, namespace: default, parameterNotFoundAction: Allow}"
+	}
+	b.WriteString("  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps, secrets, pods], operations: ['*']}]}\n  mutations:\n")
+	for _, e := range expressions {
+		fmt.Fprintf(&b, "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: '%s'}}\n", e)
+	}
+	return b.String() + "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: leak}\nspec: {policyName: leak" + reference + "}\n"
+}
+
+func kyvernoNativePolicy(failurePolicy string, expressions ...string) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: leak}\nspec:\n  failurePolicy: " + failurePolicy + "\n" +
+		"  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps, secrets], operations: [CREATE]}]}\n  mutations:\n")
+	for _, e := range expressions {
+		fmt.Fprintf(&b, "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: '%s'}}\n", e)
+	}
+	return b.String()
+}
+
+func clusterPolicy(failurePolicy string, patches ...string) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: leak}\nspec:\n  failurePolicy: " + failurePolicy + "\n  rules:\n")
+	for i, patch := range patches {
+		fmt.Fprintf(&b, "  - name: rule-%d\n    match: {any: [{resources: {kinds: [ConfigMap, Secret]}}]}\n"+
+			"    context: [{name: found, apiCall: {urlPath: /api/v1/namespaces/default/secrets/s}}]\n    mutate:\n      %s\n", i, patch)
+	}
+	return b.String()
+}
+
+func treePolicy(label string) string {
+	return "apiVersion: json.preadmit.dev/v1alpha1\nkind: MutatingPolicy\nmetadata: {name: leak}\nspec:\n  rules:\n  - {name: label, mutate: {metadata: {labels: {" + label + "}}}}\n"
+}
+
+// leakSecret is a Secret with the values, and leakMap a public object named name.
+var leakSecret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: default}\ndata:\n" + leakData(func(value string) string { return base64.StdEncoding.EncodeToString([]byte(value)) })
+
+func leakMap(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n  namespace: default\ndata: {short: public}\n"
+}
+
+func leakData(form func(string) string) string {
+	var b strings.Builder
+	for _, key := range []string{"short", "middle", "long"} {
+		fmt.Fprintf(&b, "  %s: %s\n", key, form(leakValues[key]))
+	}
+	return b.String()
+}
+
+// leakSituations return the manifests of each situation, and the policies that run on them.
+var leakSituations = []struct {
+	name, manifests string
+	policy          func(labels, fails, ignored, copies string) string
+}{
+	{"well-formed", leakSecret + "---\n" + leakMap("web"), func(labels, _, _, _ string) string { return labels }},
+	{"malformed sibling", leakMap("web") + "---\n" + leakSecret + leakData(func(value string) string { return value }), func(labels, _, _, _ string) string { return labels }},
+	{"sibling without a kind", leakMap("web") + "---\n" + strings.Replace(leakSecret, "kind:", "Kind:", 1), func(labels, _, _, _ string) string { return labels }},
+	{"value in an error", leakSecret + "---\n" + leakMap("web"), func(_, fails, _, _ string) string { return fails }},
+	{"value in an ignored error", leakSecret + "---\n" + leakMap("web"), func(_, _, ignored, _ string) string { return ignored }},
+	{"value copied by a policy", leakSecret + "---\n" + leakMap("web"), func(_, _, _, copies string) string { return copies }},
+	{
+		"value in a name",
+		leakSecret + "---\n" + leakMap("q8z-config") + "---\n" + leakMap("vx3kpw-config") + "---\n" + leakMap("correct-horse-battery-staple-9-config"),
+		func(labels, _, _, _ string) string { return labels },
+	},
+	{"control characters", leakMap(`"a\n::error::evil\e[31m"`), func(labels, _, _, _ string) string { return labels }},
+}
+
+// leakCommands are the commands with their formats.
+func leakCommands() []string {
+	commands := []string{
+		"render -p p.yaml m.yaml", "render --stats -p p.yaml m.yaml", "render --strict -p p.yaml m.yaml", "pods -p p.yaml m.yaml", "view m.yaml", "fn -p p.yaml",
+		"exec -p p.yaml -- cat m.yaml", "convert -p p.yaml m.yaml", "diff --stat -p p.yaml m.yaml", "diff -o markdown -p p.yaml m.yaml", "diff -p p.yaml --against none.yaml m.yaml",
+		"diff -p none.yaml --against p.yaml m.yaml", "explain --normalize -p p.yaml m.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
+	}
+	for _, format := range []string{"text", "json", "html"} {
+		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
+	}
+	for _, format := range reportFormats {
+		commands = append(commands, "diff -o "+format+" -p p.yaml m.yaml", "check -o "+format+" -p p.yaml m.yaml", "test -o "+format+" preadmit-test.yaml")
+	}
+	return commands
+}
+
+const leakTests = `apiVersion: preadmit.dev/v1alpha1
+kind: PreadmitTest
+metadata: {name: same}
+spec: {policyPaths: [p.yaml], manifests: [m.yaml], expected: m.yaml}
+---
+apiVersion: preadmit.dev/v1alpha1
+kind: PreadmitTest
+metadata: {name: denied}
+spec: {policyPaths: [p.yaml], manifests: [m.yaml], denied: nothing}
+---
+apiVersion: preadmit.dev/v1alpha1
+kind: PreadmitTest
+metadata: {name: objects}
+spec:
+  policyPaths: [p.yaml]
+  manifests: [m.yaml]
+  objects:
+  - {object: ConfigMap/*, unchanged: true}
+  - {object: Secret/*, fields: {metadata.labels.short: x}}
+`
+
+// TestLeaks runs every command, in every format, with the policies of every language, in every
+// situation. Nothing that is printed about the manifests may contain a value of a Secret, except its
+// name. Names are always shown, and no text of the input begins a line.
+func TestLeaks(t *testing.T) {
+	for language, policies := range leakPolicies {
+		for _, s := range leakSituations {
+			policy := s.policy(policies.labels, policies.fails, policies.ignored, policies.copies)
+			if policy == "" {
+				continue // the language cannot do that
+			}
+			t.Run(language+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				for name, text := range map[string]string{
+					"p.yaml": policy, "m.yaml": s.manifests, "web.yaml": leakMap("web"), "none.yaml": nativePolicy("Fail", "", `Object{}`), "preadmit-test.yaml": leakTests,
+				} {
+					writeFile(t, filepath.Join(dir, name), text)
+				}
+				for _, command := range leakCommands() {
+					if problem := leakIn(printedBy(t, dir, command, s.manifests)); problem != "" {
+						t.Errorf("%s: %s", command, problem)
+					}
+				}
+			})
+		}
+	}
+}
+
+// printedBy returns what a command prints, without manifests.
+func printedBy(t *testing.T, dir, command, manifests string) string {
+	t.Helper()
+	stdin := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+	for part := range strings.SplitSeq(manifests, "---\n") {
+		stdin += "- " + strings.ReplaceAll(strings.TrimSuffix(part, "\n"), "\n", "\n  ") + "\n"
+	}
+	var stdout, stderr bytes.Buffer
+	Main(context.Background(), &Process{Args: strings.Fields(command), Dir: dir, Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Now: fakeClock()})
+	switch name, _, _ := strings.Cut(command, " "); name {
+	case "render", "pods", "view", "exec", "convert":
+		return stderr.String()
+	case "fn":
+		_, results, _ := strings.Cut(stdout.String(), "\nresults:")
+		return stderr.String() + results
+	}
+	return stderr.String() + stdout.String()
+}
+
+// leakIn returns what is wrong with a text, or "".
+func leakIn(printed string) string {
+	public := printed
+	for _, value := range leakValues {
+		public = strings.ReplaceAll(public, value+"-config", "")
+	}
+	for _, value := range leakValues {
+		for _, form := range []string{value, strings.ToUpper(value), base64.StdEncoding.EncodeToString([]byte(value))} {
+			if at := strings.Index(public, form); at >= 0 {
+				return fmt.Sprintf("%q is shown: …%s…", form, public[max(0, at-200):min(len(public), at+200)])
+			}
+		}
+	}
+	switch {
+	case strings.Contains(printed, "*****-config"):
+		return "a name is hidden:\n" + printed
+	case strings.Contains(printed, "\x1b"):
+		return "an escape sequence is passed:\n" + printed
+	case slices.ContainsFunc(strings.Split(printed, "\n"), func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "::error::evil") }):
+		return "a name begins a line:\n" + printed
+	}
+	return ""
+}
+
+// TestLeaksQuote shows that the policies of TestLeaks quote and copy values, and that the names are
+// printed. Otherwise TestLeaks would be useless.
+func TestLeaksQuote(t *testing.T) {
+	public := strings.Replace(leakSecret, "kind: Secret", "kind: ConfigMap", 1)
+	for language, policies := range leakPolicies {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"fails.yaml": policies.fails, "copies.yaml": policies.copies, "labels.yaml": policies.labels, "m.yaml": public, "named.yaml": leakMap("vx3kpw-config") + "---\n" + leakSecret} {
+			writeFile(t, filepath.Join(dir, name), text)
+		}
+		if output := runIn(dir, []string{"diff", "-p", "labels.yaml", "named.yaml"}); !strings.Contains(output, "ConfigMap default/vx3kpw-config, Secret default/s by ") || !strings.Contains(output, "  name: vx3kpw-config\n") {
+			t.Errorf("%s: the name is not printed:\n%s", language, output)
+		}
+		if language == "Assign" {
+			continue // Gatekeeper's messages quote no values
+		}
+		if output := runIn(dir, []string{"render", "-p", "fails.yaml", "m.yaml"}); leakIn(output) == "" {
+			t.Errorf("%s does not quote:\n%s", language, output)
+		}
+	}
+}
