@@ -214,8 +214,7 @@ func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
 // are generated from the rule. types are those of the objects that the rule changes.
 func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	m := r.mutate()
-	var conditions func(n policy.Node)
-	conditions = func(n policy.Node) {
+	conditions := func(n policy.Node) {
 		for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
 			if operator := item.At("operator"); isMisspelt(operator.Text()) {
 				found = append(found, mark{operator.Path, spellingRefused})
