@@ -90,7 +90,7 @@ func inputCases() []hostile {
 		input("many keys", repeat(configMap, "k%d: v\n", "", 200_000), ""),
 		input("many anchors", repeat(configMap, "k%d: &a v\n", "", 500_000), ""),
 		input("alias bomb", text(configMap+bomb), "aliases expand to more than 100,000 values"),
-		input("merge keys", text(configMap+merges), "more than 200 levels deep"),
+		input("merge keys", text(configMap+merges), "aliases expand to more than 100,000 values"),
 		input("deep flow", repeat(configMap+"x: ", "[", "", 1_000_000), "more than 200 levels deep"),
 		input("deep JSON", repeat(`{"a":`, `{"a":`, "", 1_000_000), "more than 200 levels deep"),
 		input("deep list", repeat(configMap+"x:\n", "- ", "", 1_000_000), "more than 200 levels deep"),
@@ -167,7 +167,7 @@ func patchCases() []hostile {
 	custom = strings.Replace(custom, `apiGroups: [""], apiVersions: [v1], resources: [configmaps]`, `apiGroups: [b.c], apiVersions: [v1], resources: [as]`, 1)
 	object := text("apiVersion: b.c/v1\nkind: A\nmetadata: {name: a}\nspec: {a: " + strings.Repeat("b", 1000) + "}\n")
 	definition := "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec: {group: b.c, names: {kind: A, plural: as}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n"
-	list := "    mutate: {patchesJson6902: '[" + copies(`{op: copy, from: /spec, path: /spec/x%d}`) + "]'}\n"
+	list := "    mutate: {patchesJson6902: '[" + copies(`{"op": "copy", "from": "/spec", "path": "/spec/x%d"}`) + "]'}\n"
 	return []hostile{
 		policyOn("patch: operations", text(admissionPolicy([]string{"lists.range(1000)"}, `variables.v0.map(i, JSONPatch{op: "test", path: "/kind", value: "ConfigMap"}) + `+strings.Join(slices.Repeat([]string{`variables.v0.map(i, JSONPatch{op: "test", path: "/kind", value: "ConfigMap"})`}, 11), " + "))), text(configMap), ""),
 		policyOn("patch: copies", text(custom+definition), object, "the accumulated size increase of copy is"),
