@@ -142,7 +142,10 @@ func (s server) trace(plans map[policy.Program]planned) *trace {
 // run runs the programs of one point in one pass. It reports whether the request continues.
 func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
 	for _, program := range a.programs {
-		if program.Hook().Point == point && !run(program) {
+		if program.Hook().Point != point {
+			continue
+		}
+		if a.trace.program = program; !run(program) {
 			return false
 		}
 	}

@@ -2,17 +2,19 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Check runs the policies as Run does, and also searches for mistakes: in the policies themselves,
 // and between policies that match the same manifest. The mistakes are warnings among the
-// diagnostics of the Outcome.
+// diagnostics of the Outcome. Policies without errors are checked although others have errors.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
-	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], mistakes, fights, orders(), unstored, effects())...)
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, fights, orders(), unstored, effects())...)
 }
 
 // mistakes finds mistakes in single policies.
@@ -30,9 +32,11 @@ var fights = Observer{admit: func(r *run, j *job) {
 		return
 	}
 	var all []Change
+	var programs []policy.Program
 	for _, e := range j.trace.events {
 		if !e.drops {
 			all = append(all, j.changes(r.defaulting, e)...)
+			programs = append(programs, slices.Repeat([]policy.Program{e.program}, len(all)-len(programs))...)
 		}
 	}
 	var written change.PathIndex
@@ -40,7 +44,7 @@ var fights = Observer{admit: func(r *run, j *job) {
 		if c.Op == change.Replace || c.Op == change.Remove {
 			for _, earlier := range written.LastAbove(c.Path) {
 				if c.overwrites(all[earlier]) {
-					j.tell(c.fight(all[earlier]))
+					j.tell(c.fight(all[earlier], order(programs[earlier], programs[i])))
 				}
 			}
 		}
@@ -57,9 +61,20 @@ func (c Change) overwrites(earlier Change) bool {
 	return ok && change.Equal(value, c.Old)
 }
 
-func (c Change) fight(earlier Change) source.Diagnostic {
+// order returns a clause about the order of two policies.
+func order(first, second policy.Program) string {
+	switch {
+	case first != second || first == nil:
+		return "a cluster always runs these two in this order"
+	case first.Hook().Sequence != "":
+		return first.Hook().Sequence
+	}
+	return "a cluster may run policies of one kind in any order"
+}
+
+func (c Change) fight(earlier Change, order string) source.Diagnostic {
 	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
-		With("the policy that runs last wins, and a cluster may run policies of one kind in any order: let only one of them write the field")
+		With("the policy that runs last wins, and " + order + ": let only one of them write the field")
 	d.Field = c.Path.String()
 	return d
 }

@@ -47,8 +47,9 @@ type Set struct {
 	policies, context, old []*manifest.Document
 	// others are documents that were given with the policies but are not policies.
 	others []*manifest.Document
-	// warnings are the warnings of Compile.
-	warnings []source.Diagnostic
+	// problems are the errors and warnings of CompileSound. refused are the errors that do not come
+	// from compiling.
+	problems, refused []source.Diagnostic
 	// files says which files of policies and context are secret, and which are public.
 	files files
 }
@@ -58,21 +59,32 @@ type Set struct {
 // diagnostics contain errors, there is no Set. Warnings are reported by every Run instead, because
 // policies among the manifests may remove their cause.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	s, diagnostics := CompileSound(policies, context, options)
+	if s == nil || !source.HasErrors(s.problems) {
+		return s, diagnostics
+	}
+	secrets := &redact.Redactor{}
+	learn(secrets, slices.Concat(s.context, s.old))
+	s.learnPrivate(secrets, nil)
+	return nil, s.files.decide(s.problems, secrets)
+}
+
+// CompileSound is like Compile, but also returns a Set if policies or the context have errors: of
+// the policies without errors. Every Run reports the errors and has no output. Check reports them
+// and checks the other policies. There is no Set only if the options are wrong.
+func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	s, diagnostics := newSet(policies, context, options)
 	if s == nil {
 		return nil, diagnostics
 	}
-	var problems []source.Diagnostic
-	s.programs, problems = s.compile(slices.Concat(s.policies, s.configuration(s.context)))
-	diagnostics = append(diagnostics, problems...)
-	source.Sort(diagnostics)
-	if source.HasErrors(diagnostics) {
-		secrets := &redact.Redactor{}
-		learn(secrets, slices.Concat(s.context, s.old))
-		s.learnPrivate(secrets, nil)
-		return nil, s.files.decide(diagnostics, secrets)
+	for _, d := range diagnostics {
+		if d.Severity == source.Error {
+			s.refused = append(s.refused, d)
+		}
 	}
-	s.warnings = diagnostics
+	programs, problems := s.compile(slices.Concat(s.policies, s.configuration(s.context)))
+	s.programs, s.problems = programs, append(diagnostics, problems...)
+	source.Sort(s.problems)
 	return s, nil
 }
 

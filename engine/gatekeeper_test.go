@@ -163,7 +163,7 @@ func (c gatekeeperCase) asWritten(t *testing.T, dir string) string {
 	if set == nil {
 		return fmt.Sprintf("policies refused: %v", diagnostics)
 	}
-	if problem := c.warned(set.warnings); problem != "" {
+	if problem := c.warned(set.problems); problem != "" {
 		return problem
 	}
 	manifests := readNamed(t, dir, "resource.yaml")

@@ -33,6 +33,8 @@ type Observer struct {
 	warn func(source.Diagnostic)
 	// partial means that manifests without errors stay edited although others have failed.
 	partial bool
+	// tolerant means that sound policies run although others have errors.
+	tolerant bool
 	// existing are objects that the cluster already has, and that are not sent to it.
 	existing map[*manifest.Document]bool
 }
@@ -47,6 +49,11 @@ func Partial() Observer { return Observer{partial: true} }
 // isPartial reports whether an observer asks for partial results.
 func isPartial(observers []Observer) bool {
 	return slices.ContainsFunc(observers, func(o Observer) bool { return o.partial })
+}
+
+// tolerates reports whether an observer asks for a run of the sound policies.
+func (r *run) tolerates() bool {
+	return slices.ContainsFunc(r.observers, func(o Observer) bool { return o.tolerant })
 }
 
 // Existing marks manifests as objects that the cluster already has. They are not sent to the

@@ -75,6 +75,9 @@ type run struct {
 	watched bool
 	reads   map[gvk.Kind]bool
 
+	// compiled are the problems of the policies.
+	compiled []source.Diagnostic
+
 	input       *input
 	jobs        []*job
 	old         map[identity]*manifest.Document
@@ -138,11 +141,11 @@ func (r *run) compile() {
 		if !source.HasErrors(diagnostics) || !isPartial(r.observers) {
 			r.programs = programs
 		}
-		r.tell(diagnostics...)
+		r.compiled = slices.Concat(s.refused, diagnostics)
 	} else {
-		r.tell(s.warnings...)
+		r.compiled = s.problems
 	}
-	if len(r.programs) == 0 {
+	if len(r.programs) == 0 && !source.HasErrors(r.compiled) {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
@@ -198,6 +201,9 @@ func (r *run) locate(j *job) {
 func (r *run) invalid() bool {
 	if isPartial(r.observers) {
 		return false
+	}
+	if source.HasErrors(r.compiled) && !r.tolerates() {
+		return true
 	}
 	return source.HasErrors(r.diagnostics) || slices.ContainsFunc(r.jobs, func(j *job) bool { return source.HasErrors(j.diagnostics) })
 }

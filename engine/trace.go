@@ -30,8 +30,9 @@ type trace struct {
 	tries *tries
 	// plans are the last plans of the programs, for reuse on the same object.
 	plans map[policy.Program]planned
-	// pass is the current pass.
-	pass int
+	// pass and program are the current pass and program.
+	pass    int
+	program policy.Program
 	// expected is the number of planned invocations.
 	expected int
 }
@@ -47,6 +48,8 @@ type event struct {
 	// by is the author. It is empty if the server dropped something.
 	by policy.ID
 	at source.Position
+	// program is the program of the author; nil outside admission.
+	program policy.Program
 	// pass is 1, 2 for a reinvocation, or 0 before or after admission.
 	pass int
 	// replay says what to do if the policy makes the change again; see policy.Step.
@@ -186,7 +189,7 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive [
 	if t.events == nil {
 		t.events = make([]event, 0, t.expected+1)
 	}
-	t.events = append(t.events, event{by: step.ID, at: step.At, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), sensitive: sensitive})
+	t.events = append(t.events, event{by: step.ID, at: step.At, program: t.program, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), sensitive: sensitive})
 }
 
 // built records the result of a plug-in of the server.

@@ -104,7 +104,11 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		}
 		a.add(notes...)
 	}
-	set, diagnostics := engine.Compile(policies, surroundings, c.engine)
+	compile := engine.Compile
+	if f.checking {
+		compile = engine.CompileSound
+	}
+	set, diagnostics := compile(policies, surroundings, c.engine)
 	a.add(diagnostics...)
 	return set
 }

@@ -190,6 +190,9 @@ type Hook struct {
 	Reinvocation Reinvocation
 	// Shuffled means that a server runs the invocations in random order.
 	Shuffled bool
+	// Sequence is a clause, for people, about the order in which the policies run; "" if they run in
+	// any order.
+	Sequence string
 }
 
 // Compare orders hooks as a server runs them.

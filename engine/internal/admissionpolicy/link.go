@@ -6,20 +6,23 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Link adds the bindings to their policies, and returns the policies sorted by name. Some of the
-// given policies and bindings may be nil. A server ignores bindings without a policy and policies
-// without a binding, so they get a warning.
-func (l *Language) Link(policies []*Policy, bindings []*Binding) ([]*Policy, []source.Diagnostic) {
+// Link adds the bindings to their policies, and returns the policies sorted by name. The policies
+// and bindings, and their problems, are those of documents, at the same indexes; some may be nil.
+// Those with errors are left out. A server ignores bindings without a policy and policies without
+// a binding, so they get a warning, unless the other one is there and has errors.
+func (l *Language) Link(documents []*manifest.Document, problems [][]source.Diagnostic, policies []*Policy, bindings []*Binding) ([]*Policy, []source.Diagnostic) {
 	var diagnostics []source.Diagnostic
 	var linked []*Policy
-	byName := map[string]*Policy{}
-	for _, p := range policies {
+	byName, unsound, broken := map[string]*Policy{}, map[*Policy]bool{}, newBroken(l.Kind, documents, problems)
+	for i, p := range policies {
 		if p == nil {
 			continue
 		}
+		unsound[p] = source.HasErrors(problems[i])
 		if other := byName[p.Name]; other != nil {
 			diagnostics = append(diagnostics, duplicate(l.Kind, p.Name, p.Document, other.Document)...)
 			continue
@@ -27,39 +30,59 @@ func (l *Language) Link(policies []*Policy, bindings []*Binding) ([]*Policy, []s
 		byName[p.Name] = p
 		linked = append(linked, p)
 	}
-	diagnostics = append(diagnostics, l.bind(byName, bindings)...)
+	var sound []*Binding
+	for i, b := range bindings {
+		if b != nil && !source.HasErrors(problems[i]) {
+			sound = append(sound, b)
+		}
+	}
+	diagnostics = append(diagnostics, l.bind(byName, sound, broken)...)
 	slices.SortFunc(linked, func(a, b *Policy) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range linked {
 		slices.SortFunc(p.Bindings, func(a, b *Binding) int { return cmp.Compare(a.Name, b.Name) })
-		if len(p.Bindings) == 0 {
+		if len(p.Bindings) == 0 && !broken.bound[p.Name] {
 			diagnostics = append(diagnostics, source.Warningf(p.At, "policy-without-binding", "%s %s has no binding, so it does nothing", source.Literal(l.Kind), source.Name(p.Name)).
 				With("give a "+l.Kind+"Binding with spec.policyName: "+p.Name))
 		}
 	}
-	return linked, diagnostics
+	return slices.DeleteFunc(linked, func(p *Policy) bool { return unsound[p] }), diagnostics
+}
+
+// broken are the names of policies with errors, and of policies that bindings with errors bind.
+type broken struct{ policies, bound map[string]bool }
+
+func newBroken(kind string, documents []*manifest.Document, problems [][]source.Diagnostic) broken {
+	b := broken{map[string]bool{}, map[string]bool{}}
+	for i, d := range documents {
+		switch {
+		case !source.HasErrors(problems[i]):
+		case d.Kind().Kind == kind:
+			b.policies[d.Name()] = true
+		default:
+			b.bound[policy.Node{Value: d.Object()}.At("spec", "policyName").Text()] = true
+		}
+	}
+	return b
 }
 
 // bind adds the bindings to their policies.
-func (l *Language) bind(policies map[string]*Policy, bindings []*Binding) []source.Diagnostic {
+func (l *Language) bind(policies map[string]*Policy, bindings []*Binding, broken broken) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	seen := map[string]*Binding{}
 	for _, b := range bindings {
-		if b == nil {
-			continue
-		}
 		if other := seen[b.Name]; other != nil {
 			diagnostics = append(diagnostics, duplicate(l.Kind+"Binding", b.Name, b.Document, other.Document)...)
 			continue
 		}
 		seen[b.Name] = b
-		p := policies[b.policy]
-		if p == nil {
+		switch p := policies[b.policy]; {
+		case p != nil:
+			p.Bindings = append(p.Bindings, b)
+		case !broken.policies[b.policy]:
 			diagnostics = append(diagnostics, source.Warningf(b.Document.At(change.Keys("spec", "policyName")), "binding-without-policy",
 				"%sBinding %s: there is no policy %q, so the binding does nothing", source.Literal(l.Kind), source.Name(b.Name), source.Name(b.policy)).
 				With("give the policy as well, or correct spec.policyName"))
-			continue
 		}
-		p.Bindings = append(p.Bindings, b)
 	}
 	return diagnostics
 }

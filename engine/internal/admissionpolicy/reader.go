@@ -55,19 +55,16 @@ type Reader struct {
 	language *Language
 }
 
-// Read calls read for every document with its index, and returns the problems of all documents.
+// Read calls read for every document with its index, and returns the problems of each document.
 // Policies are compiled in parallel, because compiling is most of the work of a run on few
 // manifests.
-func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Reader)) []source.Diagnostic {
-	readers := make([]*Reader, len(documents))
+func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Reader)) [][]source.Diagnostic {
+	problems := make([][]source.Diagnostic, len(documents))
 	inParallel(len(documents), func(i int) {
-		readers[i] = l.Reader(documents[i])
-		read(i, readers[i])
+		r := l.Reader(documents[i])
+		read(i, r)
+		problems[i] = r.Problems
 	})
-	var problems []source.Diagnostic
-	for _, r := range readers {
-		problems = append(problems, r.Problems...)
-	}
 	return problems
 }
 

@@ -71,11 +71,8 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 		return nil, diagnostics
 	}
 	slices.SortFunc(p.mutators, compareMutators)
-	if !source.HasErrors(diagnostics) {
-		findContests(p.mutators)
-		diagnostics = append(diagnostics, conflicts(p.mutators)...)
-	}
-	return []policy.Program{p}, diagnostics
+	findContests(p.mutators)
+	return []policy.Program{p}, append(diagnostics, conflicts(p.mutators)...)
 }
 
 // identify returns the identity of a document in a cluster. The version of the kind does not
@@ -103,7 +100,7 @@ func (p *program) add(r *reader) {
 	case configurationKind:
 		p.webhook.readConfiguration(r)
 	default:
-		if m := r.mutator(); m != nil {
+		if m := r.mutator(); m != nil && !source.HasErrors(r.Problems) {
 			p.mutators = append(p.mutators, m)
 		}
 	}
@@ -111,7 +108,10 @@ func (p *program) add(r *reader) {
 
 // Hook implements policy.Program: all mutators together are one webhook.
 func (p *program) Hook() policy.Hook {
-	hook := policy.Hook{Point: policy.Webhook, Configuration: configuration}
+	hook := policy.Hook{
+		Point: policy.Webhook, Configuration: configuration,
+		Sequence: "Gatekeeper runs mutators in the order of kinds and names, again and again until nothing changes",
+	}
 	if p.webhook.reinvoked {
 		hook.Reinvocation = policy.IfNeeded
 	}

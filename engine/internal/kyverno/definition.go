@@ -25,6 +25,8 @@ type definition struct {
 	// ignore says that errors do not deny requests. one says that only the first rule that
 	// changes an object counts.
 	ignore, one bool
+	// broken says that the policy has errors, so it has no rules and perhaps not all names.
+	broken bool
 	// off says that the policy does not run at admission, and so has no rules.
 	off bool
 }

@@ -53,7 +53,7 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 			continue
 		}
 		for _, name := range named.node.At("ruleNames").Items() {
-			if !found[0].hasRule(name.Text()) {
+			if !found[0].broken && !found[0].hasRule(name.Text()) {
 				r.unknown(name, "exception-without-policy", "policy "+named.policy+" has no rule %q, so the exception has no effect", found[0].written)
 			}
 		}

@@ -80,11 +80,14 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			continue
 		}
 		if d.Kind().Kind == "PolicyException" {
-			exceptions = append(exceptions, r.exception())
+			if x := r.exception(); !source.HasErrors(r.Problems) {
+				exceptions = append(exceptions, x)
+			}
 			diagnostics = append(diagnostics, r.Problems...)
 			continue
 		}
 		definition := r.definition(l.namespace)
+		definition.broken = source.HasErrors(r.Problems)
 		diagnostics = append(diagnostics, r.Problems...)
 		if first := seen[definition.key()]; first == nil {
 			seen[definition.key()] = definition
@@ -95,13 +98,11 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 				With("a cluster keeps one of them: remove the other"))
 		}
 	}
-	if source.HasErrors(diagnostics) {
-		return nil, diagnostics
-	}
 	diagnostics = append(diagnostics, l.values.unused(definitions)...)
 	for _, x := range exceptions {
 		diagnostics = append(diagnostics, x.unused(definitions)...)
 	}
+	definitions = only(definitions, false, func(d *definition) bool { return d.broken })
 	return l.programs(definitions, exceptions), diagnostics
 }
 

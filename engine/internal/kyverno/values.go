@@ -43,7 +43,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 			r.unknown(policyName, "values-without-policy", "there is no policy %q, so its values are not used", namesOf(definitions))
 		}
 		for _, rule := range p.Node.At("rules").Items() {
-			if name := rule.At("name"); len(named) > 0 && !slices.ContainsFunc(named, func(d *definition) bool { return d.hasRule(name.Text()) }) {
+			if name := rule.At("name"); len(named) > 0 && !slices.ContainsFunc(named, func(d *definition) bool { return d.broken || d.hasRule(name.Text()) }) {
 				r.unknown(name, "values-without-policy", "policy "+named[0].key()+" has no rule %q, so its values are not used", named[0].written)
 			}
 		}

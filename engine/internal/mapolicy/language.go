@@ -71,7 +71,7 @@ var (
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
-	diagnostics := l.shared.Read(documents, func(i int, shared *admissionpolicy.Reader) {
+	problems := l.shared.Read(documents, func(i int, shared *admissionpolicy.Reader) {
 		r := &reader{shared}
 		switch {
 		case l.isDraft(r):
@@ -83,21 +83,20 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			bindings[i] = r.Binding()
 		}
 	})
-	p, unlinked := l.link(definitions, bindings)
-	return []policy.Program{p}, append(diagnostics, unlinked...)
+	p, unlinked := l.link(documents, problems, definitions, bindings)
+	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
 }
 
 // link returns a program of the policies with their bindings.
-func (l *Language) link(definitions []*definition, bindings []*admissionpolicy.Binding) (*program, []source.Diagnostic) {
-	var policies []*admissionpolicy.Policy
+func (l *Language) link(documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*definition, bindings []*admissionpolicy.Binding) (*program, []source.Diagnostic) {
+	policies := make([]*admissionpolicy.Policy, len(definitions))
 	of := map[*admissionpolicy.Policy]*definition{}
-	for _, d := range definitions {
+	for i, d := range definitions {
 		if d != nil {
-			policies = append(policies, d.policy)
-			of[d.policy] = d
+			policies[i], of[d.policy] = d.policy, d
 		}
 	}
-	linked, diagnostics := l.shared.Link(policies, bindings)
+	linked, diagnostics := l.shared.Link(documents, problems, policies, bindings)
 	p := &program{shared: l.shared}
 	for _, policy := range linked {
 		p.definitions = append(p.definitions, of[policy])

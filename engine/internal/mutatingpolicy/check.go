@@ -27,14 +27,16 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 		if d.targets != nil && d.targets.isExplicit {
 			constraints = d.targets.rules
 			spec = withoutConditions(spec)
-			for _, item := range spec.At("targetMatchConditions").Items() {
-				checked.Add(item.At("expression"), celenv.Expression{})
-			}
 		}
 		if constraints == nil {
 			continue // an expression finds the targets
 		}
 		checked.AddPolicy(spec)
+		if d.targets != nil && d.targets.isExplicit {
+			for _, item := range spec.At("targetMatchConditions").Items() {
+				checked.Add(item.At("expression"), celenv.Expression{})
+			}
+		}
 		for _, finding := range checked.Check(policydoc.KindsOf(constraints, schemas, isHidden)) {
 			if finding.Code == celenv.AtomicList {
 				if d.serverSideApply {

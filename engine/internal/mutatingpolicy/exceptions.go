@@ -75,21 +75,22 @@ func (x *exception) reason() policy.Excepted {
 }
 
 // link binds exceptions to the policies that they name. They are compiled once for each policy.
-func link(definitions []*definition, exceptions []*exception) []source.Diagnostic {
+// broken are the policies that have errors.
+func link(definitions []*definition, exceptions []*exception, broken map[policyRef]bool) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, x := range exceptions {
 		before := len(x.reader.Problems)
 		for i, ref := range x.refs {
-			diagnostics = append(diagnostics, x.bind(i, ref, definitions)...)
+			diagnostics = append(diagnostics, x.bind(i, ref, definitions, broken[ref])...)
 		}
 		diagnostics = append(diagnostics, x.reader.Problems[before:]...)
 	}
 	return diagnostics
 }
 
-// bind binds the exception to the policies that a ref names.
-func (x *exception) bind(index int, ref policyRef, definitions []*definition) []source.Diagnostic {
-	found := false
+// bind binds the exception to the policies that a ref names. found says that it names a policy that
+// is not among the definitions.
+func (x *exception) bind(index int, ref policyRef, definitions []*definition, found bool) []source.Diagnostic {
 	for _, d := range definitions {
 		if d.kind != ref.kind || d.name != ref.name {
 			continue
@@ -102,7 +103,9 @@ func (x *exception) bind(index int, ref policyRef, definitions []*definition) []
 			bound.usesVariables = bound.usesVariables || program != nil && program.Mentions("variables")
 			bound.conditions = append(bound.conditions, condition{name: n.At("name").Text(), program: program, at: x.reader.Document.At(expression.Path)})
 		}
-		d.exceptions = append(d.exceptions, bound)
+		if !source.HasErrors(x.reader.Problems) {
+			d.exceptions = append(d.exceptions, bound)
+		}
 	}
 	at := x.reader.Root.At("spec", "policyRefs").Items()[index]
 	switch {

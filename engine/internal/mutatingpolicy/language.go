@@ -69,6 +69,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	var definitions []*definition
 	var exceptions []*exception
 	var diagnostics []source.Diagnostic
+	broken := map[policyRef]bool{}
 	for _, d := range documents {
 		r := policydoc.New(d)
 		switch {
@@ -83,13 +84,13 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			}
 		}
 		diagnostics = append(diagnostics, r.Problems...)
+		if source.HasErrors(r.Problems) {
+			broken[policyRef{d.Kind().Kind, d.Name()}] = true
+		}
 	}
 	definitions, problems := unique(definitions)
 	diagnostics = append(diagnostics, problems...)
-	diagnostics = append(diagnostics, link(definitions, exceptions)...)
-	if source.HasErrors(diagnostics) {
-		return nil, diagnostics
-	}
+	diagnostics = append(diagnostics, link(definitions, exceptions, broken)...)
 	slices.SortStableFunc(definitions, func(a, b *definition) int { return cmp.Compare(a.key(), b.key()) })
 	markShared(definitions)
 	return l.programs(definitions), diagnostics

@@ -41,16 +41,19 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	var diagnostics []source.Diagnostic
 	for _, d := range documents {
 		c := &compiler{document: d, cel: l.cel, subject: strings.TrimSpace(d.Kind().Kind + " " + d.Name())}
-		p.rules = append(p.rules, c.policy()...)
+		if rules := c.policy(); !source.HasErrors(c.problems) {
+			p.rules = append(p.rules, rules...)
+		}
 		diagnostics = append(diagnostics, c.problems...)
 	}
 	for _, stream := range l.bare {
 		for i, d := range stream.Documents() {
 			c := &compiler{document: d, cel: l.cel}
-			p.rules = append(p.rules, rule{
-				policy: stream.Name(), name: fmt.Sprintf("document %d", i+1), at: d.At(nil), document: d,
-				trees: []tree{c.parseTree(d.Object(), languageJP, nil)},
-			})
+			if parsed := c.parseTree(d.Object(), languageJP, nil); !source.HasErrors(c.problems) {
+				p.rules = append(p.rules, rule{
+					policy: stream.Name(), name: fmt.Sprintf("document %d", i+1), at: d.At(nil), document: d, trees: []tree{parsed},
+				})
+			}
 			diagnostics = append(diagnostics, c.problems...)
 		}
 	}

@@ -41,11 +41,11 @@ func (c *Checked) Add(n policy.Node, x celenv.Expression) {
 
 // AddPolicy adds the expressions that policies of all CEL languages have in their spec.
 func (c *Checked) AddPolicy(spec policy.Node) {
+	for _, item := range spec.At("variables").Items() { // first, because Kyverno's conditions may use them
+		c.Add(item.At("expression"), celenv.Expression{Variable: item.At("name").Text()})
+	}
 	for _, item := range spec.At("matchConditions").Items() {
 		c.Add(item.At("expression"), celenv.Expression{})
-	}
-	for _, item := range spec.At("variables").Items() {
-		c.Add(item.At("expression"), celenv.Expression{Variable: item.At("name").Text()})
 	}
 	for _, item := range spec.At("validations").Items() {
 		c.Add(item.At("expression"), celenv.Expression{})

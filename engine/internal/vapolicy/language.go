@@ -67,7 +67,7 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
 	actions := make([][]string, len(documents))
-	diagnostics := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
+	problems := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
 		switch {
 		case !l.shared.Decodes(r, func(change.Path) string { return "" }):
 		case documents[i].Kind().Kind == l.shared.Kind:
@@ -80,20 +80,19 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	for i, b := range bindings {
 		p.actions[b] = actions[i]
 	}
-	return []policy.Program{p}, append(diagnostics, p.link(definitions, bindings)...)
+	return []policy.Program{p}, append(slices.Concat(problems...), p.link(documents, problems, definitions, bindings)...)
 }
 
 // link adds the bindings to their policies.
-func (p *program) link(definitions []*definition, bindings []*admissionpolicy.Binding) []source.Diagnostic {
-	var policies []*admissionpolicy.Policy
+func (p *program) link(documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*definition, bindings []*admissionpolicy.Binding) []source.Diagnostic {
+	policies := make([]*admissionpolicy.Policy, len(definitions))
 	of := map[*admissionpolicy.Policy]*definition{}
-	for _, d := range definitions {
+	for i, d := range definitions {
 		if d != nil {
-			policies = append(policies, d.policy)
-			of[d.policy] = d
+			policies[i], of[d.policy] = d.policy, d
 		}
 	}
-	linked, diagnostics := p.shared.Link(policies, bindings)
+	linked, diagnostics := p.shared.Link(documents, problems, policies, bindings)
 	for _, policy := range linked {
 		p.definitions = append(p.definitions, of[policy])
 	}
