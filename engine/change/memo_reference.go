@@ -54,7 +54,11 @@ func (m *Memo) Reset() {
 }
 
 func (n noted) check() {
-	if !Equal(n.before, n.value) {
-		panic(fmt.Sprintf("change: a value that a Memo knows has been modified: it was\n%v\nand is\n%v", n.before, n.value))
+	if Equal(n.before, n.value) {
+		return
+	}
+	before, now := fmt.Sprint(n.before), fmt.Sprint(n.value)
+	if before != now { // NaN does not equal itself
+		panic(fmt.Sprintf("change: a value that a Memo knows has been modified: it was\n%s\nand is\n%s", before, now))
 	}
 }
