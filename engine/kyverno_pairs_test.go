@@ -107,12 +107,11 @@ func comparePair(t *testing.T, policy, text string, want map[string]any, ran boo
 	case ran && len(want) == 0:
 		return "", "the command failed"
 	}
-	got := input.Documents()[0].Object()
 	again, problems := manifest.Read("output", input.Bytes())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	got = again.Documents()[0].Object()
+	got := again.Documents()[0].Object()
 	if !ran {
 		return string(input.Bytes()), ""
 	}

@@ -204,7 +204,7 @@ func linesOf(outcome *engine.Outcome) []ViewLine {
 			lines = append(lines, ViewLine{Text: "---"})
 		}
 		written, seen := string(manifest.YAML(m.Document.Object())), string(manifest.YAML(m.Before))
-		for _, l := range report.Compare(m.ID, written, seen, nil).Lines() {
+		for _, l := range report.Compare(m.ID, written, seen, nil, nil).Lines() {
 			if l.After > 0 {
 				lines = append(lines, ViewLine{l.Text, l.Before == 0})
 			}
