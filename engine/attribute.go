@@ -40,9 +40,9 @@ func (j *job) attribute() {
 	}
 }
 
-// causes returns the changes by their paths in the result. The changes at, inside or
-// above the path of an edit are its causes. If there are none, because the manifest uses another
-// field than the view, the nearest changes are the causes.
+// causes returns the changes by their paths in the result. The changes at, inside or above the path
+// of an edit are its causes. Without such changes, the nearest ones are: the manifest may use
+// another field than the view.
 func causes(all []Change) *change.PathIndex {
 	steps := make([]change.Change, len(all))
 	for i, c := range all {

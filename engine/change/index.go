@@ -81,7 +81,7 @@ func (x *PathIndex) Overlaps(path Path) bool {
 }
 
 // Nearest returns, sorted, the numbers of the paths that are equal to a path, above it or below it.
-// If there are none, it returns those with the longest beginning in common.
+// Without such paths, it returns those that share the longest beginning with the path.
 func (x *PathIndex) Nearest(path Path) []int {
 	found, at, whole := x.walk(path)
 	if whole {

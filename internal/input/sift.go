@@ -15,8 +15,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Kind is the kind of a file without manifests, in the singular and in the plural. Its zero value
-// stands for manifests.
+// Kind is the kind of a file without manifests, in the singular and in the plural. Manifests have
+// the zero value.
 type Kind struct{ One, Many string }
 
 // The kinds of files without manifests.

@@ -151,8 +151,8 @@ var Table = []Option{
 	},
 }
 
-// Named returns the option with a name in any frontend. It panics if there is none: tables of the
-// frontends name only options of this one.
+// Named returns the option with a name in any frontend. It panics if no option has the
+// name, because the tables of the frontends name only options of this table.
 func Named(name string) *Option {
 	i := slices.IndexFunc(Table, func(o Option) bool { return o.Flag == name || o.Attribute == name || o.Field == name })
 	if i < 0 {

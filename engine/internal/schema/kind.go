@@ -28,8 +28,8 @@ type Kind struct {
 	shape *shape
 }
 
-// GoType returns the Go type into which a server decodes the kind's objects; nil if there is none,
-// as for custom resources, or if it is not known. It is the type of the built-in kind even where
+// GoType returns the Go type into which a server decodes the kind's objects. It is nil for
+// custom resources, and if the type is not known. It is the type of the built-in kind even where
 // an OpenAPI document has replaced the kind.
 func (k *Kind) GoType() *Type {
 	if k == nil || k.Custom || k.Unknown {

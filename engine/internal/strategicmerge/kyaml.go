@@ -94,7 +94,7 @@ func (n *node) mapDirective() (how string, ok bool) {
 	return how, ok
 }
 
-// directive returns the value of $patch; merge if there is none.
+// directive returns the value of $patch, or merge without $patch.
 func (n *node) directive() (how string, given, ok bool) {
 	if n.isMissing() {
 		return merges, false, true
@@ -274,7 +274,7 @@ func (l *lists) usedOf(all []string) (values []string) {
 	return values
 }
 
-// given returns the keys that have a value, and their values; all if there are none.
+// given returns the keys that have a value, and their values. If no key has a value, it returns all.
 func given(keys, all []string) (names, values []string) {
 	for i, key := range keys {
 		if all[i] != "" {

@@ -1,7 +1,7 @@
 // Package validation is what an API server does with an object after mutating admission and before
-// it stores the object. Created and Updated make the object that validating policies see: the server sets
-// fields of its own. Values that a cluster draws are fixed here: uids are zero, times are the
-// beginning of 1970, cluster IPs are 10.0.0.0.
+// it stores the object. Created and Updated make the object that validating policies see, with the
+// fields that the server sets. Values that a cluster draws are fixed here: uids are zero, times are
+// the beginning of 1970, cluster IPs are 10.0.0.0.
 //
 // Preparation follows k8s.io/kubernetes v1.36.3 (pkg/registry) and k8s.io/apiserver v0.36.3
 // (pkg/registry/rest), and is compared with recorded answers of kube-apiserver 1.36.3.
@@ -70,8 +70,7 @@ var phases = map[gvk.Kind]string{
 	workload.PodKind: "Pending",
 }
 
-// Created returns an object that is created, as a server gives it to
-// validating admission. bare is the admission view of the object without a status.
+// Created returns an object that is created, as a server gives it to validating admission. bare is the admission view of the object without a status.
 func Created(kind *schema.Kind, admitted, bare map[string]any) map[string]any {
 	object := workload.Prepared(kind.Kind, admitted)
 	if status, ok := bare["status"]; ok && status != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/workload"
 )
 
-// Updated returns the two objects of an update as a server gives them to
-// validating admission.
+// Updated returns the two objects of an update as a server gives them to validating admission.
 func Updated(kind *schema.Kind, admitted, old map[string]any) (object, stored map[string]any) {
 	object, stored = change.CloneObject(admitted), change.CloneObject(old)
 	before := podspec.Ensure(stored, "metadata")

@@ -86,6 +86,6 @@ func refused(r *policy.Request, f policy.Failure, reason string) policy.Failure 
 	if r.Kind.Group != "" {
 		resource += "." + r.Kind.Group
 	}
-	f.Err, f.Status = source.Messagef("%s %q is forbidden: %v", source.Name(fmt.Sprint(resource)), source.Name(r.Name), f.Err), reason
+	f.Err, f.Status = source.Messagef("%s %q is forbidden: %v", source.Name(resource), source.Name(r.Name), f.Err), reason
 	return f
 }

@@ -27,7 +27,7 @@ type validation struct {
 	expression string
 	program    *celenv.Program
 	message    string
-	// compose is the compiled messageExpression; nil if there is none.
+	// compose is the compiled messageExpression, or nil without one.
 	compose *celenv.Program
 	reason  string
 	at      source.Position

@@ -5,9 +5,9 @@
 // texts of kube-apiserver 1.36.3.
 //
 // The files in order: language.go (from documents to a program), definition.go and binding.go (the
-// two kinds), plan.go (what applies to a request), convert.go (objects in other versions), decide.go (validations, messages and audit
-// annotations become decisions), answer.go (decisions become refusals, warnings and annotations),
-// check.go (mistakes that a server accepts).
+// two kinds), plan.go (what applies to a request), convert.go (objects in other versions), decide.go
+// (validations, messages and audit annotations become decisions), answer.go (decisions become
+// refusals, warnings and annotations), check.go (mistakes that a server accepts).
 package vapolicy
 
 import (
