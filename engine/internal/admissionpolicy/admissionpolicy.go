@@ -7,7 +7,8 @@
 // and param.
 //
 // The files in order: admissionpolicy.go (Language, and the versions that servers serve), reader.go
-// (the fields that all policies have), binding.go, link.go (the bindings of each policy), plan.go
+// (the fields that all policies have), binding.go, link.go (the bindings of each policy),
+// program.go (the policies of a program), plan.go
 // (what applies to a request), params.go, input.go (the input of expressions), conditions.go.
 package admissionpolicy
 

@@ -3,11 +3,7 @@ package mapolicy
 import (
 	"slices"
 
-	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
-	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -18,9 +14,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 		if slices.ContainsFunc(d.mutations, func(m mutation) bool { return m.draft != nil }) {
 			continue // drafts have another form
 		}
-		checked := policydoc.Checked{Document: d.policy.Document, Env: p.shared.CEL, Scope: d.policy.Scope, HasParams: d.policy.ParamKind != (gvk.Kind{})}
-		checked.AddPolicy(policy.Node{Value: d.policy.Document.Object()}.At("spec"))
-		found = append(found, checked.Check(policydoc.KindsOf(d.policy.Constraints, schemas, admissionpolicy.Hides))...)
+		found = append(found, p.shared.Check(d.policy, schemas)...)
 	}
 	return found
 }

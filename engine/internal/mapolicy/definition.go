@@ -20,6 +20,9 @@ type definition struct {
 	mutations []mutation
 }
 
+// shared returns the part of a definition that all policies have.
+func (d *definition) shared() *admissionpolicy.Policy { return d.policy }
+
 type mutation struct {
 	// rule is the name of the mutation in the policy.
 	rule      string

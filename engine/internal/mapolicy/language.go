@@ -59,6 +59,7 @@ func (l *Language) Kinds() []gvk.Kind { return l.shared.Kinds() }
 // program has the compiled policies with their bindings, sorted by name.
 type program struct {
 	shared      *admissionpolicy.Language
+	policies    admissionpolicy.Policies
 	definitions []*definition
 }
 
@@ -83,38 +84,17 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			bindings[i] = r.Binding()
 		}
 	})
-	p, unlinked := l.link(documents, problems, definitions, bindings)
-	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
-}
-
-// link returns a program of the policies with their bindings.
-func (l *Language) link(documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*definition, bindings []*admissionpolicy.Binding) (*program, []source.Diagnostic) {
-	policies := make([]*admissionpolicy.Policy, len(definitions))
-	of := map[*admissionpolicy.Policy]*definition{}
-	for i, d := range definitions {
-		if d != nil {
-			policies[i], of[d.policy] = d.policy, d
-		}
-	}
-	linked, diagnostics := l.shared.Link(documents, problems, policies, bindings)
 	p := &program{shared: l.shared}
-	for _, policy := range linked {
-		p.definitions = append(p.definitions, of[policy])
-	}
-	return p, diagnostics
+	var unlinked []source.Diagnostic
+	p.definitions, p.policies, unlinked = admissionpolicy.LinkDefinitions(l.shared, documents, problems, definitions, (*definition).shared, bindings)
+	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
 }
 
 // Hook implements policy.Program. A server runs the policies in any order.
 func (*program) Hook() policy.Hook { return policy.Hook{Point: policy.InServer, Shuffled: true} }
 
 // Selects implements policy.Program.
-func (p *program) Selects() []policy.Selected {
-	var all []policy.Selected
-	for _, d := range p.definitions {
-		all = append(all, d.policy.Selects()...)
-	}
-	return all
-}
+func (p *program) Selects() []policy.Selected { return p.policies.Selects() }
 
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
@@ -136,12 +116,4 @@ func (p *program) Parts() []policy.Part {
 }
 
 // Reads implements policy.Program: policies read params.
-func (p *program) Reads() []gvk.Kind {
-	var kinds []gvk.Kind
-	for _, d := range p.definitions {
-		if d.policy.ParamKind != (gvk.Kind{}) && !slices.Contains(kinds, d.policy.ParamKind) {
-			kinds = append(kinds, d.policy.ParamKind)
-		}
-	}
-	return kinds
-}
+func (p *program) Reads() []gvk.Kind { return p.policies.Reads() }

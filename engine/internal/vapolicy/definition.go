@@ -20,6 +20,9 @@ type definition struct {
 	annotations []annotation
 }
 
+// shared returns the part of a definition that all policies have.
+func (d *definition) shared() *admissionpolicy.Policy { return d.policy }
+
 type validation struct {
 	node policy.Node
 	// rule is the name of the validation in the policy.

@@ -52,6 +52,7 @@ func (l *Language) Kinds() []gvk.Kind { return l.shared.Kinds() }
 // program has the compiled policies with their bindings, sorted by name.
 type program struct {
 	shared      *admissionpolicy.Language
+	policies    admissionpolicy.Policies
 	definitions []*definition
 	// actions are the validationActions of the bindings.
 	actions map[*admissionpolicy.Binding][]string
@@ -80,23 +81,9 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	for i, b := range bindings {
 		p.actions[b] = actions[i]
 	}
-	return []policy.Program{p}, append(slices.Concat(problems...), p.link(documents, problems, definitions, bindings)...)
-}
-
-// link adds the bindings to their policies.
-func (p *program) link(documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*definition, bindings []*admissionpolicy.Binding) []source.Diagnostic {
-	policies := make([]*admissionpolicy.Policy, len(definitions))
-	of := map[*admissionpolicy.Policy]*definition{}
-	for i, d := range definitions {
-		if d != nil {
-			policies[i], of[d.policy] = d.policy, d
-		}
-	}
-	linked, diagnostics := p.shared.Link(documents, problems, policies, bindings)
-	for _, policy := range linked {
-		p.definitions = append(p.definitions, of[policy])
-	}
-	return diagnostics
+	var unlinked []source.Diagnostic
+	p.definitions, p.policies, unlinked = admissionpolicy.LinkDefinitions(l.shared, documents, problems, definitions, (*definition).shared, bindings)
+	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
 }
 
 // Hook implements policy.Program. The order of the policies matters only for which of several
@@ -109,24 +96,10 @@ func (*program) Hook() policy.Hook {
 const afterPlugins = 1
 
 // Selects implements policy.Program.
-func (p *program) Selects() []policy.Selected {
-	var all []policy.Selected
-	for _, d := range p.definitions {
-		all = append(all, d.policy.Selects()...)
-	}
-	return all
-}
+func (p *program) Selects() []policy.Selected { return p.policies.Selects() }
 
 // Reads implements policy.Program: policies read params.
-func (p *program) Reads() []gvk.Kind {
-	var kinds []gvk.Kind
-	for _, d := range p.definitions {
-		if kind := d.policy.ParamKind; kind != (gvk.Kind{}) && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
+func (p *program) Reads() []gvk.Kind { return p.policies.Reads() }
 
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }

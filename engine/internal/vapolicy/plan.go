@@ -1,8 +1,6 @@
 package vapolicy
 
 import (
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -33,12 +31,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 }
 
 // Covers implements policy.Program.
-func (p *program) Covers(r *policy.Request) bool {
-	if admissionpolicy.Hides(r.Kind) {
-		return false
-	}
-	return slices.ContainsFunc(p.definitions, func(d *definition) bool { return r.Covered(d.policy.Constraints) })
-}
+func (p *program) Covers(r *policy.Request) bool { return p.policies.Covers(r) }
 
 // ID implements policy.Invocation.
 func (i *invocation) ID() policy.ID { return i.to.ID }

@@ -1,0 +1,66 @@
+package admissionpolicy
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Policies are the policies of a program with their bindings, sorted by name.
+type Policies []*Policy
+
+// LinkDefinitions links the policies of definitions; see Link. The definitions, some of which may be
+// nil, are returned in the order of their policies.
+func LinkDefinitions[D any](l *Language, documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*D, policyOf func(*D) *Policy, bindings []*Binding) ([]*D, Policies, []source.Diagnostic) {
+	policies := make([]*Policy, len(definitions))
+	of := map[*Policy]*D{}
+	for i, d := range definitions {
+		if d != nil {
+			policies[i] = policyOf(d)
+			of[policies[i]] = d
+		}
+	}
+	linked, diagnostics := l.Link(documents, problems, policies, bindings)
+	var ordered []*D
+	for _, p := range linked {
+		ordered = append(ordered, of[p])
+	}
+	return ordered, linked, diagnostics
+}
+
+// Selects returns the kinds and resources that the policies name.
+func (all Policies) Selects() []policy.Selected {
+	var selected []policy.Selected
+	for _, p := range all {
+		selected = append(selected, p.Selects()...)
+	}
+	return selected
+}
+
+// Reads returns the kinds of the params.
+func (all Policies) Reads() []gvk.Kind {
+	var kinds []gvk.Kind
+	for _, p := range all {
+		if p.ParamKind != (gvk.Kind{}) && !slices.Contains(kinds, p.ParamKind) {
+			kinds = append(kinds, p.ParamKind)
+		}
+	}
+	return kinds
+}
+
+// Covers reports whether the rules of any policy cover a request.
+func (all Policies) Covers(r *policy.Request) bool {
+	return !Hides(r.Kind) && slices.ContainsFunc(all, func(p *Policy) bool { return r.Covered(p.Constraints) })
+}
+
+// Check finds mistakes in the expressions of a policy that a server accepts.
+func (l *Language) Check(p *Policy, schemas *schema.Registry) []source.Diagnostic {
+	checked := policydoc.Checked{Document: p.Document, Env: l.CEL, Scope: p.Scope, HasParams: p.ParamKind != (gvk.Kind{})}
+	checked.AddPolicy(policy.Node{Value: p.Document.Object()}.At("spec"))
+	return checked.Check(policydoc.KindsOf(p.Constraints, schemas, Hides))
+}
