@@ -42,14 +42,14 @@ func ExampleSet_Admit() {
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "shop"},
 		"data": map[string]any{"owner": "payments"},
 	}
-	result, changes, err := set.Admit(context.Background(), object)
+	answer, err := set.Admit(context.Background(), object)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	text, _ := json.Marshal(result["metadata"])
+	text, _ := json.Marshal(answer.Object["metadata"])
 	fmt.Printf("%s\n", text)
-	for _, c := range changes {
+	for _, c := range answer.Changes {
 		fmt.Println(c)
 	}
 	// Output:
@@ -61,7 +61,7 @@ func ExampleSet_Admit() {
 func ExampleSet_Admit_denied() {
 	policies, _ := manifest.Read("policies.yaml", []byte(pullPolicy))
 	set, _ := engine.Compile([]*manifest.Stream{policies}, nil, engine.Options{})
-	_, _, err := set.Admit(context.Background(), map[string]any{
+	_, err := set.Admit(context.Background(), map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "shop"},
 	})
 	fmt.Println(source.HasCode(err, source.CodeDenied))

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +31,7 @@ func TestAdmitIsRun(t *testing.T) {
 			given := change.CloneObject(object)
 			single, _ := manifest.FromObjects(file, object)
 			want := set.Run(t.Context(), []*manifest.Stream{single}, Explain(), Views())
-			got, changes, err := set.Admit(t.Context(), object)
+			got, err := set.Admit(t.Context(), object)
 			if (err != nil) != want.Failed() {
 				t.Errorf("%s: Admit fails with %v, Run with %v", file, err, want.Diagnostics)
 				continue
@@ -42,11 +44,11 @@ func TestAdmitIsRun(t *testing.T) {
 			}
 			admitted++
 			again, _ := manifest.Read("", single.Bytes())
-			if !change.Equal(got, again.Documents()[0].Object()) {
+			if !change.Equal(got.Object, again.Documents()[0].Object()) {
 				t.Errorf("%s: Admit and Run differ", file)
 			}
-			if len(want.Manifests) == 1 && len(changes) != len(want.Manifests[0].All()) {
-				t.Errorf("%s: %d changes, Run has %d", file, len(changes), len(want.Manifests[0].All()))
+			if len(want.Manifests) == 1 && len(got.Changes) != len(want.Manifests[0].All()) {
+				t.Errorf("%s: %d changes, Run has %d", file, len(got.Changes), len(want.Manifests[0].All()))
 			}
 		}
 	}
@@ -68,9 +70,9 @@ func TestAdmitRefuses(t *testing.T) {
 		"what is not a value": {map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": func() {}}, "manifest-invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, changes, err := set.Admit(t.Context(), test.object)
-			if !source.HasCode(err, test.want) || result != nil || changes != nil {
-				t.Errorf("got %v, %v and %v", result, changes, err)
+			answer, err := set.Admit(t.Context(), test.object)
+			if !source.HasCode(err, test.want) || answer.Object != nil || answer.Changes != nil {
+				t.Errorf("got %v and %v", answer, err)
 			}
 		})
 	}
@@ -81,9 +83,9 @@ func TestZeroValues(t *testing.T) {
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]string{"n": "1"}}
 	for name, set := range map[string]*Set{"nil": nil, "zero": new(Set)} {
 		var warnings []string
-		result, changes, err := set.Admit(t.Context(), object, Observer{}, Warn(func(d source.Diagnostic) { warnings = append(warnings, d.Code) }))
-		if err != nil || len(changes) > 0 || result["data"].(map[string]any)["n"] != "1" {
-			t.Errorf("%s: got %v, %v, %v", name, result, changes, err)
+		answer, err := set.Admit(t.Context(), object, Observer{}, Warn(func(d source.Diagnostic) { warnings = append(warnings, d.Code) }))
+		if err != nil || len(answer.Changes) > 0 || answer.Object["data"].(map[string]any)["n"] != "1" {
+			t.Errorf("%s: got %v, %v", name, answer, err)
 		}
 		if strings.Join(warnings, " ") != source.CodeNoPolicies {
 			t.Errorf("%s: the warnings are %v", name, warnings)
@@ -123,15 +125,71 @@ spec: {policyName: p}
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"n": "2"}}
 	old := maps.Clone(object)
 	old["data"] = map[string]any{"n": "1"}
-	result, _, err := set.AdmitUpdate(t.Context(), object, old)
-	if err != nil || result["data"].(map[string]any)["was"] != "1" {
-		t.Errorf("update: got %v, %v", result, err)
+	answer, err := set.AdmitUpdate(t.Context(), object, old)
+	if err != nil || answer.Object["data"].(map[string]any)["was"] != "1" {
+		t.Errorf("update: got %v, %v", answer, err)
 	}
-	if result, _, err = set.Admit(t.Context(), object); err != nil || result["data"].(map[string]any)["was"] != nil {
-		t.Errorf("create: got %v, %v", result, err)
+	if answer, err = set.Admit(t.Context(), object); err != nil || answer.Object["data"].(map[string]any)["was"] != nil {
+		t.Errorf("create: got %v, %v", answer, err)
 	}
-	if _, _, err := set.AdmitUpdate(t.Context(), object, nil); !source.HasCode(err, source.CodeDenied) {
+	if _, err := set.AdmitUpdate(t.Context(), object, nil); !source.HasCode(err, source.CodeDenied) {
 		t.Errorf("no old object, which the policy reads: got %v", err)
+	}
+}
+
+// TestAdmitWarnings checks that warnings and audit annotations come with every answer, and that the
+// option Validation decides about refusals.
+func TestAdmitWarnings(t *testing.T) {
+	policies := []byte(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  validations: [{expression: "object.data.size == '1'", message: not one}]
+  auditAnnotations: [{key: size, valueExpression: string(object.data.size)}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: deny}
+spec: {policyName: p, validationActions: [Deny]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: warn}
+spec: {policyName: p, validationActions: [Warn]}
+`)
+	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"size": "2"}}
+	for mode, want := range map[Validation]string{
+		"":             "no object [p/size: 2] 1 denied",
+		ValidationDeny: "no object [p/size: 2] 1 denied",
+		ValidationWarn: "object [p/size: 2] 1 ",
+		ValidationOff:  "object [] 0 ",
+	} {
+		set, err := CompileYAML(Options{Validation: mode}, policies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var warned []string
+		answer, err := set.Admit(t.Context(), object, Warn(func(d source.Diagnostic) { warned = append(warned, d.Code) }))
+		got, code := "object", ""
+		if answer.Object == nil {
+			got = "no object"
+		}
+		if source.HasCode(err, source.CodeDenied) {
+			code = "denied"
+		}
+		var audit []string
+		for _, a := range answer.Audit {
+			audit = append(audit, a.Key+": "+a.Value)
+		}
+		if got = fmt.Sprintf("%s %v %d %s", got, audit, len(answer.Warnings), code); got != want {
+			t.Errorf("%q: got %s, want %s", mode, got, want)
+		}
+		if slices.Contains(warned, source.CodeWouldBeDenied) != (mode == ValidationWarn) {
+			t.Errorf("%q: the warnings are %v", mode, warned)
+		}
 	}
 }
 

@@ -51,6 +51,9 @@ type Options struct {
 	// NonIdempotent says what happens if policies would change their own output again. The default
 	// is NonIdempotentWarn.
 	NonIdempotent NonIdempotent
+	// Validation says what happens to objects that a server would refuse after mutating admission.
+	// The default is ValidationDeny.
+	Validation Validation
 	// Strict turns warnings into errors if they mean that preadmit cannot tell what a cluster would
 	// do. The catalogue of package source marks these warnings as Unsure.
 	Strict bool
@@ -97,6 +100,16 @@ const (
 	NonIdempotentSkip NonIdempotent = "skip"
 )
 
+// Validation says what happens to objects that a server would refuse after mutating admission.
+type Validation string
+
+// The choices of Validation: an error, a warning, or no validation.
+const (
+	ValidationDeny Validation = "deny"
+	ValidationWarn Validation = "warn"
+	ValidationOff  Validation = "off"
+)
+
 // OpenAPIDocument is an OpenAPI document with the name of its file.
 type OpenAPIDocument struct {
 	Name string
@@ -130,7 +143,8 @@ func (o Options) check() (settings, []source.Diagnostic) {
 		choose("operation", &s.Operation, policy.Create, policy.Update),
 		choose("kyverno-version", &s.KyvernoVersion, DefaultKyvernoVersion),
 		choose("defaulting", &s.Defaulting, DefaultingOn, DefaultingOff),
-		choose("non-idempotent", &s.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip))
+		choose("non-idempotent", &s.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip),
+		choose("validation", &s.Validation, ValidationDeny, ValidationWarn, ValidationOff))
 	if s.Authorizer != "" {
 		diagnostics = append(diagnostics, choose("authorizer", &s.Authorizer, AuthorizerAllow, AuthorizerDeny)...)
 		s.authorizer = map[Authorizer]celenv.Authorizer{AuthorizerAllow: celenv.AllowAll, AuthorizerDeny: celenv.DenyAll}[s.Authorizer]

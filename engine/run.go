@@ -151,9 +151,10 @@ func (r *run) compile() {
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
 	for _, program := range r.programs {
-		if program.Hook().Point == policy.BeforeAdmission {
+		switch point := program.Hook().Point; {
+		case point == policy.BeforeAdmission:
 			r.trees = append(r.trees, program)
-		} else {
+		case point != policy.Validating || s.settings.Validation != ValidationOff:
 			r.server.programs = append(r.server.programs, program)
 		}
 		if follower := program.Existing(); follower != nil {
@@ -295,7 +296,7 @@ func (r *run) admitRequest(j *job, request *policy.Request) {
 	for _, f := range j.trace.ignored {
 		j.warnIgnored(f)
 	}
-	j.tellValidation()
+	j.tellValidation(r.set.settings.Validation)
 	j.tellUnwritable()
 }
 

@@ -129,27 +129,46 @@ func (j *job) warnIgnored(f policy.Failure) {
 
 // deny reports that a policy denies a job.
 func (j *job) deny(f policy.Failure) {
+	d := j.denial(f)
+	j.tell(d)
+	if d.Code == denied {
+		j.denied, j.result.Reason = true, f.Status
+	}
+}
+
+// refuseBy reports that validating admission refuses a job, as an error or a warning.
+func (j *job) refuseBy(f policy.Failure, mode Validation) {
+	if mode != ValidationWarn {
+		j.deny(f)
+		return
+	}
+	d := j.denial(f)
+	if d.Code == denied {
+		d.Code, j.result.Reason = "would-be-denied", f.Status
+	}
+	d.Severity = source.Warning
+	j.tell(d)
+}
+
+// denial returns the diagnostic for a failure of a policy.
+func (j *job) denial(f policy.Failure) source.Diagnostic {
 	var unknown *schema.NoSchemaError
 	if errors.As(f.Err, &unknown) {
-		j.tell(source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
-			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind)))
-		return
+		return source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind))
 	}
 	var unconverted *policy.UnconvertedError
 	if errors.As(f.Err, &unconverted) {
-		j.tell(source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it"))
-		return
+		return source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
 	}
 	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
-		j.tell(d)
-		return
+		return d
 	}
 	d := source.Errorf(f.At, denied, "%v", f.Err).With(f.Advice)
 	if !f.At.IsKnown() {
 		d.At = j.document.At(nil)
 	}
-	j.tell(d)
-	j.denied, j.result.Reason = true, f.Status
+	return d
 }
 
 // spoilt reports whether a lookup of the job has failed. The failure then blocks the job, because

@@ -19,6 +19,8 @@ type trace struct {
 	notApplied    []policy.NotApplied
 	// failures are the reasons for a denial. They are empty if the request is admitted.
 	failures []policy.Failure
+	// refusals are the reasons for which validating admission refuses the object.
+	refusals []policy.Failure
 	// warnings and audit are what validating policies say about the object.
 	warnings []Warning
 	audit    []policy.Annotation
@@ -216,7 +218,7 @@ func (t *trace) decide(failures []policy.Failure) bool {
 // redact removes from all texts of policies what a scope hides.
 func (t *trace) redact(scope redact.Scope) {
 	t.notApplied = slices.Clone(t.notApplied) // a plan has them, too
-	for _, failures := range [][]policy.Failure{t.failures, t.ignored} {
+	for _, failures := range [][]policy.Failure{t.failures, t.refusals, t.ignored} {
 		for i := range failures {
 			failures[i].Err = scope.Error(failures[i].Err)
 		}

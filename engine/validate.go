@@ -24,7 +24,7 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 	}
 	object, old, err := s.defaulting.prepare(p, t.after, request.OldObject)
 	if err != nil {
-		t.reject(policy.Failure{Err: err})
+		t.refuse(policy.Failure{Err: err})
 		return
 	}
 	request.Object, request.OldObject = object, old
@@ -66,7 +66,7 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 			}
 			failures = append(failures, *t.failed(step, step.Failure))
 			if step.Failure.Abort {
-				return t.reject(*step.Failure)
+				return t.refuse(*step.Failure)
 			}
 		}
 	}
@@ -74,9 +74,16 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 		return cmp.Or(strings.Compare(a.ID.Policy, b.ID.Policy), strings.Compare(a.ID.Binding, b.ID.Binding))
 	})
 	if i := slices.IndexFunc(failures, func(f policy.Failure) bool { return !f.Ignored }); i >= 0 {
-		return t.reject(failures[i])
+		return t.refuse(failures[i])
 	}
-	return t.decide(failures)
+	t.ignore(failures...)
+	return true
+}
+
+// refuse records that validating admission refuses the object.
+func (t *trace) refuse(f policy.Failure) bool {
+	t.refusals = append(t.refusals, f)
+	return false
 }
 
 // said records what a validating policy says about an object besides refusing it.
@@ -87,8 +94,11 @@ func (t *trace) said(step policy.Step) {
 	t.audit = append(t.audit, step.Annotations...)
 }
 
-// tellValidation adds to the result of a job what validating policies said.
-func (j *job) tellValidation() {
+// tellValidation adds to the result of a job what validating admission said.
+func (j *job) tellValidation(mode Validation) {
+	for _, f := range j.trace.refusals {
+		j.refuseBy(f, mode)
+	}
 	j.result.Warnings, j.result.Audit = sent(j.trace.warnings), combined(j.trace.audit)
 	for _, w := range j.result.Warnings {
 		j.tell(source.Warningf(w.At, "policy-warning", "%s", w.Text))

@@ -44,7 +44,7 @@ func (c *coverage) add(parts []policy.Part) {
 
 // neverRan is the message for a part that has not run.
 var neverRan = map[policy.PartKind]string{
-	policy.MutationPart: "never runs", policy.ConditionPart: "is never true", policy.BranchPart: "is never evaluated",
+	policy.MutationPart: "never runs", policy.ValidationPart: "never runs", policy.ConditionPart: "is never true", policy.BranchPart: "is never evaluated",
 }
 
 // text writes a table of policies, and a line for every part that has not run.
@@ -63,12 +63,12 @@ func (c *coverage) text(w io.Writer) {
 		}
 	})
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\npolicy\tmutations that ran\tconditions that were true\tbranches that ran")
+	fmt.Fprintln(table, "\npolicy\tmutations that ran\tvalidations that ran\tconditions that were true\tbranches that ran")
 	for i, p := range c.parts {
 		if i > 0 && c.parts[i-1].Policy == p.Policy && c.parts[i-1].At.File == p.At.File {
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", source.Printable(names[p.Policy]), c.count(p, policy.MutationPart), c.count(p, policy.ConditionPart), c.count(p, policy.BranchPart))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", source.Printable(names[p.Policy]), c.count(p, policy.MutationPart), c.count(p, policy.ValidationPart), c.count(p, policy.ConditionPart), c.count(p, policy.BranchPart))
 	}
 	table.Flush()
 	for _, p := range c.parts {

@@ -20,7 +20,11 @@ type expectation struct {
 	fields    []expectedField
 	denied    string
 	unchanged bool
+	warnings  *expectedWarnings
 }
+
+// expectedWarnings are parts of the warnings with which a server answers, one for each warning.
+type expectedWarnings []string
 
 // expectedField is a field and its expected value. A nil value means that the field must be
 // absent.
@@ -30,7 +34,7 @@ type expectedField struct {
 }
 
 // expectationFields are the fields of an entry of spec.objects.
-var expectationFields = []string{"object", "fields", "unchanged", "denied"}
+var expectationFields = []string{"object", "fields", "unchanged", "denied", "warnings"}
 
 // expectations reads spec.objects of a test.
 func (f *functionConfig) expectations(value any) []expectation {
@@ -38,7 +42,7 @@ func (f *functionConfig) expectations(value any) []expectation {
 	f.list(value, change.Keys("spec", "objects"), func(item any, at change.Path) {
 		entry, ok := item.(map[string]any)
 		if !ok {
-			f.fail(at, "option-value", "expected a map with object, and fields, unchanged or denied", "")
+			f.fail(at, "option-value", "expected a map with object, and fields, unchanged, denied or warnings", "")
 			return
 		}
 		for name := range entry {
@@ -53,6 +57,9 @@ func (f *functionConfig) expectations(value any) []expectation {
 		if fields, given := entry["fields"]; given {
 			e.fields = f.expectedFields(fields, at.Key("fields"))
 		}
+		if texts, given := entry["warnings"]; given {
+			e.warnings = f.expectedWarnings(texts, at.Key("warnings"))
+		}
 		if e.object == "" {
 			f.fail(at, "option-value", "expected object: KIND/NAME, which may contain the wildcards * and ?", "")
 		}
@@ -62,8 +69,8 @@ func (f *functionConfig) expectations(value any) []expectation {
 				given++
 			}
 		}
-		if given != 1 {
-			f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message)", "")
+		if given > 1 || given == 0 && e.warnings == nil {
+			f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message), or warnings (a part of each)", "")
 		}
 		all = append(all, e)
 	})
@@ -71,6 +78,50 @@ func (f *functionConfig) expectations(value any) []expectation {
 		f.fail(change.Keys("spec", "objects"), "option-value", "expected at least one object, because a test of none always passes", "")
 	}
 	return all
+}
+
+// expectedWarnings reads a list of texts. It returns nil if the value is wrong.
+func (f *functionConfig) expectedWarnings(value any, at change.Path) *expectedWarnings {
+	items, ok := value.([]any)
+	expected := expectedWarnings{}
+	for _, item := range items {
+		text, _ := item.(string)
+		ok = ok && text != ""
+		expected = append(expected, text)
+	}
+	if !ok {
+		f.fail(at, "option-value", "expected a list of texts, each a part of one warning", "")
+		return nil
+	}
+	return &expected
+}
+
+// unmet returns the expected texts that no warning has, and the warnings that no text expects.
+func (e expectedWarnings) unmet(said []string) (problems []string) {
+	for _, text := range e {
+		i := slices.IndexFunc(said, func(warning string) bool { return strings.Contains(warning, text) })
+		if i < 0 {
+			problems = append(problems, fmt.Sprintf("expected a warning with %q", text))
+			continue
+		}
+		said = slices.Delete(slices.Clone(said), i, i+1)
+	}
+	for _, warning := range said {
+		problems = append(problems, "did not expect the warning: "+warning)
+	}
+	return problems
+}
+
+// warnings returns the warnings that a server sends with its answers to requests for an object, or
+// for all objects if id is empty.
+func (a *admission) warnings(id string) []string {
+	var texts []string
+	for _, d := range a.diagnostics {
+		if (d.Code == source.CodePolicyWarning || d.Code == source.CodeWouldBeDenied) && (id == "" || d.Subject == id) {
+			texts = append(texts, d.Message)
+		}
+	}
+	return texts
 }
 
 func (f *functionConfig) expectedFields(value any, at change.Path) []expectedField {
@@ -132,26 +183,29 @@ func (e *expectation) isAbout(m *engine.Manifest) bool {
 }
 
 // unmet returns how a manifest differs from an expectation.
-func (r *testRun) unmet(e expectation, m *engine.Manifest) []string {
+func (r *testRun) unmet(e expectation, m *engine.Manifest) (problems []string) {
 	var denials []string
 	for _, d := range r.run.diagnostics {
 		if isDenial(d) && d.Subject == m.ID {
 			denials = append(denials, d.Text())
 		}
 	}
+	if e.warnings != nil {
+		problems = e.warnings.unmet(r.run.warnings(m.ID))
+	}
 	said := strings.Join(denials, "\n")
 	switch {
 	case e.denied != "" && len(denials) == 0:
-		return []string{fmt.Sprintf("expected a message with %q, but the policies did not deny it", e.denied)}
+		return append(problems, fmt.Sprintf("expected a message with %q, but the policies did not deny it", e.denied))
 	case e.denied != "" && !strings.Contains(said, e.denied):
-		return []string{fmt.Sprintf("expected a message with %q, but got\n%s", e.denied, said)}
+		return append(problems, fmt.Sprintf("expected a message with %q, but got\n%s", e.denied, said))
 	case len(denials) > 0:
-		return nil // judgeObjects reports the denial
+		return problems // judgeObjects reports the denial
 	case e.unchanged && m.Document.Changed():
 		before, after := m.Document.Text()
-		return []string{"expected no change, but got\n" + r.change(m, before, after)}
+		return append(problems, "expected no change, but got\n"+r.change(m, before, after))
 	}
-	return r.unmetFields(e, m)
+	return append(problems, r.unmetFields(e, m)...)
 }
 
 // change returns a diff of a manifest, without the values of Secrets.

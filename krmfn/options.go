@@ -170,6 +170,7 @@ var options = []option{
 	shared("defaulting", option{}),
 	shared("admission-plugins", option{}),
 	shared("non-idempotent", option{}),
+	shared("validation", option{}),
 	shared("strict", option{}),
 	shared("per-directory", option{stream: true}),
 	shared("normalize", option{}),

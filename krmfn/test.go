@@ -122,7 +122,7 @@ type testRun struct {
 }
 
 // testFields are the fields of the spec of a PreadmitTest that a Preadmit does not have.
-var testFields = []string{"manifests", "expected", "denied", "objects"}
+var testFields = []string{"manifests", "expected", "denied", "warnings", "objects"}
 
 // own runs a PreadmitTest. Its spec has the fields of a Preadmit, and in addition the manifests
 // and the expected results.
@@ -132,6 +132,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	paths, _ := spec["manifests"].([]any)
 	expected, _ := spec["expected"].(string)
 	denied, _ := spec["denied"].(string)
+	texts, warned := spec["warnings"]
 	objects, given := spec["objects"]
 	for _, key := range testFields {
 		delete(spec, key)
@@ -150,6 +151,10 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	if given {
 		all = f.expectations(objects)
 		r.config.partial = true
+	}
+	var warnings *expectedWarnings
+	if warned {
+		warnings = f.expectedWarnings(texts, change.Keys("spec", "warnings"))
 	}
 	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
 		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
@@ -173,6 +178,9 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 		failure = r.judgeObjects(all)
 	default:
 		failure = t.judge(r, filepath.Dir(full), expected, denied)
+	}
+	if warnings != nil && !source.HasErrors(f.diagnostics) {
+		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(warnings.unmet(r.run.warnings("")), "\n"), "\n")
 	}
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
 }
@@ -359,9 +367,11 @@ directories. Example of a preadmit-test.yaml:
         metadata.labels[example.com/team]: payments
     - {object: Service/checkout, unchanged: true}
     - {object: Pod/bare, denied: must have an owner}
+    - {object: Pod/old, warnings: [no probes]} # a part of each warning of validating policies
+    warnings: []                # the same for all objects together
 
-At the end, a table shows for every policy how many mutations, conditions and branches
-(of ? :) ran in any of the tests. Those that never ran are listed below the table.
+At the end, a table shows for every policy how many mutations, validations, conditions and
+branches (of ? :) ran in any of the tests. Those that never ran are listed below the table.
 
 Paths are relative to the file. A file may hold several tests, separated by ---.
 

@@ -147,6 +147,7 @@ var options = []option{
 	shared("defaulting"),
 	shared("admission_plugins"),
 	shared("non_idempotent"),
+	shared("validation"),
 	shared("strict"),
 	{
 		name: "allow_no_policies", scope: inFunctions,

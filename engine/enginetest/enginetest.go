@@ -5,6 +5,7 @@
 //		policies := enginetest.Load(t, engine.Options{}, "policies", "context.yaml")
 //		policies.Becomes(t, "testdata/deployment.yaml", "testdata/expected.yaml")
 //		policies.Denies(t, "testdata/no-owner.yaml", "every object names its owner")
+//		policies.Warns(t, "testdata/no-probes.yaml", "should have probes")
 //		policies.LeavesAlone(t, "testdata/configmap.yaml")
 //	}
 //
@@ -82,6 +83,22 @@ func (p Policies) Denies(t testing.TB, manifests, message string) {
 		t.Errorf("%s: no policy denies it", manifests)
 	case !source.HasCode(err, source.CodeDenied) || !strings.Contains(err.Error(), message):
 		t.Errorf("%s: want a denial with %q, got: %v", manifests, message, err)
+	}
+}
+
+// Warns checks that validating policies warn about a manifest in a file, in a text that contains
+// another.
+func (p Policies) Warns(t testing.TB, manifests, text string) {
+	t.Helper()
+	outcome := p.set.Run(t.Context(), []*manifest.Stream{read(t, manifests)})
+	var texts []string
+	for _, m := range outcome.Manifests {
+		for _, w := range m.Warnings {
+			texts = append(texts, w.Text)
+		}
+	}
+	if all := strings.Join(texts, "\n"); !strings.Contains(all, text) {
+		t.Errorf("%s: want a warning with %q, got: %q", manifests, text, all)
 	}
 }
 

@@ -482,9 +482,14 @@ var running = []Entry{
 		Advice: "Remove the one that is wrong.",
 	},
 	{
-		Code: "conversion-missing", Severities: errors, Title: "Only a cluster converts the object",
+		Code: "conversion-missing", Severities: warningsOrErrors, Title: "Only a cluster converts the object",
 		Cause:  "A validating policy asks for objects in one version of their kind (matchPolicy Equivalent), and the manifest has another. preadmit converts custom resources, and autoscalers with a CPU metric only.",
-		Advice: "Give the manifest in the version that the policy asks for.",
+		Advice: "Give the manifest in the version that the policy asks for. It is a warning with --validation=warn.",
+	},
+	{
+		Code: "would-be-denied", Severities: warnings, Title: "A cluster would refuse the manifest",
+		Cause:  "The API server would refuse the object after the mutations, and the option validation is warn. The text is the server's.",
+		Advice: "Correct the manifest, or the policy.",
 	},
 	{
 		Code: "policy-warning", Severities: warnings, Title: "A validating policy warns",

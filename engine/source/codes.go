@@ -92,6 +92,7 @@ const (
 	CodeContextAmbiguous   = "context-ambiguous"
 	CodeContextOverridden  = "context-overridden"
 	CodeConversionMissing  = "conversion-missing"
+	CodeWouldBeDenied      = "would-be-denied"
 	CodePolicyWarning      = "policy-warning"
 	CodeFailureIgnored     = "failure-ignored"
 	CodeInterrupted        = "interrupted"

@@ -17,10 +17,10 @@ func main() {
 	check(err)
 	var object map[string]any // or the content of an Unstructured
 	check(json.NewDecoder(os.Stdin).Decode(&object))
-	result, changes, err := set.Admit(context.Background(), object)
+	answer, err := set.Admit(context.Background(), object)
 	check(err)
-	log.New(os.Stderr, "", 0).Println(changes)
-	check(json.NewEncoder(os.Stdout).Encode(result))
+	log.New(os.Stderr, "", 0).Println(answer.Changes)
+	check(json.NewEncoder(os.Stdout).Encode(answer.Object))
 }
 
 func check(err error) {

@@ -122,6 +122,13 @@ var Table = []Option{
 		Target:        func(o *engine.Options) any { return (*string)(&o.NonIdempotent) },
 	},
 	{
+		Flag: "validation", Arg: "ACTION", Field: "validation", Key: "validation", Attribute: "validation",
+		Values:        []string{"deny", "warn", "off"},
+		Help:          "what to do if a cluster would refuse a manifest after the mutations: deny (default) it, warn, or turn the validation off",
+		AttributeHelp: "What to do if a cluster would refuse a manifest after the mutations: `deny` it (default), `warn`, or turn the validation `off`.",
+		Target:        func(o *engine.Options) any { return (*string)(&o.Validation) },
+	},
+	{
 		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches,
 		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
 		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",

@@ -32,9 +32,10 @@ func (p *Parts) Mutation(path change.Path, rules ...string) {
 	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.MutationPart, Name: path.String(), At: p.Document.At(path), Rules: rules})
 }
 
-// Validation adds a validation.
-func (p *Parts) Validation(path change.Path, rule string) {
-	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.ValidationPart, Name: path.String(), At: p.Document.At(path), Rules: []string{rule}})
+// Validation adds a validation. Its rule has a result only if it does not hold.
+func (p *Parts) Validation(path change.Path, rule string, program *celenv.Program) {
+	p.found = append(p.found, policy.Part{Policy: p.Policy, Kind: policy.ValidationPart, Name: path.String(), At: p.Document.At(path), Rules: []string{rule}, Ran: program != nil && program.Held()})
+	p.Branches(path.Key("expression"), program)
 }
 
 // Branches adds the branches of the expression at a path.

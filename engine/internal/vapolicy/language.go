@@ -111,8 +111,7 @@ func (p *program) Parts() []policy.Part {
 		of := policydoc.Parts{Policy: d.policy.ID(), Document: d.policy.Document}
 		d.policy.Parts(&of)
 		for _, v := range d.validations {
-			of.Validation(v.node.Path, v.rule)
-			of.Branches(v.node.At("expression").Path, v.program)
+			of.Validation(v.node.Path, v.rule, v.program)
 		}
 		parts = append(parts, of.All()...)
 	}
