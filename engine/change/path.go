@@ -35,10 +35,17 @@ func Keys(names ...string) Path {
 }
 
 // Key returns p extended by a map key. The result shares no memory with p.
-func (p Path) Key(name string) Path { return append(slices.Clip(slices.Clone(p)), Key(name)) }
+func (p Path) Key(name string) Path { return p.extended(Key(name)) }
 
 // Index returns p extended by a list index. The result shares no memory with p.
-func (p Path) Index(i int) Path { return append(slices.Clip(slices.Clone(p)), Index(i)) }
+func (p Path) Index(i int) Path { return p.extended(Index(i)) }
+
+func (p Path) extended(e Element) Path {
+	longer := make(Path, len(p)+1)
+	copy(longer, p)
+	longer[len(p)] = e
+	return longer
+}
 
 // String returns the path in the form of Kubernetes field paths: "spec.containers[0].image", and
 // "metadata.labels[example.com/team]" for a key that is not a plain name.

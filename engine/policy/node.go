@@ -11,11 +11,20 @@ type Node struct {
 
 // At returns the node below keys. It has no value if the path does not exist.
 func (n Node) At(keys ...string) Node {
+	path := make(change.Path, len(n.Path), len(n.Path)+len(keys))
+	copy(path, n.Path)
 	for _, key := range keys {
 		object, _ := n.Value.(map[string]any)
-		n = Node{Value: object[key], Path: n.Path.Key(key)}
+		n.Value, path = object[key], append(path, change.Key(key))
 	}
+	n.Path = path
 	return n
+}
+
+// Has reports whether the node below a key has a value.
+func (n Node) Has(key string) bool {
+	object, _ := n.Value.(map[string]any)
+	return object[key] != nil
 }
 
 // Items returns the items of a list.

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	jmespath "github.com/kyverno/go-jmespath"
 
@@ -30,7 +31,10 @@ import (
 const maxExpression = 16 << 10
 
 // Expression is a compiled expression. It is safe for concurrent use.
-type Expression struct{ path jmespath.ASTNode }
+type Expression struct {
+	path jmespath.ASTNode
+	keys []string
+}
 
 // SyntaxError reports that a text is not a JMESPath expression.
 type SyntaxError struct {
@@ -49,7 +53,7 @@ func Compile(expression string) (*Expression, error) {
 	}
 	path, err := jmespath.NewParser().Parse(expression)
 	if err == nil {
-		return &Expression{bounded(path)}, nil
+		return &Expression{bounded(path), keysOf(path)}, nil
 	}
 	var syntax jmespath.SyntaxError
 	if errors.As(err, &syntax) {
@@ -59,9 +63,44 @@ func Compile(expression string) (*Expression, error) {
 	return nil, &SyntaxError{Text: err.Error()}
 }
 
+// keysOf returns the keys in a path of keys, nil for any other expression.
+func keysOf(node jmespath.ASTNode) []string {
+	switch node.NodeType {
+	case jmespath.ASTField:
+		name, _ := node.Value.(string)
+		return []string{name}
+	case jmespath.ASTSubexpression:
+		left, right := keysOf(node.Children[0]), keysOf(node.Children[1])
+		if left != nil && right != nil {
+			return append(left, right...)
+		}
+	}
+	return nil
+}
+
+// TextBelow returns what Search finds if the expression is a path of keys that begins with a prefix
+// and leads to a text in the value at the prefix. It is not ok for everything else. The value need
+// not be made by Input.
+func (e *Expression) TextBelow(value map[string]any, prefix ...string) (text string, ok bool) {
+	if len(e.keys) <= len(prefix) || !slices.Equal(e.keys[:len(prefix)], prefix) {
+		return "", false
+	}
+	found := any(value)
+	for _, key := range e.keys[len(prefix):] {
+		object, _ := found.(map[string]any)
+		found = object[key]
+	}
+	text, ok = found.(string)
+	_, err := Output(text)
+	return text, ok && err == nil
+}
+
 // Env is an environment for evaluating expressions. It is safe for concurrent use.
 type Env struct {
 	answer func(call, argument string) (any, bool)
+	// compiled are the first expressions, by their texts. The texts of others are computed.
+	compiled sync.Map
+	count    atomic.Int32
 	// callers has *caller values. Each is used by one expression at a time.
 	callers sync.Pool
 }
@@ -79,6 +118,21 @@ func NewEnv(answer func(call, argument string) (any, bool)) *Env {
 	e := &Env{answer: answer}
 	e.callers.New = func() any { return e.newCaller() }
 	return e
+}
+
+// maxCompiled is how many expressions an environment remembers.
+const maxCompiled = 1 << 10
+
+// Compile parses an expression, like the function Compile. It remembers the first expressions.
+func (e *Env) Compile(text string) (*Expression, error) {
+	if known, ok := e.compiled.Load(text); ok {
+		return known.(*Expression), nil
+	}
+	expression, err := Compile(text)
+	if err == nil && e.count.Add(1) <= maxCompiled {
+		e.compiled.Store(text, expression)
+	}
+	return expression, err
 }
 
 func (e *Env) newCaller() *caller {

@@ -99,6 +99,3 @@ type unmet struct {
 
 // String implements fmt.Stringer.
 func (u *unmet) String() string { return "condition " + u.anchor + ": " + u.mismatch.String() }
-
-// Error implements error.
-func (u *unmet) Error() string { return u.String() }

@@ -149,7 +149,7 @@ func (s *scope) variableValue(e *entry) (any, error) {
 
 // search evaluates an expression on a value.
 func (s *scope) search(text string, value any) (any, error) {
-	expression, err := s.compile(text)
+	expression, err := s.env.Compile(text)
 	if err != nil {
 		return nil, err
 	}

@@ -51,10 +51,10 @@ type rule struct {
 	// generated says that the rule was generated for pod controllers.
 	generated      bool
 	match, exclude filter
-	// mutation, context and preconditions are parts of root; patch is part of mutation.
-	mutation, context, preconditions policy.Node
-	patch                            patch
-	targets                          []policy.Node
+	// mutation, context and preconditions are parts of root; foreach and patch are parts of mutation.
+	mutation, context, preconditions, foreach policy.Node
+	patch                                     patch
+	targets                                   []policy.Node
 	// asksOperation says that the operation may decide whether the rule applies.
 	asksOperation bool
 }

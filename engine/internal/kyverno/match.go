@@ -243,7 +243,7 @@ func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
 	if reason := e.matchFilter(r.match, subjectOf, false); reason != "" {
 		return "match: " + reason
 	}
-	if !r.root.At("exclude").Given() {
+	if !r.root.Has("exclude") {
 		return ""
 	}
 	if e.matchFilter(r.exclude, subjectOf, true) == "" {

@@ -42,10 +42,10 @@ const changesNothing = "the patch changes nothing"
 // mutate applies all patches of a rule to an object, or none if one fails. reason says why there
 // are no results. self is the variable that @ selects from.
 func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
-	if m := r.mutation; m.At("foreach").Given() {
+	if r.foreach.Given() {
 		s.variables() // all elements share them
 		f := foreach{rule: r, shape: t, self: self, object: object}
-		if err := f.entries(s, m.At("foreach"), 0, ""); err != nil {
+		if err := f.entries(s, r.foreach, 0, ""); err != nil {
 			return nil, "", err
 		}
 		return f.results, f.reason(), nil
@@ -99,7 +99,7 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	switch patch.kind() {
 	case strategicPatch:
 		var plain bool
-		if patched, plain, reason, err = strategic(object, value, t); err == nil && reason == "" {
+		if patched, plain, reason, err = strategic(s.request.Memo, object, value, t); err == nil && reason == "" {
 			s.warnLost(r, patch, value, object, patched, t, plain)
 		}
 	case "overlay":
@@ -127,7 +127,7 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 
 // strategic applies a strategic merge patch with anchors. plain says that the merge was not
 // unusual.
-func strategic(object map[string]any, value any, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
+func strategic(memo *change.Memo, object map[string]any, value any, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
 	pattern, ok := value.(map[string]any)
 	if !ok {
 		return nil, false, "", errors.New("the patch is not a map")
@@ -140,7 +140,7 @@ func strategic(object map[string]any, value any, t *schema.Type) (patched map[st
 		patch, reason = nil, failed.String()
 	}
 	// Kyverno merges even if there is nothing to merge: this may change lists of the object.
-	patched, plain, err = strategicmerge.Merge(object, patch, t)
+	patched, plain, err = strategicmerge.Merge(memo, object, patch, t)
 	if err != nil || !plain && !change.Equal(patched, object) {
 		reason = ""
 	}

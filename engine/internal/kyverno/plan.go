@@ -20,7 +20,7 @@ func (r *rule) compile() {
 	r.match = readFilter(r.root.At("match"))
 	r.exclude = readFilter(r.root.At("exclude"))
 	r.mutation, r.context, r.preconditions = r.root.At("mutate"), r.root.At("context"), r.root.At("preconditions")
-	r.patch = readPatch(r.mutation)
+	r.foreach, r.patch = r.mutation.At("foreach"), readPatch(r.mutation)
 	r.targets = r.mutation.At("targets").Items()
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
 }
@@ -181,7 +181,7 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	case err != nil:
 		return []policy.Step{r.failed(err)}
 	case len(results) == 0:
-		return []policy.Step{r.skipped(r.mutate().Path, policy.Text(reason))}
+		return []policy.Step{r.skipped(r.mutation.Path, policy.Text(reason))}
 	}
 	var steps []policy.Step
 	for _, result := range results {
@@ -240,7 +240,7 @@ func (r *rule) skipped(path change.Path, reason fmt.Stringer) policy.Step {
 
 // failed returns the step of a rule that fails.
 func (r *rule) failed(err error) policy.Step {
-	path := r.mutate().Path
+	path := r.mutation.Path
 	var substituting *substituteError
 	var patching *patchError
 	var merging *strategicmerge.Error

@@ -2,7 +2,6 @@ package kyverno
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -29,7 +28,7 @@ func newPattern(value any) *pattern {
 	switch value := value.(type) {
 	case map[string]any:
 		p := &pattern{isMap: true}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		for _, key := range sortedKeys(value) {
 			p.set(key, newPattern(value[key]))
 		}
 		return p
@@ -41,6 +40,62 @@ func newPattern(value any) *pattern {
 		return p
 	}
 	return &pattern{scalar: value}
+}
+
+// clone returns newPattern of the value of a pattern.
+func (p *pattern) clone() *pattern {
+	for i := 1; i < len(p.keys); i++ {
+		if p.keys[i-1] >= p.keys[i] { // a key was renamed or added
+			return newPattern(p.value())
+		}
+	}
+	copied := *p
+	copied.keys = slices.Clone(p.keys)
+	copied.values = make([]*pattern, len(p.values))
+	for i, value := range p.values {
+		copied.values[i] = value.clone()
+	}
+	return &copied
+}
+
+// isSettled reports whether a patch has no anchor and no empty map. Then resolve returns the patch
+// itself, unless it does not fit the object.
+func isSettled(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, member := range value {
+			if a, _ := parseAnchor(key); a != noAnchor || !isSettled(member) {
+				return false
+			}
+		}
+		return len(value) > 0
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool { return !isSettled(item) })
+	case string:
+		return !isConditionKey(value)
+	}
+	return true
+}
+
+// fits returns the error of compare for a patch that is settled.
+func fits(patch, value any) error {
+	switch patch := patch.(type) {
+	case map[string]any:
+		object, _ := value.(map[string]any)
+		for key, member := range patch {
+			if err := fits(member, object[key]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		if _, isList := value.([]any); isList || value == nil || len(patch) == 0 {
+			return nil
+		}
+		if _, isMap := patch[0].(map[string]any); isMap {
+			return errNotAList
+		}
+	}
+	return nil
 }
 
 // value reverses newPattern.
@@ -106,9 +161,11 @@ var (
 // resolve returns the patch without its anchors for an object, or the condition that does not
 // hold.
 func resolve(value, object map[string]any) (map[string]any, *unmet, error) {
+	if isSettled(value) {
+		return value, nil, fits(value, object)
+	}
 	p := newPattern(value)
-	var failed *unmet
-	if err := p.compare(object, true, nil); errors.As(err, &failed) {
+	if failed, err := p.compare(object, true); failed != nil {
 		return nil, failed, nil
 	} else if err != nil {
 		return nil, nil, err
@@ -128,26 +185,26 @@ func resolve(value, object map[string]any) (map[string]any, *unmet, error) {
 	return patch, nil, nil
 }
 
-// compare compares a part of the patch with the same part of the object. An error is an *unmet if
-// a condition does not hold.
-func (p *pattern) compare(value any, present bool, path change.Path) error {
+// compare compares a part of the patch with the same part of the object. It returns the condition
+// that does not hold, with its path from here.
+func (p *pattern) compare(value any, present bool) (*unmet, error) {
 	switch {
 	case p.isMap:
-		return p.compareMap(value, path)
+		return p.compareMap(value)
 	case p.isList && len(p.values) > 0 && p.values[0].isMap:
-		return p.compareList(value, present, path)
+		return p.compareList(value, present)
 	}
-	return nil
+	return nil, nil
 }
 
-func (p *pattern) compareMap(value any, path change.Path) error {
+func (p *pattern) compareMap(value any) (*unmet, error) {
 	object, _ := value.(map[string]any)
 	p.decideAdditions(object)
 	for _, global := range []bool{true, false} {
 		for i := range p.keys {
 			if a, bare := parseAnchor(p.keys[i]); isConditionKey(p.keys[i]) && (a == globalAnchor) == global {
-				if m := p.values[i].holds(object, bare, path.Key(bare)); m != nil {
-					return &unmet{*m, p.keys[i], global}
+				if m := p.values[i].holds(object, bare); m != nil {
+					return (&unmet{*m, p.keys[i], global}).below(change.Key(bare)), nil
 				}
 			}
 		}
@@ -157,11 +214,19 @@ func (p *pattern) compareMap(value any, path change.Path) error {
 			continue
 		}
 		member, present := object[key]
-		if err := p.values[i].compare(member, present, path.Key(key)); err != nil {
-			return err
+		if failed, err := p.values[i].compare(member, present); failed != nil || err != nil {
+			return failed.below(change.Key(key)), err
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// below returns the condition with a longer path; nil for nil.
+func (u *unmet) below(e change.Element) *unmet {
+	if u != nil {
+		u.path = slices.Insert(u.path, 0, e)
+	}
+	return u
 }
 
 // decideAdditions turns a key with +( ) into a plain key if the object lacks it, and deletes it
@@ -188,10 +253,10 @@ func (p *pattern) decideAdditions(object map[string]any) int {
 
 // holds evaluates a condition. If its pattern adds missing values, it holds whenever the key is
 // present.
-func (p *pattern) holds(object map[string]any, key string, path change.Path) *mismatch {
+func (p *pattern) holds(object map[string]any, key string) *mismatch {
 	value, present := object[key]
 	if !present {
-		return &mismatch{path: path, text: "is missing"}
+		return &mismatch{text: "is missing"}
 	}
 	if p.isMap {
 		below, _ := value.(map[string]any)
@@ -199,7 +264,7 @@ func (p *pattern) holds(object map[string]any, key string, path change.Path) *mi
 			return nil
 		}
 	}
-	return matchPattern(compared(value), compared(p.value()), path)
+	return matchPattern(compared(value), compared(p.value()), nil)
 }
 
 // compared returns a value as Kyverno compares it with the pattern of a condition: scalars as
@@ -240,10 +305,10 @@ func floats(value any) any {
 
 // compareList adds a copy of each item with anchors for each item of the object's list that meets
 // its conditions. All items share one copy of the pattern: see firstItemDecides.
-func (p *pattern) compareList(value any, present bool, path change.Path) error {
+func (p *pattern) compareList(value any, present bool) (*unmet, error) {
 	list, isList := value.([]any)
 	if present && value != nil && !isList {
-		return errNotAList
+		return nil, errNotAList
 	}
 	if !present {
 		list = []any{nil}
@@ -253,30 +318,32 @@ func (p *pattern) compareList(value any, present bool, path change.Path) error {
 			continue
 		}
 		isGate := item.hasAnchor(func(a anchor) bool { return a == globalAnchor })
-		shared := newPattern(item.value())
-		passed, gate := false, error(nil)
+		shared := item.clone()
+		passed, gate := false, (*unmet)(nil)
 		for i, member := range list {
-			err := shared.compare(member, present, path.Index(i))
-			var failed *unmet
+			failed, err := shared.compare(member, present)
+			failed = failed.below(change.Index(i))
 			switch {
-			case errors.As(err, &failed) && !failed.global:
-			case errors.As(err, &failed) && present:
-				gate = err
 			case err != nil:
-				return err
+				return nil, err
+			case failed != nil && !failed.global:
+			case failed != nil && present:
+				gate = failed
+			case failed != nil:
+				return failed, nil
 			case isGate:
 				passed = true
 			case present:
 				if err := p.addNamed(shared, member); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
 		if !passed && gate != nil {
-			return gate
+			return gate, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // addNamed adds a copy of a pattern for an item of the object, with the name of the item: see
@@ -296,7 +363,7 @@ func (p *pattern) addNamed(shared *pattern, item any) error {
 			return nil
 		}
 	}
-	copied := newPattern(shared.value())
+	copied := shared.clone()
 	empty, err := copied.deleteAnchors(true)
 	if err != nil || empty {
 		return err

@@ -28,8 +28,7 @@ type evaluation struct {
 	// computed from it.
 	original map[string]any
 	// rule is the rule that runs.
-	rule     *rule
-	compiled map[string]*jmespath.Expression
+	rule *rule
 	// empty says that a policy has failed, and its failure was ignored.
 	empty bool
 	// steps counts evaluated foreach elements, whose number is limited.
@@ -37,7 +36,7 @@ type evaluation struct {
 }
 
 func (p *program) evaluate(r *policy.Request) *evaluation {
-	e := &evaluation{program: p, request: r, operation: string(r.Operation), original: r.Object, compiled: map[string]*jmespath.Expression{}}
+	e := &evaluation{program: p, request: r, operation: string(r.Operation), original: r.Object}
 	e.user = p.user
 	e.user.Name, e.user.UID, e.user.Groups = r.User.Name, r.User.UID, r.User.Groups
 	return e
@@ -81,12 +80,12 @@ func (e *evaluation) warnAssumed(namespace, why string) {
 // an expression first names them.
 type scope struct {
 	*evaluation
+	// vars are the variables. They are nil until an expression needs them, because the variable
+	// request contains a copy of the object.
 	vars map[string]any
-	// begun is the object before the rule. The variable request, which contains it, is added to
-	// vars when it is first used.
-	begun     map[string]any
-	requested bool
-	pending   []*entry
+	// begun is the object before the rule.
+	begun   map[string]any
+	pending []*entry
 	// given are the variables that the user's values define.
 	given map[string]bool
 	// loaded is the size of the loaded entries.
@@ -95,13 +94,7 @@ type scope struct {
 
 // newScope returns the scope of a rule for an object.
 func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
-	s := &scope{evaluation: e, vars: map[string]any{}, begun: object, given: map[string]bool{}}
-	if account, ok := strings.CutPrefix(e.user.Name, "system:serviceaccount:"); ok {
-		namespace, name, _ := strings.Cut(account, ":")
-		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
-	} else if e.user.isGiven() {
-		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
-	}
+	s := &scope{evaluation: e, begun: object}
 	if hasImages[e.request.Kind.Kind.Kind] {
 		s.pending = append(s.pending, &entry{name: "images", images: e.original})
 	}
@@ -113,16 +106,23 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 
 // variables returns the variables of expressions, except for entries that are not loaded.
 func (s *scope) variables() map[string]any {
-	if !s.requested {
-		s.vars["request"], s.requested = s.requestVariable(s.begun), true
+	if s.vars != nil {
+		return s.vars
+	}
+	s.vars = map[string]any{"request": s.requestVariable(s.begun)}
+	if account, ok := strings.CutPrefix(s.user.Name, "system:serviceaccount:"); ok {
+		namespace, name, _ := strings.Cut(account, ":")
+		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
+	} else if s.user.isGiven() {
+		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
 	}
 	return s.vars
 }
 
 func nameOf(object map[string]any) string {
-	name, _ := change.Keys("metadata", "name").Get(object)
-	text, _ := name.(string)
-	return text
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
 }
 
 // requestVariable returns the variable request: the fields of an AdmissionRequest.
@@ -165,6 +165,9 @@ func (s *scope) setObject(object map[string]any) {
 // give sets the variable at a dotted path.
 func (s *scope) give(key string, value any) {
 	parts := strings.Split(key, ".")
+	if s.given == nil {
+		s.given = map[string]bool{}
+	}
 	s.given[parts[0]] = true
 	s.vars = with(s.variables(), parts, jmespath.Input(value))
 }
@@ -191,30 +194,22 @@ func (s *scope) child() *scope {
 	return &copied
 }
 
-// compile parses an expression, and remembers the result.
-func (e *evaluation) compile(text string) (*jmespath.Expression, error) {
-	if expression := e.compiled[text]; expression != nil {
-		return expression, nil
-	}
-	expression, err := jmespath.Compile(text)
-	if err == nil {
-		e.compiled[text] = expression
-	}
-	return expression, err
-}
-
 // query evaluates an expression, after loading the entries that it names.
 func (s *scope) query(text string) (any, error) {
 	text = strings.TrimSpace(text)
-	expression, err := s.compile(text)
+	expression, err := s.env.Compile(text)
 	if err != nil {
 		return nil, err
 	}
-	s.variables()
 	if err := s.load(text); err != nil {
 		return nil, err
 	}
-	return s.env.Search(expression, s.vars)
+	if s.vars == nil && !change.Reference {
+		if text, ok := expression.TextBelow(s.begun, "request", "object"); ok {
+			return text, nil
+		}
+	}
+	return s.env.Search(expression, s.variables())
 }
 
 // load loads the entries that an expression names, in the order of their definition. While an
@@ -225,6 +220,7 @@ func (s *scope) load(text string) error {
 		if i < 0 {
 			return nil
 		}
+		s.variables()
 		e := s.pending[i]
 		s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)
 		value, err := s.loadEntry(e)

@@ -144,7 +144,7 @@ func (t targetSelector) selects(target *policy.Target, r *rule) bool {
 
 // mutateTarget runs the patches of a rule on one target.
 func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []policy.Step {
-	s.vars["target"] = jmespath.Input(target.Object)
+	s.variables()["target"] = jmespath.Input(target.Object)
 	s.addContext(r, n.At("context"))
 	reason, err := s.check(r, n.At("preconditions"))
 	if err != nil {

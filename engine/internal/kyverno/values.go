@@ -80,6 +80,9 @@ func (r *reader) unknown(n policy.Node, code, format string, known []string) {
 
 // variables returns the variables for a rule and an object; the most specific come last.
 func (v *values) variables(r *rule, object string) []variable {
+	if len(v.Global) == 0 && len(v.Policies) == 0 {
+		return nil
+	}
 	sets := []map[string]any{v.Global}
 	for _, p := range v.Policies {
 		n := p.Node

@@ -63,8 +63,12 @@ func (e *substituteError) Unwrap() error { return e.err }
 // keys of maps.
 func (s *scope) substitute(value any, at substitution) (any, error) {
 	room := limit.ObjectBytes
+	at.path = append(make(change.Path, 0, len(at.path)+spare), at.path...)
 	return s.replace(value, at, &room)
 }
+
+// spare is how many levels of a value need no more memory for their paths.
+const spare = 8
 
 // hasSubstitutions reports whether a value may contain references or variables.
 func hasSubstitutions(value any) bool {
@@ -84,14 +88,14 @@ func hasSubstitutions(value any) bool {
 }
 
 // replace is substitute for a part of a value. room is the number of bytes that variables may
-// still add.
+// still add. Paths of siblings share their memory, so an error has a copy.
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
 		result := make(map[string]any, len(value))
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		for _, key := range sortedKeys(value) {
 			below := at
-			below.path = at.path.Key(key)
+			below.path = append(at.path, change.Key(key))
 			newKey, err := s.substituteKey(key, below)
 			if err != nil {
 				return nil, err
@@ -105,7 +109,7 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 		result := make([]any, len(value))
 		for i, item := range value {
 			below := at
-			below.path = at.path.Index(i)
+			below.path = append(at.path, change.Index(i))
 			var err error
 			if result[i], err = s.replace(item, below, room); err != nil {
 				return nil, err
@@ -122,11 +126,21 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 		}
 		var placed *substituteError
 		if err != nil && !errors.As(err, &placed) {
-			err = &substituteError{at.path, err}
+			err = &substituteError{slices.Clone(at.path), err}
 		}
 		return result, err
 	}
 	return value, nil
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys(object map[string]any) []string {
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func (s *scope) substituteKey(key string, at substitution) (string, error) {
@@ -135,11 +149,11 @@ func (s *scope) substituteKey(key string, at substitution) (string, error) {
 	}
 	value, err := s.substituteText(key, at)
 	if err != nil {
-		return "", &substituteError{at.path, err}
+		return "", &substituteError{slices.Clone(at.path), err}
 	}
 	text, ok := value.(string)
 	if !ok {
-		return "", &substituteError{at.path, errors.New("a key must become a string")}
+		return "", &substituteError{slices.Clone(at.path), errors.New("a key must become a string")}
 	}
 	return text, nil
 }
@@ -148,6 +162,9 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 	text, whole, err := s.references(text, at)
 	if err != nil || whole != nil {
 		return whole, err
+	}
+	if !strings.Contains(text, "{{") {
+		return text, nil
 	}
 	for round := 0; ; round++ {
 		found := variablePattern().FindAllStringSubmatchIndex(text, -1)

@@ -132,8 +132,8 @@ type Bounds struct {
 // Facts are what a change.Memo can remember about the values of a type. Each package defines its
 // own facts.
 type Facts struct {
-	// Decoded, Pruned and Defaulted are for package admission.
-	Decoded, Pruned, Defaulted change.Fact
+	// Decoded, Pruned and Defaulted are for package admission, Merged is for package strategicmerge.
+	Decoded, Pruned, Defaulted, Merged change.Fact
 
 	conforms, decodes change.Fact
 }

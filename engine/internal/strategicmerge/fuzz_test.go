@@ -28,7 +28,14 @@ func FuzzAgainstKyaml(f *testing.F) {
 			before["kind"] = "Unknown"
 		}
 		want, wantErr := kyamlMerge(t, before, patch)
-		got, plain, err := Merge(before, patch, podType())
+		var memo change.Memo
+		got, plain, err := Merge(&memo, before, patch, podType())
+		if again, _, _ := Merge(&memo, before, patch, podType()); !change.Equal(got, again) {
+			t.Errorf("object %s\npatch  %s\ngot    %s\nagain  %s", manifest.JSON(before), manifest.JSON(patch), manifest.JSON(got), manifest.JSON(again))
+		}
+		if change.Equal(got, before) && err == nil && !change.Same(got, before) {
+			t.Errorf("object %s\npatch  %s\nnothing changes, but the object is copied", manifest.JSON(before), manifest.JSON(patch))
+		}
 		if (err == nil) != (wantErr == nil) || err == nil && !change.Equal(got, want) {
 			t.Errorf("object %s\npatch  %s\ngot    %s %v (plain %v)\nkyaml  %s %v", manifest.JSON(before), manifest.JSON(patch), manifest.JSON(got), err, plain, manifest.JSON(want), wantErr)
 		}

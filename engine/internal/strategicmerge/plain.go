@@ -4,12 +4,19 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
-// mergePlain merges a patch that has no directives into an object. It is not ok if a list that
+// merger merges immutable values. It copies only what a patch changes, so a patch that changes
+// nothing costs as much as its own size.
+type merger struct{ memo *change.Memo }
+
+// mergeMap merges a patch that has no directives into an object. It is not ok if a list that
 // merges by key, in the object or in the patch, has an item without a key, or two items with the
 // same keys; or if the patch does not fit the object.
-func mergePlain(object, patch map[string]any, t list) (merged map[string]any, ok bool) {
+func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[string]any, ok bool) {
 	if t.Type == nil && (isKnown(object) || isKnown(patch)) {
 		return nil, false // an object inside an object has its own schema
 	}
@@ -17,32 +24,49 @@ func mergePlain(object, patch map[string]any, t list) (merged map[string]any, ok
 		return nil, false
 	}
 	for key, value := range object {
-		if _, patched := patch[key]; !patched && !staysSame(value, t.at(key)) {
+		if _, patched := patch[key]; !patched && !m.staysSame(value, t.at(key)) {
 			return nil, false
 		}
 	}
-	merged = maps.Clone(object)
-	if merged == nil {
-		merged = map[string]any{}
+	merged = object
+	write := func() map[string]any {
+		if merged == nil {
+			merged = map[string]any{}
+		} else if change.Same(merged, object) {
+			merged = maps.Clone(object)
+		}
+		return merged
+	}
+	if object == nil {
+		write()
 	}
 	for key, value := range patch {
+		before, present := object[key]
 		if value == nil {
-			delete(merged, key)
-		} else if merged[key], ok = mergePlainValue(object[key], value, t.at(key)); !ok {
+			if present {
+				delete(write(), key)
+			}
+			continue
+		}
+		after, ok := m.mergeValue(before, value, t.at(key))
+		if !ok {
 			return nil, false
+		}
+		if !present || !change.Same(before, after) {
+			write()[key] = after
 		}
 	}
 	return merged, true
 }
 
-func mergePlainValue(value, patch any, t list) (merged any, ok bool) {
+func (m merger) mergeValue(value, patch any, t list) (merged any, ok bool) {
 	switch patch := patch.(type) {
 	case map[string]any:
 		object, isMap := value.(map[string]any)
 		if !isMap && value != nil {
 			return nil, false
 		}
-		return mergePlain(object, patch, t)
+		return m.mergeMap(object, patch, t)
 	case []any:
 		items, isList := value.([]any)
 		keys, isKeyed := t.keys()
@@ -50,7 +74,9 @@ func mergePlainValue(value, patch any, t list) (merged any, ok bool) {
 		case !isList && value != nil:
 			return nil, false
 		case isKeyed:
-			return mergePlainList(items, patch, keys, t)
+			return m.mergeList(items, patch, keys, t)
+		case isList && change.Equal(value, patch):
+			return value, true
 		}
 		return patch, true
 	}
@@ -72,9 +98,9 @@ func quoted(scalar any) any {
 	return textOf(scalar)
 }
 
-// mergePlainList merges lists with keys. New items come first, in the order of the patch. In a
-// list with one key, items that the patch mentions come with them.
-func mergePlainList(items, patch []any, keys []string, t list) (merged []any, ok bool) {
+// mergeList merges lists with keys. New items come first, in the order of the patch. In a list
+// with one key, items that the patch mentions come with them.
+func (m merger) mergeList(items, patch []any, keys []string, t list) (merged []any, ok bool) {
 	places, ok := identify(items, keys)
 	if !ok {
 		return nil, false
@@ -83,51 +109,85 @@ func mergePlainList(items, patch []any, keys []string, t list) (merged []any, ok
 	if !ok {
 		return nil, false
 	}
-	rest := slices.Clone(items)
-	merged = []any{}
-	for _, item := range patch {
-		key := identity(item, keys)
-		place, found := places[key]
+	rest := items
+	merged = make([]any, 0, len(items)+len(patch))
+	for i, item := range patch {
+		place := places.find(patched.of(i))
 		var old any
-		if found {
+		if place >= 0 {
 			old = items[place]
 		}
 		value := item
 		if len(keys) > 0 {
-			if value, ok = mergePlainValue(old, item, t.item()); !ok {
+			if value, ok = m.mergeValue(old, item, t.item()); !ok {
 				return nil, false
 			}
 		}
-		if found && len(keys) > 1 {
+		if place >= 0 && len(keys) > 1 {
+			if change.Same(rest, items) {
+				rest = slices.Clone(items)
+			}
 			rest[place] = value
 		} else {
 			merged = append(merged, value)
 		}
 	}
 	for i, item := range items {
-		_, isPatched := patched[identity(item, keys)]
-		if !isPatched && len(keys) > 0 && !staysSame(item, t.item()) {
+		isPatched := patched.find(places.of(i)) >= 0
+		if !isPatched && len(keys) > 0 && !m.staysSame(item, t.item()) {
 			return nil, false
 		}
 		if !isPatched || len(keys) > 1 {
 			merged = append(merged, rest[i])
 		}
 	}
+	if items != nil && slices.EqualFunc(merged, items, change.Same) {
+		return items, true
+	}
 	return merged, true
 }
 
+// places are the indexes of items by their keys.
+type places struct {
+	keys []string
+	// index is nil if there are few items.
+	index map[string]int
+}
+
+// few is the number of keys that are compared faster than they are hashed.
+const few = 8
+
 // identify returns the indexes of items by their keys. It is not ok if items lack a key, or share
 // their keys.
-func identify(items []any, keys []string) (places map[string]int, ok bool) {
-	places = make(map[string]int, len(items))
+func identify(items []any, keys []string) (found places, ok bool) {
+	found.keys = make([]string, 0, len(items))
+	if len(items) > few {
+		found.index = make(map[string]int, len(items))
+	}
 	for i, item := range items {
 		key := identity(item, keys)
-		if _, twice := places[key]; twice || key == "" {
-			return nil, false
+		if key == "" || found.find(key) >= 0 {
+			return places{}, false
 		}
-		places[key] = i
+		if found.keys = append(found.keys, key); found.index != nil {
+			found.index[key] = i
+		}
 	}
-	return places, true
+	return found, true
+}
+
+// of returns the keys of an item.
+func (p places) of(i int) string { return p.keys[i] }
+
+// find returns the index of the item with some keys, or -1.
+func (p places) find(key string) int {
+	if p.index == nil {
+		return slices.Index(p.keys, key)
+	}
+	if i, found := p.index[key]; found {
+		return i
+	}
+	return -1
 }
 
 // identity returns the keys of an item as one text; "" if it lacks one. Without keys, an item is a
@@ -151,18 +211,14 @@ func identity(item any, keys []string) string {
 	return all
 }
 
+// unknown is what a memo remembers about maps without a type: kyaml leaves them as they are.
+var unknown change.Fact
+
 // staysSame reports whether kyaml leaves a value as it is that the patch does not mention.
-func staysSame(value any, t list) bool {
+func (m merger) staysSame(value any, t list) bool {
 	switch value := value.(type) {
 	case map[string]any:
-		if t.Type == nil && isKnown(value) {
-			return false
-		}
-		for key, member := range value {
-			if !staysSame(member, t.at(key)) {
-				return false
-			}
-		}
+		return m.mapStays(value, t)
 	case []any:
 		keys, isKeyed := t.keys()
 		if !isKeyed {
@@ -171,9 +227,32 @@ func staysSame(value any, t list) bool {
 		if _, ok := identify(value, keys); !ok {
 			return false
 		}
-		return len(keys) == 0 || !slices.ContainsFunc(value, func(item any) bool { return !staysSame(item, t.item()) })
+		return len(keys) == 0 || !slices.ContainsFunc(value, func(item any) bool { return !m.staysSame(item, t.item()) })
 	}
 	return true
+}
+
+// mapStays is staysSame for a map. Maps of a type are always values of the same field, so what a
+// memo remembers does not depend on the field.
+func (m merger) mapStays(object map[string]any, t list) bool {
+	fact := &unknown
+	if t.Type != nil {
+		fact = &t.Facts.Merged
+	}
+	if answer, known := m.memo.Recall(fact, object); known {
+		return answer == 1
+	}
+	answer := 1
+	if t.Type == nil && isKnown(object) {
+		answer = 0
+	}
+	for key, member := range object {
+		if answer == 1 && !m.staysSame(member, t.at(key)) {
+			answer = 0
+		}
+	}
+	m.memo.Note(fact, object, answer)
+	return answer == 1
 }
 
 // textOf returns the text of a scalar, by which kyaml compares keys; "" for other values.
@@ -181,6 +260,8 @@ func textOf(value any) string {
 	switch value := value.(type) {
 	case string:
 		return value
+	case int64:
+		return strconv.FormatInt(value, 10)
 	case map[string]any, []any, nil:
 		return ""
 	}

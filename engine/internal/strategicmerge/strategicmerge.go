@@ -11,6 +11,7 @@
 // Laws:
 //
 //	Merge modifies neither the object nor the patch
+//	the merged object is the object itself if the patch changes nothing, and shares what is unchanged
 //	where plain.go gives a result, kyaml.go gives the same
 package strategicmerge
 
@@ -39,11 +40,12 @@ const (
 // Merge returns the object with the patch merged into it. t is the type of the object. Values
 // that t does not describe, and kinds newer than Kubernetes 1.21, merge without a schema: maps by
 // key, lists as a whole. plain says that kyaml had no occasion for a quirk. An error is an *Error.
-func Merge(object, patch map[string]any, t *schema.Type) (merged map[string]any, plain bool, err error) {
+// The memo remembers which parts of objects kyaml leaves as they are; it may be nil.
+func Merge(memo *change.Memo, object, patch map[string]any, t *schema.Type) (merged map[string]any, plain bool, err error) {
 	if !isKnown(object) {
 		t = nil
 	}
-	if merged, ok := mergePlain(object, patch, list{Type: t}); ok {
+	if merged, ok := (merger{memo}).mergeMap(object, patch, list{Type: t}); ok {
 		return merged, true, nil
 	}
 	result, err := walk(newNode(object), newNode(patch), list{Type: t}, nil)
@@ -53,6 +55,8 @@ func Merge(object, patch map[string]any, t *schema.Type) (merged map[string]any,
 	case result == nil:
 		return nil, false, &Error{nil, "a patch must not delete the whole object"}
 	}
-	merged, _ = result.immutable().(map[string]any)
+	if merged, _ = result.immutable().(map[string]any); change.Equal(merged, object) {
+		merged = object
+	}
 	return merged, false, nil
 }

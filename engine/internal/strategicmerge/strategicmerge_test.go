@@ -71,7 +71,7 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, patch := pod(t, c.object), object(t, c.patch)
-			got, _, err := Merge(before, patch, podType())
+			got, _, err := Merge(nil, before, patch, podType())
 			if wantError, ok := strings.CutPrefix(c.want, "!"); ok {
 				if err == nil || err.Error() != wantError {
 					t.Errorf("got %v, %v; want %s", got, err, wantError)
@@ -88,8 +88,30 @@ func TestMerge(t *testing.T) {
 
 // TestWithoutSchema checks that lists of an unknown kind are replaced as a whole.
 func TestWithoutSchema(t *testing.T) {
-	got, _, err := Merge(object(t, "{spec: {a: [{name: x}], b: {c: d}}}"), object(t, "{spec: {a: [{name: z}], b: {e: f}}}"), nil)
+	got, _, err := Merge(nil, object(t, "{spec: {a: [{name: x}], b: {c: d}}}"), object(t, "{spec: {a: [{name: z}], b: {e: f}}}"), nil)
 	if want := object(t, "{spec: {a: [{name: z}], b: {c: d, e: f}}}"); err != nil || !change.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// TestMemo checks that what a memo remembers about a map does not depend on the field around it:
+// ports of ephemeralContainers are newer than the schema, so they may have the same key twice.
+func TestMemo(t *testing.T) {
+	item := object(t, "{name: a, ports: [{containerPort: 1, protocol: TCP}, {containerPort: 1, protocol: TCP}]}")
+	for _, fields := range []string{"containers", "ephemeralContainers"} {
+		before := map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{fields: []any{item}}}
+		for _, other := range []string{"containers", "ephemeralContainers"} {
+			var memo change.Memo
+			first := map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{other: []any{item}}}
+			if _, _, err := Merge(&memo, first, object(t, "{metadata: {labels: {a: b}}}"), podType()); err != nil {
+				t.Fatal(err)
+			}
+			patch := object(t, "{metadata: {labels: {a: c}}}")
+			got, plain, _ := Merge(&memo, before, patch, podType())
+			want, wantPlain, _ := Merge(nil, before, patch, podType())
+			if plain != wantPlain || !change.Equal(got, want) {
+				t.Errorf("%s after %s: got %v, %v; want %v, %v", fields, other, got, plain, want, wantPlain)
+			}
+		}
 	}
 }
