@@ -66,7 +66,7 @@ func TestAnchors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := object(t, pod)
 			podType := schema.Builtin().Lookup(gvk.Parse("v1", "Pod")).Type()
-			got, _, reason, err := strategic(nil, before, value(t, c.patch), podType)
+			got, _, reason, err := strategic(nil, before, newForm(value(t, c.patch)), podType)
 			if wantReason, ok := strings.CutPrefix(c.want, "-"); ok {
 				if reason != wantReason || err != nil {
 					t.Errorf("got %v, %q, %v", got, reason, err)
@@ -79,7 +79,7 @@ func TestAnchors(t *testing.T) {
 			if problem := contains(got, value(t, c.want)); problem != "" {
 				t.Errorf("%s\n%v", problem, got)
 			}
-			want, _, _, _ := strategic(nil, object(t, pod), value(t, c.want), podType)
+			want, _, _, _ := strategic(nil, object(t, pod), newForm(value(t, c.want)), podType)
 			if !change.Equal(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -34,5 +35,52 @@ func BenchmarkSteps(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkSettled runs rules on an object that they have already changed, as in the replay.
+func BenchmarkSettled(b *testing.B) {
+	const policies = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - name: variable
+    match: {any: [{resources: {kinds: ["*"]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {team: "{{request.object.metadata.name}}"}}}}
+  - name: plain
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {metadata: {annotations: {note: "yes"}}}}
+  - name: anchors
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {spec: {containers: [{(name): "*", imagePullPolicy: Always}]}}}
+`
+	stream, _ := manifest.Read("policy", []byte(policies))
+	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
+	if len(diagnostics) > 0 {
+		b.Fatal(diagnostics)
+	}
+	pod := object(b, `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {containers: [{name: a, image: "x:1", env: [{name: A, value: b}], ports: [{containerPort: 80, protocol: TCP}]}]}}`)
+	e := evaluationOf(b, "Pod", pod, policy.User{}, userInfo{})
+	e.request.Memo = &change.Memo{}
+	changed := 0
+	run := func() {
+		for step := range (webhook{compiled[0].(*program)}).Steps(e.request) {
+			if step.Failure != nil {
+				b.Fatal(step.Failure.Err)
+			}
+			if step.Object != nil {
+				e.request.Object = step.Object
+				changed++
+			}
+		}
+	}
+	run()
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+	if changed != 3 {
+		b.Fatalf("%d rules have changed the object", changed)
 	}
 }

@@ -60,8 +60,9 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self stri
 // patch is the patch of a mutate block or an entry of foreach.
 type patch struct {
 	policy.Node
-	// plain says that the patch has no variables.
+	// plain says that the patch has no variables. form is then set if it is a strategic merge patch.
 	plain bool
+	form  form
 }
 
 // kind returns the key of the patch in the rule.
@@ -72,7 +73,9 @@ const strategicPatch = "patchStrategicMerge"
 // readPatch reads the patch of a mutate block or an entry of foreach.
 func readPatch(n policy.Node) patch {
 	p := patch{Node: patchOf(n)}
-	p.plain = !hasSubstitutions(p.Value)
+	if p.plain = !hasSubstitutions(p.Value); p.plain && p.kind() == strategicPatch {
+		p.form = newForm(p.Value)
+	}
 	return p
 }
 
@@ -98,8 +101,13 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	}
 	switch patch.kind() {
 	case strategicPatch:
+		f := patch.form
+		if !patch.plain {
+			f = newForm(value)
+		}
 		var plain bool
-		if patched, plain, reason, err = strategic(s.request.Memo, object, value, t); err == nil && reason == "" {
+		patched, plain, reason, err = strategic(s.request.Memo, object, f, t)
+		if err == nil && reason == "" && !change.Same(patched, object) {
 			s.warnLost(r, patch, value, object, patched, t, plain)
 		}
 	case "overlay":
@@ -127,12 +135,8 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 
 // strategic applies a strategic merge patch with anchors. plain says that the merge was not
 // unusual.
-func strategic(memo *change.Memo, object map[string]any, value any, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
-	pattern, ok := value.(map[string]any)
-	if !ok {
-		return nil, false, "", errors.New("the patch is not a map")
-	}
-	patch, failed, err := resolve(pattern, object)
+func strategic(memo *change.Memo, object map[string]any, f form, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
+	patch, failed, err := f.resolve(object)
 	switch {
 	case err != nil:
 		return nil, false, "", err
@@ -284,7 +288,7 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) erro
 			if list[index] == nil {
 				continue
 			}
-			if s.steps++; s.steps > maxElements {
+			if s.elements++; s.elements > maxElements {
 				return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
 			}
 			element := fmt.Sprintf("%sforeach[%d] element %d", label, i, index)

@@ -256,13 +256,21 @@ func matchesAlternatives(value any, pattern string) bool {
 	case map[string]any, []any:
 		return false
 	}
-	for _, alternative := range strings.Split(pattern, "|") {
-		conditions := strings.Split(strings.Trim(alternative, " "), "&")
-		if !slices.ContainsFunc(conditions, func(c string) bool { return !matchesText(value, strings.Trim(c, " ")) }) {
+	for alternative := range strings.SplitSeq(pattern, "|") {
+		if matchesConditions(value, strings.Trim(alternative, " ")) {
 			return true
 		}
 	}
 	return false
+}
+
+func matchesConditions(value any, conditions string) bool {
+	for condition := range strings.SplitSeq(conditions, "&") {
+		if !matchesText(value, strings.Trim(condition, " ")) {
+			return false
+		}
+	}
+	return true
 }
 
 const (
@@ -310,7 +318,7 @@ func matchesText(value any, pattern string) bool {
 
 // matchesOperand compares durations, then quantities, then texts.
 func matchesOperand(value any, operator, operand string) bool {
-	if text, err := numberText(value); err == nil {
+	if text, err := numberText(value); err == nil && beginsNumber(text) && beginsNumber(operand) {
 		a, errA := time.ParseDuration(text)
 		b, errB := time.ParseDuration(operand)
 		if errA == nil && errB == nil {
@@ -332,6 +340,11 @@ func matchesOperand(value any, operator, operand string) bool {
 		return !wildcard.Match(operand, text)
 	}
 	return false
+}
+
+// beginsNumber reports whether a text may be a duration or a quantity.
+func beginsNumber(text string) bool {
+	return text != "" && strings.IndexByte("0123456789+-.", text[0]) >= 0
 }
 
 func holds(operator string, comparison int) bool {

@@ -126,18 +126,21 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 func (e *evaluation) runAll(d *definition, object map[string]any) (steps []policy.Step, failed bool) {
 	e.original = object
 	applied := false
+	steps = e.steps[:0]
 	for _, rule := range d.rules {
-		for _, step := range e.run(rule, object, applied && d.one) {
+		ran := len(steps)
+		steps = e.run(steps, rule, object, applied && d.one)
+		for _, step := range steps[ran:] {
 			if step.Object != nil {
 				object, applied = step.Object, true
 			}
 			failed = failed || step.Failure != nil && step.Failure.Ignored
-			steps = append(steps, step)
 		}
 		if failed {
 			break
 		}
 	}
+	e.steps = steps
 	if !failed {
 		return steps, false
 	}
@@ -155,35 +158,34 @@ func (d *definition) notAdmitted() policy.Step {
 	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
 }
 
-// run runs one rule on the object of the request.
-func (e *evaluation) run(r *rule, object map[string]any, done bool) []policy.Step {
+// run runs one rule on the object of the request, and adds its steps.
+func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any, done bool) []policy.Step {
 	if len(r.targets) > 0 {
-		return nil // runs after all requests
+		return steps // runs after all requests
 	}
 	if done {
-		return []policy.Step{r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))}
+		return append(steps, r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object")))
 	}
 	if e.empty {
-		return []policy.Step{r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies"))}
+		return append(steps, r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies")))
 	}
 	s, skipped := e.begin(r, object)
-	if skipped != nil {
-		return []policy.Step{*skipped}
+	if s == nil {
+		return append(steps, skipped)
 	}
 	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
-	return r.steps(results, reason, err, "")
+	return r.steps(steps, results, reason, err, "")
 }
 
-// steps returns the steps of a rule from its results. If there are no results, reason says why.
+// steps adds the steps of a rule from its results. If there are no results, reason says why.
 // trigger names the object that triggered the rule; "" if it is the object itself.
-func (r *rule) steps(results []result, reason string, err error, trigger string) []policy.Step {
+func (r *rule) steps(steps []policy.Step, results []result, reason string, err error, trigger string) []policy.Step {
 	switch {
 	case err != nil:
-		return []policy.Step{r.failed(err)}
+		return append(steps, r.failed(err))
 	case len(results) == 0:
-		return []policy.Step{r.skipped(r.mutation.Path, policy.Text(reason))}
+		return append(steps, r.skipped(r.mutation.Path, policy.Text(reason)))
 	}
-	var steps []policy.Step
 	for _, result := range results {
 		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
 		step.ID.Instance = cmp.Or(result.element, trigger)
@@ -195,37 +197,32 @@ func (r *rule) steps(results []result, reason string, err error, trigger string)
 	return steps
 }
 
-// begin decides whether a rule applies to an object, and returns its scope.
-func (e *evaluation) begin(r *rule, object map[string]any) (*scope, *policy.Step) {
-	skip := func(path change.Path, reason fmt.Stringer) (*scope, *policy.Step) {
-		step := r.skipped(path, reason)
-		return nil, &step
-	}
+// begin decides whether a rule applies to an object. It returns the scope of the rule, or nil and
+// the step that says why it does not apply.
+func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step) {
 	e.rule = r
 	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
-		return skip(r.root.At("match").Path, policy.OutOfScope(reason))
+		return nil, r.skipped(r.root.At("match").Path, policy.OutOfScope(reason))
 	}
 	s := e.newScope(r, object)
 	s.addContext(r, r.context)
 	reason, err := s.check(r, r.preconditions)
 	if err != nil {
-		step := r.failed(err)
-		return nil, &step
+		return nil, r.failed(err)
 	}
 	if reason != "" {
-		return skip(r.preconditions.Path, policy.Text(reason))
+		return nil, r.skipped(r.preconditions.Path, policy.Text(reason))
 	}
 	name, err := e.excepted(r, s, c)
 	if err != nil {
-		step := r.failed(err)
-		return nil, &step
+		return nil, r.failed(err)
 	}
 	if name != "" {
-		return skip(r.root.Path, policy.Excepted{Name: name})
+		return nil, r.skipped(r.root.Path, policy.Excepted{Name: name})
 	}
-	return s, nil
+	return s, policy.Step{}
 }
 
 // skipped returns the step of a rule that does not change the object.

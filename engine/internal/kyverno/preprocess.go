@@ -158,13 +158,28 @@ var (
 	errSingleText = errors.New("the patch is not a map")
 )
 
+// form is a strategic merge patch in the form in which it is applied to objects.
+type form struct {
+	value map[string]any
+	// pattern is nil if resolve returns the patch itself.
+	pattern *pattern
+}
+
+// newForm reads a patch, which is a map: see reader.patches.
+func newForm(value any) (f form) {
+	if f.value, _ = value.(map[string]any); !isSettled(value) {
+		f.pattern = newPattern(value)
+	}
+	return f
+}
+
 // resolve returns the patch without its anchors for an object, or the condition that does not
 // hold.
-func resolve(value, object map[string]any) (map[string]any, *unmet, error) {
-	if isSettled(value) {
-		return value, nil, fits(value, object)
+func (f form) resolve(object map[string]any) (map[string]any, *unmet, error) {
+	if f.pattern == nil {
+		return f.value, nil, fits(f.value, object)
 	}
-	p := newPattern(value)
+	p := f.pattern.clone()
 	if failed, err := p.compare(object, true); failed != nil {
 		return nil, failed, nil
 	} else if err != nil {

@@ -31,8 +31,10 @@ type evaluation struct {
 	rule *rule
 	// empty says that a policy has failed, and its failure was ignored.
 	empty bool
-	// steps counts evaluated foreach elements, whose number is limited.
-	steps int
+	// elements counts evaluated foreach elements, whose number is limited.
+	elements int
+	// steps is the memory of the steps of a policy.
+	steps []policy.Step
 }
 
 func (p *program) evaluate(r *policy.Request) *evaluation {

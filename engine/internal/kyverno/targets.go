@@ -49,8 +49,8 @@ func (p *program) Follow(r *policy.Request, targets *policy.Targets) iter.Seq[po
 // follow runs a rule on its targets. A step without a target belongs to the trigger.
 func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed {
 	s, skipped := e.begin(r, e.request.Object)
-	if skipped != nil {
-		return []policy.Followed{{Target: -1, Step: *skipped}}
+	if s == nil {
+		return []policy.Followed{{Target: -1, Step: skipped}}
 	}
 	var all []policy.Followed
 	for _, n := range r.targets {
@@ -154,5 +154,5 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
 	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
-	return r.steps(results, reason, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
+	return r.steps(nil, results, reason, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
 }

@@ -39,7 +39,15 @@ func isKnown(object map[string]any) bool {
 }
 
 func isKnownKind(apiVersion, kind string) bool {
-	return kind != "" && slices.Contains(strings.Fields(kinds121[apiVersion]), kind)
+	if kind == "" {
+		return false
+	}
+	for known := range strings.FieldsSeq(kinds121[apiVersion]) {
+		if known == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // newer are lists that merge by key since a later version than 1.21. In 1.21 they do not exist,
