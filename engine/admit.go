@@ -119,11 +119,10 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation, request.Forms = a.trace.pass == 2, celenv.Forms{}
 		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
-			a.trace.after = a.placed(a.trace.before)
-			return a.trace
+			break
 		}
 	}
-	a.trace.after = a.placed(a.trace.before)
+	a.trace.pass, a.trace.after = 0, a.placed(a.trace.before)
 	return a.trace
 }
 
@@ -295,7 +294,7 @@ func (a *passes) plan(program policy.Program) policy.Plan {
 // object again and traces the change.
 func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Failure {
 	if step.Failure != nil || step.NotApplied != nil {
-		return a.trace.without(step, true)
+		return a.trace.without(step)
 	}
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
@@ -315,7 +314,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 // object only after the webhook.
 func (a *passes) accept(step policy.Step) *policy.Failure {
 	if step.Failure != nil || step.NotApplied != nil {
-		return a.trace.without(step, a.trace.pass == 1)
+		return a.trace.without(step)
 	}
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)

@@ -49,7 +49,7 @@ func (j *job) explain(server defaulting) {
 
 func (j *job) explainTrace(server defaulting) {
 	m := j.result
-	m.NotApplied = append(m.NotApplied, j.trace.notApplied...)
+	m.NotApplied = append(m.NotApplied, j.trace.untouched()...)
 	m.Changes = slices.Grow(m.Changes, len(j.trace.events))
 	for i, e := range j.trace.events {
 		if !e.drops {

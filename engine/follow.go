@@ -179,7 +179,7 @@ func redacted(step policy.Step, scope redact.Scope) policy.Step {
 
 // without traces a step without a result.
 func (f *following) without(j *job, step policy.Step) {
-	failure := j.trace.without(step, true)
+	failure := j.trace.without(step)
 	switch {
 	case failure == nil:
 	case failure.Ignored:

@@ -16,7 +16,8 @@ type trace struct {
 	// before is the admission view before the policies, after the view after them.
 	before, after map[string]any
 	events        []event
-	notApplied    []policy.NotApplied
+	// notApplied are the reasons of the first pass and of what follows the passes; see untouched.
+	notApplied []policy.NotApplied
 	// failures are the reasons for a denial. They are empty if the request is admitted.
 	failures []policy.Failure
 	// refusals are the reasons for which validating admission refuses the object.
@@ -32,7 +33,7 @@ type trace struct {
 	tries *tries
 	// plans are the last plans of the programs, for reuse on the same object.
 	plans map[policy.Program]planned
-	// pass and program are the current pass and program.
+	// pass and program are the current pass, 0 after the last, and the current program.
 	pass    int
 	program policy.Program
 	// expected is the number of planned invocations.
@@ -154,20 +155,48 @@ func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotAppl
 		if runs {
 			t.tries.add(notApplied.ID, skipped)
 		}
-		t.notApplied = append(t.notApplied, *notApplied)
+		t.note(*notApplied)
 	}
 	return failures
 }
 
-// without records a step without a result. If note is true, its reason is kept.
-func (t *trace) without(step policy.Step, note bool) *policy.Failure {
+// note records why a policy or a rule was not applied. A reinvocation does not count: the policy had
+// its answer in the first pass.
+func (t *trace) note(n policy.NotApplied) {
+	if t.pass != 2 {
+		t.notApplied = append(t.notApplied, n)
+	}
+}
+
+// untouched returns the reasons of the policies and rules that have not changed the object. What
+// the first pass left out may have changed it in the second one, and a policy that acts on targets
+// runs once for each trigger.
+func (t *trace) untouched() []policy.NotApplied {
+	authors := t.authors()
+	return slices.DeleteFunc(slices.Clone(t.notApplied), func(n policy.NotApplied) bool { return authors[n.ID] })
+}
+
+// authors returns the policies, bindings and rules that have changed the object.
+func (t *trace) authors() map[policy.ID]bool {
+	authors := map[policy.ID]bool{}
+	for _, e := range t.events {
+		if e.drops || authors[e.by] || change.Equal(e.before, e.written) {
+			continue
+		}
+		for id := range e.by.Wholes() {
+			authors[id] = true
+		}
+	}
+	return authors
+}
+
+// without records a step without a result.
+func (t *trace) without(step policy.Step) *policy.Failure {
 	if step.Failure != nil {
 		return t.failed(step, step.Failure)
 	}
 	t.tries.step(step, skipped)
-	if note {
-		t.notApplied = append(t.notApplied, *step.NotApplied)
-	}
+	t.note(*step.NotApplied)
 	return nil
 }
 
@@ -233,7 +262,7 @@ func (t *trace) redact(scope redact.Scope) {
 func (t *trace) ignore(failures ...policy.Failure) {
 	for _, f := range failures {
 		t.ignored = append(t.ignored, f)
-		t.notApplied = append(t.notApplied, policy.NotApplied{ID: f.ID, At: f.At, Reason: source.Messagef("it failed, and failurePolicy is Ignore: %v", f.Err)})
+		t.note(policy.NotApplied{ID: f.ID, At: f.At, Reason: source.Messagef("it failed, and failurePolicy is Ignore: %v", f.Err)})
 	}
 }
 

@@ -14,10 +14,9 @@ func (r *run) tellUpdates(j *job) {
 		return
 	}
 	var missed []policy.NotApplied
-	for _, n := range j.trace.notApplied {
-		isOf := func(id policy.ID) bool { return isOf(n.ID, id) }
-		acted := slices.ContainsFunc(j.trace.events, func(e event) bool { return isOf(e.by) })
-		if policy.IsByOperation(n.Reason) && !acted && !slices.ContainsFunc(missed, func(m policy.NotApplied) bool { return isOf(m.ID) }) {
+	for _, n := range j.trace.untouched() {
+		isKnown := func(m policy.NotApplied) bool { return isOf(n.ID, m.ID) }
+		if policy.IsByOperation(n.Reason) && !slices.ContainsFunc(missed, isKnown) {
 			missed = append(missed, n)
 		}
 	}

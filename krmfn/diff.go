@@ -104,7 +104,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 			after.run.diagnostics = append(after.run.diagnostics, d)
 		}
 	}
-	after.report.Diagnostics = after.run.diagnostics
+	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.full
 	return after
 }
 

@@ -38,7 +38,7 @@ func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	if r.run.outcome != nil {
 		r.report = report.New(r.run.outcome, manifests, policies, r.run.secrets(&r.config))
 	}
-	r.report.Diagnostics = r.run.diagnostics
+	r.report.Diagnostics, r.report.Full = r.run.diagnostics, r.config.full
 }
 
 // begin runs the policies on the manifests that operands name.

@@ -36,6 +36,7 @@ type config struct {
 	ignore                    []string
 	color                     string
 	stat, quiet, nameOnly     bool
+	full                      bool
 	against                   []path
 	build                     bool
 	shard                     string
@@ -314,6 +315,11 @@ var reportOptions = []option{
 		flag: "color", arg: "WHEN", values: []string{"auto", "always", "never"}, commands: []string{"explain", "diff"},
 		help:   "colours: auto (default: on a terminal), always or never",
 		target: func(c *config) any { return &c.color },
+	},
+	{
+		flag: "full", values: []string{"true", "false"}, commands: []string{"explain", "diff"},
+		help:   "show what does not change, too: whole values, and all lines of the files that change",
+		target: func(c *config) any { return &c.full },
 	},
 	{
 		flag: "field", arg: "PATH", commands: []string{"explain"},

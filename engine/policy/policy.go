@@ -75,6 +75,21 @@ func (id ID) OfPolicy() ID { return ID{Kind: id.Kind, Policy: id.Policy} }
 // OfRule returns the ID of the rule in all its instances, through all bindings and params.
 func (id ID) OfRule() ID { return ID{Kind: id.Kind, Policy: id.Policy, Rule: id.Rule} }
 
+// Wholes yields the ID itself, and then what it is part of: the rule in all its instances, the policy
+// through one param, through one binding, and the whole policy.
+func (id ID) Wholes() iter.Seq[ID] {
+	return func(yield func(ID) bool) {
+		for _, part := range []*string{nil, &id.Instance, &id.Rule, &id.Param, &id.Binding} {
+			if part != nil {
+				*part = ""
+			}
+			if !yield(id) {
+				return
+			}
+		}
+	}
+}
+
 // Names returns the names of policies for a table: with the kind if several of them share a name.
 func Names(ids iter.Seq[ID]) map[ID]string {
 	kinds := map[string]map[string]bool{}

@@ -104,10 +104,7 @@ func Hidden(documents []*manifest.Document, outcome *engine.Outcome) map[int]red
 func (c converter) edit(hidden redact.Hidden, from change.Change) Edit {
 	path := c.Path(from.Path)
 	old, value := c.pair(hidden, from)
-	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, last: change.Key("")}
-	if len(path) > 0 {
-		edit.last = path[len(path)-1]
-	}
+	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, last: lastOf(path)}
 	if from.Op == change.Move {
 		edit.From = path[:len(path)-1].Index(from.From).Pointer()
 	}
@@ -123,8 +120,16 @@ func (c converter) step(hidden redact.Hidden, from engine.Change) Step {
 	by := c.names(from.By)
 	return Step{
 		Disposition: from.Disposition, Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Plugin: by.Plugin, At: from.At, Pass: from.Pass,
-		Op: from.Op, Path: c.Text(from.Path.String()), Old: old, New: value,
+		Op: from.Op, Path: c.Text(from.Path.String()), Old: old, New: value, last: lastOf(c.Path(from.Path)),
 	}
+}
+
+// lastOf returns the last element of a path, or an empty key for the path of a whole object.
+func lastOf(path change.Path) change.Element {
+	if len(path) == 0 {
+		return change.Key("")
+	}
+	return path[len(path)-1]
 }
 
 // names returns the names of the author of a change.

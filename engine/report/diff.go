@@ -18,7 +18,7 @@ func Diff(fromName, toName, from, to string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fromName, toName)
 	var c counter
-	for _, h := range hunks(lines) {
+	for _, h := range hunks(lines, diffContext) {
 		c.pass(lines[c.lines:h.start])
 		c.writeHunk(&out, lines[h.start:h.end], "")
 	}
@@ -188,14 +188,15 @@ func trace(a, b []string, traces [][]int) []line {
 // hunk is the part of a diff from start to end.
 type hunk struct{ start, end int }
 
-// hunks returns the changes with the lines around them. Hunks that touch are joined.
-func hunks(lines []line) []hunk {
+// hunks returns the changes with the lines around them, up to context on each side. Hunks that touch
+// are joined.
+func hunks(lines []line, context int) []hunk {
 	var found []hunk
 	for i, l := range lines {
 		if l.op == ' ' {
 			continue
 		}
-		h := hunk{max(0, i-diffContext), min(len(lines), i+1+diffContext)}
+		h := hunk{max(0, i-context), min(len(lines), i+1+context)}
 		if last := len(found) - 1; last >= 0 && h.start <= found[last].end {
 			found[last].end = h.end
 		} else {

@@ -156,12 +156,11 @@ func matches(pattern, name string) bool {
 
 // related reports whether two fields are equal or one contains the other. "" contains all fields.
 func related(a, b string) bool {
-	if a == "" || b == "" {
-		return true
-	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	rest, ok := strings.CutPrefix(b, a)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return isWithin(a, b) || isWithin(b, a)
+}
+
+// isWithin reports whether a field is another one or a part of it. Everything is part of "".
+func isWithin(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (of == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }

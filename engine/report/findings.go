@@ -13,14 +13,14 @@ import (
 func Findings(r *Report) []source.Diagnostic {
 	findings := append([]source.Diagnostic{}, r.Diagnostics...)
 	for _, m := range r.Manifests {
-		findings = append(findings, m.findings()...)
+		findings = append(findings, m.findings(r.Full)...)
 	}
 	source.Sort(findings)
 	return findings
 }
 
-// findings returns the edits of a manifest as warnings.
-func (m *Manifest) findings() []source.Diagnostic {
+// findings returns the edits of a manifest as warnings, with whole values if full is true.
+func (m *Manifest) findings(full bool) []source.Diagnostic {
 	var findings []source.Diagnostic
 	for _, e := range m.Edits {
 		var causes []string
@@ -29,7 +29,7 @@ func (m *Manifest) findings() []source.Diagnostic {
 		}
 		findings = append(findings, source.Diagnostic{
 			At: e.At, Severity: source.Warning, Code: "mutation", Subject: m.ID,
-			Message: oneLine(e.Op, e.Path, e.Old, e.New, false), Advice: strings.Join(causes, "\n"),
+			Message: e.difference().oneLine(full, false), Advice: strings.Join(causes, "\n"),
 		})
 	}
 	return findings

@@ -81,7 +81,7 @@ func HTML(w io.Writer, r *Report) error {
 		if f.Before == f.After {
 			continue
 		}
-		if file := htmlFileOf(f, func(m mark) bool { return told[m.manifest.anchor()] && related(r.Field, m.edit.Path) }); file.Changes > 0 {
+		if file := htmlFileOf(f, r.Full, func(m mark) bool { return told[m.manifest.anchor()] && related(r.Field, m.edit.Path) }); file.Changes > 0 {
 			p.Files = append(p.Files, file)
 		}
 	}
@@ -356,8 +356,8 @@ func (l htmlLine) policies() []string {
 	return names
 }
 
-// htmlFileOf returns the lines of a file. Only wanted changes are shown.
-func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
+// htmlFileOf returns the lines of a file, all of them if full is true. Only wanted changes are shown.
+func htmlFileOf(f File, full bool, wanted func(mark) bool) htmlFile {
 	out := htmlFile{Name: f.Name}
 	edits := map[*Edit]bool{}
 	for _, l := range compare(f.Before, f.After) {
@@ -372,7 +372,7 @@ func htmlFileOf(f File, wanted func(mark) bool) htmlFile {
 	}
 	out.Changes = len(edits)
 	out.span()
-	out.findFar()
+	out.findFar(full)
 	return out
 }
 
@@ -391,8 +391,8 @@ func (f *htmlFile) span() {
 // htmlContext is how many unchanged lines around a change the page has.
 const htmlContext = 20
 
-// findFar sets Far and Gone of all lines.
-func (f *htmlFile) findFar() {
+// findFar sets Far and Gone of all lines. No line is gone if full is true.
+func (f *htmlFile) findFar(full bool) {
 	distance := make([]int, len(f.Lines))
 	last := -len(f.Lines) - htmlContext
 	for i := range f.Lines {
@@ -407,7 +407,7 @@ func (f *htmlFile) findFar() {
 			last = i
 		}
 		near := min(distance[i], last-i)
-		f.Lines[i].Far, f.Lines[i].Gone = near > diffContext, near > htmlContext
+		f.Lines[i].Far, f.Lines[i].Gone = near > diffContext, !full && near > htmlContext
 	}
 }
 

@@ -15,12 +15,15 @@ type hunkText struct {
 	noted             map[string]bool
 }
 
-// hunks returns the hunks of the diff of a file.
-func (f *File) hunks() []hunkText {
-	lines := align(splitLines(f.Before), splitLines(f.After))
+// hunks returns the hunks of the diff of a file. If full is true, there is one with all lines.
+func (f *File) hunks(full bool) []hunkText {
+	lines, context := align(splitLines(f.Before), splitLines(f.After)), diffContext
+	if full {
+		context = len(lines)
+	}
 	var found []hunkText
 	var c counter
-	for _, h := range hunks(lines) {
+	for _, h := range hunks(lines, context) {
 		c.pass(lines[c.lines:h.start])
 		a := hunkText{noted: map[string]bool{}}
 		before, after := c.before, c.after

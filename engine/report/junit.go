@@ -16,7 +16,7 @@ type Case struct{ Suite, Name, Failure string }
 func Cases(r *Report) []Case {
 	findings := make([][]source.Diagnostic, len(r.Manifests))
 	for i, m := range r.Manifests {
-		findings[i] = m.findings()
+		findings[i] = m.findings(r.Full)
 	}
 	var others []source.Diagnostic
 	for _, d := range r.Diagnostics {

@@ -21,18 +21,25 @@ func Markdown(w io.Writer, r *Report) {
 	kinds, policies := r.changedBy()
 	markdownTable(&b, "policy", policies)
 	markdownTable(&b, "kind", kinds)
+	left := 0
 	for _, d := range r.Diagnostics {
-		if d.Severity != source.Info && b.Len() < mostMarkdown/2 {
-			fmt.Fprintf(&b, "\n- %s", markdownCode(strings.ReplaceAll(d.String(), "\n", " ")))
+		switch text := markdownCode(strings.ReplaceAll(d.String(), "\n", " ")); {
+		case d.Severity == source.Info:
+		case left > 0 || b.Len()+len(text) > mostMarkdown/2:
+			left++
+		default:
+			fmt.Fprintf(&b, "\n- %s", text)
 		}
 	}
-	b.WriteString("\n")
-	left := 0
+	if b.WriteString("\n"); left > 0 {
+		fmt.Fprintf(&b, "\n%d more messages are left out\n", left)
+	}
+	left = 0
 	for _, f := range r.Files {
 		if f.Before == f.After {
 			continue
 		}
-		for _, text := range f.markdown() {
+		for _, text := range f.markdown(r.Full) {
 			if left > 0 || b.Len()+len(text) > mostMarkdown {
 				left++
 				continue
@@ -47,8 +54,8 @@ func Markdown(w io.Writer, r *Report) {
 }
 
 // markdown returns the diff of a file in folded parts. Consecutive hunks of the same objects are
-// one part.
-func (f *File) markdown() []string {
+// one part, with all lines of the file if full is true.
+func (f *File) markdown(full bool) []string {
 	var parts []string
 	var hunks []hunkText
 	flush := func() {
@@ -69,7 +76,7 @@ func (f *File) markdown() []string {
 		parts = append(parts, f.details(&all))
 		hunks = nil
 	}
-	for _, h := range f.hunks() {
+	for _, h := range f.hunks(full) {
 		if len(hunks) > 0 && strings.Join(hunks[0].objects, "\n") != strings.Join(h.objects, "\n") {
 			flush()
 		}

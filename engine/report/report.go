@@ -7,7 +7,7 @@
 // are exact.
 //
 // The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
-// with numbers), hunks.go (what changed in each), values.go (values on one line), fold.go
+// with numbers), hunks.go (what changed in each), values.go (changes with their values), fold.go
 // (rules that were not applied for one reason), filter.go (parts of a Report), summary.go
 // and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
@@ -36,6 +36,9 @@ type Report struct {
 	// before narrowing.
 	Field string
 	Total int
+	// Full means that what does not change is shown, too: whole values and whole files. What changes
+	// is always whole.
+	Full bool
 	// resembling is a changed field that resembles Field, if nothing changes in Field.
 	resembling string
 }
@@ -105,7 +108,14 @@ type Step struct {
 	Op       change.Op
 	Path     string
 	Old, New any
+	last     change.Element
 }
+
+// difference returns what an edit changes.
+func (e *Edit) difference() difference { return difference{e.Op, e.Path, e.last, e.Old, e.New} }
+
+// difference returns what a step changed.
+func (s *Step) difference() difference { return difference{s.Op, s.Path, s.last, s.Old, s.New} }
 
 // NotApplied says why a policy left a manifest alone.
 type NotApplied struct {

@@ -100,7 +100,7 @@ func Stat(w io.Writer, r *Report, colored bool) {
 			continue
 		}
 		next := row{name: quoteName(f.Name)}
-		for _, h := range f.hunks() {
+		for _, h := range f.hunks(false) {
 			next.added, next.removed = next.added+h.added, next.removed+h.removed
 		}
 		rows = append(rows, next)

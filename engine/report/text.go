@@ -6,14 +6,19 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
 )
+
+// explainer writes changes for people. full says that values are written whole.
+type explainer struct {
+	w             io.Writer
+	colored, full bool
+}
 
 // Explain writes for people what changes in every manifest, which policies changed it, and why
 // other policies were not applied.
 func Explain(w io.Writer, r *Report, colored bool) {
-	failed := r.failed()
+	failed, x := r.failed(), explainer{w, colored, r.Full}
 	for i, m := range r.Manifests {
 		if i > 0 {
 			io.WriteString(w, "\n")
@@ -25,11 +30,12 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		case len(m.Edits) == 0:
 			io.WriteString(w, "  nothing changes\n")
 		}
-		for _, e := range m.Edits {
-			explainEdit(w, e, colored)
+		for i := range m.Edits {
+			x.edit(&m.Edits[i])
 		}
 		for _, s := range m.Dropped {
-			fmt.Fprintf(w, "  %s %s\n", paint("dropped by the server", yellow, colored), oneLine(s.Op, s.Path, s.Old, s.New, colored))
+			fmt.Fprintf(w, "  %s ", paint("dropped by the server", yellow, colored))
+			x.difference(s.difference(), "      ", "")
 			fmt.Fprintf(w, "      by %s%s\n", s.by(), paint(at(s.At), dim, colored))
 		}
 		for _, n := range fold(m.NotApplied) {
@@ -52,36 +58,43 @@ func Explain(w io.Writer, r *Report, colored bool) {
 	fmt.Fprintf(w, "%s\n", paint(fmt.Sprintf("%d of %d manifests change%s", r.Changed(), r.Total, where), bold, colored))
 }
 
-// opMarks and opColors are the signs and colours of operations.
-var (
-	opMarks  = map[change.Op]string{change.Add: "+ ", change.Remove: "- ", change.Replace: "~ ", change.Move: "~ "}
-	opColors = map[change.Op]string{change.Add: green, change.Remove: red, change.Replace: yellow, change.Move: yellow}
-)
-
-// explainEdit writes a change with its values: on the line of the path, or below it as YAML.
-func explainEdit(w io.Writer, e Edit, colored bool) {
-	lines := block(e.Op, e.last, e.Old, e.New)
-	text := oneLine(e.Op, e.Path, e.Old, e.New, colored)
-	if lines != nil {
-		text = paint(opMarks[e.Op]+e.Path, opColors[e.Op], colored)
+// edit writes a change to a manifest and the steps that caused it.
+func (x *explainer) edit(e *Edit) {
+	io.WriteString(x.w, "  ")
+	x.difference(e.difference(), "      ", at(e.At))
+	for _, s := range e.Causes {
+		by := s.by() + paint(at(s.At), dim, x.colored)
+		if s.Pass > 1 {
+			by += " (reinvoked)"
+		}
+		switch d := s.difference(); {
+		case len(e.Causes) == 1 && s.Op == e.Op:
+			fmt.Fprintf(x.w, "      by %s\n", by)
+		case !x.full && !isWithin(s.Path, e.Path): // the cause of other edits, too, which have the rest
+			fmt.Fprintf(x.w, "      by %s: %s\n", by, d.named())
+		case d.isBig():
+			fmt.Fprintf(x.w, "      by %s: ", by)
+			x.difference(d, "          ", "")
+		default:
+			fmt.Fprintf(x.w, "      by %s: %s\n", by, d.oneLine(x.full, false))
+		}
 	}
-	fmt.Fprintf(w, "  %s%s\n", text, paint(at(e.At), dim, colored))
+}
+
+// difference writes the rest of a line: a change, its place, and its values. Values that are too long
+// for the line are below it as YAML.
+func (x *explainer) difference(d difference, indent, place string) {
+	text, lines := d.head(x.colored), d.block(x.full)
+	if lines == nil {
+		text = d.oneLine(x.full, x.colored)
+	}
+	fmt.Fprintf(x.w, "%s%s\n", text, paint(place, dim, x.colored))
 	for _, l := range lines {
 		mark := string(l.op)
 		if l.op == leftOut {
 			mark = " "
 		}
-		fmt.Fprintf(w, "      %s", paint(mark+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], colored))
-	}
-	for _, s := range e.Causes {
-		fmt.Fprintf(w, "      by %s%s", s.by(), paint(at(s.At), dim, colored))
-		if s.Pass > 1 {
-			io.WriteString(w, " (reinvoked)")
-		}
-		if len(e.Causes) > 1 || s.Op != e.Op {
-			fmt.Fprintf(w, ": %s", oneLine(s.Op, s.Path, s.Old, s.New, false))
-		}
-		io.WriteString(w, "\n")
+		fmt.Fprintf(x.w, "%s%s", indent, paint(mark+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], x.colored))
 	}
 }
 
@@ -116,19 +129,4 @@ func at(p source.Position) string {
 		return ""
 	}
 	return "  " + p.String()
-}
-
-// oneLine returns a change on one line. Long values are cut.
-func oneLine(op change.Op, path string, old, value any, colored bool) string {
-	text := paint(opMarks[op]+path, opColors[op], colored)
-	switch op {
-	case change.Add:
-		return text + ": " + cut(inline(value), longestInline)
-	case change.Remove:
-		return text + " (was " + cut(inline(old), longestInline) + ")"
-	case change.Move:
-		return text + " (moved)"
-	}
-	before, after := inlinePair(old, value)
-	return text + ": " + before + " → " + after
 }

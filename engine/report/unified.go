@@ -74,7 +74,7 @@ func Unified(w io.Writer, r *Report, style Style) {
 		for _, l := range f.header() {
 			io.WriteString(w, style.line(l, bold))
 		}
-		for _, h := range f.hunks() {
+		for _, h := range f.hunks(r.Full) {
 			for _, l := range splitLines(h.text) {
 				io.WriteString(w, style.line(l, lineColors[l[0]]))
 			}

@@ -9,12 +9,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
+// What differs is never cut. Of what two values have in common, this many characters are shown at
+// most, beside the path and on a line of a larger value, unless the report is full.
 const (
-	// longestInline is the number of characters of a value that are shown beside its path.
 	longestInline = 60
-	// longestLine is the number of characters that are shown of a line of a larger value, and
-	// longestRun the number of lines in a row.
-	longestLine, longestRun = 160, 40
+	longestLine   = 160
 )
 
 // inline returns a value as printable JSON on one line.
@@ -22,10 +21,8 @@ func inline(value any) string { return source.Printable(string(manifest.JSON(val
 
 func isBig(value any) bool { return utf8.RuneCountInString(inline(value)) > longestInline }
 
-// inlinePair returns two values on one line each, without the long parts that they have in common.
-func inlinePair(old, value any) (string, string) {
-	return cutPair(inline(old), inline(value), longestInline)
-}
+// isBig reports whether a value is too long for the line of the path.
+func (d difference) isBig() bool { return d.op != change.Move && (isBig(d.old) || isBig(d.value)) }
 
 // cut removes the middle of a text that has more than most characters.
 func cut(text string, most int) string {
@@ -38,7 +35,7 @@ func cut(text string, most int) string {
 }
 
 // cutPair shortens two texts if one of them has more than most characters. It cuts the common parts
-// far from the differences first, then the middles of the differences.
+// far from the differences.
 func cutPair(a, b string, most int) (string, string) {
 	if utf8.RuneCountInString(a) <= most && utf8.RuneCountInString(b) <= most {
 		return a, b
@@ -47,7 +44,7 @@ func cutPair(a, b string, most int) (string, string) {
 	begin, end := common(from, to)
 	around := most / 4
 	side := func(text []rune) string {
-		head, middle, tail := text[:begin], string(text[begin:len(text)-end]), text[len(text)-end:]
+		head, differing, tail := text[:begin], text[begin:len(text)-end], text[len(text)-end:]
 		before, after := string(head), string(tail)
 		if len(head) > around {
 			before = "…" + string(head[len(head)-around+1:])
@@ -55,7 +52,7 @@ func cutPair(a, b string, most int) (string, string) {
 		if len(tail) > around {
 			after = string(tail[:around-1]) + "…"
 		}
-		return before + cut(middle, most-2*around) + after
+		return before + string(differing) + after
 	}
 	return side(from), side(to)
 }
@@ -72,20 +69,72 @@ func common[T comparable](a, b []T) (begin, end int) {
 	return begin, end
 }
 
+// difference is a change with its values. The last element of its path is the key of the value, or
+// the index of an item.
+type difference struct {
+	op         change.Op
+	path       string
+	last       change.Element
+	old, value any
+}
+
+// opMarks and opColors are the signs and colours of operations.
+var (
+	opMarks  = map[change.Op]string{change.Add: "+ ", change.Remove: "- ", change.Replace: "~ ", change.Move: "~ "}
+	opColors = map[change.Op]string{change.Add: green, change.Remove: red, change.Replace: yellow, change.Move: yellow}
+)
+
+// head returns the path with the sign of the operation.
+func (d difference) head(colored bool) string {
+	return paint(opMarks[d.op]+d.path, opColors[d.op], colored)
+}
+
+// oneLine returns the change on one line. If full is false, only the surroundings of the difference
+// remain of what does not change.
+func (d difference) oneLine(full, colored bool) string {
+	old, value := inline(d.old), inline(d.value)
+	if d.op == change.Replace && !full {
+		old, value = cutPair(old, value, longestInline)
+	}
+	return d.with(old, value, colored)
+}
+
+// named returns the change on one line with short values, for places that are about another change.
+func (d difference) named() string {
+	return d.with(cut(inline(d.old), longestInline), cut(inline(d.value), longestInline), false)
+}
+
+// with returns the change with texts of its values.
+func (d difference) with(old, value string, colored bool) string {
+	text := d.head(colored)
+	switch d.op {
+	case change.Add:
+		return text + ": " + value
+	case change.Remove:
+		return text + " (was " + old + ")"
+	case change.Move:
+		return text + " (moved)"
+	}
+	return text + ": " + old + " → " + value
+}
+
 // block returns a change to values that are too long for one line, as removed and added lines of
-// YAML.
-func block(op change.Op, last change.Element, old, value any) []line {
-	if op == change.Move || !isBig(old) && !isBig(value) {
+// YAML. If full is false, only the surroundings of the differences remain of what does not change.
+func (d difference) block(full bool) []line {
+	if !d.isBig() {
 		return nil
 	}
 	var before, after []string
-	if op != change.Add {
-		before = yamlLines(last, old)
+	if d.op != change.Add {
+		before = yamlLines(d.last, d.old)
 	}
-	if op != change.Remove {
-		after = yamlLines(last, value)
+	if d.op != change.Remove {
+		after = yamlLines(d.last, d.value)
 	}
 	lines := align(before, after)
+	if full {
+		return lines
+	}
 	cutLines(lines)
 	return withoutMiddles(lines)
 }
@@ -102,19 +151,17 @@ func yamlLines(last change.Element, value any) []string {
 	return splitLines(string(manifest.YAML(map[string]any{last.Key: value})))
 }
 
-// cutLines shortens long lines. Where one line replaces another, both are cut around the
-// difference.
+// cutLines shortens long lines that do not change. Where one line replaces another, both are cut
+// around the difference.
 func cutLines(lines []line) {
 	for i := 0; i < len(lines); {
 		removed := run(lines[i:], '-')
 		added := run(lines[i+removed:], '+')
-		for n := range removed + added {
-			at := &lines[i+n]
-			if n < removed && removed == added {
-				pair := &lines[i+removed+n]
-				at.text, pair.text = cutPair(at.text, pair.text, longestLine)
+		for n := range removed {
+			if removed == added {
+				was, is := &lines[i+n], &lines[i+removed+n]
+				was.text, is.text = cutPair(was.text, is.text, longestLine)
 			}
-			at.text = cut(at.text, longestLine)
 		}
 		if i += removed + added; i < len(lines) && removed+added == 0 {
 			lines[i].text = cut(lines[i].text, longestLine)
@@ -135,25 +182,20 @@ func run(lines []line, op byte) int {
 // leftOut is the op of a line that replaces hidden lines.
 const leftOut = '.'
 
-// withoutMiddles removes the middle of long runs of lines with the same op.
+// withoutMiddles removes the middle of long runs of lines that do not change.
 func withoutMiddles(lines []line) []line {
 	var out []line
 	for len(lines) > 0 {
 		n := run(lines, lines[0].op)
-		most, head := longestRun, longestRun/2
-		if lines[0].op == ' ' {
-			most, head = 2*diffContext, diffContext
-		}
 		part := lines[:n]
 		lines = lines[n:]
-		if n <= most+1 {
+		if part[0].op != ' ' || n <= 2*diffContext+1 {
 			out = append(out, part...)
 			continue
 		}
-		tail := most - head
-		out = append(out, part[:head]...)
-		out = append(out, line{leftOut, fmt.Sprintf("⋯ %d lines\n", n-most)})
-		out = append(out, part[n-tail:]...)
+		out = append(out, part[:diffContext]...)
+		out = append(out, line{leftOut, fmt.Sprintf("⋯ %d lines\n", n-2*diffContext)})
+		out = append(out, part[n-diffContext:]...)
 	}
 	return out
 }

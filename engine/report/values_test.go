@@ -25,8 +25,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// FuzzCutPair checks that texts that differ still differ after the cut, and that the results are
-// not too long.
+// FuzzCutPair checks that what differs is whole after the cut, and that what the texts have in common
+// is not too long.
 func FuzzCutPair(f *testing.F) {
 	long := strings.Repeat("x", 300)
 	f.Add("a", "b")
@@ -39,15 +39,21 @@ func FuzzCutPair(f *testing.F) {
 			return
 		}
 		x, y := cutPair(a, b, longestLine)
-		for _, text := range []string{x, y} {
-			if n := utf8.RuneCountInString(text); n > longestLine {
-				t.Errorf("%q and %q: %d characters", a, b, n)
-			}
-		}
 		from, to := []rune(a), []rune(b)
 		begin, end := common(from, to)
-		differ := max(len(from), len(to)) - begin - end
-		if a != b && differ <= longestLine/2 && x == y {
+		for _, c := range []struct {
+			text string
+			of   []rune
+		}{{x, from}, {y, to}} {
+			differing := string(c.of[begin : len(c.of)-end])
+			if !strings.Contains(c.text, differing) {
+				t.Errorf("%q and %q: %q is not whole in %q", a, b, differing, c.text)
+			}
+			if n := utf8.RuneCountInString(c.text) - utf8.RuneCountInString(differing); n > longestLine {
+				t.Errorf("%q and %q: %d common characters", a, b, n)
+			}
+		}
+		if a != b && x == y {
 			t.Errorf("%q and %q: both are %q", a, b, x)
 		}
 	})
@@ -81,7 +87,7 @@ func TestBlock(t *testing.T) {
 		},
 	} {
 		var got strings.Builder
-		for _, l := range block(c.op, c.last, c.old, c.value) {
+		for _, l := range (difference{c.op, "", c.last, c.old, c.value}).block(false) {
 			got.WriteString(string(l.op) + strings.TrimSuffix(l.text, "\n") + "\n")
 		}
 		if got.String() != c.want {
