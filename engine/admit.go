@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
@@ -89,7 +90,7 @@ var (
 
 // passes is the state of one admission.
 type passes struct {
-	server
+	server  server
 	place   place
 	request *policy.Request
 	// written is the original manifest, for limits.
@@ -126,6 +127,21 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	return a.trace
 }
 
+// covers reports whether any policy may match a request. Most manifests do not need an admission
+// view because of this check.
+func (s server) covers(request *policy.Request) bool {
+	return slices.ContainsFunc(s.programs, func(p policy.Program) bool { return p.Covers(request) })
+}
+
+// planned returns the trace of a request that no policy matches.
+func (s server) planned(request *policy.Request) *trace {
+	t := s.trace(nil)
+	for _, program := range s.programs {
+		t.planned(program.Hook(), program.Plan(request))
+	}
+	return t
+}
+
 // trace returns an empty trace with the plans of an earlier trace, or nil.
 func (s server) trace(plans map[policy.Program]planned) *trace {
 	if plans == nil {
@@ -140,7 +156,7 @@ func (s server) trace(plans map[policy.Program]planned) *trace {
 
 // run runs the programs of one point in one pass. It reports whether the request continues.
 func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
-	for _, program := range a.programs {
+	for _, program := range a.server.programs {
 		if program.Hook().Point != point {
 			continue
 		}
@@ -156,22 +172,6 @@ func (a *passes) run(point policy.Point, run func(policy.Program) bool) bool {
 // restores it before it stores the object.
 func (a *passes) placed(before map[string]any) map[string]any {
 	return inNamespace(a.request.Object, textAt(before, "metadata", "namespace"))
-}
-
-// inNamespace adds a namespace, if it is not empty, to an object without one.
-func inNamespace(object map[string]any, namespace string) map[string]any {
-	if namespace == "" || textAt(object, "metadata", "namespace") != "" {
-		return object
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["namespace"] = namespace
-	object = maps.Clone(object)
-	object["metadata"] = metadata
-	return object
 }
 
 // builtIn runs one pass of the plug-ins that are part of the server. It reports whether the request
@@ -278,7 +278,7 @@ func (a *passes) webhook(program policy.Program) bool {
 // requests.
 func (a *passes) plan(program policy.Program) policy.Plan {
 	last := a.trace.plans[program]
-	plan := last.Plan
+	plan := last.plan
 	if change.Reference || last.object == nil || !change.Same(last.object, a.request.Object) || program.Hook().Point != policy.InServer {
 		plan = program.Plan(a.request)
 		a.trace.plans[program] = planned{a.request.Object, plan}
@@ -299,7 +299,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
-	next, err := a.defaulting.again(a.request.Memo, a.place.kind, step.Object)
+	next, err := a.server.defaulting.again(a.request.Memo, a.place.kind, step.Object)
 	if err != nil {
 		failure := invocation.Deny(err)
 		failure.ID, failure.At = step.ID, step.At
@@ -333,7 +333,7 @@ func (a *passes) tooLarge(step policy.Step) *policy.Failure {
 
 // complete adds defaults to the object that a webhook returned.
 func (a *passes) complete() error {
-	next, err := a.defaulting.again(a.request.Memo, a.place.kind, a.request.Object)
+	next, err := a.server.defaulting.again(a.request.Memo, a.place.kind, a.request.Object)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (a *passes) convert() bool {
 	a.mutated = true
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
-	view, err := a.defaulting.view(a.request.Memo, p, a.request.Object)
+	view, err := a.server.defaulting.view(a.request.Memo, p, a.request.Object)
 	if err != nil {
 		return a.trace.reject(policy.Failure{Err: err})
 	}

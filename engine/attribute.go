@@ -23,19 +23,20 @@ type Edit struct {
 
 // attribute computes the edits: the net changes to a manifest, with their causes. Applied in order,
 // they turn the manifest into the output.
-func (j *job) attribute() {
-	net := change.Diff(j.written, j.edited, j.kind.Type())
-	all := j.result.All()
+func (w *written) attribute() {
+	kind, result := w.job.place.kind, w.job.result
+	net := change.Diff(w.loaded.original, w.edited, kind.Type())
+	all := result.All()
 	index := causes(all)
 	sources, results := change.Before(net), change.After(net)
-	j.result.Edits = slices.Grow(j.result.Edits, len(net))
+	result.Edits = slices.Grow(result.Edits, len(net))
 	for i, c := range net {
 		path := results[i]
 		if !index.Overlaps(path) {
-			path = admission.ViewPath(j.kind, path)
+			path = admission.ViewPath(kind, path)
 		}
-		j.result.Edits = append(j.result.Edits, Edit{
-			Change: c, Source: sources[i], Result: results[i], At: j.document.At(sources[i]), Causes: index.Nearest(path),
+		result.Edits = append(result.Edits, Edit{
+			Change: c, Source: sources[i], Result: results[i], At: w.job.document.At(sources[i]), Causes: index.Nearest(path),
 		})
 	}
 }

@@ -175,19 +175,16 @@ func BenchmarkStages(b *testing.B) {
 		return []*manifest.Stream{stream}
 	}
 	begin := func() *run { return set.begin(context.Background(), set.sort(read()), nil) }
-	// admitted returns the jobs before they are written.
-	admitted := func(r *run) *run {
+	admit := func(r *run) *run {
 		for _, j := range r.jobs {
-			j.load(false)
-			j.memo, j.edited = &change.Memo{}, j.raw
-			j.request = r.requestFor(j, r.snapshot.Reader(j))
-			r.admitRequest(j, j.request)
+			j.written = unwritten(r.admit(r.load(j), &change.Memo{}))
 		}
 		return r
 	}
-	written := func(r *run) *run {
+	write := func(r *run) *run {
 		for _, j := range r.jobs {
-			r.write(j)
+			w := r.server.write(*j.written)
+			j.written = &w
 		}
 		return r
 	}
@@ -198,17 +195,15 @@ func BenchmarkStages(b *testing.B) {
 	}{
 		{"read and sort", func() *run { return &run{set: set} }, func(r *run) { r.set.sort(read()) }},
 		{"schedule", begin, func(r *run) { r.schedule() }},
-		{"admit", begin, func(r *run) { admitted(r) }},
-		{"write", func() *run { return admitted(begin()) }, func(r *run) { written(r) }},
-		{"observe", func() *run { r := written(admitted(begin())); r.observers = []Observer{Explain(), replays}; return r }, func(r *run) {
+		{"admit", begin, func(r *run) { admit(r) }},
+		{"write", func() *run { return admit(begin()) }, func(r *run) { write(r) }},
+		{"observe", func() *run { r := write(admit(begin())); r.observers = []Observer{Explain(), replays}; return r }, func(r *run) {
 			for _, j := range r.jobs {
-				for _, o := range r.observers {
-					o.admitted(r, j)
-				}
-				r.conclude(j)
+				r.observe(j.written)
+				r.conclude(j.written)
 			}
 		}},
-		{"say", func() *run { return written(admitted(begin())) }, func(r *run) { r.say() }},
+		{"say", func() *run { return write(admit(begin())) }, func(r *run) { r.say() }},
 	} {
 		b.Run(stage.name, func(b *testing.B) {
 			b.ReportAllocs()

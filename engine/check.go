@@ -14,7 +14,7 @@ import (
 // and between policies that match the same manifest. The mistakes are warnings among the
 // diagnostics of the Outcome. Policies without errors are checked although others have errors.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
-	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, fights, orders(), unstored, effects())...)
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, conflicts, orders(), unstored, effects())...)
 }
 
 // mistakes finds mistakes in single policies.
@@ -26,16 +26,17 @@ var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	return found
 }}
 
-// fights reports fields that one policy writes and another policy overwrites.
-var fights = Observer{admit: func(r *run, j *job) {
-	if j.trace == nil { // plain documents do not go through a server
+// conflicts reports fields that one policy writes and another policy overwrites.
+var conflicts = Observer{admit: func(r *run, w *written) {
+	a := w.admitted
+	if a.trace == nil { // plain documents do not go through a server
 		return
 	}
 	var all []Change
 	var programs []policy.Program
-	for _, e := range j.trace.events {
+	for _, e := range a.trace.events {
 		if !e.drops {
-			all = append(all, j.changes(r.defaulting, e)...)
+			all = append(all, a.changes(r.server.defaulting, e)...)
 			programs = append(programs, slices.Repeat([]policy.Program{e.program}, len(all)-len(programs))...)
 		}
 	}
@@ -44,7 +45,7 @@ var fights = Observer{admit: func(r *run, j *job) {
 		if c.Op == change.Replace || c.Op == change.Remove {
 			for _, earlier := range written.LastAbove(c.Path) {
 				if c.overwrites(all[earlier]) {
-					j.tell(c.fight(all[earlier], order(programs[earlier], programs[i])))
+					a.tell(c.conflict(all[earlier], order(programs[earlier], programs[i])))
 				}
 			}
 		}
@@ -72,7 +73,7 @@ func order(first, second policy.Program) string {
 	return "a cluster may run policies of one kind in any order"
 }
 
-func (c Change) fight(earlier Change, order string) source.Diagnostic {
+func (c Change) conflict(earlier Change, order string) source.Diagnostic {
 	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
 		With("the policy that runs last wins, and " + order + ": let only one of them write the field")
 	d.Field = c.Path.String()

@@ -6,31 +6,13 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/builtin"
-	"github.com/preadmit/preadmit/engine/internal/celenv"
-	"github.com/preadmit/preadmit/engine/internal/gatekeeper"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
-	"github.com/preadmit/preadmit/engine/internal/mapolicy"
-	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
-	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/internal/vapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
-
-// languages is the table of policy languages.
-func languages(s settings) []policy.Language {
-	return []policy.Language{
-		mutationtree.New(s.Trees, celenv.New(s.minor)),
-		mapolicy.New(s.minor, s.authorizer),
-		vapolicy.New(s.minor, s.authorizer),
-		gatekeeper.New(),
-		s.kyverno,
-		mutatingpolicy.New(s.values, s.context, s.Namespace),
-	}
-}
 
 // Set is a compiled set of policies with their context. It is safe for concurrent use. A nil Set
 // and the zero Set have no policies.
@@ -102,6 +84,17 @@ func (s *Set) orEmpty() *Set {
 	return s
 }
 
+// KeyNamespaceOf returns the namespace of a document for keys that must not depend on other input.
+// For a document without a namespace, it is the namespace of the options if the kind is built in
+// and namespaced, and "" otherwise, whatever a CustomResourceDefinition says.
+func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
+	s = s.orEmpty()
+	return s.placeOf(d, schema.BuiltinOf(s.settings.minor)).namespace
+}
+
+// IsPolicy reports whether documents of a kind belong to a policy language.
+func IsPolicy(kind gvk.Kind) bool { return emptySet().isPolicy(kind) }
+
 // newSet returns a set whose policies are not compiled yet, or nil if the options are wrong.
 func newSet(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
 	settings, diagnostics := options.check()
@@ -119,15 +112,6 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s.old = documentsOf(options.Old)
 	schemaProblems := s.loadSchemas() // first, because they decide which documents are policies
 	return s, slices.Concat(diagnostics, settings.problems, s.checkPolicies(policies), s.checkPlain(policies), schemaProblems)
-}
-
-// speaking returns a set with the policy languages.
-func speaking(settings settings) *Set {
-	s := &Set{settings: settings, languages: languages(settings)}
-	for _, l := range s.languages {
-		s.kinds = append(s.kinds, l.Kinds())
-	}
-	return s
 }
 
 // unpack extracts the objects from documents of Kyverno's kind Context. The objects are context
@@ -162,33 +146,6 @@ func (s *Set) take(streams []*manifest.Stream) {
 			s.context = append(s.context, d)
 		}
 	}
-}
-
-// isPolicy reports whether documents of a kind are policies. Among plain documents, only
-// mutation trees are.
-func (s *Set) isPolicy(kind gvk.Kind) bool {
-	if s.settings.Plain {
-		return kind.Group == mutationtree.PolicyKind.Group
-	}
-	return s.language(kind) >= 0
-}
-
-// language returns the index of the language of a kind, or -1.
-func (s *Set) language(kind gvk.Kind) int {
-	kind.Version = ""
-	return slices.IndexFunc(s.kinds, func(kinds []gvk.Kind) bool { return slices.Contains(kinds, kind) })
-}
-
-// owner returns the index of the language that has a document as a policy or as its configuration,
-// or -1.
-func (s *Set) owner(d *manifest.Document) int {
-	if i := s.language(d.Kind()); i >= 0 {
-		return i
-	}
-	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
-		configured, ok := l.(policy.Configured)
-		return ok && configured.Configures(d)
-	})
 }
 
 // configuration returns the documents that configure languages.

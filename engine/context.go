@@ -18,7 +18,7 @@ import (
 
 // candidates are all documents that define the object of one identity.
 type candidates struct {
-	place
+	place place
 	// given are the documents that are not manifests: context, or documents for local use.
 	given []*manifest.Document
 	jobs  []*job
@@ -51,7 +51,7 @@ func (r *run) index(local []*manifest.Document) {
 		c.given = append(c.given, d)
 	}
 	for _, j := range r.jobs {
-		if j.name != "" && r.isRead(j) {
+		if j.place.name != "" && r.isRead(j) {
 			c := at(j.place)
 			c.jobs = append(c.jobs, j)
 		}
@@ -79,7 +79,7 @@ func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, er
 
 // isSensitive reports whether an object must stay secret, after all jobs are done.
 func (c *candidates) isSensitive() bool {
-	return redact.IsSecretKind(c.kind.Kind.Kind) ||
+	return redact.IsSecretKind(c.place.kind.Kind.Kind) ||
 		slices.ContainsFunc(c.given, func(d *manifest.Document) bool { return d.Stream().Sensitive() }) ||
 		slices.ContainsFunc(c.jobs, func(j *job) bool { return j.result.Sensitive })
 }
@@ -94,18 +94,18 @@ func (r *run) candidate(c *candidates) (map[string]any, error) {
 		return r.same(c, c.given)
 	}
 	first := c.jobs[0]
-	object, err := r.defaulting.view(nil, c.place, first.edited)
+	object, err := r.server.defaulting.view(nil, c.place, first.held.edited)
 	if err != nil {
-		return nil, invalidContext(first.document, c.id(), err)
+		return nil, invalidContext(first.document, c.place.id(), err)
 	}
 	for _, other := range c.jobs[1:] {
-		if !change.Equal(other.edited, first.edited) {
-			return nil, ambiguous(c.id(), first.document, other.document)
+		if !change.Equal(other.held.edited, first.held.edited) {
+			return nil, ambiguous(c.place.id(), first.document, other.document)
 		}
 	}
 	for _, d := range c.given {
-		if !change.Equal(essence(d.Object()), essence(first.raw)) && !change.Equal(essence(d.Object()), essence(object)) {
-			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, with different content, at %s; policies see the manifest", source.Name(c.id()), d.At(nil)).
+		if !change.Equal(essence(d.Object()), essence(first.held.raw)) && !change.Equal(essence(d.Object()), essence(object)) {
+			r.tell(source.Warningf(first.document.At(nil), "context-overridden", "%s is among the manifests and, with different content, at %s; policies see the manifest", source.Name(c.place.id()), d.At(nil)).
 				With("remove the one that is wrong"))
 		}
 	}
@@ -117,12 +117,12 @@ func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]an
 	object := documents[0].Object()
 	for _, other := range documents[1:] {
 		if !change.Equal(essence(other.Object()), essence(object)) {
-			return nil, ambiguous(c.id(), documents[0], other)
+			return nil, ambiguous(c.place.id(), documents[0], other)
 		}
 	}
-	view, err := r.defaulting.view(nil, c.place, object)
+	view, err := r.server.defaulting.view(nil, c.place, object)
 	if err != nil {
-		return nil, invalidContext(documents[0], c.id(), err)
+		return nil, invalidContext(documents[0], c.place.id(), err)
 	}
 	return view, nil
 }
@@ -197,8 +197,8 @@ func (r *run) compareOld() {
 	updated := map[identity]bool{}
 	var without []*job
 	for _, j := range r.jobs {
-		updated[j.unversioned()] = true
-		if r.old[j.unversioned()] == nil {
+		updated[j.place.unversioned()] = true
+		if r.old[j.place.unversioned()] == nil {
 			without = append(without, j)
 		}
 	}
@@ -207,7 +207,7 @@ func (r *run) compareOld() {
 		if len(without) > 1 {
 			more = fmt.Sprintf(" and of %d more manifests", len(without)-1)
 		}
-		r.tell(source.Warningf(without[0].document.At(nil), "old-missing", "the object before the update of %s%s is not given: an expression that reads it fails", source.Name(without[0].id()), more).
+		r.tell(source.Warningf(without[0].document.At(nil), "old-missing", "the object before the update of %s%s is not given: an expression that reads it fails", source.Name(without[0].place.id()), more).
 			With("give it with the option old"))
 	}
 	for _, d := range r.set.old {

@@ -11,10 +11,10 @@ func Cover() Observer {
 	ran := map[policy.ID]bool{}
 	return Observer{
 		tries: newTries,
-		conclude: func(r *run, j *job) {
+		conclude: func(r *run, w *written) {
 			r.lock.Lock()
 			defer r.lock.Unlock()
-			for _, id := range j.ranBy() {
+			for _, id := range w.admitted.ranBy() {
 				ran[id.OfRule()] = true
 			}
 		},
@@ -40,15 +40,15 @@ func Cover() Observer {
 }
 
 // ranBy returns the rules that had a result for the object of a job, or failed on it.
-func (j *job) ranBy() []policy.ID {
+func (a *admitted) ranBy() []policy.ID {
 	var ids []policy.ID
-	for _, e := range j.tree {
+	for _, e := range a.loaded.tree {
 		ids = append(ids, e.by)
 	}
-	if j.trace == nil {
+	if a.trace == nil {
 		return ids
 	}
-	for _, t := range j.trace.tries.all() {
+	for _, t := range a.trace.tries.all() {
 		if t.result == applied || t.result == failed {
 			ids = append(ids, t.id)
 		}

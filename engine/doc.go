@@ -13,30 +13,34 @@
 //	the edits turn the manifest into the output, and each edit has a cause
 //	the bytes and the diagnostics do not depend on the number of processors
 //
-// A run has stages. A stage is complete before a later stage that needs it begins. No stage changes
-// the findings of an earlier stage. The files are in the order of the stages:
+// A run has stages. A stage is complete before a later stage that needs it begins. It gets the
+// results of earlier stages, returns its own, and calls no later stage. The files are in the order
+// of the stages:
 //
-//	options.go, policies.go    the options, and documents that look like policies
-//	compile.go                 policies become programs, each with its hook (Compile, Set)
-//	run.go, job.go             Set.Run: a job for every manifest, and the stages in order
-//	directories.go             a run for each directory (option PerDirectory)
-//	sort.go, place.go          the role of each document, and its place in a cluster
+//	options.go, place.go       the options, and the place of an object in a cluster
+//	outcome.go, trace.go       what a run returns, and what it records about an object
+//	secrets.go                 what must not be shown
+//	policies.go, compile.go    the languages; policies become programs, each with its hook (Set)
+//	observe.go                 observers, which get more information about a run than its result
+//	job.go, stages.go          a job for every manifest, and the results of its stages
+//	run.go, directories.go     Set.Run: the stages in order, also for each directory
+//	sort.go                    the role of each document
 //	trees.go                   mutation trees, which run before the server
-//	context.go, names.go       objects that policies look up, and unknown names in policies
 //	schedule.go                the order in which jobs begin, and how they wait for others
-//	admit.go, trace.go         the server: one object, all passes, a record of what happened
-//	validate.go                the server: validating policies, and what they say
+//	context.go, names.go       objects that policies look up, and unknown names in policies
 //	taint.go                   what policies write after they have read sensitive objects
+//	admit.go                   the server: one object, all passes, a record of what happened
+//	validate.go                the server: validating policies, and what they say
 //	updates.go                 policies that act only on updates
 //	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest
 //	normalize.go               manifests as a server stores them (option Normalize)
-//	observe.go                 observers: explain.go and attribute.go (the authors of
-//	                           changes), replay.go (the policies on their own output), check.go,
-//	                           orders.go and effects.go (mistakes, conflicts, orders), coverage.go
-//	                           (the parts of policies that have run)
+//	attribute.go, explain.go   the authors of changes
+//	replay.go                  the policies on their own output
+//	orders.go, effects.go      policies whose order matters, and policies without effect
+//	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
 //	pods.go                    objects that controllers make from the manifests, down to Pods
-//	say.go, outcome.go         the outcome, without the values of Secrets
+//	say.go                     the outcome, without the values of Secrets
 //
 // Some files are separate entry points: object.go (Set.Admit), view.go (View: the objects that
 // policies see), fields.go (Fields, for editors), convert.go and migrate.go (policies in other

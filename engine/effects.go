@@ -16,10 +16,10 @@ func effects() Observer {
 	traces := map[*job]*trace{}
 	return Observer{
 		tries: newTries,
-		conclude: func(r *run, j *job) {
-			if j.trace != nil {
+		conclude: func(r *run, w *written) {
+			if w.admitted.trace != nil {
 				r.lock.Lock()
-				traces[j] = j.trace
+				traces[w.job] = w.admitted.trace
 				r.lock.Unlock()
 			}
 		},
@@ -101,8 +101,8 @@ func (e *tally) failing() (found []source.Diagnostic) {
 // podsOnly reports policies that match only Pods, if the manifests have no Pods but have workloads
 // that create them.
 func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
-	isPod := func(j *job) bool { return j.kind != nil && j.kind.Kind == podKind }
-	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.kind != nil && workload.Controls(j.kind.Kind) }) {
+	isPod := func(j *job) bool { return j.place.kind != nil && j.place.kind.Kind == podKind }
+	if slices.ContainsFunc(r.jobs, isPod) || !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.place.kind != nil && workload.Controls(j.place.kind.Kind) }) {
 		return nil
 	}
 	others := map[policy.ID]bool{}

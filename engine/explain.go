@@ -10,81 +10,83 @@ import (
 // Explain fills in, for every Manifest of the Outcome, its changes, its edits and the reasons of
 // policies that were not applied.
 func Explain() Observer {
-	return Observer{conclude: func(r *run, j *job) { j.explain(r.defaulting) }}
+	return Observer{conclude: func(r *run, w *written) { w.explain(r.server.defaulting) }}
 }
 
 // Views keeps the admission views of every Manifest of the Outcome. They take much more memory than
 // the manifest.
 func Views() Observer {
-	return Observer{conclude: func(_ *run, j *job) {
-		if j.trace == nil {
+	return Observer{conclude: func(_ *run, w *written) {
+		trace, result := w.admitted.trace, w.job.result
+		if trace == nil {
 			return
 		}
-		j.result.Before = j.trace.before
-		if !j.denied {
-			j.result.After = j.trace.after
+		result.Before = trace.before
+		if !w.job.denied {
+			result.After = trace.after
 		}
 	}}
 }
 
 // explain fills in the fields of a result that explain it.
-func (j *job) explain(server defaulting) {
-	m := j.result
-	for _, e := range j.tree {
-		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
+func (w *written) explain(server defaulting) {
+	m := w.job.result
+	for _, e := range w.loaded.tree {
+		for _, c := range change.Diff(e.before, e.written, w.job.place.kind.Type()) {
 			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written, Sensitive: len(e.sensitive) > 0})
 		}
 	}
-	m.NotApplied = append(m.NotApplied, j.untouched...)
-	if j.trace != nil {
-		j.explainTrace(server)
+	m.NotApplied = append(m.NotApplied, w.loaded.untouched...)
+	if w.admitted.trace != nil {
+		w.explainTrace(server)
 	}
-	for _, c := range j.normalized {
+	for _, c := range w.normalized {
 		m.Changes = append(m.Changes, Change{Change: c, Disposition: Normalized})
 	}
-	if !j.failed() && (len(j.tree) > 0 || !change.Equal(j.edited, j.raw)) {
-		j.attribute()
+	if !w.job.failed() && (len(w.loaded.tree) > 0 || !change.Equal(w.edited, w.loaded.raw)) {
+		w.attribute()
 	}
 }
 
-func (j *job) explainTrace(server defaulting) {
-	m := j.result
-	m.NotApplied = append(m.NotApplied, j.trace.untouched()...)
-	m.Changes = slices.Grow(m.Changes, len(j.trace.events))
-	for i, e := range j.trace.events {
+func (w *written) explainTrace(server defaulting) {
+	m, trace := w.job.result, w.admitted.trace
+	m.NotApplied = append(m.NotApplied, trace.untouched()...)
+	m.Changes = slices.Grow(m.Changes, len(trace.events))
+	for i, e := range trace.events {
 		if !e.drops {
-			m.Changes = append(m.Changes, j.changes(server, e)...)
+			m.Changes = append(m.Changes, w.admitted.changes(server, e)...)
 			continue
 		}
-		if i >= len(j.edits) {
+		if i >= len(w.dropped) {
 			continue
 		}
-		dropped := change.NewPathIndex(j.edits[i].dropped)
+		dropped := change.NewPathIndex(w.dropped[i])
 		for n, c := range m.Changes {
 			if len(dropped.Above(c.Path)) > 0 {
 				m.Changes[n].Disposition = Dropped
 			}
 		}
 	}
-	for _, c := range j.pinned {
+	for _, c := range w.pinned {
 		m.Changes = append(m.Changes, Change{Change: c, Disposition: Pinned})
 	}
 }
 
 // changes returns the changes of an event in the form in which the server stores them. Defaults
 // that the server adds, and changes that the server reverts, are not changes.
-func (j *job) changes(server defaulting, e event) []Change {
+func (a *admitted) changes(server defaulting, e event) []Change {
+	kind := a.job.place.kind
 	if change.Same(e.written, e.next) { // a webhook's object is defaulted only after its last step
-		if next, err := server.again(j.memo, j.kind, e.written); err == nil {
+		if next, err := server.again(a.request.Memo, kind, e.written); err == nil {
 			e.next = next
 		}
 	}
-	from, to := server.stored(j.kind, e)
-	all := change.Diff(from, to, j.kind.Type())
+	from, to := server.stored(kind, e)
+	all := change.Diff(from, to, kind.Type())
 	changes := make([]Change, 0, len(all))
 	for _, c := range all {
 		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.sensitive) > 0}
-		if admission.ServerOwned(j.kind, c.Path) {
+		if admission.ServerOwned(kind, c.Path) {
 			by.Disposition = Dropped
 		}
 		if !slices.ContainsFunc(admission.Unwritable, c.Path.HasPrefix) { // a warning tells these

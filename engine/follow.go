@@ -9,26 +9,23 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// follow runs the policies that change other objects after an admission, for all manifests in the
-// order of the input. A cluster does so some time after the admission.
-func (r *run) follow() {
-	for _, follower := range r.followers {
-		f := following{run: r}
-		for _, j := range r.jobs {
-			j.result.DependsOnOthers = true // any manifest may change any other
-			if !r.exists(j) && f.steps <= limit.Targets {
-				f.trigger(follower, j)
-			}
-		}
-		if !r.failed() {
-			for i, j := range r.jobs {
-				if f.targets != nil && f.states[i].changed {
-					r.write(j)
-					r.normalize(j)
-				}
-			}
+// follow runs policies that change other objects after an admission, for all manifests in the order
+// of the input. A cluster does so some time after the admission. It returns the jobs that changed,
+// unless any has failed.
+func (r *run) follow(follower policy.Follower) (changed []*job) {
+	f := following{run: r}
+	for _, j := range r.jobs {
+		j.result.DependsOnOthers = true // any manifest may change any other
+		if !r.exists(j) && f.steps <= limit.Targets {
+			f.trigger(follower, j.written.admitted)
 		}
 	}
+	for i, j := range r.jobs {
+		if f.targets != nil && f.states[i].changed && !r.failed() {
+			changed = append(changed, j)
+		}
+	}
+	return changed
 }
 
 // following is the state of follow.
@@ -54,36 +51,38 @@ type followState struct {
 }
 
 // trigger runs the policies that one job triggers.
-func (f *following) trigger(follower policy.Follower, j *job) {
+func (f *following) trigger(follower policy.Follower, a *admitted) {
+	j := a.job
 	reader := f.run.snapshot.Reader(j)
-	request := f.run.requestFor(j, reader)
+	request := f.run.requestFor(a.loaded, nil, reader)
+	request.Warn = a.warn
 	if !follower.Triggers(request) {
 		return
 	}
 	f.prepare()
 	state := &f.states[j.index]
 	if state.err != nil {
-		j.refuse("manifest-invalid", "", state.err)
+		a.tell(j.refusal("manifest-invalid", "", state.err)...)
 		return
 	}
 	request.Object = state.view
-	if isSensitive(j) || j.trace != nil && slices.ContainsFunc(j.trace.events, func(e event) bool { return len(e.sensitive) > 0 }) {
+	if a.loaded.isSensitive() || slices.ContainsFunc(a.trace.events, func(e event) bool { return len(e.sensitive) > 0 }) {
 		reader.AddSensitive(request.Object)
 	}
 	for followed := range follower.Follow(request, f.targets) {
 		if f.steps++; f.steps > limit.Targets {
-			f.exceeded(j, followed.Step)
+			f.exceeded(a, followed.Step)
 			return
 		}
-		f.take(j, followed, reader.Sensitive())
+		f.take(a, followed, reader.Sensitive())
 	}
-	j.read = append(j.read, reader.Sensitive()...)
-	j.spoilt(reader)
+	a.read = append(a.read, reader.Sensitive()...)
+	j.spoilt(reader.Err())
 	f.redefaultTouched()
 }
 
 // exceeded reports that policies do too much for the triggers so far.
-func (f *following) exceeded(trigger *job, step policy.Step) {
+func (f *following) exceeded(trigger *admitted, step policy.Step) {
 	trigger.tell(source.Errorf(step.At, limit.TargetCount, "policies that change other objects are applied more than %d times: once for each target of each object that triggers them; %s is the next", limit.Targets, step.ID).
 		With("let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests"))
 }
@@ -96,12 +95,13 @@ func (f *following) prepare() {
 	f.targets, f.states = &policy.Targets{}, make([]followState, len(f.run.jobs))
 	for i, j := range f.run.jobs {
 		s := &f.states[i]
-		if s.view = j.trace.after; s.view == nil {
-			if s.view, s.err = f.run.defaulting.view(nil, j.place, j.raw); s.err != nil {
-				s.view = j.raw
+		a := j.written.admitted
+		if s.view = a.trace.after; s.view == nil {
+			if s.view, s.err = f.run.server.defaulting.view(nil, j.place, a.loaded.raw); s.err != nil {
+				s.view = a.loaded.raw
 			}
 		}
-		f.targets.Add(policy.Target{Kind: j.kind, Namespace: j.namespace, Name: j.name, Object: s.view})
+		f.targets.Add(policy.Target{Kind: j.place.kind, Namespace: j.place.namespace, Name: j.place.name, Object: s.view})
 	}
 	f.prepareContext()
 }
@@ -110,14 +110,14 @@ func (f *following) prepare() {
 func (f *following) prepareContext() {
 	given := map[identity]bool{}
 	for _, j := range f.run.jobs {
-		given[j.unversioned()] = true
+		given[j.place.unversioned()] = true
 	}
 	for _, d := range f.run.set.context {
 		p := f.run.set.placeOf(d, f.run.schemas)
 		if given[p.unversioned()] {
 			continue
 		}
-		view, err := f.run.defaulting.view(nil, p, d.Object())
+		view, err := f.run.server.defaulting.view(nil, p, d.Object())
 		if err != nil {
 			view = d.Object()
 		}
@@ -127,7 +127,7 @@ func (f *following) prepareContext() {
 
 // takeContext records for the trigger that a policy changes an object of the context. The cluster
 // has that object, so no manifest changes.
-func (f *following) takeContext(trigger *job, followed policy.Followed) {
+func (f *following) takeContext(trigger *admitted, followed policy.Followed) {
 	step := followed.Step
 	if step.Object == nil {
 		return
@@ -140,26 +140,26 @@ func (f *following) takeContext(trigger *job, followed policy.Followed) {
 }
 
 // take traces a step that trigger caused. read are the sensitive objects that the policy has read.
-func (f *following) take(trigger *job, followed policy.Followed, read []map[string]any) {
-	j, step := trigger, followed.Step
+func (f *following) take(trigger *admitted, followed policy.Followed, read []map[string]any) {
+	a, step := trigger, followed.Step
 	inContext := followed.Target >= len(f.run.jobs)
 	if followed.Target >= 0 && !inContext {
-		j = f.run.jobs[followed.Target]
+		a = f.run.jobs[followed.Target].written.admitted
 	}
 	switch {
 	case inContext && step.Failure == nil:
 		f.takeContext(trigger, followed)
 		return
 	case step.NotApplied != nil || step.Failure != nil:
-		f.without(j, redacted(step, j.scope(read)))
+		f.without(a, redacted(step, a.scope(read)))
 		return
 	}
-	if err := limit.Object(nil, j.raw, step.Object); err != nil {
+	if err := limit.Object(nil, a.loaded.raw, step.Object); err != nil {
 		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
-		j.tell(d)
+		a.tell(d)
 		return
 	}
-	f.record(j, step, read)
+	f.record(a, step, read)
 }
 
 // redacted returns a step without a result and without what a scope hides.
@@ -178,38 +178,39 @@ func redacted(step policy.Step, scope redact.Scope) policy.Step {
 }
 
 // without traces a step without a result.
-func (f *following) without(j *job, step policy.Step) {
-	failure := j.trace.without(step)
+func (f *following) without(a *admitted, step policy.Step) {
+	failure := a.trace.without(step)
 	switch {
 	case failure == nil:
 	case failure.Ignored:
-		j.trace.ignore(*failure)
-		j.warnIgnored(*failure)
+		a.trace.ignore(*failure)
+		a.warnIgnored(*failure)
 	default:
 		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", failure.Err), failure.Err)
-		j.tell(d)
+		a.tell(d)
 	}
 }
 
 // record adds a step on a target to the target's trace.
-func (f *following) record(j *job, step policy.Step, read []map[string]any) {
-	state := &f.states[j.index]
+func (f *following) record(a *admitted, step policy.Step, read []map[string]any) {
+	index, kind, files := a.job.index, a.job.place.kind, &f.run.set.files
+	state := &f.states[index]
 	if state.err != nil {
-		j.refuse("manifest-invalid", "", state.err)
+		a.tell(a.job.refusal("manifest-invalid", "", state.err)...)
 		return
 	}
-	j.trace.tries.step(step, applied)
-	if j.trace.after == nil {
-		j.trace.before = state.view
+	a.trace.tries.step(step, applied)
+	if a.trace.after == nil {
+		a.trace.before = state.view
 	}
-	sensitive := f.run.files.copies(state.view, step.Object, j.kind.Type())
-	if len(read) > 0 || f.run.files.sensitive[step.At.File] {
-		sensitive = f.run.files.reveals(state.view, step.Object, j.kind.Type(), read)
+	sensitive := files.copies(state.view, step.Object, kind.Type())
+	if len(read) > 0 || files.sensitive[step.At.File] {
+		sensitive = files.reveals(state.view, step.Object, kind.Type(), read)
 	}
-	j.trace.events = append(j.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
-	j.trace.after, state.view = step.Object, step.Object
+	a.trace.events = append(a.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
+	a.trace.after, state.view = step.Object, step.Object
 	state.changed = true
-	f.touched = append(f.touched, j.index)
+	f.touched = append(f.touched, index)
 }
 
 // redefaultTouched adds defaults to the targets that one trigger changed, as a server does when it
@@ -217,13 +218,13 @@ func (f *following) record(j *job, step policy.Step, read []map[string]any) {
 func (f *following) redefaultTouched() {
 	slices.Sort(f.touched)
 	for _, i := range slices.Compact(f.touched) {
-		j, s := f.run.jobs[i], &f.states[i]
-		next, err := f.run.defaulting.again(nil, j.kind, s.view)
+		a, s := f.run.jobs[i].written.admitted, &f.states[i]
+		next, err := f.run.server.defaulting.again(nil, a.job.place.kind, s.view)
 		if err != nil {
-			j.refuse("target-failed", "rules with mutate.targets change it into an invalid object: ", err)
+			a.tell(a.job.refusal("target-failed", "rules with mutate.targets change it into an invalid object: ", err)...)
 			continue
 		}
-		j.trace.after, s.view, f.targets.All[i].Object = next, next, next
+		a.trace.after, s.view, f.targets.All[i].Object = next, next, next
 	}
 	f.touched = f.touched[:0]
 }

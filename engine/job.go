@@ -2,26 +2,28 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
-	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// job is a manifest on its way through the stages. Each stage fills in its group of fields.
+// job is a manifest on its way through the stages: what it is, how far it is, and what was found.
+// The results of the stages are values of their own, which later stages get: see loaded.
 type job struct {
 	// index is the index among the manifests.
 	index    int
 	document *manifest.Document
-	result   *Manifest
+	place    place
+	// made says how a controller made the object; it is nil for other objects.
+	made *made
 
-	// schedule
-	place
 	state state
 	// done is closed when the job is done.
 	done chan struct{}
@@ -31,41 +33,14 @@ type job struct {
 	blocked *blockade
 	// blocks is the blockade of jobs that need this job, if it failed.
 	blocks *blockade
+	// loaded waits for admission, if the manifest was read before. written waits for the jobs that
+	// may still change it.
+	loaded  *loaded
+	written *written
+	// held is what policies find if they look up the object. It is nil if they cannot.
+	held *held
 
-	// load, applyTrees
-	// written is the manifest without the annotations of clients, which are in hidden. raw is
-	// written after the mutation trees.
-	written, hidden, raw map[string]any
-	tree                 []event
-	// untouched are the reasons that trees were not applied.
-	untouched []policy.NotApplied
-
-	// admit
-	// memo has facts about the objects of the job. It is set only while the job runs.
-	memo *change.Memo
-	// request is the request that sends the object to the server.
-	request *policy.Request
-	trace   *trace
-
-	// read are the sensitive objects that policies have read for the job.
-	read []map[string]any
-
-	// write
-	// edited is raw with the changes of the policies.
-	edited map[string]any
-	edits  []written
-	pinned []change.Change
-
-	// normalize
-	normalized []change.Change
-
-	// makePods
-	// made says how a controller made the object; it is nil for other objects. stored is the object
-	// in the server, if controllers act on it.
-	made   *made
-	stored map[string]any
-
-	// say
+	result      *Manifest
 	diagnostics []source.Diagnostic
 	denied      bool
 }
@@ -79,66 +54,103 @@ const (
 	done
 )
 
+// held is a manifest before and after admission.
+type held struct{ raw, edited map[string]any }
+
 // failed reports whether the job has no result and will not get one.
 func (j *job) failed() bool {
 	return j.denied || j.blocked != nil || source.HasErrors(j.diagnostics)
 }
 
-// load reads the manifest.
-func (j *job) load(plain bool) {
-	if j.raw != nil {
-		return // trees have already changed it
+// tell adds diagnostics about the job, without what they must not show of sensitive objects.
+func (j *job) tell(scope redact.Scope, diagnostics ...source.Diagnostic) {
+	for _, d := range diagnostics {
+		d.Subject = cmp.Or(d.Subject, j.result.ID)
+		j.diagnostics = append(j.diagnostics, scope.Message(d))
 	}
-	j.raw = j.document.Object()
-	if !plain {
-		j.hidden = j.document.HideClientAnnotations(j.raw)
+}
+
+// defect returns a diagnostic about a defect of preadmit.
+func (j *job) defect(format string, args ...any) source.Diagnostic {
+	return source.Errorf(j.document.At(nil), "internal", format, args...).
+		With("this is a defect of preadmit: please report it with the manifest and the policies")
+}
+
+// refusal returns the errors of an object, field by field, with a prefix.
+func (j *job) refusal(code, prefix string, err error) []source.Diagnostic {
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
 	}
-	j.written = j.raw
-}
-
-// memos are memos that no job uses.
-var memos = sync.Pool{New: func() any { return new(change.Memo) }}
-
-// forget releases the memo.
-func (j *job) forget() {
-	j.memo.Reset()
-	memos.Put(j.memo)
-	j.memo = nil
-}
-
-// tell adds a diagnostic about the job, without what it must not show of sensitive objects.
-func (j *job) tell(d source.Diagnostic) {
-	d.Subject = cmp.Or(d.Subject, j.result.ID)
-	j.warn(d)
-}
-
-// warn adds a diagnostic about policies, which is the same for all jobs.
-func (j *job) warn(d source.Diagnostic) {
-	j.diagnostics = append(j.diagnostics, j.scope(nil).Message(d))
-}
-
-// scope returns the sensitive objects that a message about the job may quote: its own, further ones
-// and those that policies have read.
-func (j *job) scope(further []map[string]any) redact.Scope {
-	scope := redact.Scope{Objects: slices.Concat(further, j.read), All: j.document.Stream().Sensitive()}
-	if redact.IsSecret(j.raw) {
-		scope.Objects = append(scope.Objects, j.raw)
-		if j.trace != nil {
-			scope.Objects = append(scope.Objects, j.trace.before, j.trace.after)
+	var diagnostics []source.Diagnostic
+	for _, problem := range problems {
+		d := source.Errorf(j.document.At(nil), code, "%s%v", prefix, problem)
+		var field *admission.FieldError
+		if errors.As(problem, &field) {
+			d = source.Errorf(j.document.At(field.Path), code, "%s%s", prefix, field.Problem)
+			d.Field = field.Path.String()
 		}
+		diagnostics = append(diagnostics, d)
 	}
-	return scope
+	return diagnostics
 }
 
-// internal reports a defect of preadmit.
-func (j *job) internal(format string, args ...any) {
-	j.tell(source.Errorf(j.document.At(nil), "internal", format, args...).
-		With("this is a defect of preadmit: please report it with the manifest and the policies"))
+// denied is the code of denials by a server.
+const denied = "denied"
+
+// deny makes a failure of a policy the end of the job. It returns the diagnostic about it.
+func (j *job) deny(f policy.Failure) source.Diagnostic {
+	d := j.denial(f)
+	if d.Code == denied {
+		j.denied, j.result.Reason = true, f.Status
+	}
+	return d
 }
 
-// release frees everything that only the stages need, except the object before and after.
-func (j *job) release() {
-	j.written, j.hidden, j.tree, j.untouched, j.trace, j.edits, j.pinned, j.normalized, j.request, j.read = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+// refusedBy returns the diagnostic about a refusal by validating admission, as an error or a
+// warning.
+func (j *job) refusedBy(f policy.Failure, mode Validation) source.Diagnostic {
+	if mode != ValidationWarn {
+		return j.deny(f)
+	}
+	d := j.denial(f)
+	if d.Code == denied {
+		d.Code, j.result.Reason = "would-be-denied", f.Status
+	}
+	d.Severity = source.Warning
+	return d
+}
+
+// denial returns the diagnostic for a failure of a policy.
+func (j *job) denial(f policy.Failure) source.Diagnostic {
+	var unknown *schema.NoSchemaError
+	if errors.As(f.Err, &unknown) {
+		return source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind))
+	}
+	var unconverted *policy.UnconvertedError
+	if errors.As(f.Err, &unconverted) {
+		return source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
+	}
+	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
+		return d
+	}
+	d := source.Errorf(f.At, denied, "%v", f.Err).With(f.Advice)
+	if !f.At.IsKnown() {
+		d.At = j.document.At(nil)
+	}
+	return d
+}
+
+// limited replaces the code and the advice of a diagnostic if err says that a limit has been
+// exceeded.
+func limited(d source.Diagnostic, err error) (source.Diagnostic, bool) {
+	var exceeded *limit.Error
+	if !errors.As(err, &exceeded) {
+		return d, false
+	}
+	d.Code, d.Advice = exceeded.Code, exceeded.Advice
+	return d, true
 }
 
 // blockade is the reason that jobs cannot run: an object that they need is not available.
@@ -174,4 +186,14 @@ func (j *job) blockade() *blockade {
 		}
 	}
 	return j.blocks
+}
+
+// spoilt reports whether a lookup of the job has failed with an error. The failure then blocks the
+// job, because its result cannot be right.
+func (j *job) spoilt(err error) bool {
+	var b *blockade
+	if errors.As(err, &b) {
+		j.blocked = cmp.Or(j.blocked, b)
+	}
+	return err != nil
 }

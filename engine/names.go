@@ -7,12 +7,70 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
+
+// tellPolicies warns about documents that are ignored, but may look like policies: policies of
+// other systems, and kinds with names similar to policies.
+func (r *run) tellPolicies() {
+	if r.set.settings.Plain {
+		return
+	}
+	for _, d := range r.set.others {
+		if problem := r.otherPolicy(d); problem != nil {
+			r.tell(*problem)
+		}
+	}
+	for _, d := range r.input.manifests {
+		switch problem := r.otherPolicy(d); {
+		case problem != nil:
+			r.tell(*problem)
+		case r.set.isMisspelt(d.Kind()) && d.Kind().Version != "":
+			warning := r.set.misspelt(d)
+			warning.Severity, warning.Subject = source.Warning, strings.TrimSpace(d.Kind().Kind+" "+d.Name())
+			r.tell(warning)
+		}
+	}
+}
+
+// otherPolicy returns a warning about an ignored policy, once for every kind. It returns nil if the
+// document does not look like a policy.
+func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
+	kind := d.Kind()
+	var problem source.Diagnostic
+	switch {
+	case kind.Group == policyGroups[0] && kind.Kind == "MutatingWebhookConfiguration":
+		if r.knownWebhook(d.Name()) {
+			return nil
+		}
+		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
+			With("preadmit runs policies; test other webhooks in a cluster")
+		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
+	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
+	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
+		_, known := r.set.policyKinds(kind.Kind)
+		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy
+			return nil
+		}
+		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", source.Name(kind.Kind), source.Name(kind.APIVersion())).
+			With(source.Suggest(kind.Kind, known))
+	default:
+		return nil
+	}
+	return &problem
+}
+
+// knownWebhook reports whether a webhook belongs to policies that run here.
+func (r *run) knownWebhook(name string) bool {
+	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
+}
 
 // tellNames warns about unknown kinds and resources in policies, if their group is part of
 // Kubernetes or if they are probably misspelt. Other unknown names may belong to definitions that

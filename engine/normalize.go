@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
@@ -14,72 +13,63 @@ import (
 // normalize changes the manifest after the policies, as the options Normalize and WriteNamespace
 // say. Policies never see these changes, because they could distinguish, for instance, an empty
 // list from a missing one.
-func (r *run) normalize(j *job) {
-	settings := &r.set.settings
+func (r *run) normalize(w written) written {
+	settings, j := &r.set.settings, w.job
 	if j.made != nil || j.failed() {
-		return
+		return w
 	}
-	before := j.edited
-	if settings.WriteNamespace && j.kind.Namespaced {
-		j.edited = withNamespace(j.edited, j.namespace)
+	before := w.edited
+	if settings.WriteNamespace && j.place.kind.Namespaced {
+		w.edited = inNamespace(w.edited, j.place.namespace)
 	}
 	if settings.Normalize {
-		if normal, ok := r.normal(j, j.edited); ok {
-			j.edited = normal
+		if normal, ok := r.server.normal(w.admitted, w.edited); ok {
+			w.edited = normal
 		}
 	}
-	j.normalized = append(j.normalized, change.Diff(before, j.edited, j.kind.Type())...)
+	w.normalized = append(w.normalized, change.Diff(before, w.edited, j.place.kind.Type())...)
+	return w
 }
 
 // normal returns an object of a job in the form in which a server stores it. ok is false if no
 // server accepts the object.
-func (r *run) normal(j *job, object map[string]any) (normal map[string]any, ok bool) {
-	view, err := r.defaulting.view(j.memo, j.place, object)
+func (s server) normal(a *admitted, object map[string]any) (normal map[string]any, ok bool) {
+	memo, p := a.request.Memo, a.job.place
+	view, err := s.defaulting.view(memo, p, object)
 	if err != nil {
-		j.refuse("manifest-invalid", "", err)
+		a.tell(a.job.refusal("manifest-invalid", "", err)...)
 		return nil, false
 	}
-	if normal, err = r.defaulting.normalize(j.memo, j.place, object, view); err != nil {
-		j.internal("the manifest cannot be normalized: %v", err)
+	if normal, err = s.defaulting.normalize(memo, p, object, view); err != nil {
+		a.tell(a.job.defect("the manifest cannot be normalized: %v", err))
 	}
 	return normal, err == nil
 }
 
-// withNamespace returns an object with a namespace. The object must have metadata.
-func withNamespace(object map[string]any, namespace string) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	if text, _ := metadata["namespace"].(string); text != "" {
-		return object
-	}
-	object, metadata = maps.Clone(object), maps.Clone(metadata)
-	metadata["namespace"] = namespace
-	object["metadata"] = metadata
-	return object
-}
-
 // unstored reports the values of manifests that a server stores in another form, or not at all.
-var unstored = Observer{admit: func(r *run, j *job) {
+var unstored = Observer{admit: func(r *run, w *written) {
+	j, raw := w.job, w.loaded.raw
 	if r.set.settings.Plain || j.made != nil {
 		return
 	}
-	normal, ok := r.normal(j, j.raw)
+	normal, ok := r.server.normal(w.admitted, raw)
 	if !ok {
 		return
 	}
-	for _, c := range change.Diff(j.raw, normal, j.kind.Type()) {
+	for _, c := range change.Diff(raw, normal, j.place.kind.Type()) {
 		d := source.Diagnostic{At: j.document.At(c.Path), Severity: source.Info, Code: "value-not-stored", Field: c.Path.String(), Message: "the server drops this value"}
 		switch {
-		case admission.ServerOwned(j.kind, c.Path):
+		case admission.ServerOwned(j.place.kind, c.Path):
 			d.Message = "the server sets this field itself"
 		case c.Op == change.Add:
 			continue // it follows from a removal elsewhere
-		case redact.IsSecret(j.raw) && c.Path[0].Key == "stringData":
+		case redact.IsSecret(raw) && c.Path[0].Key == "stringData":
 			d.Message = "the server stores this value in data"
-		case c.Op == change.Replace && !redact.IsSecret(j.raw):
+		case c.Op == change.Replace && !redact.IsSecret(raw):
 			d.Message = fmt.Sprintf("the server stores %s", manifest.JSON(c.New))
 		case c.Op == change.Replace:
 			d.Message = "the server stores this value in another form"
 		}
-		j.tell(d)
+		w.admitted.tell(d)
 	}
 }}

@@ -18,11 +18,11 @@ type Observer struct {
 	decorate func([]policy.Program) []policy.Program
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
-	// admit is called for each job that is admitted and changed. admit and conclude may be called
-	// for several jobs at once.
-	admit func(*run, *job)
+	// admit is called for each job that is admitted. admit and conclude may be called for several
+	// jobs at once.
+	admit func(*run, *written)
 	// conclude is called for each job, admitted or not, when it cannot change again.
-	conclude func(*run, *job)
+	conclude func(*run, *written)
 	// progress is called with the number of jobs that are done.
 	progress func(done, total int)
 	// finish is called when no manifest can change again.
@@ -64,23 +64,6 @@ func Existing(manifests []*manifest.Stream) Observer {
 		o.existing[d] = true
 	}
 	return o
-}
-
-// exists reports whether an observer has marked the object of a job as existing.
-func (r *run) exists(j *job) bool {
-	return slices.ContainsFunc(r.observers, func(o Observer) bool { return o.existing[j.document] })
-}
-
-func (o Observer) admitted(r *run, j *job) {
-	if o.admit != nil && !j.failed() {
-		o.admit(r, j)
-	}
-}
-
-func (o Observer) concluded(r *run, j *job) {
-	if o.conclude != nil {
-		o.conclude(r, j)
-	}
 }
 
 func (o Observer) warned(diagnostics []source.Diagnostic) {
@@ -125,10 +108,10 @@ func Count(now func() time.Time) Observer {
 			return timed
 		},
 		tries: newTries,
-		conclude: func(r *run, j *job) {
-			if j.trace != nil {
+		conclude: func(r *run, w *written) {
+			if trace := w.admitted.trace; trace != nil {
 				r.lock.Lock()
-				tries[j] = j.trace.tries.all()
+				tries[w.job] = trace.tries.all()
 				r.lock.Unlock()
 			}
 		},

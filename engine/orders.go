@@ -17,21 +17,13 @@ import (
 func orders() Observer {
 	all := &behaviors{by: map[string][]*sample{}}
 	return Observer{
-		admit: func(r *run, j *job) {
-			if j.trace != nil && j.trace.changed() && len(j.trace.shuffled) > 1 {
-				all.note(j)
+		admit: func(_ *run, w *written) {
+			if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled) > 1 {
+				all.note(w.admitted)
 			}
 		},
 		finish: func(r *run) {
-			samples := all.samples()
-			jobs := make([]*job, len(samples))
-			for i, s := range samples {
-				jobs[i] = &s.kept
-			}
-			each(jobs, r.tryOrders)
-			for _, s := range samples {
-				s.job.diagnostics = append(s.job.diagnostics, s.kept.diagnostics...)
-			}
+			each(all.samples(), func(s *sample) { r.server.tryOrders(s.object) })
 		},
 	}
 }
@@ -47,20 +39,22 @@ type behaviors struct {
 
 // sample is an object that is tried.
 type sample struct {
-	job *job
-	// kept is the job when it was admitted, without the diagnostics.
-	kept job
-	form uint64
+	object *admitted
+	form   uint64
+}
+
+// compare compares the positions in the input.
+func (s *sample) compare(other *sample) int {
+	return cmp.Compare(s.object.job.index, other.object.job.index)
 }
 
 // note adds an object, unless there are enough samples that are earlier in the input.
-func (b *behaviors) note(j *job) {
-	key, s := j.behavior(), &sample{job: j, kept: *j, form: formOf(j.trace.before)}
-	s.kept.diagnostics = nil
+func (b *behaviors) note(a *admitted) {
+	key, s := a.behavior(), &sample{a, formOf(a.trace.before)}
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	samples := append(b.by[key], s)
-	slices.SortFunc(samples, func(x, y *sample) int { return cmp.Compare(x.job.index, y.job.index) })
+	slices.SortFunc(samples, (*sample).compare)
 	forms := map[uint64]bool{}
 	b.by[key] = slices.DeleteFunc(samples, func(s *sample) bool {
 		drop := forms[s.form] || len(forms) == samplesOfEach
@@ -75,24 +69,25 @@ func (b *behaviors) samples() []*sample {
 	for _, samples := range b.by {
 		all = append(all, samples...)
 	}
-	slices.SortFunc(all, func(x, y *sample) int { return cmp.Compare(x.job.index, y.job.index) })
+	slices.SortFunc(all, (*sample).compare)
 	return all
 }
 
 // behavior describes what the policies did with an object: which fields they have written, and
 // which of them were not applied.
-func (j *job) behavior() string {
-	text := []byte(j.kind.APIVersion() + " " + j.kind.Kind.Kind)
-	for _, id := range j.trace.shuffled {
+func (a *admitted) behavior() string {
+	kind := a.job.place.kind
+	text := []byte(kind.APIVersion() + " " + kind.Kind.Kind)
+	for _, id := range a.trace.shuffled {
 		text = append(text, "\n"+id.String()...)
 	}
-	for _, n := range j.trace.notApplied {
+	for _, n := range a.trace.notApplied {
 		text = append(text, "\nnot "+n.ID.String()+": "+n.Reason.String()...)
 	}
-	for _, e := range j.trace.events {
+	for _, e := range a.trace.events {
 		text = append(text, "\n"+e.by.String()...)
 		said := map[string]bool{}
-		for _, c := range change.Diff(e.before, e.written, j.kind.Type()) {
+		for _, c := range change.Diff(e.before, e.written, kind.Type()) {
 			path := slices.Clone(c.Path)
 			for i := range path {
 				if path[i].IsIndex() {
@@ -148,10 +143,9 @@ func formOf(value any) uint64 {
 }
 
 // tryOrders runs the policies on one object in other orders.
-func (r *run) tryOrders(j *job) {
-	j.memo = memos.Get().(*change.Memo)
-	defer j.forget()
-	o := ordering{run: r, job: j, planned: j.trace.shuffled}
+func (s server) tryOrders(a *admitted) {
+	o := ordering{server: s, object: a, memo: memos.Get().(*change.Memo), planned: a.trace.shuffled}
+	defer forget(o.memo)
 	for _, order := range permutations(len(o.planned)) {
 		if same, _ := o.same(order); !same {
 			o.report(order)
@@ -212,40 +206,41 @@ func permute(order []int, from int, found *[][]int) {
 	}
 }
 
-// ordering tries other orders for one job.
+// ordering tries other orders for one object.
 type ordering struct {
-	run     *run
-	job     *job
+	server  server
+	object  *admitted
+	memo    *change.Memo
 	planned []policy.ID
 }
 
 // same reports whether the policies have the same result in another order. If not, it returns a
 // field that differs, or "" if the request is denied.
 func (o ordering) same(order []int) (bool, string) {
-	o.job.memo.Reset() // it would keep the results of all orders alive
-	other := server{defaulting: o.run.defaulting}
+	o.memo.Reset() // it would keep the results of all orders alive
+	other := server{defaulting: o.server.defaulting}
 	positions := make(map[policy.ID]int, len(order))
 	for position, i := range order {
 		positions[o.planned[i]] = position
 	}
-	for _, program := range o.run.server.programs {
+	for _, program := range o.server.programs {
 		if program.Hook().Shuffled {
 			program = &orderedProgram{program, positions}
 		}
 		other.programs = append(other.programs, program)
 	}
-	view, err := o.run.defaulting.view(o.job.memo, o.job.place, o.job.raw)
+	p, raw := o.object.job.place, o.object.loaded.raw
+	view, err := o.server.defaulting.view(o.memo, p, raw)
 	if err != nil {
 		return true, ""
 	}
-	request := *o.job.request
-	request.Memo = o.job.memo
-	request.Object = view
-	t := other.admit(o.job.place, &request, o.job.raw, nil)
+	request := *o.object.request
+	request.Memo, request.Object = o.memo, view
+	t := other.admit(p, &request, raw, nil)
 	if len(t.failures) > 0 {
 		return false, ""
 	}
-	if difference := change.Diff(o.job.trace.after, t.after, o.job.kind.Type()); len(difference) > 0 {
+	if difference := change.Diff(o.object.trace.after, t.after, p.kind.Type()); len(difference) > 0 {
 		return false, difference[0].Path.String()
 	}
 	return true, ""
@@ -269,10 +264,10 @@ func (o ordering) report(order []int) {
 	if field != "" {
 		result = field + " depends on it"
 	}
-	d := source.Warningf(o.job.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+	d := source.Warningf(o.object.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
 		With(orderAdvice(second))
 	d.Field = field
-	o.job.tell(d)
+	o.object.tell(d)
 }
 
 // prefixed returns the order of n invocations that begins as given, and has the rest in the usual
@@ -299,14 +294,15 @@ func moveUp(order []int, from, steps int) []int {
 	return moved
 }
 
-// whereIs returns the position of a rule of an invocation that changed the job, or else of the job.
-func (j *job) whereIs(id policy.ID) source.Position {
-	for _, e := range j.trace.events {
+// whereIs returns the position of a rule of an invocation that changed the object, or else of the
+// object.
+func (a *admitted) whereIs(id policy.ID) source.Position {
+	for _, e := range a.trace.events {
 		if by := e.by; !e.drops && by.OfPolicy() == id.OfPolicy() && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
 			return e.at
 		}
 	}
-	return j.document.At(nil)
+	return a.job.document.At(nil)
 }
 
 // orderedProgram runs the invocations of a program in a given order, not in the order of their

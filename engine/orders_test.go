@@ -15,12 +15,9 @@ import (
 // TestOrders compares the findings about samples of the objects with those about every object, for
 // random policies and objects.
 func TestOrders(t *testing.T) {
-	every := Observer{admit: func(r *run, j *job) {
-		if j.trace != nil && j.trace.changed() && len(j.trace.shuffled) > 1 {
-			kept := *j
-			kept.diagnostics = nil
-			r.tryOrders(&kept)
-			j.diagnostics = append(j.diagnostics, kept.diagnostics...)
+	every := Observer{admit: func(r *run, w *written) {
+		if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled) > 1 {
+			r.server.tryOrders(w.admitted)
 		}
 	}}
 	found, objects, reported := 0, 0, 0

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -14,14 +15,6 @@ import (
 type place struct {
 	kind            *schema.Kind
 	namespace, name string
-}
-
-// KeyNamespaceOf returns the namespace of a document for keys that must not depend on other input.
-// For a document without a namespace, it is the namespace of the options if the kind is built in
-// and namespaced, and "" otherwise, whatever a CustomResourceDefinition says.
-func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
-	s = s.orEmpty()
-	return s.placeOf(d, schema.BuiltinOf(s.settings.minor)).namespace
 }
 
 // placeOf returns the place of a document. An unknown kind counts as namespaced if the document has
@@ -78,4 +71,20 @@ func textAt(object map[string]any, path ...string) string {
 	value, _ := change.Keys(path...).Get(object)
 	text, _ := value.(string)
 	return text
+}
+
+// inNamespace adds a namespace, if it is not empty, to an object without one.
+func inNamespace(object map[string]any, namespace string) map[string]any {
+	if namespace == "" || textAt(object, "metadata", "namespace") != "" {
+		return object
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["namespace"] = namespace
+	object = maps.Clone(object)
+	object["metadata"] = metadata
+	return object
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/workload"
@@ -15,17 +16,8 @@ import (
 // are admitted as well, each as a request of its controller's service account, and are among the
 // Manifests of the Outcome.
 func Pods() Observer {
-	return Observer{
-		conclude: func(r *run, j *job) {
-			if j.failed() || j.made == nil && !workload.Controls(j.kind.Kind) {
-				return
-			}
-			if r.hold(j); j.made != nil {
-				r.tellEndless(j)
-			}
-		},
-		finish: (*run).makePods,
-	}
+	c := &controllers{stored: map[*job]map[string]any{}}
+	return Observer{conclude: c.store, finish: c.makePods}
 }
 
 // Running returns the objects that run in the cluster: the objects that controllers have made, each
@@ -48,14 +40,14 @@ func (o *Outcome) Running() []*manifest.Stream {
 
 // made says how a controller made an object.
 type made struct {
-	workload.Made
+	by    workload.Made
 	owner *job
 }
 
 // user returns the service account of the controller as the user of its requests.
 func (m *made) user() policy.User {
 	return policy.User{
-		Name: "system:serviceaccount:kube-system:" + m.Account, UID: workload.UID,
+		Name: "system:serviceaccount:kube-system:" + m.by.Account, UID: workload.UID,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
 		Extra:  map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=" + workload.UID}},
 	}
@@ -64,40 +56,58 @@ func (m *made) user() policy.User {
 // at returns the position of the origin of the value at a path, in the manifest that the object was
 // made from.
 func (m *made) at(path change.Path) source.Position {
-	return m.owner.document.At(append(m.From[:len(m.From):len(m.From)], path...))
-}
-
-// hold computes the object in the server for a job that cannot change again.
-func (r *run) hold(j *job) {
-	view, err := r.defaulting.view(nil, j.place, j.edited)
-	if err != nil {
-		j.refuse("manifest-invalid", "", err)
-		return
-	}
-	if j.made != nil {
-		j.stored = j.made.Stored(view)
-	} else {
-		j.stored = workload.Stored(j.kind.Kind, view)
-	}
+	return m.owner.document.At(append(m.by.From[:len(m.by.From):len(m.by.From)], path...))
 }
 
 // complete adds API defaults to the values that policies wrote into an object of a controller,
 // because such objects have all defaults.
-func (r *run) complete(j *job) {
-	if j.made == nil || j.failed() || change.Equal(j.edited, j.raw) {
-		return
+func (r *run) complete(w written) written {
+	if w.job.made == nil || w.job.failed() || change.Equal(w.edited, w.loaded.raw) {
+		return w
 	}
-	view, err := r.defaulting.view(j.memo, j.place, j.edited)
+	view, err := r.server.defaulting.view(w.admitted.request.Memo, w.job.place, w.edited)
 	if err != nil {
-		j.internal("the stored object is not valid: %v", err)
+		w.admitted.tell(w.job.defect("the stored object is not valid: %v", err))
+		return w
+	}
+	w.edited = view
+	return w
+}
+
+// controllers are the controllers of a run.
+type controllers struct {
+	lock sync.Mutex
+	// stored are the objects in the server on which controllers act.
+	stored map[*job]map[string]any
+}
+
+// store computes the object in the server for a job that cannot change again.
+func (c *controllers) store(r *run, w *written) {
+	j := w.job
+	kind := j.place.kind
+	if j.failed() || j.made == nil && !workload.Controls(kind.Kind) {
 		return
 	}
-	j.edited = view
+	view, err := r.server.defaulting.view(nil, j.place, w.edited)
+	if err != nil {
+		w.admitted.tell(j.refusal("manifest-invalid", "", err)...)
+		return
+	}
+	stored := workload.Stored(kind.Kind, view)
+	if j.made != nil {
+		stored = j.made.by.Stored(view)
+	}
+	c.lock.Lock()
+	c.stored[j] = stored
+	c.lock.Unlock()
+	if j.made != nil {
+		c.tellEndless(r, w.admitted, stored)
+	}
 }
 
 // makePods runs the controllers until they make no more objects. The objects that a controller
 // makes follow their owner.
-func (r *run) makePods() {
+func (c *controllers) makePods(r *run) {
 	if r.invalid() {
 		return
 	}
@@ -105,13 +115,13 @@ func (r *run) makePods() {
 	for generation := roots; len(generation) > 0; {
 		var next []*job
 		for _, j := range generation {
-			children[j] = r.control(j)
+			children[j] = c.control(r, j)
 			next = append(next, children[j]...)
 		}
 		r.jobs = append(r.jobs[:len(r.jobs):len(r.jobs)], next...)
 		each(next, r.runOnce)
 		if len(r.followers) > 0 {
-			each(next, r.conclude)
+			each(next, r.concludeJob)
 		}
 		generation = next
 	}
@@ -128,16 +138,17 @@ func (r *run) makePods() {
 }
 
 // control runs the controller of one job and returns the jobs of the objects that it makes.
-func (r *run) control(j *job) []*job {
-	if j.failed() || j.stored == nil || !workload.Controls(j.kind.Kind) {
+func (c *controllers) control(r *run, j *job) []*job {
+	kind, stored := j.place.kind, c.stored[j]
+	if j.failed() || stored == nil || !workload.Controls(kind.Kind) {
 		return nil
 	}
-	if path, err := workload.Invalid(j.kind.Kind, j.stored); err != nil {
-		j.deny(policy.Failure{At: j.document.At(path), Err: err})
+	if path, err := workload.Invalid(kind.Kind, stored); err != nil {
+		(&loaded{job: j}).tell(j.deny(policy.Failure{At: j.document.At(path), Err: err}))
 		return nil
 	}
 	var jobs []*job
-	for _, m := range workload.Make(j.kind.Kind, j.stored, r.set.settings.minor) {
+	for _, m := range workload.Make(kind.Kind, stored, r.set.settings.minor) {
 		if made := r.jobFor(&made{m, j}); made != nil {
 			jobs = append(jobs, made)
 		}
@@ -148,41 +159,46 @@ func (r *run) control(j *job) []*job {
 // jobFor returns the job of an object that a controller has made. The document is written from
 // scratch, because it has no comments or layout to keep.
 func (r *run) jobFor(m *made) *job {
-	owner := m.owner
-	p := r.set.placeAs(m.Kind, textAt(m.Object, "metadata", "namespace"), textAt(m.Object, "metadata", "name"), r.currentSchemas())
-	view, err := r.defaulting.view(nil, p, m.Object)
+	owner, kind, object := m.owner, m.by.Kind, m.by.Object
+	p := r.set.placeAs(kind, textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"), r.currentSchemas())
+	view, err := r.server.defaulting.view(nil, p, object)
 	if err != nil {
-		owner.refuse("manifest-invalid", fmt.Sprintf("the %s that is made from it: ", m.Kind.Kind), err)
+		(&loaded{job: owner}).tell(owner.refusal("manifest-invalid", fmt.Sprintf("the %s that is made from it: ", kind.Kind), err)...)
 		return nil
 	}
 	named := p
 	named.name = workload.Name(view)
 	file := owner.document.At(nil).File
-	stream := manifest.Made(file+"#"+named.id(), "made from "+owner.result.ID, m.Stored(view), m.at)
+	stream := manifest.Made(file+"#"+named.id(), "made from "+owner.result.ID, m.by.Stored(view), m.at)
 	if owner.document.Stream().Sensitive() {
 		stream.MarkSensitive()
 	}
 	d := stream.Documents()[0]
-	return &job{
+	j := &job{
 		document: d, result: &Manifest{Document: d, ID: named.id(), Namespace: p.namespace, Maker: owner.result}, done: make(chan struct{}),
-		place: p, made: m, raw: view, written: view,
+		place: p, made: m,
 	}
+	j.loaded = &loaded{job: j, original: view, raw: view}
+	return j
 }
 
 // tellEndless warns if policies have changed an object in such a way that its controller keeps
 // making new ones.
-func (r *run) tellEndless(j *job) {
-	owner := j.made.owner
-	path, why := workload.Endless(owner.kind.Kind, owner.stored, j.kind.Kind, j.stored, r.set.settings.minor)
-	if why == "" || j.trace == nil {
+func (c *controllers) tellEndless(r *run, a *admitted, stored map[string]any) {
+	owner, kind := a.job.made.owner, a.job.place.kind
+	c.lock.Lock()
+	parent := c.stored[owner]
+	c.lock.Unlock()
+	path, why := workload.Endless(owner.place.kind.Kind, parent, kind.Kind, stored, r.set.settings.minor)
+	if why == "" || a.trace == nil {
 		return
 	}
-	for _, e := range j.trace.events {
-		if change.NewPathIndex(change.Diff(e.before, e.written, j.kind.Type())).Overlaps(path) {
+	for _, e := range a.trace.events {
+		if change.NewPathIndex(change.Diff(e.before, e.written, kind.Type())).Overlaps(path) {
 			d := source.Warningf(e.at, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, source.Name(owner.result.ID), why).
-				With("a cluster creates such objects in an endless loop: change " + owner.kind.Kind.Kind + "s instead, or leave the field alone")
+				With("a cluster creates such objects in an endless loop: change " + owner.place.kind.Kind.Kind + "s instead, or leave the field alone")
 			d.Field = path.String()
-			j.tell(d)
+			a.tell(d)
 			return
 		}
 	}

@@ -6,19 +6,65 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/internal/kyverno"
-	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/gatekeeper"
+	"github.com/preadmit/preadmit/engine/internal/mapolicy"
+	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/vapolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// IsPolicy reports whether documents of a kind belong to a policy language.
-func IsPolicy(kind gvk.Kind) bool {
-	return speaking(settings{kyverno: kyverno.New(&given.Values{}, given.UserInfo{}, "", release.Newest), values: &given.Values{}, context: &given.Context{}}).isPolicy(kind)
+// languages is the table of policy languages.
+func languages(s settings) []policy.Language {
+	return []policy.Language{
+		mutationtree.New(s.Trees, celenv.New(s.minor)),
+		mapolicy.New(s.minor, s.authorizer),
+		vapolicy.New(s.minor, s.authorizer),
+		gatekeeper.New(),
+		s.kyverno,
+		mutatingpolicy.New(s.values, s.context, s.Namespace),
+	}
+}
+
+// speaking returns a set with the policy languages.
+func speaking(settings settings) *Set {
+	s := &Set{settings: settings, languages: languages(settings)}
+	for _, l := range s.languages {
+		s.kinds = append(s.kinds, l.Kinds())
+	}
+	return s
+}
+
+// isPolicy reports whether documents of a kind are policies. Among plain documents, only
+// mutation trees are.
+func (s *Set) isPolicy(kind gvk.Kind) bool {
+	if s.settings.Plain {
+		return kind.Group == mutationtree.PolicyKind.Group
+	}
+	return s.language(kind) >= 0
+}
+
+// language returns the index of the language of a kind, or -1.
+func (s *Set) language(kind gvk.Kind) int {
+	kind.Version = ""
+	return slices.IndexFunc(s.kinds, func(kinds []gvk.Kind) bool { return slices.Contains(kinds, kind) })
+}
+
+// owner returns the index of the language that has a document as a policy or as its configuration,
+// or -1.
+func (s *Set) owner(d *manifest.Document) int {
+	if i := s.language(d.Kind()); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
+		configured, ok := l.(policy.Configured)
+		return ok && configured.Configures(d)
+	})
 }
 
 // IsBuiltin reports whether a kind is part of Kubernetes, in any known version.
@@ -102,62 +148,6 @@ func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 	}
 	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", source.Name(kind.Kind), source.Name(kind.APIVersion())).
 		With(source.Suggest(kind.Kind, known))
-}
-
-// tellPolicies warns about documents that are ignored, but may look like policies: policies of
-// other systems, and kinds with names similar to policies.
-func (r *run) tellPolicies() {
-	if r.set.settings.Plain {
-		return
-	}
-	for _, d := range r.set.others {
-		if problem := r.otherPolicy(d); problem != nil {
-			r.tell(*problem)
-		}
-	}
-	for _, d := range r.input.manifests {
-		switch problem := r.otherPolicy(d); {
-		case problem != nil:
-			r.tell(*problem)
-		case r.set.isMisspelt(d.Kind()) && d.Kind().Version != "":
-			warning := r.set.misspelt(d)
-			warning.Severity, warning.Subject = source.Warning, strings.TrimSpace(d.Kind().Kind+" "+d.Name())
-			r.tell(warning)
-		}
-	}
-}
-
-// otherPolicy returns a warning about an ignored policy, once for every kind. It returns nil if the
-// document does not look like a policy.
-func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
-	kind := d.Kind()
-	var problem source.Diagnostic
-	switch {
-	case kind.Group == policyGroups[0] && kind.Kind == "MutatingWebhookConfiguration":
-		if r.knownWebhook(d.Name()) {
-			return nil
-		}
-		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
-			With("preadmit runs policies; test other webhooks in a cluster")
-		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
-	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
-	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
-		_, known := r.set.policyKinds(kind.Kind)
-		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy
-			return nil
-		}
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", source.Name(kind.Kind), source.Name(kind.APIVersion())).
-			With(source.Suggest(kind.Kind, known))
-	default:
-		return nil
-	}
-	return &problem
-}
-
-// knownWebhook reports whether a webhook belongs to policies that run here.
-func (r *run) knownWebhook(name string) bool {
-	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
 }
 
 // policyKinds returns the kinds of all languages, and the group that has a kind with the given

@@ -11,26 +11,26 @@ import (
 
 // replays runs the policies again on the jobs that they changed, as the next run will. Policies
 // must not change their own output; a cluster runs them again, too.
-var replays = Observer{admit: func(r *run, j *job) {
-	r.replayTrees(j)
-	if j.trace == nil || !j.trace.changed() {
+var replays = Observer{admit: func(r *run, w *written) {
+	r.replayTrees(w)
+	if trace := w.admitted.trace; trace == nil || !trace.changed() {
 		return
 	}
-	r.replay(j)
-	r.replayAll(j)
+	r.replay(w)
+	r.replayAll(w)
 }}
 
 // replay runs the policies on their own output.
-func (r *run) replay(j *job) {
-	view := r.outputView(j)
-	again := r.again(j, view)
+func (r *run) replay(w *written) {
+	view := r.outputView(w)
+	again := r.again(w.admitted, view)
 	if len(again.failures) > 0 {
 		f := again.failures[0]
-		r.notIdempotent(j, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
+		r.notIdempotent(w.admitted, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
 		return
 	}
-	repeats, acted := j.repeats(view, again)
-	left := change.Diff(view, again.after, j.kind.Type())
+	repeats, acted := w.job.repeats(view, again)
+	left := change.Diff(view, again.after, w.job.place.kind.Type())
 	changed := change.NewPathIndex(left)
 	named := map[policy.ID]bool{}
 	for _, repeat := range repeats {
@@ -39,41 +39,41 @@ func (r *run) replay(j *job) {
 		}
 		named[repeat.id.OfPolicy()] = true
 		if repeat.action != "skip" {
-			r.notIdempotent(j, repeat.diagnostic(), repeat.action)
+			r.notIdempotent(w.admitted, repeat.diagnostic(), repeat.action)
 		}
 	}
 	if acted && len(left) > 0 && len(named) == 0 {
-		r.notIdempotent(j, source.Diagnostic{At: j.document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
+		r.notIdempotent(w.admitted, source.Diagnostic{At: w.job.document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }
 
 // outputView returns the output as the policies see it. With the option Normalize it may differ
 // from trace.after: an empty list can be null, for instance.
-func (r *run) outputView(j *job) map[string]any {
-	if len(j.normalized) > 0 {
-		if view, err := r.defaulting.view(j.memo, j.place, j.edited); err == nil {
+func (r *run) outputView(w *written) map[string]any {
+	if len(w.normalized) > 0 {
+		if view, err := r.server.defaulting.view(w.admitted.request.Memo, w.job.place, w.edited); err == nil {
 			return view
 		}
 	}
-	return j.trace.after
+	return w.admitted.trace.after
 }
 
 // again admits a view of a job again.
-func (r *run) again(j *job, view map[string]any) *trace {
-	request := *j.request
+func (r *run) again(a *admitted, view map[string]any) *trace {
+	request := *a.request
 	request.Object = view
-	return r.server.admit(j.place, &request, j.raw, j.trace.plans)
+	return r.server.admit(a.job.place, &request, a.loaded.raw, a.trace.plans)
 }
 
 // notIdempotent reports a finding of the replay. action is the policy's own choice of the reaction,
 // or "".
-func (r *run) notIdempotent(j *job, d source.Diagnostic, action string) {
+func (r *run) notIdempotent(a *admitted, d source.Diagnostic, action string) {
 	d.Severity, d.Code = source.Warning, "not-idempotent"
 	d.Advice = cmp.Or(d.Advice, "a cluster runs the policies on this output again: let the policy check whether its change has already been made")
 	if cmp.Or(NonIdempotent(action), r.set.settings.NonIdempotent) == NonIdempotentFail {
 		d.Severity = source.Error
 	}
-	j.tell(d)
+	a.tell(d)
 }
 
 // repeat is a change of a rule to an object to which the rule was already applied.
@@ -92,7 +92,7 @@ func (r repeat) diagnostic() source.Diagnostic {
 // that only restores the output after other steps is left out. acted reports whether any step
 // changed the object.
 func (j *job) repeats(view map[string]any, again *trace) (repeats []repeat, acted bool) {
-	shape := j.kind.Type()
+	shape := j.place.kind.Type()
 	for _, e := range again.events {
 		if e.drops || change.Equal(e.before, e.written) {
 			continue
@@ -110,36 +110,36 @@ func (j *job) repeats(view map[string]any, again *trace) (repeats []repeat, acte
 }
 
 // replayTrees runs the mutation trees on their own output.
-func (r *run) replayTrees(j *job) {
-	if len(j.tree) == 0 {
+func (r *run) replayTrees(w *written) {
+	if len(w.loaded.tree) == 0 {
 		return
 	}
-	object, repeats := r.repeatTrees(j.raw)
-	r.repeated(j, repeats, change.Diff(j.raw, object, nil))
+	object, repeats := r.repeatTrees(w.loaded.raw)
+	r.repeated(w.admitted, repeats, change.Diff(w.loaded.raw, object, nil))
 }
 
 // replayAll runs the mutation trees on the output of the policies, and then the policies on the
 // result.
-func (r *run) replayAll(j *job) {
+func (r *run) replayAll(w *written) {
 	if len(r.trees) == 0 {
 		return
 	}
-	object, repeats := r.repeatTrees(j.edited)
-	left := change.Diff(j.edited, object, nil)
+	object, repeats := r.repeatTrees(w.edited)
+	left := change.Diff(w.edited, object, nil)
 	if len(left) == 0 {
 		return
 	}
-	view, err := r.defaulting.view(j.memo, j.place, object)
+	view, err := r.server.defaulting.view(w.admitted.request.Memo, w.job.place, object)
 	if err != nil {
-		r.notIdempotent(j, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would change its own output into an invalid object: %v", repeats[0].id, err)}, "")
+		r.notIdempotent(w.admitted, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would change its own output into an invalid object: %v", repeats[0].id, err)}, "")
 		return
 	}
-	if !change.Equal(view, j.trace.after) { // otherwise the policies see no difference
-		if again := r.again(j, view); len(again.failures) == 0 {
-			left = change.Diff(j.trace.after, again.after, j.kind.Type())
+	if !change.Equal(view, w.admitted.trace.after) { // otherwise the policies see no difference
+		if again := r.again(w.admitted, view); len(again.failures) == 0 {
+			left = change.Diff(w.admitted.trace.after, again.after, w.job.place.kind.Type())
 		}
 	}
-	r.repeated(j, repeats, left)
+	r.repeated(w.admitted, repeats, left)
 }
 
 // repeatTrees runs the mutation trees on an object to which they were already applied, and returns
@@ -159,13 +159,13 @@ func (r *run) repeatTrees(object map[string]any) (after map[string]any, repeats 
 }
 
 // repeated reports the first tree whose repeated change affects the result.
-func (r *run) repeated(j *job, repeats []repeat, left []change.Change) {
+func (r *run) repeated(a *admitted, repeats []repeat, left []change.Change) {
 	index := change.NewPathIndex(left)
 	for _, repeat := range repeats {
 		if index.Overlaps(repeat.path) {
 			d := repeat.diagnostic()
 			d.Advice = "the tree changes the output when it is rendered again: let the tree check whether its change has already been made"
-			r.notIdempotent(j, d, "")
+			r.notIdempotent(a, d, "")
 			return
 		}
 	}

@@ -47,10 +47,17 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 	each(definitions, r.runOnce)
 	each(others, r.runOnce)
 	if len(r.followers) > 0 {
-		if !r.failed() {
-			r.follow()
+		for _, follower := range r.followers {
+			if r.failed() {
+				break
+			}
+			for _, j := range r.follow(follower) {
+				w := r.normalize(r.server.write(*j.written))
+				j.written = &w
+				r.hold(w)
+			}
 		}
-		each(r.jobs, r.conclude)
+		each(r.jobs, r.concludeJob)
 	}
 	for _, o := range r.observers {
 		if o.finish != nil {
@@ -69,8 +76,8 @@ type run struct {
 	// after it. The server has the others.
 	programs, trees []policy.Program
 	followers       []policy.Follower
-	server
-	observers []Observer
+	server          server
+	observers       []Observer
 	// watched means that an observer needs every manifest.
 	watched bool
 	reads   map[gvk.Kind]bool
@@ -97,15 +104,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
 	r.compile()
-	r.watched = slices.ContainsFunc(observers, func(o Observer) bool { return o.admit != nil || o.conclude != nil })
-	for _, o := range r.observers {
-		if o.decorate != nil {
-			r.server.programs = o.decorate(r.server.programs)
-		}
-		if o.tries != nil {
-			r.server.tries = o.tries
-		}
-	}
+	r.watch(observers)
 	if len(in.manifests)+len(in.policies) == 0 && len(in.local) > 0 {
 		r.tell(source.Warningf(in.local[0].At(nil), "no-objects", "the input has no objects for a cluster, only such for client programs, so nothing changes").
 			With("in a kustomization, name preadmit under transformers; under generators, it does not see the resources"))
@@ -118,11 +117,14 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		return r
 	}
 	if len(r.trees) > 0 {
-		each(r.jobs, r.applyTrees)
+		each(r.jobs, func(j *job) {
+			j.loaded = r.load(j)
+			r.applyTrees(j.loaded)
+		})
 	}
 	r.define()
 	for _, j := range r.jobs {
-		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.raw)...)
+		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.loaded)...)
 		r.locate(j)
 	}
 	r.tellPolicies()
@@ -166,6 +168,19 @@ func (r *run) compile() {
 	}
 }
 
+// watch prepares the server for observers.
+func (r *run) watch(observers []Observer) {
+	r.watched = slices.ContainsFunc(observers, func(o Observer) bool { return o.admit != nil || o.conclude != nil })
+	for _, o := range observers {
+		if o.decorate != nil {
+			r.server.programs = o.decorate(r.server.programs)
+		}
+		if o.tries != nil {
+			r.server.tries = o.tries
+		}
+	}
+}
+
 // define adds the kinds of the CustomResourceDefinitions in the input, in their original form. The
 // kinds decide whether other objects are namespaced.
 func (r *run) define() {
@@ -176,8 +191,8 @@ func (r *run) define() {
 	}
 	for _, j := range r.jobs {
 		if j.document.Kind() == definitionKind {
-			j.load(false)
-			j.diagnostics = append(j.diagnostics, define(r.schemas, j.document, j.raw)...)
+			j.loaded = r.load(j)
+			j.diagnostics = append(j.diagnostics, define(r.schemas, j.document, j.loaded.raw)...)
 			r.definitions.add(j)
 		}
 	}
@@ -186,12 +201,13 @@ func (r *run) define() {
 // locate finds the place of the object of a job.
 func (r *run) locate(j *job) {
 	namespace, name := j.document.Namespace(), j.document.Name()
-	if j.raw != nil {
-		namespace, name = textAt(j.raw, "metadata", "namespace"), textAt(j.raw, "metadata", "name")
+	var tree []event
+	if l := j.loaded; l != nil {
+		namespace, name, tree = textAt(l.raw, "metadata", "namespace"), textAt(l.raw, "metadata", "name"), l.tree
 	}
 	j.place = r.set.placeAs(j.document.Kind(), namespace, name, r.currentSchemas())
-	j.result.ID, j.result.Namespace = j.id(), j.namespace
-	for _, e := range j.tree {
+	j.result.ID, j.result.Namespace = j.place.id(), j.place.namespace
+	for _, e := range tree {
 		for _, text := range e.sensitive { // a tree has computed the name from the data of a Secret
 			j.result.ID = strings.ReplaceAll(j.result.ID, text, redact.Mask)
 		}
@@ -214,6 +230,11 @@ func (r *run) failed() bool {
 	return r.ctx.Err() != nil || slices.ContainsFunc(r.jobs, (*job).failed)
 }
 
+// exists reports whether an observer has marked the object of a job as existing.
+func (r *run) exists(j *job) bool {
+	return slices.ContainsFunc(r.observers, func(o Observer) bool { return o.existing[j.document] })
+}
+
 // tell adds diagnostics about the run.
 func (r *run) tell(diagnostics ...source.Diagnostic) {
 	r.lock.Lock()
@@ -232,99 +253,136 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	if r.isUntouched(j) {
-		r.conclude(j)
+		r.conclude(unadmitted(&loaded{job: j}))
 		return
 	}
-	j.load(false)
-	j.memo = memos.Get().(*change.Memo)
-	defer j.forget()
-	j.edited = j.raw
-	reader := r.snapshot.Reader(j)
-	j.request = r.requestFor(j, reader)
-	r.admitRequest(j, j.request)
-	r.tellUpdates(j)
+	memo := memos.Get().(*change.Memo)
+	defer forget(memo)
+	a := r.admit(r.load(j), memo)
+	reader := a.request.Snapshot
+	w := *unwritten(a)
 	if !j.failed() {
-		r.write(j)
-		r.normalize(j)
-		r.complete(j)
-		for _, o := range r.observers {
-			o.admitted(r, j)
-		}
+		w = r.complete(r.normalize(r.server.write(w)))
+		r.observe(&w)
 	}
-	j.read = reader.Sensitive()
-	j.result.DependsOnOthers = reader.Asked() || j.trace != nil && j.trace.before != nil && r.currentSchemas().Lookup(j.kind.Kind) == nil
-	j.spoilt(reader)
-	if j.document.Kind() == definitionKind && !j.failed() && !change.Equal(j.edited, j.raw) {
-		r.redefine(j)
+	a.read = reader.Sensitive()
+	j.result.DependsOnOthers = reader.Asked() || a.trace != nil && a.trace.before != nil && r.currentSchemas().Lookup(j.place.kind.Kind) == nil
+	j.spoilt(reader.Err())
+	if !j.failed() {
+		r.hold(w)
 	}
 	if len(r.followers) == 0 {
-		r.conclude(j)
+		r.conclude(&w)
+		return
+	}
+	a.request.Memo, j.written = nil, &w
+}
+
+// observe shows an admitted job to the observers, unless it has failed.
+func (r *run) observe(w *written) {
+	for _, o := range r.observers {
+		if o.admit != nil && !w.job.failed() {
+			o.admit(r, w)
+		}
 	}
 }
 
-// admitRequest sends the request of a job through the server.
-func (r *run) admitRequest(j *job, request *policy.Request) {
-	if r.exists(j) {
-		j.trace = r.server.trace(nil)
-		return
+// load returns the manifest of a job, which an earlier stage may have read.
+func (r *run) load(j *job) *loaded {
+	l := j.loaded
+	if l == nil {
+		return j.load(r.set.settings.Plain)
 	}
-	if !r.covered(j, request) {
-		return
+	j.loaded = nil // only the result of the next stage keeps it
+	return l
+}
+
+// hold keeps the result of a job for policies that look it up, and for objects whose kind it
+// defines.
+func (r *run) hold(w written) {
+	if r.isRead(w.job) {
+		w.job.held = &held{w.loaded.raw, w.edited}
 	}
-	view, err := r.defaulting.view(j.memo, j.place, j.raw)
+	if w.job.document.Kind() == definitionKind && !change.Equal(w.edited, w.loaded.raw) {
+		r.redefine(w.job, w.edited)
+	}
+}
+
+// admit sends a manifest through the server.
+func (r *run) admit(l *loaded, memo *change.Memo) *admitted {
+	j := l.job
+	a := &admitted{job: j, loaded: l, request: r.requestFor(l, memo, r.snapshot.Reader(j))}
+	a.request.Warn = a.warn
+	switch {
+	case r.exists(j):
+		a.trace = r.server.trace(nil)
+	case !r.server.covers(a.request):
+		a.trace = r.server.planned(a.request)
+	default:
+		r.admitView(a)
+	}
+	r.tellUpdates(a)
+	return a
+}
+
+// admitView sends the admission view of a manifest through the server.
+func (r *run) admitView(a *admitted) {
+	j, request := a.job, a.request
+	view, err := r.server.defaulting.view(request.Memo, j.place, a.loaded.raw)
 	if err != nil {
-		j.refuse("manifest-invalid", "", err)
+		a.tell(j.refusal("manifest-invalid", "", err)...)
 		return
 	}
 	request.Object = view
-	j.trace = r.server.admit(j.place, request, j.raw, nil)
-	if j.spoilt(request.Snapshot) {
+	a.trace = r.server.admit(j.place, request, a.loaded.raw, nil)
+	if j.spoilt(request.Snapshot.Err()) {
 		return
 	}
-	j.read = request.Snapshot.Sensitive()
-	if err := j.misplaced(); err != nil && len(j.trace.failures) == 0 {
-		j.trace.reject(policy.Failure{At: j.trace.first(), Err: err})
+	a.read = request.Snapshot.Sensitive()
+	if err := a.misplaced(); err != nil && len(a.trace.failures) == 0 {
+		a.trace.reject(policy.Failure{At: a.trace.first(), Err: err})
 	}
-	if len(j.trace.failures) == 0 {
-		r.server.validate(j.place, *request, j.trace)
+	if len(a.trace.failures) == 0 {
+		r.server.validate(j.place, *request, a.trace)
 	}
-	j.read = request.Snapshot.Sensitive()
-	j.trace.redact(j.scope(nil))
-	for _, f := range j.trace.failures {
-		j.deny(f)
+	a.read = request.Snapshot.Sensitive()
+	a.trace.redact(a.scope(nil))
+	for _, f := range a.trace.failures {
+		a.tell(j.deny(f))
 	}
-	for _, f := range j.trace.ignored {
-		j.warnIgnored(f)
+	for _, f := range a.trace.ignored {
+		a.warnIgnored(f)
 	}
-	j.tellValidation(r.set.settings.Validation)
-	j.tellUnwritable()
+	a.tellValidation(r.set.settings.Validation)
+	a.tellUnwritable()
 }
 
 // misplaced returns the error of a server if policies have moved the object to another namespace,
 // have removed its name, or have set its resourceVersion.
-func (j *job) misplaced() error {
-	if !j.trace.changed() {
+func (a *admitted) misplaced() error {
+	if !a.trace.changed() {
 		return nil
 	}
-	if namespace, given := change.Keys("metadata", "namespace").Get(j.trace.after); given && j.kind.Namespaced && namespace != j.namespace {
+	p := a.job.place
+	if namespace, given := change.Keys("metadata", "namespace").Get(a.trace.after); given && p.kind.Namespaced && namespace != p.namespace {
 		return errors.New("the namespace of the provided object does not match the namespace sent on the request")
 	}
-	if textAt(j.trace.after, "metadata", "name") == "" && textAt(j.trace.after, "metadata", "generateName") == "" {
+	if textAt(a.trace.after, "metadata", "name") == "" && textAt(a.trace.after, "metadata", "generateName") == "" {
 		return errors.New("metadata.name: Required value: name or generateName is required")
 	}
-	if version := textAt(j.trace.after, "metadata", "resourceVersion"); version != "" && version != textAt(j.trace.before, "metadata", "resourceVersion") && j.request.Operation == policy.Create && !j.request.DryRun {
+	if version := textAt(a.trace.after, "metadata", "resourceVersion"); version != "" && version != textAt(a.trace.before, "metadata", "resourceVersion") && a.request.Operation == policy.Create && !a.request.DryRun {
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
 	return nil
 }
 
 // tellUnwritable warns of fields that a server keeps if policies set them, but no manifest can have.
-func (j *job) tellUnwritable() {
+func (a *admitted) tellUnwritable() {
 	for _, path := range admission.Unwritable {
-		for _, e := range j.trace.events {
+		for _, e := range a.trace.events {
 			before, _ := path.Get(e.before)
 			if value, _ := path.Get(e.written); !e.drops && value != nil && value != before {
-				j.tell(source.Warningf(e.at, "value-not-written", "%s sets %s, which a server keeps, but no manifest can have", e.by, path).
+				a.tell(source.Warningf(e.at, "value-not-written", "%s sets %s, which a server keeps, but no manifest can have", e.by, path).
 					With("remove the field from the policy"))
 				break
 			}
@@ -332,111 +390,120 @@ func (j *job) tellUnwritable() {
 	}
 }
 
-// covered reports whether any policy may match the request. Most manifests do not need an admission
-// view because of this check.
-func (r *run) covered(j *job, request *policy.Request) bool {
-	for _, program := range r.server.programs {
-		if program.Covers(request) {
-			return true
-		}
-	}
-	j.trace = r.server.trace(nil)
-	for _, program := range r.server.programs {
-		j.trace.planned(program.Hook(), program.Plan(request))
-	}
-	return false
-}
-
 // isUntouched reports whether a job cannot change, judged without its object: no policy may match
 // it, and neither policies nor observers need the object. Then the object is not even built.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
-	if r.watched || j.raw != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || r.isRead(j) {
+	if r.watched || j.loaded != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || r.isRead(j) {
 		return false
 	}
-	request := r.requestFor(j, nil)
+	request := r.requestFor(&loaded{job: j}, nil, nil)
 	update := *request
 	update.Operation = policy.Update // see tellUpdates
-	return !slices.ContainsFunc(r.server.programs, func(p policy.Program) bool { return p.Covers(request) || p.Covers(&update) })
+	return !r.server.covers(request) && !r.server.covers(&update)
 }
 
-// requestFor returns the request of a job.
-func (r *run) requestFor(j *job, reader *snapshot.Reader) *policy.Request {
-	settings := &r.set.settings
+// requestFor returns the request for a manifest.
+func (r *run) requestFor(l *loaded, memo *change.Memo, reader *snapshot.Reader) *policy.Request {
+	settings, j := &r.set.settings, l.job
 	request := &policy.Request{
-		Context: r.ctx, Kind: j.kind, Name: j.name, Namespace: j.namespace,
+		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.namespace,
 		Operation: settings.Operation, DryRun: settings.DryRun, User: settings.User,
-		Memo: j.memo, Object: j.raw, Schemas: r.currentSchemas(), Snapshot: reader, Warn: j.warn,
+		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader,
 	}
-	if j.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
-		request.Namespace = j.name
+	if j.place.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
+		request.Namespace = j.place.name
 	}
 	if j.made != nil {
 		request.Operation, request.DryRun, request.User = policy.Create, false, j.made.user()
 	}
 	if request.Operation == policy.Update {
-		request.OldObject = r.oldObject(j)
+		request.OldObject = r.oldObject(l, memo)
 	}
 	return request
 }
 
 // oldObject returns the object that an update replaces.
-func (r *run) oldObject(j *job) map[string]any {
-	d := r.old[j.unversioned()]
+func (r *run) oldObject(l *loaded, memo *change.Memo) map[string]any {
+	d := r.old[l.job.place.unversioned()]
 	if d == nil {
 		return nil
 	}
-	view, err := r.defaulting.view(j.memo, r.set.placeOf(d, r.currentSchemas()), d.Object())
+	view, err := r.server.defaulting.view(memo, r.set.placeOf(d, r.currentSchemas()), d.Object())
 	if err != nil {
-		j.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
+		l.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
 	}
 	return view
 }
 
-// conclude finishes a job when nothing can change its object again.
-func (r *run) conclude(j *job) {
-	for _, o := range r.observers {
-		o.concluded(r, j)
+// concludeJob finishes a job when all other jobs are admitted.
+func (r *run) concludeJob(j *job) {
+	w := j.written
+	j.written = nil // its memory is free afterwards
+	if w == nil && j.loaded != nil {
+		w = unadmitted(r.load(j))
 	}
-	if !j.failed() {
-		r.commit(j)
+	if w == nil {
+		w = unadmitted(&loaded{job: j})
 	}
-	if isSensitive(j) {
-		r.learn(j)
-	}
-	r.learnWritten(j)
-	j.release()
-	j.document.Release()
-	if !r.isRead(j) {
-		j.raw, j.edited = nil, nil
-	}
+	r.conclude(w)
 }
 
-// isSensitive reports whether the manifest of a job must stay secret.
-func isSensitive(j *job) bool { return redact.IsSecret(j.raw) || j.document.Stream().Sensitive() }
+// conclude finishes a job when nothing can change its object again.
+func (r *run) conclude(w *written) {
+	for _, o := range r.observers {
+		if o.conclude != nil {
+			o.conclude(r, w)
+		}
+	}
+	if !w.job.failed() {
+		w.commit()
+	}
+	if w.loaded.isSensitive() {
+		r.learn(w)
+	}
+	r.learnWritten(w)
+	w.job.document.Release()
+}
 
 // learn adds to the mask the values that were written into a sensitive object.
-func (r *run) learn(j *job) {
+func (r *run) learn(w *written) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	events := slices.Clone(j.tree)
-	if j.trace != nil {
-		r.input.secrets.LearnAll(j.trace.before)
-		r.input.secrets.LearnAll(j.trace.after)
-		events = append(events, j.trace.events...)
+	events := slices.Clone(w.loaded.tree)
+	if trace := w.admitted.trace; trace != nil {
+		r.input.secrets.LearnAll(trace.before)
+		r.input.secrets.LearnAll(trace.after)
+		events = append(events, trace.events...)
 	}
 	for _, e := range events {
 		r.input.secrets.LearnAll(e.written)
 	}
-	r.input.secrets.LearnAll(j.edited)
+	r.input.secrets.LearnAll(w.edited)
+}
+
+// learnWritten adds the sensitive texts that policies have written into an object.
+func (r *run) learnWritten(w *written) {
+	w.job.result.Sensitive = w.loaded.isSensitive()
+	events := w.loaded.tree
+	if w.admitted.trace != nil {
+		events = slices.Concat(events, w.admitted.trace.events)
+	}
+	for _, e := range events {
+		if len(e.sensitive) > 0 {
+			w.job.result.Sensitive = true
+			r.lock.Lock()
+			r.input.secrets.LearnTexts(e.sensitive)
+			r.lock.Unlock()
+		}
+	}
 }
 
 // changePlain runs mutation trees on a document that is not a Kubernetes object.
 func (r *run) changePlain(j *job) {
-	r.applyTrees(j)
-	j.edited = j.raw
-	for _, o := range r.observers {
-		o.admitted(r, j)
-	}
-	r.conclude(j)
+	l := r.load(j)
+	r.applyTrees(l)
+	w := unadmitted(l)
+	r.observe(w)
+	r.conclude(w)
 }

@@ -31,12 +31,12 @@ func (r *run) schedule() (definitions, others []*job) {
 	return definitions, append(first, rest...)
 }
 
-// each calls do for every job, on all processors.
-func each(jobs []*job, do func(*job)) {
-	workers := min(runtime.GOMAXPROCS(0), len(jobs))
+// each calls do for every item, on all processors.
+func each[T any](items []T, do func(T)) {
+	workers := min(runtime.GOMAXPROCS(0), len(items))
 	if workers < 2 {
-		for _, j := range jobs {
-			do(j)
+		for _, item := range items {
+			do(item)
 		}
 		return
 	}
@@ -44,8 +44,8 @@ func each(jobs []*job, do func(*job)) {
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
-				do(jobs[i])
+			for i := int(next.Add(1)) - 1; i < len(items); i = int(next.Add(1)) - 1 {
+				do(items[i])
 			}
 		})
 	}
@@ -167,11 +167,11 @@ func (d definitions) add(j *job) {
 func (d definitions) of(kind gvk.Kind) *job { return d[gvk.Kind{Group: kind.Group, Kind: kind.Kind}] }
 
 // redefine updates the schemas after policies have changed a CustomResourceDefinition.
-func (r *run) redefine(j *job) {
+func (r *run) redefine(j *job, edited map[string]any) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	schemas := r.schemas.Clone()
-	j.diagnostics = append(j.diagnostics, define(schemas, j.document, j.edited)...)
+	j.diagnostics = append(j.diagnostics, define(schemas, j.document, edited)...)
 	r.schemas = schemas
 }
 

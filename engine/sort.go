@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
@@ -41,27 +39,6 @@ func (s *Set) sort(streams []*manifest.Stream) *input {
 	return in
 }
 
-// learn adds the values of the Secrets among documents to a redactor.
-func learn(secrets *redact.Redactor, documents []*manifest.Document) {
-	for _, d := range documents {
-		if d.Stream().Sensitive() {
-			secrets.LearnAll(d.Object())
-		} else if kind := d.Kind().Kind; kind == "" || redact.IsSecretKind(kind) {
-			secrets.Learn(d.Object())
-		}
-	}
-}
-
-// learnPrivate adds the values of the private documents among documents and among the documents that
-// Compile has got.
-func (s *Set) learnPrivate(secrets *redact.Redactor, documents []*manifest.Document) {
-	for _, d := range slices.Concat(documents, s.context, s.old, documentsOf(s.settings.Values), documentsOf(s.settings.UserInfo)) {
-		if d.Stream().Private() {
-			secrets.LearnPrivate(d.Object(), s.files.open)
-		}
-	}
-}
-
 // isLocal reports whether a document is for clients only and never reaches a cluster.
 func isLocal(d *manifest.Document) bool {
 	switch d.Kind().Group {
@@ -73,9 +50,9 @@ func isLocal(d *manifest.Document) bool {
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
-// checkIdentity reports missing fields that every object needs. raw is the document after mutation
+// checkIdentity reports missing fields that every object needs. l is the document after mutation
 // trees, or nil if there are no trees.
-func checkIdentity(d *manifest.Document, raw map[string]any) []source.Diagnostic {
+func checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	missing := func(field string) {
 		diagnostics = append(diagnostics, source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", field).
@@ -87,11 +64,14 @@ func checkIdentity(d *manifest.Document, raw map[string]any) []source.Diagnostic
 	if d.Kind().Kind == "" {
 		missing("kind")
 	}
-	if len(diagnostics) > 0 || raw == nil && d.Name() != "" {
+	if len(diagnostics) > 0 || l == nil && d.Name() != "" {
 		return diagnostics
 	}
-	if raw == nil {
+	var raw map[string]any
+	if l == nil {
 		raw = d.Object()
+	} else {
+		raw = l.raw
 	}
 	name, given := change.Keys("metadata", "name").Get(raw)
 	if text, isText := name.(string); isText && text != "" {

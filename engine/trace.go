@@ -43,7 +43,7 @@ type trace struct {
 // planned is a plan, with the object for which it was made.
 type planned struct {
 	object map[string]any
-	policy.Plan
+	plan   policy.Plan
 }
 
 // event is one change of the object.

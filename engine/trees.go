@@ -12,36 +12,35 @@ import (
 
 // applyTrees runs the mutation trees on a manifest as it is written. The result is the manifest for
 // all later stages.
-func (r *run) applyTrees(j *job) {
-	j.load(r.set.settings.Plain)
-	start := j.raw
-	for step := range r.treeSteps(j.raw) {
+func (r *run) applyTrees(l *loaded) {
+	start := l.raw
+	for step := range r.treeSteps(l.raw) {
 		var err error
 		switch {
 		case step.NotApplied != nil:
 			n := *step.NotApplied
-			n.Reason = j.scope(nil).Reason(n.Reason)
-			j.untouched = append(j.untouched, n)
+			n.Reason = l.scope().Reason(n.Reason)
+			l.untouched = append(l.untouched, n)
 			continue
 		case step.Failure != nil:
-			scope := j.scope(nil)
-			scope.All = scope.All || !r.set.settings.Plain && j.document.Kind().Kind == ""
+			scope := l.scope()
+			scope.All = scope.All || !r.set.settings.Plain && l.job.document.Kind().Kind == ""
 			err, step.At = scope.Error(step.Failure.Err), step.Failure.At
 		default:
-			if err = r.checkTree(j.raw, step.Object); err == nil {
+			if err = r.checkTree(l.raw, step.Object); err == nil {
 				err = limit.Object(nil, start, step.Object)
 			}
 		}
 		if err != nil {
 			d, _ := limited(source.Errorf(step.At, "tree-failed", "%v", err), err)
 			if !r.set.settings.Plain {
-				d.Subject = r.set.placeOf(j.document, r.schemas).id()
+				d.Subject = r.set.placeOf(l.job.document, r.schemas).id()
 			}
-			j.tell(d)
+			l.tell(d)
 			return
 		}
-		j.tree = append(j.tree, event{by: step.ID, at: step.At, before: j.raw, written: step.Object, sensitive: r.set.files.copies(j.raw, step.Object, nil)})
-		j.raw = step.Object
+		l.tree = append(l.tree, event{by: step.ID, at: step.At, before: l.raw, written: step.Object, sensitive: r.set.files.copies(l.raw, step.Object, nil)})
+		l.raw = step.Object
 	}
 }
 

@@ -3,18 +3,19 @@ package engine
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // tellUpdates warns about policies that act only on UPDATE, and would have acted on a job if the
 // cluster already had its object.
-func (r *run) tellUpdates(j *job) {
-	if j.trace == nil || policy.Operation(r.set.settings.Operation) != policy.Create {
+func (r *run) tellUpdates(a *admitted) {
+	if a.trace == nil || policy.Operation(r.set.settings.Operation) != policy.Create {
 		return
 	}
 	var missed []policy.NotApplied
-	for _, n := range j.trace.untouched() {
+	for _, n := range a.trace.untouched() {
 		isKnown := func(m policy.NotApplied) bool { return isOf(n.ID, m.ID) }
 		if policy.IsByOperation(n.Reason) && !slices.ContainsFunc(missed, isKnown) {
 			missed = append(missed, n)
@@ -23,10 +24,10 @@ func (r *run) tellUpdates(j *job) {
 	if len(missed) == 0 {
 		return
 	}
-	ids := r.updatesOf(j)
+	ids := r.updatesOf(a.loaded, a.request.Memo)
 	for _, n := range missed {
 		if i := slices.IndexFunc(ids, func(id policy.ID) bool { return isOf(n.ID, id) }); i >= 0 {
-			j.warn(source.Warningf(n.At, "update-only", "%s acts only on UPDATE, so it does not change manifests that it would change in a cluster", actor(n.ID)).
+			a.warn(source.Warningf(n.At, "update-only", "%s acts only on UPDATE, so it does not change manifests that it would change in a cluster", actor(n.ID)).
 				With("to see its changes, set the operation to UPDATE and give the current objects of the cluster with the option old"))
 		}
 	}
@@ -48,13 +49,12 @@ func actor(id policy.ID) string {
 }
 
 // updatesOf returns the steps of an update that does not change the object.
-func (r *run) updatesOf(j *job) []policy.ID {
-	view, err := r.defaulting.view(j.memo, j.place, j.raw)
+func (r *run) updatesOf(l *loaded, memo *change.Memo) []policy.ID {
+	view, err := r.server.defaulting.view(memo, l.job.place, l.raw)
 	if err != nil {
 		return nil
 	}
-	request := r.requestFor(j, r.snapshot.Reader(j))
-	request.Memo = nil // its facts are about the other operation
+	request := r.requestFor(l, nil, r.snapshot.Reader(l.job)) // the facts of the memo are about the other operation
 	request.Operation, request.Object, request.OldObject = policy.Update, view, view
 	request.Warn = func(source.Diagnostic) {}
 	var ids []policy.ID

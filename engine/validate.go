@@ -95,13 +95,14 @@ func (t *trace) said(step policy.Step) {
 }
 
 // tellValidation adds to the result of a job what validating admission said.
-func (j *job) tellValidation(mode Validation) {
-	for _, f := range j.trace.refusals {
-		j.refuseBy(f, mode)
+func (a *admitted) tellValidation(mode Validation) {
+	for _, f := range a.trace.refusals {
+		a.tell(a.job.refusedBy(f, mode))
 	}
-	j.result.Warnings, j.result.Audit = sent(j.trace.warnings), combined(j.trace.audit)
-	for _, w := range j.result.Warnings {
-		j.tell(source.Warningf(w.At, "policy-warning", "%s", w.Text))
+	result := a.job.result
+	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)
+	for _, w := range result.Warnings {
+		a.tell(source.Warningf(w.At, "policy-warning", "%s", w.Text))
 	}
 }
 

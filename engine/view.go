@@ -46,7 +46,7 @@ func (r *run) viewAll() {
 	}
 	var seen []*job
 	for _, j := range r.jobs {
-		if r.locate(j); admissionpolicy.Hides(j.kind) {
+		if r.locate(j); admissionpolicy.Hides(j.place.kind) {
 			r.leaveOut(j.document, "an API server hides it from policies")
 			continue
 		}
@@ -58,14 +58,14 @@ func (r *run) viewAll() {
 
 // view computes the view of one job.
 func (r *run) view(j *job) {
-	j.load(false)
-	if j.kind.Unknown {
-		j.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so only its metadata is as policies see it", j.kind.Kind).
+	l := r.load(j)
+	if j.place.kind.Unknown {
+		l.tell(source.Warningf(j.document.At(nil), "schema-missing", "there is no schema of %s, so only its metadata is as policies see it", j.place.kind.Kind).
 			With("give its CustomResourceDefinition with the option context, or the cluster's OpenAPI document with the option openapi"))
 	}
-	view, err := r.defaulting.view(nil, j.place, j.raw)
+	view, err := r.server.defaulting.view(nil, j.place, l.raw)
 	if err != nil {
-		j.refuse("manifest-invalid", "", err)
+		l.tell(j.refusal("manifest-invalid", "", err)...)
 		return
 	}
 	j.result.Before = view

@@ -7,69 +7,63 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 )
 
-// written is the effect of an event of a trace on the manifest.
-type written struct {
-	// dropped are the values that a policy wrote and the server drops. They are not written into
-	// the manifest.
-	dropped []change.Change
-}
-
 // write transfers the events of the trace to the manifest, starting after the last transferred
 // event. Then it checks the result: the view of the edited manifest must be the final view of
 // admission. If a default has changed because of an edit, the value is written as well.
-func (r *run) write(j *job) {
-	if !j.trace.changed() {
-		return
+func (s server) write(w written) written {
+	j, trace := w.job, w.admitted.trace
+	if !trace.changed() {
+		return w
 	}
-	for _, e := range j.trace.events[len(j.edits):] {
-		var w written
+	for _, e := range trace.events[len(w.dropped):] {
+		var dropped []change.Change
 		if e.drops {
-			w.dropped = j.drop(e.before, e.written)
+			dropped, w.edited = w.drop(e.before, e.written)
 		} else if !change.Equal(e.before, e.written) {
-			from, to := r.defaulting.stored(j.kind, e)
-			j.edited = admission.Unview(j.kind, j.edited, from, to)
+			from, to := s.defaulting.stored(j.place.kind, e)
+			w.edited = admission.Unview(j.place.kind, w.edited, from, to)
 		}
-		j.edits = append(j.edits, w)
+		w.dropped = append(w.dropped, dropped)
 	}
-	pinned, err := r.defaulting.pin(j.memo, j.place, j.raw, j.edited, j.trace.after)
+	pinned, err := s.defaulting.pin(w.admitted.request.Memo, j.place, w.loaded.raw, w.edited, trace.after)
 	if err != nil {
-		j.internal("the result is not what admission made of the manifest: %v", err)
-		return
+		w.admitted.tell(j.defect("the result is not what admission made of the manifest: %v", err))
+		return w
 	}
-	j.pinned = append(j.pinned, change.Diff(j.edited, pinned, j.kind.Type())...)
-	j.edited = pinned
+	w.pinned = append(w.pinned, change.Diff(w.edited, pinned, j.place.kind.Type())...)
+	w.edited = pinned
+	return w
 }
 
-// drop removes from the manifest the values that a policy wrote and the server drops, and returns
-// them. Values that the manifest had before stay, because the server drops them itself.
-func (j *job) drop(before, after map[string]any) []change.Change {
-	var dropped []change.Change
-	for _, c := range change.Diff(before, after, j.kind.Type()) {
-		if _, had := c.Path.Get(j.raw); c.Op == change.Remove && !had {
+// drop returns the values that a policy wrote and the server drops, and the manifest without them.
+// Values that the manifest had before stay, because the server drops them itself.
+func (w written) drop(before, after map[string]any) (dropped []change.Change, edited map[string]any) {
+	kind := w.job.place.kind
+	for _, c := range change.Diff(before, after, kind.Type()) {
+		if _, had := c.Path.Get(w.loaded.raw); c.Op == change.Remove && !had {
 			dropped = append(dropped, c)
 		}
 	}
 	if len(dropped) == 0 {
-		return nil
+		return nil, w.edited
 	}
 	rest := change.CloneObject(before)
 	if err := change.Apply(rest, dropped); err != nil {
-		return nil // another change has moved it; pinning handles that
+		return nil, w.edited // another change has moved it; pinning handles that
 	}
 	for _, l := range dropped {
-		dropped = append(dropped, j.dropEmptied(rest, l.Path)...)
+		dropped = append(dropped, w.dropEmptied(rest, l.Path)...)
 	}
-	j.edited = admission.Unview(j.kind, j.edited, before, rest)
-	return dropped
+	return dropped, admission.Unview(kind, w.edited, before, rest)
 }
 
 // dropEmptied removes maps that became empty because the value at a path was dropped, and that the
 // manifest did not have.
-func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
+func (w written) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
 	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
 		value, _ := path.Get(object)
 		inside, isMap := value.(map[string]any)
-		if _, had := path.Get(j.raw); had || !isMap || len(inside) > 0 || path[len(path)-1].IsIndex() {
+		if _, had := path.Get(w.loaded.raw); had || !isMap || len(inside) > 0 || path[len(path)-1].IsIndex() {
 			break
 		}
 		c := change.Change{Op: change.Remove, Path: path, Old: value}
@@ -82,20 +76,19 @@ func (j *job) dropEmptied(object map[string]any, path change.Path) (dropped []ch
 }
 
 // commit writes the result into the document.
-func (r *run) commit(j *job) {
-	if len(j.tree) == 0 && change.Equal(j.edited, j.raw) {
+func (w *written) commit() {
+	if len(w.loaded.tree) == 0 && change.Equal(w.edited, w.loaded.raw) {
 		return
 	}
-	object := withAnnotations(j.edited, j.hidden)
+	j := w.job
+	object := withAnnotations(w.edited, w.loaded.hidden)
 	if j.made != nil {
-		object = j.made.Stored(object)
+		object = j.made.by.Stored(object)
 	}
-	if err := j.document.Set(object, j.kind.Type()); err != nil {
-		j.internal("the result cannot be written into the manifest: %v", err)
+	if err := j.document.Set(object, j.place.kind.Type()); err != nil {
+		w.admitted.tell(j.defect("the result cannot be written into the manifest: %v", err))
 	}
-	for _, d := range j.document.Warnings() {
-		j.tell(d)
-	}
+	w.admitted.tell(j.document.Warnings()...)
 }
 
 // withAnnotations returns an object with annotations added.

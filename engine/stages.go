@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// loaded is a manifest before admission.
+type loaded struct {
+	job *job
+	// original is the manifest without the annotations of clients, which are in hidden. raw is the
+	// original after the mutation trees.
+	original, hidden, raw map[string]any
+	tree                  []event
+	// untouched are the reasons that trees were not applied.
+	untouched []policy.NotApplied
+}
+
+// load reads the manifest of a job.
+func (j *job) load(plain bool) *loaded {
+	l := &loaded{job: j, raw: j.document.Object()}
+	if !plain {
+		l.hidden = j.document.HideClientAnnotations(l.raw)
+	}
+	l.original = l.raw
+	return l
+}
+
+// isSensitive reports whether the manifest must stay secret.
+func (l *loaded) isSensitive() bool {
+	return redact.IsSecret(l.raw) || l.job.document.Stream().Sensitive()
+}
+
+// scope returns the sensitive objects that a message about the manifest may quote.
+func (l *loaded) scope() redact.Scope {
+	scope := redact.Scope{All: l.job.document.Stream().Sensitive()}
+	if redact.IsSecret(l.raw) {
+		scope.Objects = []map[string]any{l.raw}
+	}
+	return scope
+}
+
+// tell adds diagnostics about the manifest.
+func (l *loaded) tell(diagnostics ...source.Diagnostic) { l.job.tell(l.scope(), diagnostics...) }
+
+// admitted is a loaded manifest with the answer of the server.
+type admitted struct {
+	job    *job
+	loaded *loaded
+	// request is the request that sent the object to the server. Its Memo has facts about the
+	// objects of the job; it is set only while the job runs.
+	request *policy.Request
+	// trace is nil if the server did not get the request.
+	trace *trace
+	// read are the sensitive objects that policies have read for the job.
+	read []map[string]any
+}
+
+// memos are memos that no job uses.
+var memos = sync.Pool{New: func() any { return new(change.Memo) }}
+
+// forget releases a memo.
+func forget(memo *change.Memo) {
+	memo.Reset()
+	memos.Put(memo)
+}
+
+// scope returns the sensitive objects that a message about the object may quote: its own, further
+// ones and those that policies have read.
+func (a *admitted) scope(further []map[string]any) redact.Scope {
+	scope := a.loaded.scope()
+	own := scope.Objects
+	if len(own) > 0 && a.trace != nil {
+		own = append(own, a.trace.before, a.trace.after)
+	}
+	scope.Objects = slices.Concat(further, a.read, own)
+	return scope
+}
+
+// tell adds diagnostics about the object.
+func (a *admitted) tell(diagnostics ...source.Diagnostic) { a.job.tell(a.scope(nil), diagnostics...) }
+
+// warn adds a diagnostic about policies, which is the same for all jobs.
+func (a *admitted) warn(d source.Diagnostic) {
+	a.job.diagnostics = append(a.job.diagnostics, a.scope(nil).Message(d))
+}
+
+// warnIgnored warns about a failure that failurePolicy Ignore has ignored.
+func (a *admitted) warnIgnored(f policy.Failure) {
+	a.warn(source.Warningf(f.At, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err))
+}
+
+// written is an admitted manifest with the changes of the policies.
+type written struct {
+	job      *job
+	loaded   *loaded
+	admitted *admitted
+	// edited is the raw manifest with the changes.
+	edited map[string]any
+	// dropped are, for every event of the trace that is transferred to the manifest, the values that
+	// a policy wrote and the server drops.
+	dropped [][]change.Change
+	// pinned are the defaults that were written as well, normalized the changes of the options
+	// Normalize and WriteNamespace.
+	pinned, normalized []change.Change
+}
+
+// unwritten returns the result of an admission that has changed nothing yet.
+func unwritten(a *admitted) *written {
+	return &written{job: a.job, loaded: a.loaded, admitted: a, edited: a.loaded.raw}
+}
+
+// unadmitted returns the result for a manifest that does not reach the server.
+func unadmitted(l *loaded) *written {
+	return unwritten(&admitted{job: l.job, loaded: l})
+}
