@@ -182,13 +182,14 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 			continue
 		}
 		v.count(first, second, madeUp)
-		if d := v.differing(outcomes, first, second); d != nil {
-			if madeUp {
-				d.At, d.Excerpt = source.Position{}, ""
-				d.Message += "; the object is generated: " + strings.TrimSpace(string(manifest.JSON(first.Document.Object())))
+		found := v.differing(outcomes, first, second)
+		if madeUp && len(found) > 0 {
+			for i := range found {
+				found[i].At, found[i].Excerpt = source.Position{}, ""
 			}
-			v.proof.Differences = append(v.proof.Differences, *d)
+			found[0].Message += "; the object is generated: " + strings.TrimSpace(string(manifest.JSON(first.Document.Object())))
 		}
+		v.proof.Differences = append(v.proof.Differences, found...)
 	}
 	for _, d := range outcomes[1].Diagnostics {
 		if d.Code == "kyverno-differs" && !slices.ContainsFunc(v.proof.Differences, func(other source.Diagnostic) bool { return other.Message == d.Message }) {
@@ -234,34 +235,35 @@ func (v *verification) count(first, second *Manifest, madeUp bool) {
 	}
 }
 
-// differing returns the first difference between two results for an object, or nil.
-func (v *verification) differing(outcomes [2]*Outcome, first, second *Manifest) *source.Diagnostic {
+// differing returns the differences between two results for an object.
+func (v *verification) differing(outcomes [2]*Outcome, first, second *Manifest) (found []source.Diagnostic) {
 	denials := [2]string{outcomes[0].denial(first), outcomes[1].denial(second)}
 	switch {
 	case denials[0] != "" && denials[1] != "":
 		return nil
 	case denials[0] != "":
-		return reportDifference(first, nil, "it was denied and is now admitted; it was denied for: "+denials[0])
+		return []source.Diagnostic{reportDifference(first, nil, "it was denied and is now admitted; it was denied for: "+denials[0])}
 	case denials[1] != "":
-		return reportDifference(first, nil, "it was admitted and is now denied: "+denials[1])
+		return []source.Diagnostic{reportDifference(first, nil, "it was admitted and is now denied: "+denials[1])}
 	}
 	old, made := firstOf(first.After, first.Before, second.Before), firstOf(second.After, second.Before, first.Before)
-	changes := change.Diff(old, made, v.sets[1].schemas.Lookup(first.Document.Kind()).Type())
-	if v.order == Unordered {
-		changes = slices.DeleteFunc(changes, func(c change.Change) bool { return c.Op == change.Move })
+	for _, c := range change.Diff(old, made, v.sets[1].schemas.Lookup(first.Document.Kind()).Type()) {
+		if c.Op != change.Move {
+			found = append(found, reportDifference(first, c.Path, differs(c, first, second)))
+		} else if v.order == Ordered {
+			found = append(found, reportDifference(first, c.Path, fmt.Sprintf("%s has moved: it was item %d (%s; %s)", c.Path, c.From, author(first, c.Path), author(second, c.Path))))
+		}
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	c := changes[0]
-	if c.Op == change.Move {
-		return reportDifference(first, c.Path, fmt.Sprintf("%s has moved: it was item %d (%s; %s)", c.Path, c.From, author(first, c.Path), author(second, c.Path)))
-	}
+	return found
+}
+
+// differs describes values that differ.
+func differs(c change.Change, first, second *Manifest) string {
 	was, is := string(manifest.JSON(c.Old)), string(manifest.JSON(c.New))
 	if redact.IsSecretKind(first.Document.Kind().Kind) {
 		was, is = "one value", "another value"
 	}
-	return reportDifference(first, c.Path, fmt.Sprintf("%s was %s (%s) and is now %s (%s)", c.Path, was, author(first, c.Path), is, author(second, c.Path)))
+	return fmt.Sprintf("%s was %s (%s) and is now %s (%s)", c.Path, was, author(first, c.Path), is, author(second, c.Path))
 }
 
 // denial returns the reason why an object was denied, or "".
@@ -274,10 +276,10 @@ func (o *Outcome) denial(m *Manifest) string {
 	return ""
 }
 
-func reportDifference(m *Manifest, path change.Path, text string) *source.Diagnostic {
+func reportDifference(m *Manifest, path change.Path, text string) source.Diagnostic {
 	d := source.Errorf(m.Document.At(path), "conversion-differs", "the converted policies behave differently: %s", text)
 	d.Subject, d.Field, d.Excerpt = m.ID, path.String(), m.Document.Excerpt(d.At)
-	return &d
+	return d
 }
 
 // author returns the name of the policy that wrote a field.

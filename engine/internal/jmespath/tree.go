@@ -42,6 +42,8 @@ const (
 	OpList       Op = "list"
 	OpReference  Op = "reference"
 	OpValues     Op = "values" // OpProjection for the values of a map
+	OpHash       Op = "hash"
+	OpSlice      Op = "slice"
 	OpOther      Op = "other"
 )
 
@@ -51,6 +53,7 @@ var ops = map[jmespath.ASTNodeType]Op{
 	jmespath.ASTFunctionExpression: OpCall, jmespath.ASTLiteral: OpLiteral, jmespath.ASTCurrentNode: OpCurrent, jmespath.ASTIdentity: OpCurrent,
 	jmespath.ASTPipe: OpPipe, jmespath.ASTProjection: OpProjection, jmespath.ASTFilterProjection: OpFilter, jmespath.ASTFlatten: OpFlatten,
 	jmespath.ASTMultiSelectList: OpList, jmespath.ASTExpRef: OpReference, jmespath.ASTValueProjection: OpValues,
+	jmespath.ASTMultiSelectHash: OpHash, jmespath.ASTSlice: OpSlice,
 }
 
 var comparisons = map[string]string{"tEQ": "==", "tNE": "!=", "tLT": "<", "tLTE": "<=", "tGT": ">", "tGTE": ">="}

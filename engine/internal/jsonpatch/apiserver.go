@@ -69,7 +69,7 @@ func last(keys []string) string { return keys[len(keys)-1] }
 
 // locateV4 splits a pointer whose parent is a map, a list or a null of the patch.
 func (d *document) locateV4(op, pointer string) ([]string, error) {
-	keys := keysOf(pointer)
+	keys := Keys(pointer)
 	if len(keys) == 0 || d.parent(keys) == nil {
 		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
 	}
@@ -193,7 +193,7 @@ func (d *document) transferV4(op Operation) error {
 	if err != nil {
 		return err
 	}
-	keys := keysOf(op.Path)
+	keys := Keys(op.Path)
 	if len(keys) == 0 || d.parent(keys) == nil {
 		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
 	}

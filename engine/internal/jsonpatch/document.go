@@ -103,19 +103,23 @@ func clone(value any) any {
 	return value
 }
 
-// keysOf splits a JSON Pointer. It ignores text before the first slash, and keeps a tilde that
+// Keys splits a JSON Pointer. It ignores text before the first slash, and keeps a tilde that
 // escapes nothing.
-func keysOf(pointer string) []string {
+func Keys(pointer string) []string {
 	keys := strings.Split(pointer, "/")[1:]
 	if strings.IndexByte(pointer, '~') >= 0 {
 		for i, key := range keys {
-			keys[i] = unescape(key)
+			keys[i] = Unescape(key)
 		}
 	}
 	return keys
 }
 
-func unescape(key string) string { return escapes.Replace(key) }
+// Unescape returns the key that a part of a JSON Pointer stands for.
+func Unescape(key string) string { return escapes.Replace(key) }
+
+// Escape returns a key as a part of a JSON Pointer.
+func Escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 var escapes = strings.NewReplacer("~1", "/", "~0", "~")
 

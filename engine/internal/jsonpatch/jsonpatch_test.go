@@ -298,7 +298,7 @@ func FuzzKyverno(f *testing.F) {
 }
 
 func hasLargeIndex(pointer string) bool {
-	return slices.ContainsFunc(keysOf(pointer), func(key string) bool {
+	return slices.ContainsFunc(Keys(pointer), func(key string) bool {
 		i, err := strconv.Atoi(key)
 		return err == nil && i > 1000
 	})

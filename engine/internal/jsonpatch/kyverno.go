@@ -42,7 +42,7 @@ func (d *document) applyV5(op Operation) error {
 
 // locateV5 splits a pointer whose parent is a map or list.
 func (d *document) locateV5(op, pointer string) ([]string, error) {
-	keys := keysOf(pointer)
+	keys := Keys(pointer)
 	if len(keys) == 0 || !isContainer(d.parent(keys)) {
 		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
 	}
@@ -87,7 +87,7 @@ func (d *document) replaceAll(op Operation) error {
 // ensure creates the missing maps and lists on the way to the target of a pointer.
 func (d *document) ensure(pointer string) error {
 	written := strings.Split(pointer, "/")[1:]
-	keys := keysOf(pointer)
+	keys := Keys(pointer)
 	for n := 1; n < len(keys); n++ {
 		parent, key := d.parent(keys[:n]), keys[n-1]
 		if parent == nil {
@@ -146,7 +146,7 @@ func (d *document) pad(list *openList, n, index int, pointer string) error {
 }
 
 func (d *document) removeV5(op Operation) error {
-	keys := keysOf(op.Path)
+	keys := Keys(op.Path)
 	if len(keys) == 0 {
 		return fmt.Errorf(noPath[op.Op], op.Path, errMissing)
 	}
@@ -212,7 +212,7 @@ func (d *document) transferV5(op Operation) error {
 	case op.Op == "move":
 		remove(d.opened(from), last(from))
 	}
-	keys := keysOf(op.Path)
+	keys := Keys(op.Path)
 	if len(keys) == 0 || !isContainer(d.parent(keys)) {
 		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
 	}

@@ -147,15 +147,15 @@ func (s *scope) equals(key, value code) (expr.Expr, error) {
 
 // doubtPatterns warns of patterns in a value that comes from an object.
 func (s *scope) doubtPatterns(value code) {
-	if value.kind != text && value.kind != anything || value.isPlainName() {
+	if value.kind != text && value.kind != anything || isPlainName(value.x) {
 		return
 	}
 	s.rule.doubt("a comparison with "+value.x.String()+": in Kyverno, * and ? in this value match any text, and quantities are compared as numbers", "check that no value has these")
 }
 
 // isPlainName reports whether validation excludes wildcards in a value.
-func (c code) isPlainName() bool {
-	_, steps, ok := c.x.AsChain()
+func isPlainName(x expr.Expr) bool {
+	_, steps, ok := x.AsChain()
 	return ok && len(steps) > 0 && slices.Contains([]string{"name", "namespace", "kind", "operation", "uid", "generateName", "serviceAccountName"}, steps[len(steps)-1].Key)
 }
 

@@ -100,6 +100,7 @@ func (c *converter) convert() error {
 	root := c.rule.Root
 	mutate := root.At("mutate")
 	s := &scope{rule: c, vars: map[string]code{}}
+	c.at = root.At("preconditions").Path
 	conditions, err := s.preconditions(root.At("preconditions"))
 	if err != nil {
 		return c.failed(root.At("preconditions").Path, err)

@@ -222,7 +222,12 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 	case jmespath.OpList:
 		return s.listOf(n)
 	}
-	return code{}, noFormf("write it in CEL by hand", "an operation of JMESPath without an equivalent in CEL")
+	return code{}, noFormf("write it in CEL by hand", "%s in JMESPath", cmp.Or(unsupported[n.Op], "an operation"))
+}
+
+// unsupported are the operations without an equivalent.
+var unsupported = map[jmespath.Op]string{
+	jmespath.OpHash: "a map made with { }", jmespath.OpSlice: "a slice [ : ]", jmespath.OpReference: "a reference & outside of sort_by() and its relatives",
 }
 
 // integral converts the numbers of a literal to the numbers of a manifest.

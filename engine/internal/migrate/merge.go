@@ -275,7 +275,7 @@ func mergedRules(rules []*converter) (policies []*converter, refused *converter)
 
 // meets reports whether both rules may match the same object.
 func (c *converter) meets(other *converter) bool {
-	if c.targets != nil || other.targets != nil {
+	if c.targets != nil || other.targets != nil || areDisjoint(c.matched.namespaces, other.matched.namespaces) {
 		return false
 	}
 	for _, k := range c.matched.kinds {
@@ -283,6 +283,19 @@ func (c *converter) meets(other *converter) bool {
 			if k.Kind.Kind == "*" || o.Kind.Kind == "*" || k.Kind == o.Kind {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// areDisjoint reports whether no object meets both label selectors, because they name different
+// values of a label.
+func areDisjoint(a, b map[string]any) bool {
+	own, _ := a["matchLabels"].(map[string]any)
+	others, _ := b["matchLabels"].(map[string]any)
+	for key, value := range own {
+		if other, both := others[key]; both && other != value {
+			return true
 		}
 	}
 	return false

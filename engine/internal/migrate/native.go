@@ -1,10 +1,15 @@
 package migrate
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -123,13 +128,94 @@ func (n *nativePolicy) check(spec policy.Node) {
 	if n.d.Kind().Kind == "NamespacedMutatingPolicy" && spec.At("matchConstraints", "namespaceSelector").Given() {
 		n.refuse(spec.At("matchConstraints", "namespaceSelector"), "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
 	}
-	if len(spec.At("variables").Items()) > 0 && len(spec.At("mutations").Items()) > 1 {
-		at := spec.At("variables")
-		w := source.Warningf(n.d.At(at.Path), "policy-converted-almost", "a server evaluates variables again for each mutation, Kyverno once").
-			With("check that no variable reads what a mutation changes")
-		w.Subject, w.Field = n.d.Kind().Kind+" "+n.d.Name(), at.Path.String()
+	for _, m := range reread(spec) {
+		w := source.Warningf(n.d.At(m.Path), "policy-converted-almost", "it uses variables that read what earlier mutations may change: a server evaluates variables again for each mutation, Kyverno once").
+			With("read these values in the first mutation, or compare with --verify")
+		w.Subject, w.Field = n.d.Kind().Kind+" "+n.d.Name(), m.Path.String()
 		n.problems = append(n.problems, w)
 	}
+}
+
+// reread returns the mutations with variables that read what mutations before them may change.
+func reread(spec policy.Node) (found []policy.Node) {
+	variables := map[string]expr.Expr{}
+	for _, v := range spec.At("variables").Items() {
+		variables[v.At("name").Text()], _ = expr.Parse(v.At("expression").Text()) // Kyverno refuses what is no CEL
+	}
+	var written []effect
+	for _, m := range spec.At("mutations").Items() {
+		x, _ := expr.Parse(cmp.Or(m.At("jsonPatch", "expression").Text(), m.At("applyConfiguration", "expression").Text()))
+		used := usedBy(x, variables, map[string]bool{})
+		if slices.ContainsFunc(written, func(w effect) bool { return slices.ContainsFunc(used, w.isReadBy) }) {
+			found = append(found, m)
+		}
+		written = append(written, effectsOf(x)...)
+	}
+	return found
+}
+
+// usedBy returns the variables that an expression uses, and those that these use.
+func usedBy(x expr.Expr, variables map[string]expr.Expr, seen map[string]bool) (used []expr.Expr) {
+	for part := range x.All() {
+		root, steps, _ := part.AsChain()
+		if root != "variables" || len(steps) == 0 || seen[steps[0].Key] {
+			continue
+		}
+		seen[steps[0].Key] = true
+		if v := variables[steps[0].Key]; !v.IsZero() {
+			used = append(append(used, v), usedBy(v, variables, seen)...)
+		}
+	}
+	return used
+}
+
+// effectsOf returns the places that the patches in an expression write to: the whole object if the
+// expression computes them.
+func effectsOf(x expr.Expr) (all []effect) {
+	for part := range x.All() {
+		switch name, fields := part.AsStruct(); name {
+		case "Object":
+			all = append(all, placesOf(part, nil)...)
+		case "JSONPatch":
+			all = append(all, effect{at: pointerPlace(fields["path"])})
+		}
+	}
+	if len(all) == 0 {
+		all = []effect{{}}
+	}
+	return all
+}
+
+// placesOf returns the fields of an Object. A list counts as a whole.
+func placesOf(x expr.Expr, at []string) (all []effect) {
+	_, fields := x.AsStruct()
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, placesOf(fields[key], append(slices.Clip(at), key))...)
+	}
+	if len(fields) == 0 {
+		all = append(all, effect{at: at})
+	}
+	return all
+}
+
+// pointerPlace returns the place of a JSON Pointer, as far as it begins with a constant.
+func pointerPlace(x expr.Expr) []string {
+	_, isWhole := x.Constant()
+	for !x.IsZero() && len(x.Children()) > 0 {
+		x = x.Children()[0]
+	}
+	constant, _ := x.Constant()
+	text, _ := constant.(string)
+	keys := jsonpatch.Keys(text)
+	if !isWhole && len(keys) > 0 {
+		keys = keys[:len(keys)-1] // the last key may go on
+	}
+	for i, key := range keys {
+		if _, err := strconv.Atoi(key); err == nil || key == "-" {
+			return keys[:i] // a list counts as a whole
+		}
+	}
+	return keys
 }
 
 // isForPods reports whether Kyverno extends a policy with this match block to pod controllers.

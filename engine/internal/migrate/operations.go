@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -270,7 +271,7 @@ func splitPointer(pointer string) []string {
 func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	isList := at.kind == list || at.kind == anything
 	if strings.Contains(key, "{{") {
-		x, err := s.text(strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
+		x, err := s.text(jsonpatch.Unescape(key))
 		if err != nil {
 			return code{}, err
 		}
@@ -283,7 +284,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 		if x, err = x.asText(); err != nil {
 			return code{}, err
 		}
-		if !x.isPlainName() {
+		if slices.ContainsFunc(x.x.Lists(), func(part expr.Expr) bool { _, isConstant := part.Constant(); return !isConstant && !isPlainName(part) }) {
 			s.rule.doubt("a key from "+x.x.String()+": in Kyverno, a / in it separates keys", "check that no value has a /")
 		}
 		return ofPath(at.path.then(part{computed: x.x}, false), nil), nil
@@ -300,7 +301,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	case at.kind == list:
 		return code{}, noFormf("", "the place %q in a list", key)
 	}
-	return at.field(strings.NewReplacer("~1", "/", "~0", "~").Replace(key)), nil
+	return at.field(jsonpatch.Unescape(key)), nil
 }
 
 // added returns the operation that adds a value, or creates the missing parents with it.

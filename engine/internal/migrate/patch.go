@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -84,6 +85,16 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	if n.Object() == nil {
 		return c.refuse(n.Path, "a patch that is no map", "")
 	}
+	if l != nil {
+		if operations := additions(n.Object(), ""); operations != nil {
+			for _, fields := range operations {
+				if _, err := c.operation(s, fields, l); err != nil {
+					return c.failed(n.Path, err)
+				}
+			}
+			return nil
+		}
+	}
 	b := &builder{c: c, loop: l, path: n.Path}
 	var conditions []expr.Expr
 	root, err := b.fields(s, place{c.changed(), c.changed()}, n.Object(), &conditions)
@@ -111,6 +122,30 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 		return c.failed(n.Path, err)
 	}
 	return c.failed(n.Path, c.write(root, guard))
+}
+
+// additions returns the operations of a JSON Patch that does the same as a patch whose keys depend
+// on the element of a foreach, and whose values are constants: then the order of the elements does
+// not matter. It is nil for other patches.
+func additions(patch map[string]any, at string) (all []map[string]any) {
+	for _, key := range sortedKeys(patch) {
+		path := at + "/" + jsonpatch.Escape(key)
+		anchor, _ := kyverno.ParseAnchor(key)
+		text, isText := patch[key].(string)
+		below, isMap := patch[key].(map[string]any)
+		switch {
+		case anchor == kyverno.NoAnchor && isText && strings.Contains(path, "{{") && !strings.Contains(text, "{{"):
+			all = append(all, map[string]any{"op": "add", "path": path, "value": text})
+			continue
+		case anchor == kyverno.NoAnchor && isMap:
+			if operations := additions(below, path); operations != nil {
+				all = append(all, operations...)
+				continue
+			}
+		}
+		return nil
+	}
+	return all
 }
 
 // settled reports values and conditions that read what an earlier mutation of the same patch

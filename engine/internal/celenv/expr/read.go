@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -151,6 +152,27 @@ func (e Expr) Children() []Expr {
 	return children
 }
 
+// All returns all parts of an expression, itself first. The zero value has none.
+func (e Expr) All() iter.Seq[Expr] {
+	return func(yield func(Expr) bool) { e.all(yield) }
+}
+
+func (e Expr) all(yield func(Expr) bool) bool {
+	return e.IsZero() || yield(e) && !slices.ContainsFunc(e.Children(), func(c Expr) bool { return !c.all(yield) })
+}
+
+// AsStruct returns the type and the fields of a message that is written out.
+func (e Expr) AsStruct() (name string, fields map[string]Expr) {
+	if e.node == nil || e.node.Kind() != ast.StructKind {
+		return "", nil
+	}
+	fields = map[string]Expr{}
+	for _, f := range e.node.AsStruct().Fields() {
+		fields[f.AsStructField().Name()] = Expr{f.AsStructField().Value()}
+	}
+	return e.node.AsStruct().TypeName(), fields
+}
+
 // total are the functions that cannot fail, if the fields and items that they read are there.
 var total = []string{
 	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals, operators.In,
@@ -162,10 +184,12 @@ var total = []string{
 // IsTotal reports that an expression cannot fail, if the fields and items that it reads are there
 // and have the right types.
 func (e Expr) IsTotal() bool {
-	if e.node.Kind() == ast.CallKind && !slices.Contains(total, e.node.AsCall().FunctionName()) {
-		return false
+	for part := range e.All() {
+		if function, _, _, isCall := part.AsCall(); isCall && !slices.Contains(total, function) {
+			return false
+		}
 	}
-	return !slices.ContainsFunc(e.Children(), func(c Expr) bool { return !c.IsTotal() })
+	return true
 }
 
 // IsOptionalItem reports whether an expression is the optional item of a list or map.
