@@ -191,8 +191,13 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 		}
 		v.proof.Differences = append(v.proof.Differences, found...)
 	}
-	for _, d := range outcomes[1].Diagnostics {
-		if d.Code == "kyverno-differs" && !slices.ContainsFunc(v.proof.Differences, func(other source.Diagnostic) bool { return other.Message == d.Message }) {
+	v.warned(outcomes[1])
+}
+
+// warned adds the warnings of a run of the second form about what Kyverno loses.
+func (v *verification) warned(second *Outcome) {
+	for _, d := range second.Diagnostics {
+		if d.Code == source.CodeKyvernoDiffers && !slices.ContainsFunc(v.proof.Differences, func(other source.Diagnostic) bool { return other.Message == d.Message }) {
 			v.proof.Differences = append(v.proof.Differences, d)
 		}
 	}

@@ -550,6 +550,11 @@ var checking = []Entry{
 		Advice: "Compare the field with its default.",
 	},
 	{
+		Code: "call-fails", Severities: warnings, Title: "A call of a function always fails",
+		Cause:  "An expression of JMESPath in a Kyverno rule calls an unknown function, or a function with a wrong number of arguments, or with an argument of a type that it does not take. Kyverno accepts the policy, and the rule fails when it evaluates the call.",
+		Advice: "Correct the call; the caret shows the position.",
+	},
+	{
 		Code: "always-fails", Severities: warnings, Title: "A policy fails on every manifest",
 		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes.",
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",

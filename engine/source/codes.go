@@ -106,6 +106,7 @@ const (
 	CodeTypeMismatch         = "type-mismatch"
 	CodeAtomicList           = "atomic-list"
 	CodeConditionUnreachable = "condition-unreachable"
+	CodeCallFails            = "call-fails"
 	CodeAlwaysFails          = "always-fails"
 	CodePodsOnly             = "pods-only"
 	CodeOrderDependent       = "order-dependent"

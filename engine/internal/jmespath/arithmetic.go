@@ -11,11 +11,11 @@ import (
 )
 
 var arithmeticFunctions = []function{
-	{"add", "vv", func(a []any) (any, error) { return arithmetic(a, operators["add"]) }},
-	{"subtract", "vv", func(a []any) (any, error) { return arithmetic(a, operators["subtract"]) }},
-	{"multiply", "vv", func(a []any) (any, error) { return arithmetic(a, operators["multiply"]) }},
-	{"divide", "vv", func(a []any) (any, error) { return arithmetic(a, operators["divide"]) }},
-	{"modulo", "vv", func(a []any) (any, error) { return arithmetic(a, operators["modulo"]) }},
+	{"add", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["add"]) }},
+	{"subtract", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["subtract"]) }},
+	{"multiply", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["multiply"]) }},
+	{"divide", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["divide"]) }},
+	{"modulo", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["modulo"]) }},
 	{"sum", "a", func(a []any) (any, error) {
 		list := a[0].([]any)
 		if len(list) == 0 {
@@ -30,7 +30,7 @@ var arithmeticFunctions = []function{
 		}
 		return total, nil
 	}},
-	{"round", "nn", func(a []any) (any, error) {
+	{"round", "nn>n", func(a []any) (any, error) {
 		places, err := whole(a[1])
 		if err != nil || places < 0 {
 			return nil, errors.New("argument 2 must be a whole number, zero or more")

@@ -35,8 +35,8 @@ func (f function) call(args []any) (any, error) {
 			args[i] = list
 			arg = list
 		}
-		if kind := f.signature[i]; !isKind(arg, kind) {
-			return nil, &callError{f.name, fmt.Errorf("argument %d must be %s, not %s", i+1, argumentKinds[kind], describe(arg))}
+		if want := f.signature.Kind(i); kinds[want].of&kindOf(arg) == 0 {
+			return nil, &callError{f.name, wrongKind(i, want, kindOf(arg))}
 		}
 	}
 	result, err := f.handler(args)
@@ -47,6 +47,17 @@ func (f function) call(args []any) (any, error) {
 		return nil, &callError{f.name, errSize}
 	}
 	return result, nil
+}
+
+// wrongKind reports an argument of a kind that the function does not take.
+func wrongKind(i int, want byte, given kindSet) error {
+	name := map[kindSet]string{isNull: "null (or missing)", isLarge: "a number of more than 53 bits"}[given]
+	for letter, kind := range kinds {
+		if kind.of == given&^isNull {
+			name = KindName(letter)
+		}
+	}
+	return fmt.Errorf("argument %d must be %s, not %s", i+1, KindName(want), name)
 }
 
 // otherList converts a list that the library returns with another type.
@@ -66,38 +77,6 @@ func otherList(value any) ([]any, bool) {
 		return list, true
 	}
 	return nil, false
-}
-
-func isKind(arg any, kind byte) bool {
-	switch arg.(type) {
-	case string:
-		return kind == 's' || kind == 't' || kind == 'v'
-	case float64:
-		return kind == 'n' || kind == 't' || kind == 'v'
-	case []any:
-		return kind == 'a' || kind == 'c' || kind == 'v'
-	case map[string]any:
-		return kind == 'o' || kind == 'c' || kind == 'v'
-	}
-	return kind == 'v'
-}
-
-func describe(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null (or missing)"
-	case string:
-		return "a string"
-	case float64, int64:
-		return "a number"
-	case bool:
-		return "a boolean"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "an object"
-	}
-	return "an expression"
 }
 
 // textOf returns the text of an argument that is a string or a number.

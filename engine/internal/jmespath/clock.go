@@ -9,7 +9,7 @@ import (
 )
 
 var clockFunctions = []function{
-	{"time_add", "ss", func(a []any) (any, error) {
+	{"time_add", "ss>s", func(a []any) (any, error) {
 		t, err := timeOf(a[0], time.RFC3339)
 		if err != nil {
 			return nil, err
@@ -17,7 +17,7 @@ var clockFunctions = []function{
 		d, err := durationOf(a[1])
 		return t.Add(d).Format(time.RFC3339), err
 	}},
-	{"time_parse", "ss", func(a []any) (any, error) {
+	{"time_parse", "ss>s", func(a []any) (any, error) {
 		if _, err := strconv.ParseInt(a[0].(string), 10, 64); err == nil {
 			epoch, err := strconv.ParseInt(a[1].(string), 10, 64)
 			if err != nil {
@@ -28,43 +28,43 @@ var clockFunctions = []function{
 		t, err := timeOf(a[1], a[0].(string))
 		return t.Format(time.RFC3339), err
 	}},
-	{"time_to_cron", "s", func(a []any) (any, error) {
+	{"time_to_cron", "s>s", func(a []any) (any, error) {
 		t, err := timeOf(a[0], time.RFC3339)
 		return fmt.Sprintf("%d %d %d %d %d", t.Minute(), t.Hour(), t.Day(), t.Month(), t.Weekday()), err
 	}},
-	{"time_utc", "s", func(a []any) (any, error) {
+	{"time_utc", "s>s", func(a []any) (any, error) {
 		t, err := timeOf(a[0], time.RFC3339)
 		return t.UTC().Format(time.RFC3339), err
 	}},
-	{"time_diff", "ss", func(a []any) (any, error) {
+	{"time_diff", "ss>s", func(a []any) (any, error) {
 		t, err := times(a...)
 		if err != nil {
 			return nil, err
 		}
 		return t[1].Sub(t[0]).String(), nil
 	}},
-	{"time_before", "ss", func(a []any) (any, error) {
+	{"time_before", "ss>b", func(a []any) (any, error) {
 		t, err := times(a...)
 		if err != nil {
 			return nil, err
 		}
 		return t[0].Before(t[1]), nil
 	}},
-	{"time_after", "ss", func(a []any) (any, error) {
+	{"time_after", "ss>b", func(a []any) (any, error) {
 		t, err := times(a...)
 		if err != nil {
 			return nil, err
 		}
 		return t[0].After(t[1]), nil
 	}},
-	{"time_between", "sss", func(a []any) (any, error) {
+	{"time_between", "sss>b", func(a []any) (any, error) {
 		t, err := times(a...)
 		if err != nil {
 			return nil, err
 		}
 		return t[0].After(t[1]) && t[0].Before(t[2]), nil
 	}},
-	{"time_truncate", "ss", func(a []any) (any, error) {
+	{"time_truncate", "ss>s", func(a []any) (any, error) {
 		t, err := timeOf(a[0], time.RFC3339)
 		if err != nil {
 			return nil, err
@@ -110,11 +110,11 @@ func (e *Env) given() []function {
 		return nil, fmt.Errorf("the result is different in every run; give it among the values, as %q", call)
 	}
 	return []function{
-		{"time_now", "", func([]any) (any, error) { return ask("time_now()", "") }},
-		{"time_now_utc", "", func([]any) (any, error) { return ask("time_now_utc()", "") }},
-		{"random", "s", func(a []any) (any, error) { return ask("random()", a[0].(string)) }},
-		{"is_external_url", "s", func(a []any) (any, error) { return ask("is_external_url()", a[0].(string)) }},
-		{"time_since", "sss", func(a []any) (any, error) {
+		{"time_now", ">s", func([]any) (any, error) { return ask("time_now()", "") }},
+		{"time_now_utc", ">s", func([]any) (any, error) { return ask("time_now_utc()", "") }},
+		{"random", "s>s", func(a []any) (any, error) { return ask("random()", a[0].(string)) }},
+		{"is_external_url", "s>b", func(a []any) (any, error) { return ask("is_external_url()", a[0].(string)) }},
+		{"time_since", "sss>s", func(a []any) (any, error) {
 			layout := cmp.Or(a[0].(string), time.RFC3339)
 			since, err := timeOf(a[1], layout)
 			if err != nil {

@@ -15,19 +15,19 @@ import (
 )
 
 var cryptoFunctions = []function{
-	{"sha256", "s", func(a []any) (any, error) {
+	{"sha256", "s>s", func(a []any) (any, error) {
 		sum := sha256.Sum256([]byte(a[0].(string)))
 		return hex.EncodeToString(sum[:]), nil
 	}},
-	{"sha1", "s", func(a []any) (any, error) {
+	{"sha1", "s>s", func(a []any) (any, error) {
 		sum := sha1.Sum([]byte(a[0].(string))) // #nosec G401
 		return hex.EncodeToString(sum[:]), nil
 	}},
-	{"md5", "s", func(a []any) (any, error) {
+	{"md5", "s>s", func(a []any) (any, error) {
 		sum := md5.Sum([]byte(a[0].(string))) // #nosec G401
 		return hex.EncodeToString(sum[:]), nil
 	}},
-	{"semver_compare", "ss", func(a []any) (any, error) {
+	{"semver_compare", "ss>b", func(a []any) (any, error) {
 		expected, err := semver.ParseRange(a[1].(string))
 		if err != nil {
 			return nil, errors.New("argument 2 is not a range of versions like >=1.0.0")
@@ -36,7 +36,7 @@ var cryptoFunctions = []function{
 		version, _ := semver.Parse(a[0].(string))
 		return expected(version), nil
 	}},
-	{"x509_decode", "s", decodeX509},
+	{"x509_decode", "s>o", decodeX509},
 }
 
 // decodeX509 returns a certificate or a certificate request as Go encodes it to JSON, with the

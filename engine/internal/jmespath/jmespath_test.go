@@ -155,7 +155,7 @@ func TestFunctions(t *testing.T) {
 		{"x509_decode('x')", "! x509_decode(): the string is not PEM"},
 
 		{"to_upper(list)", "! to_upper(): argument 1 must be a string, not a list"},
-		{"to_upper('a', 'b')", "! to_upper(): has 1 arguments, not 2"},
+		{"to_upper('a', 'b')", "! to_upper(): has 1 argument, not 2"},
 		{"abs(text)", "! a function is called with an argument of the wrong type, or cannot compare the items of its list"},
 		{"nothing(text)", "! there is no function nothing()"},
 		{"missing", `! there is no "missing"`},

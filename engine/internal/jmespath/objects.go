@@ -11,16 +11,16 @@ import (
 )
 
 var objectFunctions = []function{
-	{"keys", "o", func(a []any) (any, error) {
+	{"keys", "o>a", func(a []any) (any, error) {
 		list, _ := otherList(slices.Sorted(maps.Keys(a[0].(map[string]any))))
 		return list, nil
 	}},
-	{"values", "o", func(a []any) (any, error) { return valuesInOrder(a) }},
+	{"values", "o>a", func(a []any) (any, error) { return valuesInOrder(a) }},
 	{valuesFunction, "v", valuesInOrder},
-	{"items", "css", items},
+	{"items", "css>a", items},
 	{"lookup", "cv", lookup},
-	{"object_from_lists", "aa", objectFromLists},
-	{"label_match", "oo", func(a []any) (any, error) {
+	{"object_from_lists", "aa>o", objectFromLists},
+	{"label_match", "oo>b", func(a []any) (any, error) {
 		labels, object := a[0].(map[string]any), a[1].(map[string]any)
 		for key, value := range labels {
 			if other, ok := object[key]; !ok || !reflect.DeepEqual(other, value) {
@@ -99,7 +99,7 @@ func objectFromLists(a []any) (any, error) {
 	keys, values := a[0].([]any), a[1].([]any)
 	object := map[string]any{}
 	for i, key := range keys {
-		if !isKind(key, 't') {
+		if kindOf(key)&(isString|isNumber) == 0 {
 			return nil, errors.New("the keys must be strings or numbers")
 		}
 		var value any

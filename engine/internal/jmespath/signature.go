@@ -7,48 +7,115 @@ import (
 	"sync"
 )
 
-// Signature has a letter for every argument of a function: s for a string, n for a number, t for
-// text (a string or a number), a for a list, o for an object, c for a list or object, l for a
-// string or a list, m for a string, a list or an object, e for an expression, v for any value. A
-// + at the end says that there may be more arguments.
+// Signature has a letter for every argument of a function: s for a string, n for a number, b for a
+// boolean, t for text (a string or a number), a for a list, o for an object, c for a list or object,
+// l for a string or a list, m for a string, a list or an object, e for an expression, v for any
+// value. Arguments after ? are optional. A + says that there may be more arguments like the last
+// one. The letter after > is the result; it may be any value without a letter.
 type Signature string
 
-var argumentKinds = map[byte]string{
-	's': "a string", 'n': "a number", 't': "a string or a number", 'a': "a list", 'o': "an object", 'c': "a list or an object",
-	'l': "a string or a list", 'm': "a string, a list or an object", 'e': "an expression", 'v': "a value",
+// Functions are the functions of a dialect of JMESPath.
+type Functions map[string]Signature
+
+// kinds are the kinds of values that a letter stands for, and their name.
+var kinds = map[byte]struct {
+	of   kindSet
+	name string
+}{
+	's': {isString, "a string"}, 'n': {isNumber, "a number"}, 'b': {isBoolean, "a boolean"}, 't': {isString | isNumber, "a string or a number"},
+	'a': {isList, "a list"}, 'o': {isObject, "an object"}, 'c': {isList | isObject, "a list or an object"}, 'l': {isString | isList, "a string or a list"},
+	'm': {isString | isList | isObject, "a string, a list or an object"}, 'e': {isExpression, "an expression"}, 'v': {isString | isNumber | isBoolean | isList | isObject | isNull | isLarge | isExpression, "a value"},
+}
+
+// kindSet is a set of kinds of values.
+type kindSet int
+
+const (
+	isString kindSet = 1 << iota
+	isNumber
+	isBoolean
+	isList
+	isObject
+	isNull
+	isLarge // a whole number that a float64 does not hold exactly
+	isExpression
+)
+
+// kindOf returns the kind of a value.
+func kindOf(value any) kindSet {
+	switch value.(type) {
+	case nil:
+		return isNull
+	case string:
+		return isString
+	case float64:
+		return isNumber
+	case int64:
+		return isLarge
+	case bool:
+		return isBoolean
+	case []any:
+		return isList
+	case map[string]any:
+		return isObject
+	}
+	return isExpression
 }
 
 // KindName describes a letter of a signature.
-func KindName(kind byte) string { return argumentKinds[kind] }
+func KindName(letter byte) string { return kinds[letter].name }
+
+// arguments returns the letters of the arguments, and how many of them a call must have; isOpen
+// says that there may be more.
+func (s Signature) arguments() (letters string, required int, isOpen bool) {
+	all, _, _ := strings.Cut(string(s), ">")
+	all, isOpen = strings.CutSuffix(all, "+")
+	first, optional, _ := strings.Cut(all, "?")
+	return first + optional, len(first), isOpen
+}
 
 // Check reports a wrong number of arguments.
 func (s Signature) Check(arguments int) error {
-	letters, isOpen := strings.CutSuffix(string(s), "+")
+	letters, required, isOpen := s.arguments()
+	expected := fmt.Sprint(required)
 	switch {
-	case isOpen && arguments < len(letters):
-		return fmt.Errorf("has at least %d arguments, not %d", len(letters), arguments)
-	case !isOpen && arguments != len(letters):
-		return fmt.Errorf("has %d arguments, not %d", len(letters), arguments)
+	case arguments >= required && (isOpen || arguments <= len(letters)):
+		return nil
+	case isOpen:
+		expected = "at least " + expected
+	case required < len(letters):
+		expected = fmt.Sprintf("%d to %d", required, len(letters))
 	}
-	return nil
+	if !strings.HasSuffix(expected, "1") {
+		return fmt.Errorf("has %s arguments, not %d", expected, arguments)
+	}
+	return fmt.Errorf("has %s argument, not %d", expected, arguments)
 }
 
 // Kind returns the letter of an argument.
 func (s Signature) Kind(argument int) byte {
-	letters := strings.TrimSuffix(string(s), "+")
+	letters, _, _ := s.arguments()
 	return letters[min(argument, len(letters)-1)]
+}
+
+// result returns the possible kinds of the result.
+func (s Signature) result() kindSet {
+	if _, letter, ok := strings.Cut(string(s), ">"); ok {
+		return kinds[letter[0]].of
+	}
+	return kinds['v'].of
 }
 
 // librarySignatures are the functions of the library that Kyverno does not replace. A test
 // compares them with the library.
-var librarySignatures = map[string]Signature{
-	"length": "m", "starts_with": "ss", "abs": "n", "avg": "a", "ceil": "n", "contains": "lv", "ends_with": "ss", "floor": "n",
-	"map": "ea", "max": "a", "merge": "o+", "max_by": "ae", "min": "a", "min_by": "ae", "type": "v", "sort": "a", "sort_by": "ae",
-	"reverse": "l", "to_array": "v", "to_number": "v", "not_null": "v+",
+var librarySignatures = Functions{
+	"length": "m>n", "starts_with": "ss>b", "abs": "n>n", "avg": "a", "ceil": "n>n", "contains": "lv>b", "ends_with": "ss>b", "floor": "n>n",
+	"map": "ea>a", "max": "a", "merge": "o+>o", "max_by": "ae", "min": "a", "min_by": "ae", "type": "v>s", "sort": "a>a", "sort_by": "ae>a",
+	"reverse": "l>l", "to_array": "v>a", "to_number": "v", "not_null": "v+",
 }
 
-// signatures are all functions.
-var signatures = sync.OnceValue(func() map[string]Signature {
+// Kyverno returns the functions of Kyverno's dialect.
+var Kyverno = sync.OnceValue(func() Functions {
 	all := maps.Clone(librarySignatures)
 	for _, f := range (&Env{}).functions() {
 		all[f.name] = f.signature
@@ -56,9 +123,3 @@ var signatures = sync.OnceValue(func() map[string]Signature {
 	delete(all, valuesFunction)
 	return all
 })
-
-// SignatureOf returns the signature of a function; false if there is no such function.
-func SignatureOf(name string) (Signature, bool) {
-	s, ok := signatures()[name]
-	return s, ok
-}

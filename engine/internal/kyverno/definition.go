@@ -25,6 +25,8 @@ type definition struct {
 	// ignore says that errors do not deny requests. one says that only the first rule that
 	// changes an object counts.
 	ignore, one bool
+	// expressions are those of the rules that the user wrote.
+	expressions []compiledExpression
 	// broken says that the policy has errors, so it has no rules and perhaps not all names.
 	broken bool
 	// off says that the policy does not run at admission, and so has no rules.
@@ -99,7 +101,7 @@ func (r *reader) definition(namespace string) *definition {
 		r.Note(spec.At("admission"), source.Warning, "policy-not-mutating", "the policy is not run at admission, so it changes nothing; Kyverno 1.19.0 refuses mutate rules in such a policy", "")
 		return d
 	}
-	d.rules = autogen(d, spec, written)
+	d.rules, d.expressions = autogen(d, spec, written), r.compiled
 	for _, compiled := range d.rules {
 		compiled.compile()
 	}

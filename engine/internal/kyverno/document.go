@@ -6,9 +6,13 @@ import (
 )
 
 // reader reads one document of the language.
-type reader struct{ *policydoc.Reader }
+type reader struct {
+	*policydoc.Reader
+	// compiled are the expressions of rules, in the order of the document.
+	compiled []compiledExpression
+}
 
-func newReader(d *manifest.Document) *reader { return &reader{policydoc.New(d)} }
+func newReader(d *manifest.Document) *reader { return &reader{Reader: policydoc.New(d)} }
 
 // The fields of each part of a policy in Kyverno v1.19.0. mutate also has the fields of versions
 // before 1.6.

@@ -196,10 +196,11 @@ func (p *program) Selects() []policy.Selected {
 	return all
 }
 
-// Check implements policy.Program: it finds patches that do not fit their kinds, and deviations
-// of Kyverno v1.19.0.
+// Check implements policy.Program: it finds calls of functions that fail, patches that do not fit
+// their kinds, and deviations of Kyverno v1.19.0.
 func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
+		found = append(found, d.checkCalls()...)
 		for _, r := range d.rules {
 			if !r.generated {
 				kinds := r.patched(schemas)

@@ -12,7 +12,9 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // variablePattern finds `{{ … }}` that is not escaped, the innermost first. It may contain one
@@ -352,17 +354,49 @@ func (r *reader) expressions(n policy.Node) {
 	}
 }
 
-// expression checks the expression at an offset of the string at n.
+// compiledExpression is an expression at an offset of the string at a node.
+type compiledExpression struct {
+	node   policy.Node
+	text   string
+	offset int
+}
+
+// expression checks the syntax of the expression at an offset of the string at n.
 func (r *reader) expression(n policy.Node, text string, offset int) {
 	trimmed := strings.TrimLeft(text, " \t\n")
-	offset += len(text) - len(trimmed)
-	_, err := jmespath.Compile(strings.TrimSpace(trimmed))
+	e := compiledExpression{n, strings.TrimSpace(trimmed), offset + len(text) - len(trimmed)}
+	_, err := jmespath.Compile(e.text)
 	var syntax *jmespath.SyntaxError
 	if !errors.As(err, &syntax) {
+		r.compiled = append(r.compiled, e)
 		return
 	}
-	at := r.Document.In(n.Path, min(offset+syntax.Offset, max(0, len(n.Text())-1)))
+	at := e.at(r.Document, syntax.Offset)
 	r.Advise(n.Path, "expression-invalid", syntax.Error(), "")
 	r.Problems[len(r.Problems)-1].At = at
 	r.Problems[len(r.Problems)-1].Excerpt = r.Document.Excerpt(at)
+}
+
+// at returns the position of a byte of an expression.
+func (e compiledExpression) at(d *manifest.Document, offset int) source.Position {
+	return d.In(e.node.Path, min(e.offset+offset, max(0, len(e.node.Text())-1)))
+}
+
+// checkCalls reports calls of functions that always fail. Kyverno 1.19.0 accepts such a policy, and
+// a rule fails when it evaluates the call.
+func (d *definition) checkCalls() (found []source.Diagnostic) {
+	for _, e := range d.expressions {
+		n, err := jmespath.Parse(e.text)
+		if err != nil {
+			continue // it was compiled
+		}
+		for _, p := range jmespath.Kyverno().Check(e.text, n) {
+			at := e.at(d.document, p.Offset)
+			found = append(found, source.Diagnostic{
+				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),
+				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Advice: p.Advice, Excerpt: d.document.Excerpt(at),
+			})
+		}
+	}
+	return found
 }

@@ -71,7 +71,7 @@ func withWarning(c conversion, advice string) conversion {
 
 // call converts a function call.
 func (s *scope) call(n jmespath.Node) (code, error) {
-	signature, ok := jmespath.SignatureOf(n.Name)
+	signature, ok := jmespath.Kyverno()[n.Name]
 	if !ok {
 		return code{}, noFormf("", "there is no function %s in JMESPath", n.Name)
 	}

@@ -56,9 +56,9 @@ func (c *compiler) parseScalar(value any, language string, at change.Path) expre
 func (c *compiler) parseExpression(text, language string, at change.Path, offset int) expression {
 	switch language {
 	case languageJP:
-		e, err := compileJMESPath(text)
-		if err != nil {
-			c.failIn(at, offset+err.Offset, "JMESPath: "+err.Text, "")
+		e, problems := compileJMESPath(text)
+		for _, p := range problems {
+			c.failIn(at, offset+p.Offset, "JMESPath: "+p.Text, p.Advice)
 		}
 		return e
 	case languageCEL:

@@ -1,6 +1,7 @@
 package mutationtree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
 	"github.com/jmespath-community/go-jmespath/pkg/parsing"
 
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
@@ -23,51 +26,91 @@ import (
 // concat, json_parse and wildcard. The values of an object are in the order of its keys.
 type jmesPath struct{ node parsing.ASTNode }
 
-// syntaxError is an error in an expression, at Offset bytes from its start.
-type syntaxError struct {
-	Text   string
-	Offset int
-}
-
 // maxExpression is the maximum length of an expression in bytes, because the parser is
 // recursive.
 const maxExpression = 100_000
 
-func compileJMESPath(text string) (e jmesPath, problem *syntaxError) {
+func compileJMESPath(text string) (e jmesPath, problems []jmespath.Problem) {
 	if len(text) > maxExpression {
-		return jmesPath{}, &syntaxError{Text: "the expression is too long"}
+		return jmesPath{}, []jmespath.Problem{{Text: "the expression is too long"}}
 	}
 	defer func() {
 		if recover() != nil { // the parser panics on some malformed literals
-			problem = &syntaxError{Text: "the expression is malformed"}
+			problems = []jmespath.Problem{{Text: "the expression is malformed"}}
 		}
 	}()
 	node, err := parsing.NewParser().Parse(text)
 	var syntax parsing.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return jmesPath{}, &syntaxError{syntax.Error(), max(syntax.Offset, 0)}
+		return jmesPath{}, []jmespath.Problem{{Text: syntax.Error(), Offset: max(syntax.Offset, 0)}}
 	case err != nil:
-		return jmesPath{}, &syntaxError{Text: err.Error()}
+		return jmesPath{}, []jmespath.Problem{{Text: err.Error()}}
 	}
-	if name := unknownFunction(node); name != "" {
-		return jmesPath{}, &syntaxError{"there is no function " + name, max(strings.Index(text, name), 0)}
+	if problems := signatures().Check(text, nodeOf(node)); problems != nil {
+		return jmesPath{}, problems
 	}
 	return jmesPath{counted(inOrder(node))}, nil
 }
 
-// unknownFunction returns the name of an unknown function in an expression, "" if there is no
-// such name.
-func unknownFunction(node parsing.ASTNode) string {
-	if name, ok := node.Value.(string); ok && node.NodeType == parsing.ASTFunctionExpression && !isFunction(name) {
-		return name
+// nodeOf returns what matters for the arguments of functions.
+func nodeOf(from parsing.ASTNode) jmespath.Node {
+	n := jmespath.Node{Op: jmespath.OpOther, Value: from.Value}
+	switch from.NodeType {
+	case parsing.ASTFunctionExpression:
+		n.Op = jmespath.OpCall
+		n.Name, _ = from.Value.(string)
+	case parsing.ASTLiteral:
+		n.Op = jmespath.OpLiteral
+	case parsing.ASTExpRef:
+		n.Op = jmespath.OpReference
+	case parsing.ASTFilterProjection:
+		n.Op = jmespath.OpFilter
+	case parsing.ASTMultiSelectList:
+		n.Op = jmespath.OpList
+	case parsing.ASTMultiSelectHash:
+		n.Op = jmespath.OpHash
 	}
-	for _, child := range node.Children {
-		if name := unknownFunction(child); name != "" {
-			return name
+	for _, child := range from.Children {
+		n.Children = append(n.Children, nodeOf(child))
+	}
+	return n
+}
+
+// signatures are those of the available functions.
+var signatures = sync.OnceValue(func() jmespath.Functions {
+	all := jmespath.Functions{}
+	for _, e := range functionEntries() {
+		var required, optional []byte
+		more := ""
+		for _, argument := range e.Arguments {
+			if argument.Optional {
+				optional = append(optional, letterOf(argument.Types))
+			} else {
+				required = append(required, letterOf(argument.Types))
+			}
+			if argument.Variadic {
+				more = "+"
+			}
 		}
+		all[e.Name] = jmespath.Signature(string(required) + "?" + string(optional) + more)
 	}
-	return ""
+	delete(all, sortedValues)
+	return all
+})
+
+// letterOf returns the letter of a signature for the types of an argument.
+func letterOf(types []functions.JpType) byte {
+	letters := map[string]byte{
+		"number": 'n', "string": 's', "array": 'a', "object": 'o', "expref": 'e', "array object": 'c', "array string": 'l', "array object string": 'm',
+	}
+	var names []string
+	for _, t := range types {
+		name, _, _ := strings.Cut(string(t), "[") // array[number]
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return cmp.Or(letters[strings.Join(slices.Compact(names), " ")], 'v')
 }
 
 // inOrder replaces the wildcard of objects by a projection of sortedValues, because the library
@@ -142,10 +185,6 @@ func bounded(entries []functions.FunctionEntry) []functions.FunctionEntry {
 	return entries
 }
 
-func isFunction(name string) bool {
-	return slices.ContainsFunc(functionEntries(), func(e functions.FunctionEntry) bool { return e.Name == name })
-}
-
 var (
 	anything = functions.ArgSpec{Types: []functions.JpType{functions.JpAny}}
 	aString  = functions.ArgSpec{Types: []functions.JpType{functions.JpString}}
@@ -185,7 +224,7 @@ var ownFunctions = []functions.FunctionEntry{
 	}},
 	{Name: "json_parse", Arguments: []functions.ArgSpec{aString}, Handler: parseJSON},
 	{Name: "wildcard", Arguments: []functions.ArgSpec{aString, aString}, Handler: func(arguments []any) (any, error) {
-		return wildcard(arguments[0].(string), arguments[1].(string)), nil
+		return wildcard.Match(arguments[0].(string), arguments[1].(string)), nil
 	}},
 }
 
@@ -212,29 +251,4 @@ func parseJSON(arguments []any) (any, error) {
 		return nil, errors.New("json_parse: the text is not JSON")
 	}
 	return (&numbers{keep: true}).floats(value), nil
-}
-
-// wildcard reports whether a text matches a pattern in which * is any text and ? is one
-// character.
-func wildcard(pattern, text string) bool {
-	p, t := []rune(pattern), []rune(text)
-	star, mark, i, j := -1, 0, 0, 0
-	for j < len(t) {
-		switch {
-		case i < len(p) && p[i] == '*':
-			star, mark = i, j
-			i++
-		case i < len(p) && (p[i] == '?' || p[i] == t[j]):
-			i, j = i+1, j+1
-		case star >= 0:
-			mark++
-			i, j = star+1, mark
-		default:
-			return false
-		}
-	}
-	for i < len(p) && p[i] == '*' {
-		i++
-	}
-	return i == len(p)
 }

@@ -158,11 +158,13 @@ func FuzzExpression(f *testing.F) {
 		if len(text) > 200 || json.Unmarshal([]byte(data), &value) != nil {
 			return
 		}
-		e, problem := compileJMESPath(text)
-		if problem != nil {
-			if problem.Offset < 0 || problem.Text == "" {
-				t.Errorf("offset %d, %q", problem.Offset, problem.Text)
+		e, problems := compileJMESPath(text)
+		for _, p := range problems {
+			if p.Offset < 0 || p.Offset > len(text) || p.Text == "" {
+				t.Errorf("offset %d, %q", p.Offset, p.Text)
 			}
+		}
+		if problems != nil {
 			return
 		}
 		var b *bindings

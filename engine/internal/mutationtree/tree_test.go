@@ -6,8 +6,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jmespath-community/go-jmespath/pkg/parsing"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
@@ -135,9 +138,9 @@ func TestDeterministic(t *testing.T) {
 	for _, expression := range []string{"join('', *)", "join('', @.*)", "join('', keys(@))", "join('', values(@))", "join('', items(@)[*][0])", "to_string(*)"} {
 		first := ""
 		for range 20 {
-			e, problem := compileJMESPath(expression)
-			if problem != nil {
-				t.Fatal(problem.Text)
+			e, problems := compileJMESPath(expression)
+			if problems != nil {
+				t.Fatal(problems)
 			}
 			result, err := e.evaluate(context.Background(), object, nil)
 			if err != nil {
@@ -156,26 +159,34 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestWildcard(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"", "", true},
-		{"", "a", false},
-		{"*", "", true},
-		{"?", "", false},
-		{"?", "ü", true},
-		{"a*c", "abbc", true},
-		{"a*c", "abbd", false},
-		{"*b*b*", "abab", true},
-		{"a?c", "abc", true},
-		{"ghcr.io/*:v?", "ghcr.io/x/y:v1", true},
-		{"*a", "ba", true},
-		{"*a", "ab", false},
-	} {
-		if got := wildcard(c.pattern, c.text); got != c.want {
-			t.Errorf("wildcard(%q, %q) = %v", c.pattern, c.text, got)
+// TestCalls checks calls of all functions with all numbers of arguments and all kinds of constants:
+// those that are refused fail when they are evaluated.
+func TestCalls(t *testing.T) {
+	constants := []string{"`null`", "'a'", "`1`", "`true`", "`[]`", "`{}`", "&a"}
+	refused := 0
+	var try func(name string, arguments []string)
+	try = func(name string, arguments []string) {
+		text := name + "(" + strings.Join(arguments, ", ") + ")"
+		if _, problems := compileJMESPath(text); problems != nil {
+			refused++
+			node, err := parsing.NewParser().Parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if result, err := (jmesPath{node}).evaluate(context.Background(), map[string]any{}, nil); err == nil {
+				t.Errorf("%s is refused (%v), and its value is %v", text, problems, result)
+			}
 		}
+		if len(arguments) < 3 {
+			for _, constant := range constants {
+				try(name, append(slices.Clip(arguments), constant))
+			}
+		}
+	}
+	for name := range signatures() {
+		try(name, nil)
+	}
+	if refused < 1000 {
+		t.Errorf("only %d calls are refused", refused)
 	}
 }
