@@ -155,7 +155,7 @@ func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document
 	}
 	var found []*manifest.Document
 	for _, d := range documents {
-		if s.owner(d) >= 0 {
+		if s.owner(d) >= 0 || builtin.IsConfig(d.Kind()) {
 			found = append(found, d)
 		}
 	}
@@ -171,8 +171,8 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 			byLanguage[i] = append(byLanguage[i], d)
 		}
 	}
-	programs := builtin.Programs(s.settings.plugins, s.settings.minor)
-	var diagnostics []source.Diagnostic
+	config, diagnostics := builtin.ReadConfig(documents)
+	programs := builtin.Programs(s.settings.plugins, s.settings.minor, config)
 	for i, documents := range byLanguage {
 		if len(documents) == 0 && (i > 0 || len(s.settings.Trees) == 0) {
 			continue

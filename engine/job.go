@@ -135,11 +135,23 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
 		return d
 	}
-	d := source.Errorf(f.At, denied, "%v", f.Err).With(f.Advice)
+	d := source.Errorf(f.At, denied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
 	if !f.At.IsKnown() {
 		d.At = j.document.At(nil)
 	}
 	return d
+}
+
+// lacking says which workload will have no Pods because an object of its controller is refused.
+func (j *job) lacking() string {
+	if j.made == nil {
+		return ""
+	}
+	owner := j.made.owner
+	for owner.made != nil {
+		owner = owner.made.owner
+	}
+	return fmt.Sprintf("%s will have no Pods: a cluster accepts it, but refuses the %s that its controller creates", source.Name(owner.result.ID), j.document.Kind().Kind)
 }
 
 // limited replaces the code and the advice of a diagnostic if err says that a limit has been

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/builtin"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
@@ -45,7 +46,7 @@ func isLocal(d *manifest.Document) bool {
 	case "kpt.dev", "kustomize.config.k8s.io", "preadmit.dev", given.Group:
 		return true
 	}
-	return d.IsLocal()
+	return builtin.IsConfig(d.Kind()) || d.IsLocal()
 }
 
 var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}

@@ -102,7 +102,11 @@ func (a *admitted) tellValidation(mode Validation) {
 	result := a.job.result
 	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)
 	for _, w := range result.Warnings {
-		a.tell(source.Warningf(w.At, "policy-warning", "%s", w.Text))
+		d := source.Warningf(w.At, "policy-warning", "%s", w.Text)
+		if !w.At.IsKnown() {
+			d.At = a.job.document.At(nil) // of a plug-in
+		}
+		a.tell(d)
 	}
 }
 

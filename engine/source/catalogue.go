@@ -487,13 +487,18 @@ var running = []Entry{
 		Advice: "Give the manifest in the version that the policy asks for. It is a warning with --validation=warn.",
 	},
 	{
+		Code: "plugin-config-invalid", Severities: errors, Title: "The configuration of an admission plug-in is wrong",
+		Cause:  "A PodSecurityConfiguration, or an AdmissionConfiguration that contains one, has unknown fields, levels that do not exist, or exemptions that are not valid.",
+		Advice: "Correct the configuration; an API server does not start with it.",
+	},
+	{
 		Code: "would-be-denied", Severities: warnings, Title: "A cluster would refuse the manifest",
 		Cause:  "The API server would refuse the object after the mutations, and the option validation is warn. The text is the server's.",
 		Advice: "Correct the manifest, or the policy.",
 	},
 	{
 		Code: "policy-warning", Severities: warnings, Title: "A validating policy warns",
-		Cause:  "The object violates a ValidatingAdmissionPolicy whose binding has the validationAction Warn. A cluster accepts the object and sends this warning with its answer.",
+		Cause:  "The object violates a ValidatingAdmissionPolicy whose binding has the validationAction Warn, or the level of PodSecurity of which its namespace warns. A cluster accepts the object and sends this warning with its answer.",
 		Advice: "Correct the manifest, or the policy.",
 	},
 	{

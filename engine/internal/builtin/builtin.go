@@ -1,14 +1,14 @@
 // Package builtin implements admission plug-ins of the API server, as in Kubernetes 1.36.3:
-// those that change objects, with the validation of what they change. A server runs them before
+// those that change objects, with the validation of what they change, and PodSecurity. A server runs them before
 // all policies, and again if a policy changed the object. Refusals have the texts of the server.
 //
 // Objects that plug-ins look up must be in the input: a ServiceAccount, PriorityClass or
 // RuntimeClass that is missing does not exist, except for those that every cluster has. Plug-ins
-// behave as without configuration files of the server, and without cached objects.
+// behave as without configuration files of the server, except PodSecurity, and without cached objects.
 //
 // The files in order: builtin.go (the table), program.go (plug-ins as programs), call.go (one
-// plug-in and one object), and one file for each plug-in, in the order of the server:
-// limitranger.go, serviceaccount.go, pullimages.go, nodeselector.go, priority.go,
+// plug-in and one object), config.go (the configuration of PodSecurity), and one file for each plug-in, in the order of the server:
+// limitranger.go, serviceaccount.go, pullimages.go, podsecurity.go, nodeselector.go, priority.go,
 // tolerations.go (three of them), storage.go (two), runtimeclass.go, ingressclass.go and
 // topology.go.
 package builtin
@@ -51,7 +51,19 @@ var (
 	storage    = gvk.Kind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
 	ingress    = gvk.Kind{Group: "networking.k8s.io", Version: "v1", Kind: "IngressClass"}
 	onPods     = []gvk.Kind{pods}
-	noLookups  []gvk.Kind
+	judged     = []gvk.Kind{
+		pods,
+		{Kind: "Namespace"},
+		{Kind: "ReplicationController"},
+		{Kind: "PodTemplate"},
+		{Group: "apps", Kind: "ReplicaSet"},
+		{Group: "apps", Kind: "Deployment"},
+		{Group: "apps", Kind: "StatefulSet"},
+		{Group: "apps", Kind: "DaemonSet"},
+		{Group: "batch", Kind: "Job"},
+		{Group: "batch", Kind: "CronJob"},
+	}
+	noLookups []gvk.Kind
 )
 
 // The minor versions in which default servers enable plug-ins, or parts of plug-ins.
@@ -62,11 +74,15 @@ const (
 	attributeOn = 34
 )
 
+// PodSecurity is the name of the plug-in that judges Pods by the Pod Security Standards.
+const PodSecurity = "PodSecurity"
+
 // plugins are the plug-ins in the order in which a server runs them.
 var plugins = []*plugin{
 	{"LimitRanger", always, []gvk.Kind{pods, claims}, true, []gvk.Kind{limitRange}, limitDefaults, limits},
 	{"ServiceAccount", always, onPods, false, []gvk.Kind{account}, serviceAccount, mountableSecrets},
 	{"AlwaysPullImages", notByStock, onPods, true, noLookups, pullImages, pulledImages},
+	{PodSecurity, always, judged, true, noLookups, nil, podSecurity},
 	{"PodNodeSelector", notByStock, onPods, false, noLookups, nodeSelector, nil},
 	{"Priority", always, onPods, true, []gvk.Kind{priority}, podPriority, nil},
 	{"DefaultTolerationSeconds", always, onPods, true, noLookups, tolerationSeconds, nil},

@@ -18,6 +18,10 @@ type call struct {
 	// object is the object of the request, for the plug-in to change.
 	object map[string]any
 	minor  int
+	config *Config
+	// warnings and annotations accompany the answer of a plug-in that refuses.
+	warnings    []string
+	annotations []policy.Annotation
 }
 
 // spec is the spec of the object.
@@ -39,6 +43,12 @@ func (c *call) forbiddenNamed(name string, err error) error {
 		resource += "." + c.Kind.Group
 	}
 	return fmt.Errorf("%s %q is forbidden: %w", resource, name, err)
+}
+
+// answered is a refusal with the reason of the server's answer.
+type answered struct {
+	error
+	status string
 }
 
 // missing reports that an object that a plug-in looks up does not exist.

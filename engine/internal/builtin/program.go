@@ -12,17 +12,19 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Programs returns the plug-ins with the given names, on a server of Kubernetes 1.minor, as two
-// programs: one changes objects, and one refuses them at the end. Without names the result is
-// empty.
-func Programs(names []string, minor int) []policy.Program {
-	admitting := &program{hook: policy.Hook{Point: policy.BuiltIn}, minor: minor, run: func(p *plugin) func(*call) error { return p.admit }}
-	validating := &program{hook: policy.Hook{Point: policy.Validating}, minor: minor, run: func(p *plugin) func(*call) error { return p.validate }}
+// Programs returns the plug-ins with the given names, on a server of Kubernetes 1.minor with a
+// configuration, as two programs: one changes objects, and one refuses them at the end. Without
+// names the result is empty.
+func Programs(names []string, minor int, config Config) []policy.Program {
+	admitting := &program{hook: policy.Hook{Point: policy.BuiltIn}, minor: minor, config: config, run: func(p *plugin) func(*call) error { return p.admit }}
+	validating := &program{hook: policy.Hook{Point: policy.Validating}, minor: minor, config: config, run: func(p *plugin) func(*call) error { return p.validate }}
 	for _, p := range plugins {
 		if !slices.Contains(names, p.name) {
 			continue
 		}
-		admitting.plugins = append(admitting.plugins, p)
+		if p.admit != nil {
+			admitting.plugins = append(admitting.plugins, p)
+		}
 		if p.validate != nil {
 			validating.plugins = append(validating.plugins, p)
 		}
@@ -40,6 +42,7 @@ func Programs(names []string, minor int) []policy.Program {
 type program struct {
 	hook    policy.Hook
 	minor   int
+	config  Config
 	plugins []*plugin
 	run     func(*plugin) func(*call) error
 }
@@ -115,6 +118,10 @@ func (i *invocation) Deny(err error) policy.Failure {
 	if errors.As(err, &missing) {
 		failure.Advice = missing.advice
 	}
+	var answered *answered
+	if errors.As(err, &answered) {
+		failure.Status = answered.status
+	}
 	return failure
 }
 
@@ -122,12 +129,18 @@ func (i *invocation) Deny(err error) policy.Failure {
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		step := policy.Step{ID: i.ID()}
-		c := &call{Request: r, object: change.CloneObject(r.Object), minor: i.program.minor}
+		c := &call{Request: r, object: change.CloneObject(r.Object), minor: i.program.minor, config: &i.program.config}
 		if err := i.program.run(i.plugin)(c); err != nil {
 			failure := i.Deny(err)
 			step.Failure = &failure
 		} else if step.Object = c.object; change.Equal(c.object, r.Object) {
 			step.Object = r.Object
+		}
+		step.Annotations = c.annotations
+		for _, text := range c.warnings {
+			if !yield(policy.Step{ID: i.ID(), Warning: text}) {
+				return
+			}
 		}
 		yield(step)
 	}
