@@ -34,7 +34,8 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report", "internal/input", "internal/settings"},
+	{"engine/report", "internal/input"},
+	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // admission is one run of the engine with its diagnostics.
@@ -49,7 +50,7 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 // secrets returns what hides the values of Secrets; nil with --show-secrets. The run must have
 // started.
 func (a *admission) secrets(c *config) *redact.Redactor {
-	if c.showSecrets {
+	if c.options.ShowSecrets {
 		return nil
 	}
 	return a.outcome.Secrets
@@ -71,25 +72,20 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 func (p *Process) compile(c *config, f *files, a *admission, manifests []*manifest.Stream, lone *manifest.Document) *engine.Set {
 	for _, name := range p.Policies {
 		if name != "" {
-			c.policies.paths = append(c.policies.paths, path{name: name, label: "PREADMIT_POLICIES"})
+			c.documents[settings.Policies].add(inputs{paths: []path{{name: name, label: "PREADMIT_POLICIES"}}})
 		}
 	}
 	broken := len(f.diagnostics)
 	given := f.set()
 	given.set.Policies = true
-	policies := append(given.manifests(c.policies.paths), c.policies.inline...)
-	surroundings := append(given.manifests(c.context.paths), c.context.inline...)
-	c.engine.Old = append(f.set().manifests(c.old.paths), c.old.inline...)
-	c.engine.Trees = f.set().trees(c.trees)
-	c.engine.Values = append(f.set().manifests(c.values.paths), c.values.inline...)
-	c.engine.UserInfo = append(f.set().manifests(c.userInfo.paths), c.userInfo.inline...)
-	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	policies := given.documents(c, settings.Policies)
+	surroundings := f.cluster(c, given)
 	a.policies = policies
 	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {
 		a.inputs = append(a.inputs, streams...)
 	}
 	a.add(f.told(c)...)
-	if c.partial && (c.build || slices.ContainsFunc(manifests, holdsManifests)) {
+	if c.partial && (c.options.Build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
 	} else {
 		broken = 0
@@ -108,7 +104,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	if f.checking {
 		compile = engine.CompileSound
 	}
-	set, diagnostics := compile(policies, surroundings, c.engine)
+	set, diagnostics := compile(policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)
 	return set
 }
@@ -116,10 +112,10 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 // observers returns the observers of one run.
 func (p *Process) observers(c *config) []engine.Observer {
 	observers := slices.Clone(c.observers)
-	if c.stats || c.statsFile != "" {
+	if c.options.Stats || c.options.StatsFile != "" {
 		observers = append(observers, engine.Count(p.Now))
 	}
-	if c.pods {
+	if c.options.Pods {
 		observers = append(observers, engine.Pods())
 	}
 	return observers
@@ -144,20 +140,20 @@ func (p *Process) run(ctx context.Context, set *engine.Set, manifests []*manifes
 
 // tellStats writes the counts of --stats and --stats-file.
 func (p *Process) tellStats(c *config, a *admission) {
-	if c.stats {
+	if c.options.Stats {
 		report.Stats(p.Stderr, a.outcome.Stats)
 	}
-	if c.statsFile == "" {
+	if c.options.StatsFile == "" {
 		return
 	}
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
-	file := input.RealPath(p.absolute(c.statsFile))
+	file := input.RealPath(p.absolute(c.options.StatsFile))
 	err := p.ledger.claim("the counts of --stats-file", file)
 	if err == nil {
 		err = os.WriteFile(file, b.Bytes(), 0o666)
 	}
 	if err != nil {
-		a.add(unwritable(c.statsFile, err))
+		a.add(unwritable(c.options.StatsFile, err))
 	}
 }

@@ -115,11 +115,11 @@ type rendered struct {
 // evaluated together.
 func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
 	r.run = &admission{}
-	all, err := shard(f.renderings(operands, &r.config), r.config.shard)
+	all, err := shard(f.renderings(operands, &r.config), r.config.options.Shard)
 	switch {
 	case err != nil:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))
-	case len(all) == 0 && !r.config.allowEmpty && r.config.shard == "" && len(f.diagnostics) == 0:
+	case len(all) == 0 && !r.config.options.AllowEmpty && r.config.options.Shard == "" && len(f.diagnostics) == 0:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
 			With("leave out --build to evaluate the manifests as they are written"))
 	}

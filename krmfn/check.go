@@ -16,14 +16,14 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	given.apply(&r.config)
 	f := p.files(&r.config)
 	f.checking = true
-	if len(given.operands) > 0 || r.config.build {
+	if len(given.operands) > 0 || r.config.options.Build {
 		r.begin(ctx, p, f, given.operands)
 	} else {
 		r.run = p.admit(ctx, &r.config, f, nil, nil)
 	}
 	a, c := r.run, &r.config
 	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
-		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.output == "junit") // JUnit has no notes
+		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.options.Output == "junit") // JUnit has no notes
 	})
 	source.Sort(findings)
 	status := exitDone
@@ -37,7 +37,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
 	}
 	var b bytes.Buffer
-	if c.output == "" || c.output == "text" {
+	if c.options.Output == "" || c.options.Output == "text" {
 		for _, d := range findings {
 			fmt.Fprintln(&b, d)
 		}
@@ -46,7 +46,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		}
 		return p.emitText(b.Bytes(), status)
 	}
-	writeFindings(&b, c.output, findings)
+	writeFindings(&b, c.options.Output, findings)
 	return p.emit(b.Bytes(), status)
 }
 

@@ -101,12 +101,12 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 	var c config
 	app := p.newApplication(&c)
 	c.unlisted = true
-	c.engine.Namespace = p.getenv("ARGOCD_APP_NAMESPACE")
+	c.options.Engine.Namespace = p.getenv("ARGOCD_APP_NAMESPACE")
 	version := p.kubeVersion()
-	c.engine.KubernetesVersion = version
+	c.options.Engine.KubernetesVersion = version
 	problems := app.readParameters(p.getenv("ARGOCD_APP_PARAMETERS"))
 	given.apply(&c)
-	if c.engine.KubernetesVersion == version && version != "" && !engine.KnowsKubernetesVersion(version) {
+	if c.options.Engine.KubernetesVersion == version && version != "" && !engine.KnowsKubernetesVersion(version) {
 		problems = append(problems, c.useNearestVersion())
 	}
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
@@ -119,13 +119,13 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 
 // useNearestVersion selects the known version nearest to the version of the cluster.
 func (c *config) useNearestVersion() source.Diagnostic {
-	version := c.engine.KubernetesVersion
+	version := c.options.Engine.KubernetesVersion
 	nearest := engine.NearestKubernetesVersion(version)
 	if nearest == "" {
 		return source.Errorf(source.Position{}, "option-value", "KUBE_VERSION: %q is not a version of Kubernetes", version).
 			With("expected " + engine.KnownKubernetesVersions())
 	}
-	c.engine.KubernetesVersion = nearest
+	c.options.Engine.KubernetesVersion = nearest
 	return source.Warningf(source.Position{}, "version-nearest", "KUBE_VERSION: the cluster has version %s, which is not known; the policies run as in %s", version, nearest).
 		With("known are " + engine.KnownKubernetesVersions() + "; the flag --kubernetes-version of preadmit cmp generate names another one")
 }
@@ -153,7 +153,7 @@ const skipMark = "+argocd:skip-file-rendering"
 // with the parameter recurse.
 func (a *application) plain(_ context.Context, f *files) []*manifest.Stream {
 	set := f.set()
-	set.read, set.set.Whole = a.config.within(f.bounds()), a.config.engine.Plain
+	set.read, set.set.Whole = a.config.within(f.bounds()), a.config.options.Engine.Plain
 	dir := a.path(".", "")
 	dir.shallow = !a.config.recurse
 	set.addAny(dir)

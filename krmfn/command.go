@@ -12,7 +12,7 @@
 //	output never goes to a file that was read, except manifests edited in place, and never
 //	outside of the output directory
 //
-// The files in order: command.go (Main and the commands), options.go (the table of
+// The files in order: command.go (Main and the commands), options.go (values of
 // options), flags.go, functionconfig.go and inline.go (options from both frontends),
 // files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
 // (which files were read and which are written), policies.go (lone policies), admit.go (the
@@ -82,30 +82,27 @@ const (
 // command is one of the program's commands.
 type command struct {
 	name, usage, summary string
-	// flags reports which options are flags of the command.
-	flags func(o *option) bool
-	run   func(p *Process, ctx context.Context, given arguments) int
-	help  func(c *command, w io.Writer)
+	run                  func(p *Process, ctx context.Context, given arguments) int
+	help                 func(c *command, w io.Writer)
 }
 
 // commands is the table of commands. It is a function because help uses it.
 func commands() []command {
-	none := func(*option) bool { return false }
 	return []command{
-		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*option).isRenderFlag, (*Process).render, renderHelp},
-		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*option).isFunctionFlag, (*Process).function, functionHelp},
-		{"exec", "preadmit exec [flags] -- COMMAND [ARGUMENT]...", "run a command and print its manifests as the policies change them", (*option).isRenderFlag, (*Process).exec, execHelp},
-		{"cmp", "preadmit cmp generate|parameters [flags]", "run as a config management plugin of Argo CD", (*option).isRenderFlag, (*Process).cmp, cmpHelp},
-		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, which policy changes it, and why other policies do not apply", ranFlags("explain"), (*Process).explain, explainHelp},
-		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", ranFlags("diff"), (*Process).diff, diffHelp},
-		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that conflict", ranFlags("check"), (*Process).check, checkHelp},
-		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", ranFlags("test"), (*Process).test, testHelp},
-		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*option).isRenderFlag, (*Process).pods, podsHelp},
-		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*option).isViewFlag, (*Process).view, viewHelp},
-		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*option).isConvertFlag, (*Process).convert, convertHelp},
-		{"version", "preadmit version [flags]", "print the version", none, (*Process).version, versionHelp},
-		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", none, (*Process).completion, completionHelp},
-		{"help", "preadmit help [COMMAND]", "explain a command", none, (*Process).help, plainHelp},
+		{"render", "preadmit render [flags] [FILE|DIR|-]...", "print manifests as the policies change them", (*Process).render, renderHelp},
+		{"fn", "preadmit fn [flags] < RESOURCELIST", "run as a KRM function, for kustomize, kpt and others", (*Process).function, functionHelp},
+		{"exec", "preadmit exec [flags] -- COMMAND [ARGUMENT]...", "run a command and print its manifests as the policies change them", (*Process).exec, execHelp},
+		{"cmp", "preadmit cmp generate|parameters [flags]", "run as a config management plugin of Argo CD", (*Process).cmp, cmpHelp},
+		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, which policy changes it, and why other policies do not apply", (*Process).explain, explainHelp},
+		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", (*Process).diff, diffHelp},
+		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that conflict", (*Process).check, checkHelp},
+		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", (*Process).test, testHelp},
+		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*Process).pods, podsHelp},
+		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*Process).view, viewHelp},
+		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*Process).convert, convertHelp},
+		{"version", "preadmit version [flags]", "print the version", (*Process).version, versionHelp},
+		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", (*Process).completion, completionHelp},
+		{"help", "preadmit help [COMMAND]", "explain a command", (*Process).help, plainHelp},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // completion prints a script for a shell.
@@ -20,22 +21,30 @@ func (p *Process) completion(_ context.Context, given arguments) int {
 
 func bashCompletion(w io.Writer) {
 	var names []string
-	fmt.Fprint(w, "_preadmit() {\n  local words=\"\" choices=\"\"\n  case \"${COMP_WORDS[1]}\" in\n")
+	fmt.Fprint(w, "_preadmit() {\n  local words=\"\" choices=\"\" values=\"\"\n  case \"${COMP_WORDS[1]}\" in\n")
 	for _, c := range commands() {
 		names = append(names, c.name)
-		var flags []string
-		for _, o := range optionsOf(&c) {
-			flags = append(flags, "--"+o.flag)
+		var flags, values []string
+		for _, o := range settings.Flags(c.name) {
+			flags = append(flags, "--"+o.Flag)
+			if len(o.Values) > 0 && !o.IsSwitch() {
+				values = append(values, fmt.Sprintf("%s) values=\"%s\" ;;", strings.ReplaceAll(strings.TrimSuffix(flagUsage(o), " "+o.Arg), ", ", "|"), strings.Join(o.Values, " ")))
+			}
 		}
 		fmt.Fprintf(w, "  %s) words=\"%s\"", c.name, strings.Join(append(flags, "--help"), " "))
 		if choices := c.choices(); choices != nil {
 			fmt.Fprintf(w, " choices=\"%s\"", strings.Join(choices, " "))
+		}
+		if values != nil {
+			fmt.Fprintf(w, "; case \"$3\" in %s esac", strings.Join(values, " "))
 		}
 		fmt.Fprint(w, " ;;\n")
 	}
 	fmt.Fprintf(w, `  esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "%s" -- "$2"))
+  elif [ -n "$values" ]; then
+    COMPREPLY=($(compgen -W "$values" -- "$2"))
   elif [[ "$2" == -* ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$2"))
   elif [ "$COMP_CWORD" -eq 2 ] && [ -n "$choices" ]; then
@@ -60,15 +69,18 @@ func fishCompletion(w io.Writer) {
 		if choices := c.choices(); choices != nil {
 			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", c.name, strings.Join(choices, " "))
 		}
-		for _, o := range optionsOf(&c) {
+		for _, o := range settings.Flags(c.name) {
 			short := ""
-			if o.short != "" {
-				short = " -s " + o.short
+			if o.Short != "" {
+				short = " -s " + o.Short
 			}
-			if o.arg != "" {
+			switch {
+			case o.Arg != "" && len(o.Values) > 0:
+				short += " -x -a '" + strings.Join(o.Values, " ") + "'"
+			case o.Arg != "":
 				short += " -r"
 			}
-			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -l %s%s -d '%s'\n", c.name, o.flag, short, quoteFish(o.help))
+			fmt.Fprintf(w, "complete -c preadmit -n '__fish_seen_subcommand_from %s' -l %s%s -d '%s'\n", c.name, o.Flag, short, quoteFish(o.Help))
 		}
 	}
 }

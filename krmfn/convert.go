@@ -8,10 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
-
-// convertKinds are the kinds that policies can be converted to.
-var convertKinds = []string{string(engine.MutatingPolicies), string(engine.MutatingAdmissionPolicies)}
 
 const convertText = `Convert policies to another kind or version. Comments are kept. Documents that do not need
 a conversion are printed unchanged.
@@ -62,7 +60,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	f := p.files(&c)
 	streams := f.stream(given.operands, &c)
 	a := &admission{}
-	if c.to != "" {
+	if c.options.To != "" {
 		return p.migrate(ctx, &c, f, a, streams)
 	}
 	a.add(f.told(&c)...)
@@ -78,12 +76,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 
 // migrate converts policies to the kind of --to, prints them, and verifies the result.
 func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission, policies []*manifest.Stream) int {
-	set := f.set()
-	surroundings := append(set.manifests(c.context.paths), c.context.inline...)
-	c.engine.Old = f.set().manifests(c.old.paths)
-	c.engine.Values = f.set().manifests(c.values.paths)
-	c.engine.UserInfo = f.set().manifests(c.userInfo.paths)
-	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	surroundings := f.cluster(c, f.set())
 	paths, order := c.verified()
 	manifests := f.set().manifests(paths)
 	a.add(f.told(c)...)
@@ -91,16 +84,16 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 		p.report(a.diagnostics, noOutput)
 		return exitInvalid
 	}
-	migrated, diagnostics := engine.Migrate(engine.Form(c.to), policies, surroundings, c.engine)
+	migrated, diagnostics := engine.Migrate(engine.Form(c.options.To), policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)
-	if len(c.verify) == 0 || source.HasErrors(a.diagnostics) {
+	if len(c.documents[settings.Verify].paths) == 0 || source.HasErrors(a.diagnostics) {
 		p.report(a.diagnostics, noOutput)
 		if a.status() != exitDone {
 			return a.status()
 		}
 		return p.emitManifests(migrated, exitDone)
 	}
-	proof, diagnostics := engine.Verify(ctx, policies, migrated, surroundings, manifests, order, c.engine)
+	proof, diagnostics := engine.Verify(ctx, policies, migrated, surroundings, manifests, order, c.options.Engine)
 	a.add(diagnostics...)
 	if proof == nil {
 		p.report(a.diagnostics, noOutput)
@@ -120,7 +113,7 @@ const unordered = "unordered"
 
 // verified returns the paths of the manifests to verify with.
 func (c *config) verified() (paths []path, order engine.Order) {
-	for _, p := range c.verify {
+	for _, p := range c.documents[settings.Verify].paths {
 		if p.name == unordered {
 			order = engine.Unordered
 		} else {

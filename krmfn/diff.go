@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // diff shows how the policies change the text of manifests.
@@ -16,7 +17,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	var r *reported
-	if len(c.against) > 0 {
+	if len(c.documents[settings.Against].paths) > 0 {
 		r = p.reportAgainst(ctx, given)
 	} else {
 		r = p.reportOn(ctx, given)
@@ -28,13 +29,13 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	} else if r.report.Changed() > 0 {
 		status = exitDiffers
 	}
-	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
+	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
 	var b bytes.Buffer
-	switch c.output {
+	switch c.options.Output {
 	case "json":
 		report.JSON(&b, r.report)
 	case "sarif", "github":
-		writeFindings(&b, c.output, report.Findings(r.report))
+		writeFindings(&b, c.options.Output, report.Findings(r.report))
 	case "junit":
 		report.JUnit(&b, report.Cases(r.report))
 	case "markdown":
@@ -50,12 +51,12 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 func (p *Process) diffText(w io.Writer, r *reported) {
 	c := &r.config
 	switch {
-	case c.quiet:
+	case c.options.Quiet:
 		return
-	case c.nameOnly:
+	case c.options.NameOnly:
 		report.Names(w, r.report)
 		return
-	case c.stat:
+	case c.options.Stat:
 		report.Stat(w, r.report, p.isColored(c))
 	default:
 		report.Unified(w, r.report, report.Style{Colored: p.isColored(c), Terminal: p.StdoutIsTerminal})
@@ -63,7 +64,7 @@ func (p *Process) diffText(w io.Writer, r *reported) {
 	if r.run.outcome == nil {
 		return
 	}
-	if c.build {
+	if c.options.Build {
 		others := 0
 		for _, f := range r.report.Files {
 			if slices.Contains(r.others, f.Name) && f.Before != f.After {
@@ -84,7 +85,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 	before, after := &reported{}, &reported{}
 	given.apply(&before.config)
 	given.apply(&after.config)
-	before.config.policies.paths = before.config.against
+	before.config.documents[settings.Policies].paths = before.config.documents[settings.Against].paths
 	first, second := p.files(&before.config), p.files(&after.config)
 	before.begin(ctx, p, first, given.operands)
 	second.stdin, second.reader.Pipes = first.stdin, first.reader.Pipes
@@ -104,7 +105,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 			after.run.diagnostics = append(after.run.diagnostics, d)
 		}
 	}
-	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.full
+	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.options.Full
 	return after
 }
 
@@ -112,7 +113,7 @@ func (r *reported) side() report.Run { return report.Run{Outcome: r.run.outcome,
 
 // secretsOfBoth returns what hides the values of Secrets of two runs; nil with --show-secrets.
 func (r *reported) secretsOfBoth(other *reported) *redact.Redactor {
-	if r.config.showSecrets {
+	if r.config.options.ShowSecrets {
 		return nil
 	}
 	both := &redact.Redactor{}

@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // TestDocs checks that the generated reference pages are current.
@@ -23,7 +25,8 @@ func TestDocs(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"commands.md":                commandsPage(),
-		"functionconfig.md":          withOptions(t, readDoc(t, "functionconfig.md")),
+		"functionconfig.md":          withOptions(t, "functionconfig.md", fieldsTable()),
+		"options.md":                 withOptions(t, "options.md", optionsTable()),
 		"functionconfig.schema.json": string(schema) + "\n",
 	} {
 		if *update {
@@ -59,46 +62,82 @@ func commandsPage() string {
 	return b.String()
 }
 
-// withOptions returns the page about the functionConfig with the table of options.
-func withOptions(t *testing.T, page string) string {
+// withOptions returns a page with its table of options.
+func withOptions(t *testing.T, name, table string) string {
 	t.Helper()
-	before, rest, found := strings.Cut(page, "<!-- options:")
+	before, rest, found := strings.Cut(readDoc(t, name), "<!-- options:")
 	mark, rest, closed := strings.Cut(rest, "\n")
 	_, after, ended := strings.Cut(rest, "<!-- end of options -->")
 	if !found || !closed || !ended {
-		t.Fatal("docs/functionconfig.md has no place for the options")
+		t.Fatalf("docs/%s has no place for the options", name)
 	}
+	return before + "<!-- options:" + mark + "\n" + table + "<!-- end of options -->" + after
+}
+
+// fieldsTable returns the table of the fields of a functionConfig.
+func fieldsTable() string {
 	var b strings.Builder
-	b.WriteString(before + "<!-- options:" + mark + "\n| field of `spec` | key of a ConfigMap | meaning |\n|---|---|---|\n")
-	for i := range options {
-		if o := &options[i]; o.field != "" {
-			key := ""
-			if o.key != "" {
-				key = "`" + o.key + "`"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.field, key, o.help)
+	b.WriteString("| field of `spec` | key of a ConfigMap | meaning |\n|---|---|---|\n")
+	for _, o := range settings.Table {
+		if o.Field != "" {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Field, code(o.Key), o.Help)
 		}
 	}
-	return b.String() + "<!-- end of options -->" + after
+	return b.String()
+}
+
+// optionsTable returns the table of all options in all frontends.
+func optionsTable() string {
+	var b strings.Builder
+	b.WriteString("| flag | commands | field of a functionConfig | key of a ConfigMap | Terraform | default | since | meaning |\n|---|---|---|---|---|---|---|---|\n")
+	for _, o := range settings.Table {
+		flags, others := code(o.Flag), ""
+		if o.Flag != "" {
+			flags = code("--" + o.Flag)
+		}
+		if o.Short != "" {
+			flags = code("-"+o.Short) + ", " + flags
+		}
+		switch o.Only {
+		case settings.DataSource:
+			others = " (data source)"
+		case settings.Functions:
+			others = " (functions)"
+		}
+		if o.Attribute != "" {
+			others = code(o.Attribute) + others
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", flags, strings.Join(o.Commands, ", "), code(o.Field), code(o.Key), others,
+			o.Otherwise(), cmp.Or(o.Since, "0.1.0"), cmp.Or(o.Help, o.AttributeHelp))
+	}
+	return b.String()
+}
+
+// code returns a name as code in Markdown.
+func code(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "`" + name + "`"
 }
 
 // functionConfigSchema returns the JSON Schema of a functionConfig of kind Preadmit.
 func functionConfigSchema() map[string]any {
 	fields := map[string]any{}
-	for i := range options {
-		o := &options[i]
-		if o.field == "" {
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if o.Field == "" {
 			continue
 		}
-		inside, names := fields, strings.Split(o.field, ".")
+		inside, names := fields, strings.Split(o.Field, ".")
 		for _, name := range names[:len(names)-1] {
 			if inside[name] == nil {
 				inside[name] = orNull(objectSchema(map[string]any{}))
 			}
 			inside = inside[name].(map[string]any)["properties"].(map[string]any)
 		}
-		property := orNull(o.schema())
-		property["description"] = o.help
+		property := orNull(schemaOf(o))
+		property["description"] = o.Help
 		inside[names[len(names)-1]] = property
 	}
 	schema := objectSchema(map[string]any{
@@ -130,27 +169,26 @@ func orNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// schema returns the JSON Schema of the option in a functionConfig. It also accepts the types that
+// schemaOf returns the JSON Schema of the option in a functionConfig. It also accepts the types that
 // YAML gives to values without quotes.
-func (o *option) schema() map[string]any {
+func schemaOf(o *settings.Option) map[string]any {
 	texts := map[string]any{"type": "array", "items": map[string]any{"type": []any{"string", "number"}, "minLength": 1}}
-	switch o.target(new(config)).(type) {
-	case *bool:
-		return map[string]any{"enum": []any{true, false, "true", "false"}}
-	case *[]string, *[]path:
-		return texts
-	case *size:
-		return map[string]any{"type": "string", "pattern": "^[1-9][0-9]*[MG]i$"}
-	case *[]*manifest.Stream:
+	switch {
+	case o.Texts != 0:
 		return map[string]any{"type": "array", "items": map[string]any{"type": []any{"object", "string"}}}
-	case *map[string][]string:
+	case o.IsSwitch():
+		return map[string]any{"enum": []any{true, false, "true", "false"}}
+	case o.IsList():
+		return texts
+	case o.Arg == "SIZE":
+		return map[string]any{"type": "string", "pattern": "^[1-9][0-9]*[MG]i$"}
+	case o.Type() != "string":
 		return map[string]any{"type": "object", "additionalProperties": texts}
-	}
-	if len(o.values) == 0 {
+	case len(o.Values) == 0:
 		return map[string]any{"type": []any{"string", "number"}}
 	}
 	var values []any
-	for _, value := range o.values {
+	for _, value := range o.Values {
 		values = append(values, value)
 		if value == "on" {
 			values = append(values, true, false)

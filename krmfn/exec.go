@@ -22,7 +22,7 @@ func (p *Process) exec(ctx context.Context, given arguments) int {
 	c.unlisted = true
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream {
 		p := f.process
-		return f.rendered(ctx, &c, &Program{Args: given.operands, Dir: p.Dir, Stdin: p.Stdin, Stderr: p.Stderr, MaxOutput: int(c.inputLimit)})
+		return f.rendered(ctx, &c, &Program{Args: given.operands, Dir: p.Dir, Stdin: p.Stdin, Stderr: p.Stderr, MaxOutput: int(c.options.InputLimit)})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // expectation is what a test expects of the objects with a name: values of fields, no change,
@@ -39,7 +40,7 @@ var expectationFields = []string{"object", "fields", "unchanged", "denied", "war
 // expectations reads spec.objects of a test.
 func (f *functionConfig) expectations(value any) []expectation {
 	var all []expectation
-	f.list(value, change.Keys("spec", "objects"), func(item any, at change.Path) {
+	settings.List(f, value, change.Keys("spec", "objects"), func(item any, at change.Path) {
 		entry, ok := item.(map[string]any)
 		if !ok {
 			f.fail(at, "option-value", "expected a map with object, and fields, unchanged, denied or warnings", "")
@@ -226,7 +227,7 @@ func (r *testRun) unmetFields(e expectation, m *engine.Manifest) (problems []str
 		got, there := f.path.Get(object)
 		met := there == (f.value != nil) && change.Equal(got, f.value)
 		switch {
-		case !met && m.Sensitive && !r.config.showSecrets:
+		case !met && m.Sensitive && !r.config.options.ShowSecrets:
 			problems = append(problems, fmt.Sprintf("%s is not as expected; the values are hidden, and --show-secrets shows them", f.path))
 		case !met && f.value == nil:
 			problems = append(problems, fmt.Sprintf("%s: expected no such field, but got %s", f.path, r.show(got)))

@@ -38,14 +38,14 @@ func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	if r.run.outcome != nil {
 		r.report = report.New(r.run.outcome, manifests, policies, r.run.secrets(&r.config))
 	}
-	r.report.Diagnostics, r.report.Full = r.run.diagnostics, r.config.full
+	r.report.Diagnostics, r.report.Full = r.run.diagnostics, r.config.options.Full
 }
 
 // begin runs the policies on the manifests that operands name.
 func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []string) {
 	r.config.partial = true
 	r.config.observers = append(r.config.observers, engine.Explain())
-	if r.config.build {
+	if r.config.options.Build {
 		r.build(ctx, p, f, operands)
 		return
 	}
@@ -66,8 +66,8 @@ func (r *reported) consequence() string {
 
 // isColored reports whether standard output is to have colours.
 func (p *Process) isColored(c *config) bool {
-	if c.color != "" && c.color != "auto" {
-		return c.color == "always"
+	if c.options.Color != "" && c.options.Color != "auto" {
+		return c.options.Color == "always"
 	}
 	return p.StdoutIsTerminal && !p.NoColor
 }
@@ -76,20 +76,20 @@ func (p *Process) isColored(c *config) bool {
 // do not apply.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
-	if r.config.output == "html" {
+	if r.config.options.Output == "html" {
 		r.conclude(r.manifests, r.run.policies)
 	} else { // the other formats show no manifest text
 		r.conclude(nil, nil)
 	}
-	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.verbose)
+	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
 	if r.run.outcome == nil {
 		return r.run.status()
 	}
-	if err := r.report.Narrow(r.config.filter, policyNames(r.run)); err != nil {
+	if err := r.report.Narrow(r.config.options.Filter, policyNames(r.run)); err != nil {
 		return p.misused(err, "preadmit explain --help")
 	}
 	var b bytes.Buffer
-	switch r.config.output {
+	switch r.config.options.Output {
 	case "json":
 		report.JSON(&b, r.report)
 	case "html":

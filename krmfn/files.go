@@ -45,7 +45,7 @@ type fileSet struct {
 // files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
 	return &files{process: p, reader: &input.Reader{
-		Dir: p.Dir, Ignore: c.ignore, Limit: limit.Input{Bytes: int(c.inputLimit)}, Note: p.ledger.noteRead,
+		Dir: p.Dir, Ignore: c.options.Ignore, Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead,
 	}}
 }
 
@@ -56,7 +56,7 @@ func (f *files) bounds() manifest.Bounds {
 
 // told returns the diagnostics about the files that were read.
 func (f *files) told(c *config) []source.Diagnostic {
-	return slices.Concat(f.diagnostics, f.tellSkipped(c.verbose), f.tellUnrendered())
+	return slices.Concat(f.diagnostics, f.tellSkipped(c.options.Verbose), f.tellUnrendered())
 }
 
 func (f *files) set() *fileSet {

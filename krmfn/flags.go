@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // arguments are the arguments of one command.
@@ -21,7 +21,7 @@ type arguments struct {
 
 // setting is a flag with its value.
 type setting struct {
-	option *option
+	option *settings.Option
 	text   string
 }
 
@@ -35,21 +35,19 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	set := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	set.Usage = func() {}
 	set.SetInterspersed(c.name != "exec") // the operands of exec are a command with its flags
-	var names []string
-	for _, o := range optionsOf(c) {
-		names = append(names, "--"+o.flag)
-		flag := set.VarPF(&flagValue{o, &given.settings}, o.flag, o.short, o.help)
-		if o.isSwitch() {
+	for _, o := range settings.Flags(c.name) {
+		flag := set.VarPF(&flagValue{o, &given.settings}, o.Flag, o.Short, o.Help)
+		if o.IsSwitch() {
 			flag.NoOptDefVal = "true"
 		}
 	}
 	if err := set.Parse(args); err != nil {
-		return given, explainFlag(err, names)
+		return given, explainFlag(err, c.name)
 	}
 	given.operands, given.dashed = set.Args(), set.ArgsLenAtDash() == 0
 	for _, s := range given.settings {
-		if needs := s.option.needs; needs != "" && !given.has(needs) {
-			return given, misusef("argument-invalid", "--%s needs --%s", s.option.flag, needs)
+		if needs := s.option.Needs; needs != "" && !given.has(needs) {
+			return given, misusef("argument-invalid", "--%s needs --%s", s.option.Flag, needs)
 		}
 	}
 	return given, nil
@@ -57,12 +55,12 @@ func parseFlags(c *command, args []string) (arguments, error) {
 
 // has reports whether a flag is given, and is not off.
 func (given arguments) has(flag string) bool {
-	return slices.ContainsFunc(given.settings, func(s setting) bool { return s.option.flag == flag && s.text != "false" })
+	return slices.ContainsFunc(given.settings, func(s setting) bool { return s.option.Flag == flag && s.text != "false" })
 }
 
 // explainFlag returns a better text for an error of pflag. For an unknown flag it names the
 // most similar known flag.
-func explainFlag(err error, names []string) error {
+func explainFlag(err error, command string) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		return misusef("option-value", "flag --%s: %v", invalid.GetFlag().Name, invalid.Unwrap())
@@ -75,7 +73,13 @@ func explainFlag(err error, names []string) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = name[1:]
 	}
-	if best := source.Nearest(name, names); best != "" {
+	flag := func(o *settings.Option) string {
+		if slices.Contains(o.Commands, command) {
+			return "--" + o.Flag
+		}
+		return ""
+	}
+	if best := settings.Nearest(name, flag); best != "" {
 		return misusef("flag-unknown", "unknown flag %s; did you mean %s?", name, best)
 	}
 	return misusef("flag-unknown", "unknown flag %s", name)
@@ -83,13 +87,13 @@ func explainFlag(err error, names []string) error {
 
 // flagValue collects the values of a flag in the order of the command line.
 type flagValue struct {
-	option   *option
+	option   *settings.Option
 	settings *[]setting
 }
 
 // Set implements pflag.Value.
 func (v *flagValue) Set(text string) error {
-	if err := v.option.set(new(config), text, path{}); err != nil {
+	if err := v.option.Set(new(settings.Config), text); err != nil {
 		return err
 	}
 	*v.settings = append(*v.settings, setting{v.option, text})
@@ -100,13 +104,13 @@ func (v *flagValue) Set(text string) error {
 func (v *flagValue) String() string { return "" }
 
 // Type implements pflag.Value.
-func (v *flagValue) Type() string { return v.option.arg }
+func (v *flagValue) Type() string { return v.option.Arg }
 
 // apply sets the values of the flags in a config. A flag replaces a value, or is added to a
 // list.
 func (given arguments) apply(c *config) {
 	for _, s := range given.settings {
 		// parseFlags has checked the value.
-		_ = s.option.set(c, s.text, path{label: "--" + s.option.flag})
+		_ = c.set(s.option, s.text, path{label: "--" + s.option.Flag})
 	}
 }

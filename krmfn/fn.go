@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 const unchanged = "the resources are unchanged"
@@ -43,7 +44,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 		if engine.IsPolicy(d.Kind()) {
 			lone = d
 			if isAmong(d, stream.Documents()) {
-				c.policies.inline = nil
+				c.documents[settings.Policies].inline = nil
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // The annotations in which kustomize and kpt write where a document came from. Both write the
@@ -58,11 +59,11 @@ func (p *Process) readFunctionConfig(d *manifest.Document, text []byte, items []
 	f.from = p.pathsOf(object, items)
 	switch kind := d.Kind(); {
 	case kind == functionConfigKind:
-		f.fields(object, nil)
+		f.fields(object)
 	case kind == configMapKind:
 		f.configMap(object)
 	case engine.IsPolicy(kind):
-		c.policies.inline = append(c.policies.inline, f.object(object, nil))
+		c.documents[settings.Policies].add(inputs{inline: []*manifest.Stream{f.object(object, nil)}})
 	default:
 		f.fail(nil, "function-config-kind", fmt.Sprintf("unknown functionConfig with apiVersion %q and kind %q", kind.APIVersion(), kind.Kind),
 			"expected "+functionConfigKind.APIVersion()+" "+functionConfigKind.Kind+", a v1 ConfigMap, or a policy")
@@ -132,161 +133,74 @@ func annotationsOf(object map[string]any) map[string]string {
 	return annotations
 }
 
-// fields reads the map at a path of a functionConfig of kind Preadmit.
-func (f *functionConfig) fields(object map[string]any, at change.Path) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		at, value := at.Key(key), object[key]
-		name := at.String()
-		if name == "apiVersion" || name == "kind" || name == "metadata" || value == nil && isFieldPrefix(name) {
-			continue
-		}
-		if o := optionWith(func(o *option) bool { return o.field != "" && "spec."+o.field == name }); o != nil {
-			if value != nil {
-				f.value(o, value, at)
-			}
-			continue
-		}
-		if !isFieldPrefix(name) {
-			f.unknownField(name, at)
-			continue
-		}
-		if nested, ok := value.(map[string]any); ok {
-			f.fields(nested, at)
-		} else {
-			f.fail(at, "option-value", "expected a map", "")
-		}
+// fields reads the options in a document whose spec has the fields of a functionConfig.
+func (f *functionConfig) fields(object map[string]any) {
+	object = maps.Clone(object)
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		delete(object, key)
 	}
+	settings.Read(f, &f.config.options, object, nil, f.further...)
 }
 
-func optionWith(is func(o *option) bool) *option {
-	if i := slices.IndexFunc(options, func(o option) bool { return is(&o) }); i >= 0 {
-		return &options[i]
+// Name implements settings.Tree.
+func (f *functionConfig) Name(o *settings.Option) string {
+	if o.Field == "" {
+		return ""
 	}
-	return nil
+	return "spec." + o.Field
 }
 
-// isFieldPrefix reports whether a field is a map that contains options.
-func isFieldPrefix(name string) bool {
-	return name == "spec" || optionWith(func(o *option) bool { return strings.HasPrefix("spec."+o.field, name+".") }) != nil
-}
-
-func (f *functionConfig) unknownField(name string, at change.Path) {
-	var known, siblings []string
-	parent := name[:strings.LastIndexByte(name, '.')+1]
-	for _, o := range options {
-		if o.field == "" {
-			continue
-		}
-		known = append(known, "spec."+o.field)
-		if sibling, ok := strings.CutPrefix("spec."+o.field, parent); ok {
-			sibling, _, _ = strings.Cut(sibling, ".")
-			if sibling = parent + sibling; !slices.Contains(siblings, sibling) {
-				siblings = append(siblings, sibling)
-			}
-		}
-	}
-	if parent == "spec." {
-		siblings = append(siblings, f.further...)
-	}
-	for _, candidates := range [][]string{siblings, known} {
-		if best := source.Nearest(name, candidates); best != "" {
-			f.fail(at, "option-unknown", "unknown field", "did you mean "+best+"?")
-			return
-		}
-	}
-	f.fail(at, "option-unknown", "unknown field", source.Suggest(name, siblings))
-}
-
-// value sets an option to the value of a field.
-func (f *functionConfig) value(o *option, value any, at change.Path) {
-	switch target := o.target(f.config).(type) {
-	case *string, *bool, *size:
-		if text, ok := scalarText(o, value); ok {
-			f.set(o, text, at)
-		} else {
-			f.fail(at, "option-value", "expected "+map[bool]string{true: "true or false", false: "a string"}[o.isSwitch()], "")
-		}
-	case *[]string, *[]path:
-		f.list(value, at, func(item any, at change.Path) {
-			if text, ok := scalarText(o, item); ok {
-				f.set(o, text, at)
-			} else {
-				f.fail(at, "option-value", "expected a string", "")
-			}
-		})
-	case *[]*manifest.Stream:
-		f.list(value, at, func(item any, at change.Path) {
-			switch item := item.(type) {
-			case map[string]any:
-				*target = append(*target, f.object(item, at))
-			case string:
-				*target = append(*target, f.string(item, at))
-			default:
-				f.fail(at, "option-value", "expected an object, or a string that holds YAML", "")
-			}
-		})
-	case *map[string][]string:
-		f.mapOfLists(target, value, at)
-	}
-}
-
-func (f *functionConfig) list(value any, at change.Path, each func(item any, at change.Path)) {
-	list, ok := value.([]any)
-	if !ok {
-		f.fail(at, "option-value", "expected a list", "")
-		return
-	}
-	for i, item := range list {
-		each(item, at.Index(i))
-	}
-}
-
-func (f *functionConfig) mapOfLists(target *map[string][]string, value any, at change.Path) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		f.fail(at, "option-value", "expected a map of lists", "")
-		return
-	}
-	*target = map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		f.list(object[key], at.Key(key), func(item any, at change.Path) {
-			if text, ok := item.(string); ok {
-				(*target)[key] = append((*target)[key], text)
-			} else {
-				f.fail(at, "option-value", "expected a string", "")
-			}
-		})
-	}
-}
-
-// scalarText returns the text of a scalar. Without quotes, YAML reads on and off as booleans
-// and a version as a number.
-func scalarText(o *option, value any) (string, bool) {
+// Text implements settings.Tree. Without quotes, YAML reads on and off as booleans and a version
+// as a number.
+func (f *functionConfig) Text(o *settings.Option, value any) (text, problem string) {
 	switch value := value.(type) {
 	case string:
-		return value, true
+		return value, ""
 	case bool:
 		switch {
-		case o.isSwitch():
-			return strconv.FormatBool(value), true
-		case slices.Contains(o.values, "on"):
-			return map[bool]string{true: "on", false: "off"}[value], true
+		case o.IsSwitch():
+			return strconv.FormatBool(value), ""
+		case slices.Contains(o.Values, "on"):
+			return map[bool]string{true: "on", false: "off"}[value], ""
 		}
 	case int64:
-		return strconv.FormatInt(value, 10), true
+		return strconv.FormatInt(value, 10), ""
 	case float64:
-		return strconv.FormatFloat(value, 'f', -1, 64), true
+		return strconv.FormatFloat(value, 'f', -1, 64), ""
 	}
-	return "", false
+	return "", o.Expected(value)
 }
 
-// set sets an option to a value, or adds the value to a list.
-func (f *functionConfig) set(o *option, text string, at change.Path) {
+// File implements settings.Tree.
+func (f *functionConfig) File(o *settings.Option, name string, at change.Path) error {
 	from := f.from
 	from.at, from.subject, from.label = f.document.At(at), f.subject(), at.String()
-	if err := o.set(f.config, text, from); err != nil {
-		f.fail(at, "option-value", err.Error(), "")
-	}
+	return f.config.set(o, name, from)
+}
+
+// Texts implements settings.Tree.
+func (f *functionConfig) Texts(o *settings.Option, value any, at change.Path) {
+	target := &f.config.documents[o.Texts].inline
+	settings.List(f, value, at, func(item any, at change.Path) {
+		switch item := item.(type) {
+		case map[string]any:
+			*target = append(*target, f.object(item, at))
+		case string:
+			*target = append(*target, f.string(item, at))
+		default:
+			f.Fail(at, "expected an object, or a string that holds YAML, not "+settings.Describe(item))
+		}
+	})
+}
+
+// Unknown implements settings.Tree.
+func (f *functionConfig) Unknown(at change.Path, advice string) {
+	f.fail(at, "option-unknown", "unknown field", advice)
+}
+
+// Fail implements settings.Tree.
+func (f *functionConfig) Fail(at change.Path, problem string) {
+	f.fail(at, "option-value", problem, "")
 }
 
 // configMap reads the options in the data of a ConfigMap. kpt passes the arguments after "--"
@@ -301,29 +215,24 @@ func (f *functionConfig) configMap(object map[string]any) {
 	if !ok && object["data"] != nil {
 		f.fail(change.Keys("data"), "option-value", "expected a map", "")
 	}
-	var known []string
-	for _, o := range options {
-		if o.key != "" {
-			known = append(known, o.key)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		at := change.Keys("data", key)
-		o := optionWith(func(o *option) bool { return o.key == key })
+	key := func(o *settings.Option) string { return o.Key }
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		at := change.Keys("data", name)
+		o := settings.Find(name, key)
 		if o == nil {
-			f.fail(at, "option-unknown", "unknown option", source.Suggest(key, known))
+			f.fail(at, "option-unknown", "unknown option", settings.Suggest(name, key))
 			continue
 		}
-		text, ok := scalarText(o, data[key])
+		text, problem := f.Text(o, data[name])
 		switch {
-		case !ok:
-			f.fail(at, "option-value", "expected a string", "quote the value")
-		case o.isList():
+		case problem != "":
+			f.fail(at, "option-value", problem, "quote the value")
+		case o.IsList():
 			for _, item := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == '\n' }) {
-				f.set(o, strings.TrimSpace(item), at)
+				settings.SetScalar(f, &f.config.options, o, strings.TrimSpace(item), at)
 			}
 		default:
-			f.set(o, text, at)
+			settings.SetScalar(f, &f.config.options, o, text, at)
 		}
 	}
 }

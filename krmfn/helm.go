@@ -108,7 +108,7 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 			args = append(args, flag+"="+value)
 		}
 	}
-	add("--namespace", c.engine.Namespace)
+	add("--namespace", c.options.Engine.Namespace)
 	add("--kube-version", p.kubeVersion())
 	add("--api-versions", p.getenv("KUBE_API_VERSIONS"))
 	set := f.set()

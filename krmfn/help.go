@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // help prints the help of a command, or of the program.
@@ -168,17 +171,17 @@ wins over the other two, or is added to a list:
 
 func functionHelp(c *command, w io.Writer) {
 	var b strings.Builder
-	for i := range options {
-		o := &options[i]
-		if o.field == "" {
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if o.Field == "" {
 			continue
 		}
 		flag := ""
-		if c.flags(o) {
-			flag = o.flagUsage()
+		if slices.Contains(o.Commands, c.name) {
+			flag = flagUsage(o)
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-25s  %-17s  %s", o.field, o.key, flag), " ") + "\n")
-		entry(&b, "", 4, o.help)
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-25s  %-17s  %s", o.Field, o.Key, flag), " ") + "\n")
+		entry(&b, "", 4, o.Help)
 	}
 	fmt.Fprintf(w, functionText, c.usage, b.String(), environmentText, statusText)
 }
@@ -191,25 +194,25 @@ const (
 // flagsHelp returns the help of the flags of a command.
 func flagsHelp(c *command) string {
 	var b strings.Builder
-	for _, o := range optionsOf(c) {
-		name := o.flagUsage()
-		if o.short == "" {
+	for _, o := range settings.Flags(c.name) {
+		name := flagUsage(o)
+		if o.Short == "" {
 			name = "    " + name
 		}
-		entry(&b, name, flagWidth, o.help)
+		entry(&b, name, flagWidth, o.Help)
 	}
 	entry(&b, "-h, --help", flagWidth, "print this help")
 	return b.String()
 }
 
 // flagUsage returns the flag with its argument, such as "-p, --policy PATH".
-func (o *option) flagUsage() string {
-	usage := "--" + o.flag
-	if o.short != "" {
-		usage = "-" + o.short + ", " + usage
+func flagUsage(o *settings.Option) string {
+	usage := "--" + o.Flag
+	if o.Short != "" {
+		usage = "-" + o.Short + ", " + usage
 	}
-	if o.arg != "" {
-		usage += " " + o.arg
+	if o.Arg != "" {
+		usage += " " + o.Arg
 	}
 	return usage
 }

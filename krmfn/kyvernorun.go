@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // kyvernoRequest is an admission request. If the operation is empty, the values decide.
@@ -97,21 +98,20 @@ func isMutatingPolicy(d *manifest.Document) bool { return !hasRules(d) && d.Kind
 func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object map[string]any) *kyvernoRun {
 	r := &kyvernoRun{testRun: &testRun{}, policy: d, object: object, targets: map[*manifest.Document]*manifest.Stream{}}
 	k.given.apply(&r.config)
-	o := &r.config.engine
+	o := &r.config.options.Engine
 	o.Defaulting, o.NonIdempotent = cmp.Or(o.Defaulting, engine.DefaultingOff), cmp.Or(o.NonIdempotent, engine.NonIdempotentSkip)
 	o.Operation = cmp.Or(policy.Operation(request.operation), o.Operation)
 	r.manifests = []*manifest.Stream{made(request.resource, nil, object)}
 	if o.Operation == policy.Update {
-		r.config.old.inline = append(r.config.old.inline, made(request.resource, nil, object))
+		r.config.documents[settings.Old].add(inputs{inline: []*manifest.Stream{made(request.resource, nil, object)}})
 	}
 	var targets []*manifest.Stream
 	for _, target := range k.targets {
 		s := alone(target)
 		targets, r.targets[target] = append(targets, s), s
 	}
-	r.config.values.paths = append(r.config.values.paths, k.values.paths...)
-	r.config.values.inline = append(r.config.values.inline, k.values.inline...)
-	r.config.userInfo.paths = append(r.config.userInfo.paths, k.userInfo.paths...)
+	r.config.documents[settings.Values].add(k.values)
+	r.config.documents[settings.UserInfo].add(k.userInfo)
 	k.surround(r, request.resource)
 	r.config.observers = append(r.config.observers, engine.Explain(), engine.Count(k.Now), engine.Existing(targets))
 	k.evaluate(r.testRun, k.files(&k.config), append(r.manifests, targets...), d)
@@ -133,12 +133,12 @@ func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
 	for _, d := range k.policies {
 		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
 		if d == r.policy || engine.IsPolicy(d.Kind()) && !isPolicyItself(d) && (bound == r.policy.Name() || bound == nil) {
-			r.config.policies.inline = append(r.config.policies.inline, alone(d))
+			r.config.documents[settings.Policies].add(inputs{inline: []*manifest.Stream{alone(d)}})
 		}
 	}
 	for _, d := range slices.Concat(k.resources, k.context) {
 		if d != resource {
-			r.config.context.inline = append(r.config.context.inline, alone(d))
+			r.config.documents[settings.Context].add(inputs{inline: []*manifest.Stream{alone(d)}})
 		}
 	}
 }

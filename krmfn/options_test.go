@@ -2,9 +2,7 @@ package krmfn
 
 import (
 	"fmt"
-	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,14 +10,15 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // sample returns a valid value of an option.
-func (o *option) sample() string {
-	if len(o.values) > 0 {
-		return o.values[0]
+func sample(o *settings.Option) string {
+	if len(o.Values) > 0 {
+		return o.Values[0]
 	}
-	if _, isSize := o.target(new(config)).(*size); isSize {
+	if o.Arg == "SIZE" {
 		return "256Mi"
 	}
 	return "some"
@@ -41,48 +40,93 @@ func configOf(t *testing.T, text string) config {
 }
 
 func withoutOrigins(c config) config {
-	for _, paths := range []*[]path{&c.policies.paths, &c.context.paths, &c.old.paths, &c.trees, &c.values.paths, &c.userInfo.paths, &c.openAPI} {
-		for i := range *paths {
-			(*paths)[i] = path{name: (*paths)[i].name}
+	for role := range c.documents {
+		for i, p := range c.documents[role].paths {
+			c.documents[role].paths[i] = path{name: p.name}
 		}
 	}
 	return c
 }
 
-// TestFaces shows that an option has the same effect as flag, field and key.
+// TestFaces shows that an option has the same effect as flag, field and key, and that every command of
+// the table exists.
 func TestFaces(t *testing.T) {
-	for i := range options {
-		o := &options[i]
-		if o.flag == "" {
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if o.Flag == "" {
 			continue
 		}
-		t.Run(o.flag, func(t *testing.T) {
-			given, err := parseFlags(commandNamed("render"), []string{"--" + o.flag + "=" + o.sample()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want config
-			given.apply(&want)
-			want = withoutOrigins(want)
-			if reflect.DeepEqual(want, config{}) {
-				t.Error("the flag does nothing")
-			}
-			if o.field != "" {
-				value := o.sample()
-				if o.isList() {
+		for _, name := range o.Commands {
+			t.Run(name+" --"+o.Flag, func(t *testing.T) {
+				c := commandNamed(name)
+				if c == nil {
+					t.Fatal("there is no such command")
+				}
+				text, value := sample(o), sample(o)
+				if o.IsList() {
 					value = "[" + value + "]"
 				}
-				if got := configOf(t, functionConfigWith(o.field, value)); !reflect.DeepEqual(got, want) {
-					t.Errorf("the field gives %+v, the flag %+v", got, want)
+				args := []string{"--" + o.Flag + "=" + text}
+				if o.Needs != "" {
+					args = append(args, "--"+o.Needs+"="+sample(settings.Find(o.Needs, func(o *settings.Option) string { return o.Flag })))
 				}
-			}
-			if o.key != "" {
-				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\ndata: {%s: %q}\n", o.key, o.sample())
-				if got := configOf(t, text); !reflect.DeepEqual(got, want) {
-					t.Errorf("the key gives %+v, the flag %+v", got, want)
+				given, err := parseFlags(c, args)
+				if err != nil {
+					t.Fatal(err)
 				}
+				var want config
+				given.apply(&want)
+				want = withoutOrigins(want)
+				if reflect.DeepEqual(want, config{}) {
+					t.Error("the flag does nothing")
+				}
+				if o.Field != "" {
+					if got := configOf(t, functionConfigWith(o.Field, value)); !reflect.DeepEqual(got, want) {
+						t.Errorf("the field gives %+v, the flag %+v", got, want)
+					}
+				}
+				if o.Key != "" {
+					if got := configOf(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\ndata: {%s: %q}\n", o.Key, text)); !reflect.DeepEqual(got, want) {
+						t.Errorf("the key gives %+v, the flag %+v", got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMisspelt shows that a misspelt name of every option is refused with the correct one, as flag, field
+// and key; and so is its name in another frontend, if nothing else here has a similar one.
+func TestMisspelt(t *testing.T) {
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		for _, name := range o.Commands {
+			wrong := o.Flag[:len(o.Flag)-1] + "zz"
+			_, err := parseFlags(commandNamed(name), []string{"--" + wrong + "=x"})
+			if want := "unknown flag --" + wrong + "; did you mean --"; len(o.Flag) > 3 && (err == nil || !strings.Contains(err.Error(), want+o.Flag)) {
+				t.Errorf("%s: %v", name, err)
 			}
-		})
+		}
+		for field, text := range map[string]string{
+			o.Field: functionConfigWith(o.Field+"z", "x"),
+			o.Key:   "apiVersion: v1\nkind: ConfigMap\ndata: {" + o.Key + "z: x}\n",
+		} {
+			if field == "" {
+				continue
+			}
+			stream, _ := manifest.Read("-", []byte(text))
+			var c config
+			f := (&Process{Dir: t.TempDir()}).readFunctionConfig(stream.Documents()[0], []byte(text), nil, &c)
+			if len(f.diagnostics) != 1 || !strings.HasSuffix(f.diagnostics[0].Advice, field+"?") || !reflect.DeepEqual(c, config{}) {
+				t.Errorf("%sz: %v", field, f.diagnostics)
+			}
+		}
+	}
+	flag := func(o *settings.Option) string { return "--" + o.Flag }
+	for wrong, want := range map[string]string{"--policyPaths": "--policy", "--kubernetesVersion": "--kubernetes-version", "--asUid": "--as-uid"} {
+		if got := settings.Nearest(wrong, flag); got != want {
+			t.Errorf("%s: did you mean %q?", wrong, got)
+		}
 	}
 }
 
@@ -90,11 +134,11 @@ func TestFaces(t *testing.T) {
 // form, and no effect if it is cleared.
 func TestParameters(t *testing.T) {
 	for _, p := range parameters {
-		form, value := "string", fmt.Sprintf("%q", p.option.sample())
-		if p.option.isList() {
+		form, value := "string", `"true"`
+		switch p.target(new(config)).(type) {
+		case *[]path:
 			form, value = "array", "["+value+"]"
-		}
-		if p.option.isMap() {
+		case *map[string]string:
 			form, value = "map", "{"+value+": "+value+"}"
 		}
 		for given, wantChange := range map[string]bool{value: true, "null": false} {
@@ -120,96 +164,24 @@ func functionConfigWith(field, value string) string {
 
 // TestValues shows that the engine accepts exactly the values of the table.
 func TestValues(t *testing.T) {
-	for i := range options {
-		o := &options[i]
-		if len(o.values) == 0 || o.isSwitch() || o.stream {
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if len(o.Values) == 0 || o.IsSwitch() || !slices.Contains(o.Commands, "fn") {
 			continue
 		}
-		for _, value := range o.values {
-			var c config
-			if err := o.set(&c, value, path{}); err != nil {
+		for _, value := range o.Values {
+			var c settings.Config
+			if err := o.Set(&c, value); err != nil {
 				t.Error(err)
 			}
-			if _, diagnostics := engine.Compile(nil, nil, c.engine); source.HasErrors(diagnostics) {
-				t.Errorf("--%s %s: %v", o.flag, value, diagnostics)
+			if _, diagnostics := engine.Compile(nil, nil, c.Engine); source.HasErrors(diagnostics) {
+				t.Errorf("--%s %s: %v", o.Flag, value, diagnostics)
 			}
 		}
-		var c config
-		*o.target(&c).(*string) = "other"
-		if _, diagnostics := engine.Compile(nil, nil, c.engine); !source.HasErrors(diagnostics) {
-			t.Errorf("the engine takes any value for %s", o.flag)
+		var c settings.Config
+		*o.Target(&c).(*string) = "other"
+		if _, diagnostics := engine.Compile(nil, nil, c.Engine); !source.HasErrors(diagnostics) {
+			t.Errorf("the engine takes any value for %s", o.Flag)
 		}
-	}
-}
-
-// TestOptionsPage compares the table of options in docs/options.md with the table in the code.
-func TestOptionsPage(t *testing.T) {
-	data, err := os.ReadFile("docs/options.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile("`([^`]+)`")
-	var flags, fields, keys []string
-	inTable := false
-	for line := range strings.Lines(string(data)) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 6 || strings.HasPrefix(cells[1], " option ") || strings.HasPrefix(cells[1], "---") {
-			inTable = len(cells) >= 6 && (inTable || strings.HasPrefix(cells[1], " option "))
-			continue
-		}
-		if !inTable {
-			continue
-		}
-		for i, list := range []*[]string{&flags, &fields, &keys} {
-			for _, m := range names.FindAllStringSubmatch(cells[2+i], -1) {
-				*list = append(*list, m[1])
-			}
-		}
-	}
-	var wantFlags, wantFields, wantKeys []string
-	for _, o := range optionsOf(commandNamed("render")) {
-		if o.short != "" {
-			wantFlags = append(wantFlags, "-"+o.short)
-		}
-		wantFlags = append(wantFlags, "--"+o.flag)
-	}
-	for _, o := range options {
-		if o.field != "" {
-			wantFields = append(wantFields, o.field)
-		}
-		if o.key != "" {
-			wantKeys = append(wantKeys, o.key)
-		}
-	}
-	for _, c := range []struct {
-		what      string
-		got, want []string
-	}{{"flags", flags, wantFlags}, {"fields", fields, wantFields}, {"keys", keys, wantKeys}} {
-		slices.Sort(c.got)
-		slices.Sort(c.want)
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("docs/options.md has the %s %q, the code %q", c.what, c.got, c.want)
-		}
-	}
-}
-
-// TestOptionsPageView compares the flags of view in docs/options.md with the table in the code.
-func TestOptionsPageView(t *testing.T) {
-	data, err := os.ReadFile("docs/options.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var flags []string
-	for i := range options {
-		if o := &options[i]; o.isViewFlag() && o.short != "" {
-			flags = append(flags, "`-"+o.short+"`")
-		} else if o.isViewFlag() {
-			flags = append(flags, "`--"+o.flag+"`")
-		}
-	}
-	last := len(flags) - 1
-	want := "`view` has the flags " + strings.Join(flags[:last], ", ") + " and " + flags[last] + "."
-	if !strings.Contains(strings.ReplaceAll(string(data), "\n", " "), want) {
-		t.Errorf("docs/options.md should say: %s", want)
 	}
 }

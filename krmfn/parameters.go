@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // parameter is a parameter of an Argo CD application.
@@ -15,54 +16,64 @@ type parameter struct {
 	name, title string
 	// layout is the name of the layout that has the parameter; empty means all layouts.
 	layout string
-	// option has the allowed values, the help and the target.
-	option option
+	help   string
+	// target returns a pointer to the value: *string, *bool, *[]path or *map[string]string.
+	target func(c *config) any
 	// preset returns the value if none is given.
 	preset func(p *Process) string
 }
 
 // parameters is the table of all parameters.
 var parameters = []parameter{
-	{name: "policies", title: "Policies", option: option{
+	{
+		name: "policies", title: "Policies",
 		help:   "files and directories with policies and their bindings, in addition to those of the plugin",
-		target: func(c *config) any { return &c.policies.paths },
-	}},
-	{name: "context", title: "Context", option: option{
+		target: func(c *config) any { return &c.documents[settings.Policies].paths },
+	},
+	{
+		name: "context", title: "Context",
 		help:   "files and directories with other objects of the cluster: params, Namespaces, CustomResourceDefinitions",
-		target: func(c *config) any { return &c.context.paths },
-	}},
-	{name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName, option: option{
+		target: func(c *config) any { return &c.documents[settings.Context].paths },
+	},
+	{
+		name: "release-name", title: "Release name", layout: chart, preset: (*Process).releaseName,
 		help:   "name of the release (default: name of the application)",
 		target: func(c *config) any { return &c.releaseName },
-	}},
-	{name: "value-files", title: "Value files", layout: chart, option: option{
+	},
+	{
+		name: "value-files", title: "Value files", layout: chart,
 		help:   "files with values for the chart; later files win over earlier ones",
 		target: func(c *config) any { return &c.valueFiles },
-	}},
-	{name: "helm-parameters", title: "Helm parameters", layout: chart, option: option{
+	},
+	{
+		name: "helm-parameters", title: "Helm parameters", layout: chart,
 		help:   "values of the chart by path, as for helm --set; they win over value files",
 		target: func(c *config) any { return &c.chartParameters },
-	}},
-	{name: "helm-values", title: "Helm values", layout: chart, option: option{
+	},
+	{
+		name: "helm-values", title: "Helm values", layout: chart,
 		help:   "values of the chart as YAML; they win over value files",
 		target: func(c *config) any { return &c.chartValues },
-	}},
-	{name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" }, option: option{
-		values: []string{"true", "false"},
+	},
+	{
+		name: "recurse", title: "Recurse", layout: plainManifests, preset: func(*Process) string { return "false" },
 		help:   "also read the manifests in subdirectories",
 		target: func(c *config) any { return &c.recurse },
-	}},
+	},
+}
+
+// givenParameter is a parameter as Argo CD gives it.
+type givenParameter struct {
+	Name   string
+	String *string
+	Array  []string
+	Map    map[string]string
 }
 
 // readParameters sets the values of parameters, given as JSON, in the config. A parameter may
 // have a string, an array or a map; null means that it is not given.
 func (a *application) readParameters(text string) []source.Diagnostic {
-	var given []struct {
-		Name   string
-		String *string
-		Array  []string
-		Map    map[string]string
-	}
+	var given []givenParameter
 	if text == "" {
 		return nil
 	}
@@ -83,26 +94,43 @@ func (a *application) readParameters(text string) []source.Diagnostic {
 		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // the user cleared it
 		case p.layout != "" && p.layout != a.layout.name:
 			fail("parameter-unused", "the parameter is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove the parameter")
-		case p.option.isMap() && g.Map == nil:
-			fail("parameter-value", "expected a map", "")
-		case p.option.isMap():
-			a.config.chartParameters = g.Map
-		case p.option.isList() && g.Array == nil:
-			fail("parameter-value", "expected an array", "")
-		case !p.option.isList() && g.String == nil:
-			fail("parameter-value", "expected a string", "")
 		default:
-			if g.String != nil {
-				g.Array = []string{*g.String}
-			}
-			for _, text := range g.Array {
-				if err := p.option.set(a.config, text, a.path("", "parameter "+g.Name)); err != nil {
-					fail("parameter-value", err.Error(), "")
-				}
+			if problem := a.setParameter(p, g); problem != "" {
+				fail("parameter-value", problem, "")
 			}
 		}
 	}
 	return problems
+}
+
+// setParameter sets a parameter. It returns what is wrong with the value, or "".
+func (a *application) setParameter(p *parameter, g givenParameter) (problem string) {
+	switch target := p.target(a.config).(type) {
+	case *map[string]string:
+		if *target = g.Map; g.Map == nil {
+			return "expected a map"
+		}
+	case *[]path:
+		for _, name := range g.Array {
+			*target = append(*target, a.path(name, "parameter "+g.Name))
+		}
+		if g.Array == nil {
+			return "expected an array"
+		}
+	case *string:
+		if g.String == nil {
+			return "expected a string"
+		}
+		*target = *g.String
+	case *bool:
+		if g.String == nil {
+			return "expected a string"
+		}
+		if *target = *g.String == "true"; !*target && *g.String != "false" {
+			return fmt.Sprintf("%q is not a valid value; expected true or false", *g.String)
+		}
+	}
+	return ""
 }
 
 func parameterNamed(name string) *parameter {
@@ -150,14 +178,13 @@ func (p *Process) announce(_ context.Context, _ arguments) int {
 	app := p.newApplication(new(config))
 	var list []announcement
 	for _, parameter := range app.announced() {
-		a := announcement{Name: parameter.name, Title: parameter.title, Tooltip: parameter.option.help}
-		switch {
-		case parameter.option.isList():
+		a := announcement{Name: parameter.name, Title: parameter.title, Tooltip: parameter.help}
+		switch parameter.target(new(config)).(type) {
+		case *[]path:
 			a.CollectionType = "array"
-		case parameter.option.isMap():
+		case *map[string]string:
 			a.CollectionType = "map"
-		}
-		if parameter.option.isSwitch() {
+		case *bool:
 			a.ItemType = "boolean"
 		}
 		if parameter.preset != nil {
@@ -176,7 +203,7 @@ func (p *Process) announce(_ context.Context, _ arguments) int {
 func parametersHelp() string {
 	var b strings.Builder
 	for _, p := range parameters {
-		text := p.option.help
+		text := p.help
 		if p.layout != "" {
 			text = fmt.Sprintf("for %s: %s", p.layout, text)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // The environment variables of an exec plugin of kustomize, versions 2 to 5: its configuration,
@@ -25,7 +26,7 @@ func (p *Process) plugin(ctx context.Context, file string) int {
 	if root := p.getenv(pluginRoot); root != "" {
 		rooted.Dir = root
 	}
-	c := config{allowEmpty: true}
+	c := config{options: settings.Config{AllowEmpty: true}}
 	return rooted.mutate(ctx, &c, func(f *files) []*manifest.Stream {
 		f.readPluginConfig(p.absolute(file), &c)
 		streams := f.stream(nil, &c)

@@ -14,15 +14,15 @@ import (
 func (p *Process) pods(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
-	c.pods = true
-	if len(c.engine.AdmissionPlugins) == 0 {
-		c.engine.AdmissionPlugins = []string{"default"}
+	c.options.Pods = true
+	if len(c.options.Engine.AdmissionPlugins) == 0 {
+		c.options.Engine.AdmissionPlugins = []string{"default"}
 	}
 	f := p.files(&c)
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
 	var running []*manifest.Stream
 	if a.status() == exitDone {
-		if running = a.outcome.Running(); len(running) == 0 && !c.allowEmpty {
+		if running = a.outcome.Running(); len(running) == 0 && !c.options.AllowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "there are no controllers and no Pods in the input").
 				With("expected a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, ReplicationController or Pod; --allow-empty accepts input without them"))
 		}

@@ -28,9 +28,9 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 
 // mutate prints the manifests that read returns, as the policies change them.
 func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
-	recorded, transcript, err := p.withTranscript(c.transcriptFile)
+	recorded, transcript, err := p.withTranscript(c.options.Report)
 	if err != nil {
-		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, noOutput)
+		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, noOutput)
 		return exitInvalid
 	}
 	f := recorded.files(c)
@@ -38,16 +38,16 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	a := recorded.admit(ctx, c, f, manifests, nil)
 	c.requirePolicies(a.diagnostics)
 	if err := transcript.claim(p.ledger); err != nil {
-		a.add(unwritable(c.transcriptFile, err))
+		a.add(unwritable(c.options.Report, err))
 	}
 	recorded.report(a.diagnostics, noOutput)
 	status := a.status()
-	toFiles := c.inPlace || c.outputDir != ""
+	toFiles := c.options.InPlace || c.options.OutputDir != ""
 	if status == exitDone && toFiles {
 		status = recorded.writeFiles(ctx, c, f, manifests)
 	}
 	if err := transcript.Close(); err != nil {
-		p.report([]source.Diagnostic{unwritable(c.transcriptFile, err)}, "these messages are not in the file")
+		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, "these messages are not in the file")
 		status = exitInvalid
 	}
 	if status != exitDone || toFiles {
@@ -60,7 +60,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 // change the manifests either, and nobody has named standard input. So Helm calls a
 // post-renderer, whose warnings it does not show.
 func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
-	if o := &c.engine; !c.filtering || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.output == "json" {
+	if o := &c.options.Engine; !c.filtering || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.options.Output == "json" {
 		return
 	}
 	for i, d := range diagnostics {
@@ -75,9 +75,9 @@ func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
 // print prints the output of a command in the format of --output.
 func (p *Process) print(c *config, manifests []*manifest.Stream) int {
 	switch {
-	case c.output == "json":
+	case c.options.Output == "json":
 		return p.emit(canonical(manifest.Join(manifests), c.within(manifest.Bounds{Documents: math.MaxInt})), exitDone)
-	case c.unlisted && !c.engine.Plain:
+	case c.unlisted && !c.options.Engine.Plain:
 		return p.emit(withoutLists(manifest.Join(manifests)), exitDone)
 	}
 	return p.emitManifests(manifests, exitDone)
@@ -89,9 +89,9 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 		operands = []string{"-"}
 	}
 	set := f.set()
-	set.read, set.lenient, set.set.Whole = c.within(f.bounds()), true, c.engine.Plain
+	set.read, set.lenient, set.set.Whole = c.within(f.bounds()), true, c.options.Engine.Plain
 	for _, name := range operands {
-		if err := set.add(path{name: name}); !c.allowEmpty {
+		if err := set.add(path{name: name}); !c.options.AllowEmpty {
 			set.fail(path{name: name}, err)
 		}
 	}
@@ -101,7 +101,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 // filled returns streams, and adds an error if they contain no manifests. what describes the
 // streams in the message.
 func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*manifest.Stream {
-	if c.allowEmpty || len(f.diagnostics) > 0 {
+	if c.options.AllowEmpty || len(f.diagnostics) > 0 {
 		return streams
 	}
 	for _, s := range streams {
@@ -119,7 +119,7 @@ type readFunc func(name string, data []byte) (*manifest.Stream, []source.Diagnos
 
 // within returns the function that reads manifests with the given limits.
 func (c *config) within(bounds manifest.Bounds) readFunc {
-	if c.engine.Plain {
+	if c.options.Engine.Plain {
 		return bounds.ReadPlain
 	}
 	return bounds.Read

@@ -93,7 +93,7 @@ func (t *tester) find(name string) {
 // file runs the tests in a file.
 func (t *tester) file(read *fileSet, full string) {
 	name := read.reader.Name(input.Path{}, full)
-	read.reader.Limit = limit.Input{Bytes: int(t.config.inputLimit)} // for each file
+	read.reader.Limit = limit.Input{Bytes: int(t.config.options.InputLimit)} // for each file
 	if err := errors.Join(read.set.Add(input.Path{Name: full})...); err != nil {
 		read.fail(path{name: name}, err)
 		return
@@ -143,7 +143,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	for _, key := range testFields {
 		f.further = append(f.further, "spec."+key)
 	}
-	f.fields(object, nil)
+	f.fields(object)
 	if len(paths) == 0 {
 		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")
 	}
@@ -220,7 +220,7 @@ func (t *tester) judge(r *testRun, dir, name, denied string) string {
 		return problems
 	}
 	got := texts(r.manifests)
-	if t.config.update {
+	if t.config.options.Update {
 		t.rewrites = append(t.rewrites, rewrite{len(t.cases), dir, &replacement{name: name, data: []byte(got)}})
 		return ""
 	}
@@ -309,14 +309,14 @@ func (t *tester) finish() int {
 		fmt.Fprintf(t.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
 	}
 	var b bytes.Buffer
-	switch t.config.output {
+	switch t.config.options.Output {
 	case "", "text":
 		t.text(&b, failed)
 		return t.emitText(b.Bytes(), status)
 	case "junit":
 		report.JUnit(&b, t.cases)
 	default:
-		writeFindings(&b, t.config.output, t.findings())
+		writeFindings(&b, t.config.options.Output, t.findings())
 	}
 	return t.emit(b.Bytes(), status)
 }

@@ -40,7 +40,7 @@ func (p *Process) version(_ context.Context, given arguments) int {
 	given.apply(&c)
 	b := p.build()
 	return p.write(func(w io.Writer) {
-		if c.output == "json" {
+		if c.options.Output == "json" {
 			encoder := json.NewEncoder(w)
 			encoder.SetIndent("", "  ")
 			encoder.Encode(b)

@@ -15,13 +15,12 @@ func (p *Process) view(_ context.Context, given arguments) int {
 	given.apply(&c)
 	f := p.files(&c)
 	manifests := f.stream(given.operands, &c)
-	surroundings := f.set().manifests(c.context.paths)
-	c.engine.OpenAPI = f.set().openAPI(c.openAPI)
+	surroundings := f.cluster(&c, f.set())
 	a := &admission{diagnostics: f.told(&c)}
 	if !source.HasErrors(a.diagnostics) {
-		a.outcome = engine.View(manifests, surroundings, c.engine)
+		a.outcome = engine.View(manifests, surroundings, c.options.Engine)
 		a.add(a.outcome.Diagnostics...)
-		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.allowEmpty {
+		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.options.AllowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "policies see none of the manifests in the input").
 				With("the messages below say what is omitted and why; accept this with --allow-empty"))
 		}
@@ -30,7 +29,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 	if a.status() != exitDone {
 		return a.status()
 	}
-	return p.emit(views(a.outcome, c.output), exitDone)
+	return p.emit(views(a.outcome, c.options.Output), exitDone)
 }
 
 // views returns the views of an outcome as text.

@@ -21,27 +21,27 @@ import (
 func (p *Process) checkDestination(c *config, operands []string) error {
 	flag := "--in-place"
 	switch {
-	case c.inPlace && c.outputDir != "":
+	case c.options.InPlace && c.options.OutputDir != "":
 		return errors.New("expected --in-place or --output-dir, not both")
-	case !c.inPlace && c.outputDir == "":
+	case !c.options.InPlace && c.options.OutputDir == "":
 		return nil
-	case !c.inPlace:
+	case !c.options.InPlace:
 		flag = "--output-dir"
 	}
-	if c.output == "json" {
+	if c.options.Output == "json" {
 		return fmt.Errorf("%s keeps the format of every file, so it cannot be used with -o json", flag)
 	}
 	if len(operands) == 0 || slices.Contains(operands, "-") {
 		return fmt.Errorf("%s needs files or directories: there is no file to write standard input to", flag)
 	}
-	if c.inPlace {
+	if c.options.InPlace {
 		return nil
 	}
-	target := input.RealPath(p.absolute(c.outputDir))
+	target := input.RealPath(p.absolute(c.options.OutputDir))
 	for _, name := range operands {
 		root := p.absolute(name)
 		if info, err := os.Stat(root); err == nil && info.IsDir() && input.IsWithin(target, input.RealPath(root)) {
-			return fmt.Errorf("--output-dir %s is in %s, where the next run would read it as input; name another directory, or use --in-place", c.outputDir, name)
+			return fmt.Errorf("--output-dir %s is in %s, where the next run would read it as input; name another directory, or use --in-place", c.options.OutputDir, name)
 		}
 	}
 	return nil
@@ -55,10 +55,10 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 	total := plural(len(manifests), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
-		p.reportOnTree(problems, fmt.Sprintf("only %d of %s written", written, total), c.verbose)
+		p.reportOnTree(problems, fmt.Sprintf("only %d of %s written", written, total), c.options.Verbose)
 		return exitInvalid
 	case len(problems) > 0:
-		p.reportOnTree(problems, "nothing written", c.verbose)
+		p.reportOnTree(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
 	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written\n", written, total)
@@ -76,14 +76,14 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 		}
 		switch {
 		case err != nil:
-		case c.inPlace:
+		case c.options.InPlace:
 			if origin.Outside && !bytes.Equal(r.data, origin.Data) {
 				err = &refusal{"it is a link to a file outside of the named directory, which is not written", "name " + origin.Real + " itself"}
 			}
 			p.ledger.noteWritten(r.name, r.real)
 		default:
-			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.outputDir, origin.Below)), nil, origin.Mode
-			err = p.placeBelow(r, origin.Name, p.absolute(r.name), p.absolute(c.outputDir))
+			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.options.OutputDir, origin.Below)), nil, origin.Mode
+			err = p.placeBelow(r, origin.Name, p.absolute(r.name), p.absolute(c.options.OutputDir))
 		}
 		if err != nil {
 			problems = append(problems, unwritable(r.name, err))

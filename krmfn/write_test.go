@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // policyText returns a policy with an ApplyConfiguration, and its binding.
@@ -175,7 +177,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	var stderr bytes.Buffer
 	p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
-	c := config{inPlace: true}
+	c := config{options: settings.Config{InPlace: true}}
 	f := p.files(&c)
 	streams := f.stream([]string{"a.yaml"}, &c)
 	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
@@ -195,8 +197,8 @@ func TestInPlaceTwice(t *testing.T) {
 	var stderr bytes.Buffer
 	for range 2 {
 		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
-		c := config{inPlace: true}
-		c.policies.paths = []path{{name: "policy.yaml"}}
+		c := config{options: settings.Config{InPlace: true}}
+		c.documents[settings.Policies].paths = []path{{name: "policy.yaml"}}
 		f := p.files(&c)
 		streams := f.stream([]string{"d"}, &c)
 		p.admit(t.Context(), &c, f, streams, nil)
@@ -222,7 +224,7 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var stderr bytes.Buffer
 		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
-		c := config{inPlace: true, verbose: verbose}
+		c := config{options: settings.Config{InPlace: true, Verbose: verbose}}
 		f := p.files(&c)
 		streams := f.stream([]string{"d"}, &c)
 		for name := range texts {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
@@ -12,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // document is one object with its result.
@@ -58,7 +60,7 @@ func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Obse
 	texts := a.texts()
 	streams, diagnostics := c.readStreams(texts)
 	a.streams = streams
-	for _, stream := range streams[len(c.manifests):] {
+	for _, stream := range streams[len(c.texts[settings.Manifests]):] {
 		stream.MarkSensitive()
 	}
 	compiled := sets.compile(c)
@@ -78,7 +80,7 @@ func admit(ctx context.Context, sets *cache, c *config, observers ...engine.Obse
 
 // texts returns the manifests of the config.
 func (a *admission) texts() []text {
-	return append(a.config.manifests[:len(a.config.manifests):len(a.config.manifests)], a.config.sensitive...)
+	return slices.Concat(a.config.texts[settings.Manifests], a.config.sensitive[settings.Manifests])
 }
 
 // collect collects the documents with their results from the streams, which were read from
@@ -95,7 +97,7 @@ func (a *admission) collect(texts []text) {
 				Document: d, text: &texts[i], manifest: manifests[d], secret: isSecret(d),
 				json: string(results[j].JSON()),
 			}
-			found.namespace, found.sensitive = a.set.KeyNamespaceOf(d), found.secret || i >= len(a.config.manifests)
+			found.namespace, found.sensitive = a.set.KeyNamespaceOf(d), found.secret || i >= len(a.config.texts[settings.Manifests])
 			if found.manifest != nil {
 				found.sensitive = found.sensitive || found.manifest.Sensitive
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // deployment returns a manifest of 1.6 kB, as charts render it.
@@ -174,10 +176,10 @@ func BenchmarkInstances(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	c := config{}
 	for i := range 10 {
-		c.policies = append(c.policies, text{name: fmt.Sprint(i), data: deploymentPolicy(i)})
+		c.texts[settings.Policies] = append(c.texts[settings.Policies], text{name: fmt.Sprint(i), data: deploymentPolicy(i)})
 	}
 	for i := range 1000 {
-		c.manifests = append(c.manifests, text{name: fmt.Sprint(i), data: deployment(fmt.Sprintf("web-%d", i))})
+		c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{name: fmt.Sprint(i), data: deployment(fmt.Sprintf("web-%d", i))})
 	}
 	sets := newCache(cacheSize)
 	for b.Loop() {

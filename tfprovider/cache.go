@@ -16,6 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // cacheSize is how many sets of policies are cached. A configuration has only a few sets, and
@@ -77,7 +78,7 @@ func (c *cache) entry(key fingerprint) *compiled {
 // contain them.
 func (c *config) fingerprint() fingerprint {
 	rest := *c
-	rest.manifests, rest.sensitive = nil, nil
+	rest.texts[settings.Manifests], rest.sensitive[settings.Manifests] = nil, nil
 	hash := sha256.New()
 	digest(hash, reflect.ValueOf(rest))
 	return fingerprint(hash.Sum(nil))
@@ -91,7 +92,7 @@ func digest(h hash.Hash, v reflect.Value) {
 		part(h, []byte(v.String()))
 	case reflect.Bool, reflect.Int:
 		part(h, fmt.Append(nil, v))
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		part(h, strconv.AppendInt(nil, int64(v.Len()), 10))
 		for i := range v.Len() {
 			digest(h, v.Index(i))
@@ -117,35 +118,30 @@ func digest(h hash.Hash, v reflect.Value) {
 }
 
 func (e *compiled) compile(given *config) {
-	read := func(texts []text) []*manifest.Stream {
-		streams, diagnostics := given.readStreams(texts)
+	read := func(role settings.Role) []*manifest.Stream {
+		streams, diagnostics := given.readStreams(slices.Concat(given.texts[role], given.sensitive[role]))
 		e.diagnostics = append(e.diagnostics, diagnostics...)
-		return streams
-	}
-	confidential := func(texts []text) []*manifest.Stream {
-		streams := read(texts)
-		for _, stream := range streams {
+		for _, stream := range streams[len(given.texts[role]):] {
 			stream.MarkSensitive()
 		}
 		return streams
 	}
-	policies := append(read(given.policies), confidential(given.sensitivePolicies)...)
-	context := append(read(given.context), confidential(given.sensitiveContext)...)
-	settings := given.engine
-	settings.Old, settings.Values, settings.UserInfo = read(given.old), read(given.values), read(given.userInfo)
-	for _, t := range given.openAPI {
-		settings.OpenAPI = append(settings.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
+	policies, context := read(settings.Policies), read(settings.Context)
+	options := given.options.Engine
+	options.Old, options.Values, options.UserInfo = read(settings.Old), read(settings.Values), read(settings.UserInfo)
+	for _, t := range given.texts[settings.OpenAPI] {
+		options.OpenAPI = append(options.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
 	}
 	if source.HasErrors(e.diagnostics) {
 		return
 	}
-	set, diagnostics := engine.Compile(policies, context, settings)
+	set, diagnostics := engine.Compile(policies, context, options)
 	e.set, e.diagnostics = set, append(e.diagnostics, diagnostics...)
 }
 
 // readStreams reads the documents in texts.
 func (c *config) readStreams(texts []text) (streams []*manifest.Stream, diagnostics []source.Diagnostic) {
-	bounds := manifest.Bounds{Documents: limit.DocumentsIn(int(c.inputLimit))}
+	bounds := manifest.Bounds{Documents: limit.DocumentsIn(int(c.options.InputLimit))}
 	for _, t := range texts {
 		stream, problems := bounds.Read(t.name, []byte(t.data))
 		if c.private {

@@ -7,14 +7,16 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // Policies with the same content are compiled once, and the number of cached sets is limited.
 func TestCache(t *testing.T) {
 	c := newCache(2)
 	given := func(policy, version string) *config {
-		g := &config{policies: []text{{name: "policies[0]", data: policy}}}
-		g.engine.KubernetesVersion = version
+		g := &config{}
+		g.texts[settings.Policies] = []text{{name: "policies[0]", data: policy}}
+		g.options.Engine.KubernetesVersion = version
 		return g
 	}
 	first := c.compile(given(labelPolicy, "1.36"))
@@ -39,19 +41,19 @@ func TestCache(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	seen := map[fingerprint]string{}
 	for name, c := range map[string]*config{
-		"policies":  {policies: []text{{name: "x", data: "ab"}}},
-		"shifted":   {policies: []text{{name: "xa", data: "b"}}},
-		"two":       {policies: []text{{name: "x", data: "a"}, {name: "", data: "b"}}},
-		"context":   {context: []text{{name: "x", data: "ab"}}},
-		"old":       {old: []text{{name: "x", data: "ab"}}},
-		"values":    {values: []text{{name: "x", data: "ab"}}},
-		"user info": {userInfo: []text{{name: "x", data: "ab"}}},
-		"openapi":   {openAPI: []text{{name: "x", data: "ab"}}},
-		"secret":    {sensitivePolicies: []text{{name: "x", data: "ab"}}},
-		"version":   {engine: engine.Options{KubernetesVersion: "1.36"}},
-		"groups":    {engine: engine.Options{User: policy.User{Groups: []string{"a"}}}},
-		"extra":     {engine: engine.Options{User: policy.User{Extra: map[string][]string{"a": nil}}}},
-		"manifests": {manifests: []text{{name: "x", data: "ab"}}},
+		"policies":  {texts: [settings.Roles][]text{settings.Policies: {{name: "x", data: "ab"}}}},
+		"shifted":   {texts: [settings.Roles][]text{settings.Policies: {{name: "xa", data: "b"}}}},
+		"two":       {texts: [settings.Roles][]text{settings.Policies: {{name: "x", data: "a"}, {name: "", data: "b"}}}},
+		"context":   {texts: [settings.Roles][]text{settings.Context: {{name: "x", data: "ab"}}}},
+		"old":       {texts: [settings.Roles][]text{settings.Old: {{name: "x", data: "ab"}}}},
+		"values":    {texts: [settings.Roles][]text{settings.Values: {{name: "x", data: "ab"}}}},
+		"user info": {texts: [settings.Roles][]text{settings.UserInfo: {{name: "x", data: "ab"}}}},
+		"openapi":   {texts: [settings.Roles][]text{settings.OpenAPI: {{name: "x", data: "ab"}}}},
+		"secret":    {sensitive: [settings.Roles][]text{settings.Policies: {{name: "x", data: "ab"}}}},
+		"version":   {options: settings.Config{Engine: engine.Options{KubernetesVersion: "1.36"}}},
+		"groups":    {options: settings.Config{Engine: engine.Options{User: policy.User{Groups: []string{"a"}}}}},
+		"extra":     {options: settings.Config{Engine: engine.Options{User: policy.User{Extra: map[string][]string{"a": nil}}}}},
+		"manifests": {texts: [settings.Roles][]text{settings.Manifests: {{name: "x", data: "ab"}}}},
 	} {
 		if other, ok := seen[c.fingerprint()]; ok {
 			t.Errorf("%s and %s have the same fingerprint", name, other)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 	"github.com/preadmit/preadmit/krmfn"
 )
 
@@ -140,7 +141,7 @@ func contents(t *testing.T, directory string) []string {
 	if _, err := os.Stat(directory); err != nil {
 		return texts
 	}
-	files, problems := readFiles([]pattern{{text: directory}}, forManifests, inputReader(t, 0))
+	files, problems := readFiles([]pattern{{text: directory}}, settings.Manifests, inputReader(t, 0))
 	for _, problem := range problems {
 		t.Fatal(problem.detail)
 	}

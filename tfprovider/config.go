@@ -1,17 +1,17 @@
 package tfprovider
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/preadmit/preadmit/engine/limit"
-	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -44,12 +44,15 @@ func shapeOf(kind tftypes.Type) shape {
 	return several
 }
 
+// IsLater implements settings.Later.
+func (unknown) IsLater() {}
+
 func isUnknown(value any) bool {
 	_, is := value.(unknown)
 	return is
 }
 
-// decode turns a value into nil, unknown, string, bool, number, []any or
+// decode turns a value into nil, unknown, string, bool, json.Number, []any or
 // map[string]any.
 func decode(value tftypes.Value) (any, error) {
 	switch kind := value.Type(); {
@@ -68,7 +71,7 @@ func decode(value tftypes.Value) (any, error) {
 	case kind.Is(tftypes.Number):
 		var n big.Float
 		err := value.As(&n)
-		return number(n.Text('f', -1)), err
+		return json.Number(n.Text('f', -1)), err
 	case kind.Is(tftypes.List{}), kind.Is(tftypes.Tuple{}), kind.Is(tftypes.Set{}):
 		var items []tftypes.Value
 		if err := value.As(&items); err != nil {
@@ -99,9 +102,6 @@ func decode(value tftypes.Value) (any, error) {
 	return nil, fmt.Errorf("there are no values of type %s", value.Type())
 }
 
-// number is a number in decimal notation. No option has this type.
-type number string
-
 // holdsUnknown reports whether any part of a value is not known yet.
 func holdsUnknown(value any) bool {
 	switch v := value.(type) {
@@ -121,205 +121,100 @@ func holdsUnknown(value any) bool {
 
 // reader sets the values of options in a config.
 type reader struct {
-	scope    scope
+	scope    settings.Scope
 	config   *config
 	problems []message
 }
 
-// object reads the options below a prefix, which is empty or ends in ".". It skips values that are
-// not known yet.
-func (r *reader) object(object map[string]any, prefix string, at path.Path) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		at, value, name := at.AtName(key), object[key], prefix+key
-		o, isGroup := r.find(name)
-		switch {
-		case o == nil && !isGroup:
-			if r.scope == inFunctions {
-				r.unknownName(name, prefix, at)
-			}
-			continue
-		case value == nil, isUnknown(value):
-			continue
-		case o != nil:
-			r.value(o, value, at)
-			continue
-		}
-		if nested, ok := value.(map[string]any); ok {
-			r.object(nested, name+".", at)
-		} else {
-			r.fail(at, "expected an object, not "+describe(value))
-		}
-	}
+// read reads options. It skips values that are not known yet.
+func (r *reader) read(object map[string]any) {
+	settings.Read(r, &r.config.options, object, nil)
 }
 
-// find returns the option with a name, or reports that the name is a group of options.
-func (r *reader) find(name string) (o *option, isGroup bool) {
-	for i := range options {
-		if o := &options[i]; o.scope&r.scope != 0 && o.name == name {
-			return o, false
-		}
-	}
-	return nil, groups[name] != ""
-}
+// Name implements settings.Tree.
+func (r *reader) Name(o *settings.Option) string { return nameIn(r.scope)(o) }
 
-// unknownName reports an unknown option as an error, because a typo must not silently disable a
-// policy.
-func (r *reader) unknownName(name, prefix string, at path.Path) {
-	var siblings, known []string
-	for i := range options {
-		if options[i].scope&r.scope == 0 {
-			continue
-		}
-		known = append(known, options[i].name)
-		if sibling, ok := strings.CutPrefix(options[i].name, prefix); ok {
-			sibling, _, _ = strings.Cut(sibling, ".")
-			if !slices.Contains(siblings, prefix+sibling) {
-				siblings = append(siblings, prefix+sibling)
-			}
-		}
+// Text implements settings.Tree.
+func (r *reader) Text(o *settings.Option, value any) (text, problem string) {
+	is, isBool := value.(bool)
+	text, isText := value.(string)
+	switch {
+	case isBool && o.IsSwitch():
+		return strconv.FormatBool(is), ""
+	case isText && !o.IsSwitch():
+		return text, ""
 	}
-	advice := source.Suggest(name, siblings)
-	if best := source.Nearest(name, known); best != "" && source.Nearest(name, siblings) == "" {
-		advice = "did you mean " + best + "?"
-	}
-	r.problems = append(r.problems, errorf(at, "option-unknown", "%s: unknown option; %s", at, advice))
-}
-
-// value sets an option.
-func (r *reader) value(o *option, value any, at path.Path) {
-	switch target := o.target(r.config).(type) {
-	case *string:
-		if text, ok := value.(string); !ok {
-			r.expectedText(at, value)
-		} else if r.allowed(o, text, at) {
-			*target = text
-		}
-	case *size:
-		text, _ := value.(string)
-		bytes, err := limit.ParseInput(text)
-		if err != nil {
-			r.fail(at, err.Error())
-		}
-		*target = size(bytes)
-	case *bool:
-		is, ok := value.(bool)
-		if !ok {
-			r.fail(at, "expected true or false, not "+describe(value))
-		}
-		*target = is
-	case *[]string:
-		r.list(value, at, func(text string, at path.Path) {
-			if r.allowed(o, text, at) {
-				*target = append(*target, text)
-			}
-		})
-	case *[]text:
-		r.texts(target, value, at)
-	case *[]pattern:
-		r.list(value, at, func(text string, at path.Path) {
-			*target = append(*target, pattern{at, text})
-		})
-	case *map[string][]string:
-		r.mapOfLists(target, value, at)
-	}
-}
-
-func (r *reader) allowed(o *option, text string, at path.Path) bool {
-	if err := settings.Check(o.values, text); err != nil {
-		r.fail(at, err.Error())
-		return false
-	}
-	return true
-}
-
-// list reads a list of strings.
-func (r *reader) list(value any, at path.Path, each func(text string, at path.Path)) {
-	list, ok := value.([]any)
-	if !ok {
-		r.fail(at, "expected a list of strings, not "+describe(value))
-		return
-	}
-	for i, item := range list {
-		switch item := item.(type) {
-		case string:
-			each(item, at.AtListIndex(i))
-		case unknown:
-		default:
-			r.expectedText(at.AtListIndex(i), item)
-		}
-	}
-}
-
-// texts reads texts: a list, or a map whose keys are names for messages, such as file names.
-func (r *reader) texts(target *[]text, value any, at path.Path) {
-	named, ok := value.(map[string]any)
-	if !ok {
-		if _, ok := value.([]any); !ok {
-			r.fail(at, "expected a list or a map of strings, not "+describe(value))
-			return
-		}
-		r.list(value, at, func(data string, at path.Path) {
-			*target = append(*target, text{at, at.String(), data})
-		})
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		at := at.AtMapKey(name)
-		switch data := named[name].(type) {
-		case string:
-			*target = append(*target, text{at, name, data})
-		case unknown:
-		default:
-			r.expectedText(at, data)
-		}
-	}
-}
-
-// expectedText reports a value that is not a string.
-func (r *reader) expectedText(at path.Path, value any) {
-	problem := "expected a string, not " + describe(value)
-	if _, ok := value.(number); ok {
+	problem = o.Expected(value)
+	if _, ok := value.(json.Number); ok && !o.IsSwitch() {
 		problem += "; put it in quotes, because without them 1.30 is the number 1.3"
 	}
-	r.fail(at, problem)
+	return "", problem
 }
 
-// describe returns the type of a value for messages, and the value if it is short.
-func describe(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case number:
-		return "the number " + string(v)
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "an object"
-	}
-	return "a value that is not known"
+// File implements settings.Tree.
+func (r *reader) File(o *settings.Option, name string, at change.Path) error {
+	r.config.files[o.Files] = append(r.config.files[o.Files], pattern{r.path(at), name})
+	return nil
 }
 
-func (r *reader) mapOfLists(target *map[string][]string, value any, at path.Path) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		r.fail(at, "expected a map of lists of strings")
-		return
+// Texts implements settings.Tree. Texts are a list, or a map whose keys are names for messages, such
+// as file names.
+func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
+	target := &r.config.texts[o.Texts]
+	if o.Sensitive {
+		target = &r.config.sensitive[o.Texts]
 	}
-	*target = map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if isUnknown(object[key]) {
-			continue
+	add := func(name string, value any, at change.Path) {
+		if data, problem := r.Text(o, value); problem == "" {
+			*target = append(*target, text{r.path(at), name, data})
+		} else {
+			r.Fail(at, problem)
 		}
-		r.list(object[key], at.AtMapKey(key), func(text string, _ path.Path) {
-			(*target)[key] = append((*target)[key], text)
-		})
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if !isUnknown(value[name]) {
+				add(name, value[name], at.Key(name))
+			}
+		}
+	case []any:
+		settings.List(r, value, at, func(item any, at change.Path) { add(r.path(at).String(), item, at) })
+	default:
+		r.Fail(at, "expected a list or a map of strings, not "+settings.Describe(value))
 	}
 }
 
-func (r *reader) fail(at path.Path, problem string) {
+// Unknown implements settings.Tree. An unknown option is an error, because a typo must not silently
+// disable a policy. The data source has other attributes, too, and Terraform checks their names.
+func (r *reader) Unknown(at change.Path, advice string) {
+	if r.scope == settings.Functions {
+		at := r.path(at)
+		r.problems = append(r.problems, errorf(at, "option-unknown", "%s: unknown option; %s", at, advice))
+	}
+}
+
+// Fail implements settings.Tree.
+func (r *reader) Fail(to change.Path, problem string) {
+	at := r.path(to)
 	r.problems = append(r.problems, errorf(at, "option-value", "%s: %s", at, problem))
+}
+
+// path returns a path in the notation of Terraform: keys up to the name of an option are attributes,
+// and those below it are keys of a map.
+func (r *reader) path(at change.Path) path.Path {
+	to, isOption := path.Empty(), false
+	for i, step := range at {
+		switch {
+		case step.IsIndex():
+			to = to.AtListIndex(step.Index)
+		case isOption:
+			to = to.AtMapKey(step.Key)
+		default:
+			to = to.AtName(step.Key)
+			name := at[:i+1].String()
+			isOption = settings.Find(name, func(o *settings.Option) string { return o.Attribute }) != nil
+		}
+	}
+	return to
 }

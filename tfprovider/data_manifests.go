@@ -17,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 var _ datasource.DataSourceWithValidateConfig = (*manifestsDataSource)(nil)
@@ -74,14 +75,14 @@ var outputs = map[string]schema.Attribute{
 
 // read converts the configuration to a config.
 func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnostics) *config {
-	r := reader{scope: inDataSource, config: &config{}}
+	r := reader{scope: settings.DataSource, config: &config{}}
 	value, err := decode(raw)
 	if err != nil {
 		errorf(path.Empty(), "internal", "%v", err).report(diagnostics)
 		return r.config
 	}
 	object, _ := value.(map[string]any)
-	r.object(object, "", path.Empty())
+	r.read(object)
 	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
 		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "expected manifests, manifest_files or sensitive_manifests"))
 	}
@@ -97,7 +98,7 @@ func (s *manifestsDataSource) ValidateConfig(_ context.Context, request datasour
 
 func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse) {
 	c := s.read(request.Config.Raw, &response.Diagnostics)
-	inState := len(c.manifests)
+	inState := len(c.texts[settings.Manifests])
 	for _, problem := range c.readFiles() {
 		problem.report(&response.Diagnostics)
 	}
@@ -127,19 +128,10 @@ func (c *config) readFiles() []message {
 		return []message{errorf(path.Empty(), "path-unreadable", "the working directory: %v", err)}
 	}
 	var problems []message
-	reader := &input.Reader{Dir: dir, Limit: limit.Input{Bytes: int(c.inputLimit)}}
-	for _, files := range []struct {
-		patterns []pattern
-		role     role
-		texts    *[]text
-	}{
-		{c.manifestFiles, forManifests, &c.manifests},
-		{c.policyFiles, forPolicies, &c.policies},
-		{c.contextFiles, forPolicies, &c.context},
-		{c.apiFiles, forOpenAPI, &c.openAPI},
-	} {
-		texts, found := readFiles(files.patterns, files.role, reader)
-		*files.texts = append(*files.texts, texts...)
+	reader := &input.Reader{Dir: dir, Limit: limit.Input{Bytes: int(c.options.InputLimit)}}
+	for role, patterns := range c.files {
+		texts, found := readFiles(patterns, settings.Role(role), reader)
+		c.texts[role] = append(c.texts[role], texts...)
 		problems = append(problems, found...)
 	}
 	return problems
@@ -151,7 +143,7 @@ func (a *admission) warnOfSecrets(inState int) {
 	warned := map[string]bool{}
 	for i := range a.documents {
 		d := &a.documents[i]
-		if d.secret && !warned[d.text.name] && slices.ContainsFunc(a.config.manifests[:inState], func(t text) bool { return t.name == d.text.name }) {
+		if d.secret && !warned[d.text.name] && slices.ContainsFunc(a.config.texts[settings.Manifests][:inState], func(t text) bool { return t.name == d.text.name }) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{
 				source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
@@ -183,7 +175,7 @@ func (a *admission) outputs(keys []string) map[string]any {
 		"ids": keys, "results": results, "sensitive_results": sensitive,
 		"changed": changed, "diffs": diffs, "warnings": a.warnings(),
 	}
-	if slices.Contains(a.config.outputs, "yaml") {
+	if slices.Contains(a.config.options.Outputs, "yaml") {
 		outputs["yaml"] = string(manifest.Join(a.streams))
 	}
 	return outputs

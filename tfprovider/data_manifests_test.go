@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 func secretNamed(name, password string) string {
@@ -155,7 +156,7 @@ func TestSameFiles(t *testing.T) {
 	if err := os.Symlink("../outside", "a/linked"); err != nil {
 		t.Fatal(err)
 	}
-	texts, problems := readFiles([]pattern{{text: "a"}}, forManifests, inputReader(t, 0))
+	texts, problems := readFiles([]pattern{{text: "a"}}, settings.Manifests, inputReader(t, 0))
 	var names []string
 	for _, text := range texts {
 		names = append(names, text.name)
@@ -175,10 +176,10 @@ func TestSameFiles(t *testing.T) {
 		t.Errorf("status %d: the command line prints\n%s\nand the provider reads\n%s", status, stdout, &all)
 	}
 	writeFiles(t, map[string]string{"a/broken.yaml": "{kind: x"})
-	if texts, _ := readFiles([]pattern{{text: "a"}}, forManifests, inputReader(t, 0)); len(texts) != 3 {
+	if texts, _ := readFiles([]pattern{{text: "a"}}, settings.Manifests, inputReader(t, 0)); len(texts) != 3 {
 		t.Errorf("%d texts with a file that cannot be read", len(texts))
 	}
-	if _, problems := readFiles([]pattern{{text: "a/chart"}}, forPolicies, inputReader(t, 0)); len(problems) > 0 {
+	if _, problems := readFiles([]pattern{{text: "a/chart"}}, settings.Policies, inputReader(t, 0)); len(problems) > 0 {
 		t.Errorf("%v", problems)
 	}
 }

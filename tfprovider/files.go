@@ -12,21 +12,13 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
-)
-
-// role is the role of files, which decides how they are read.
-type role int
-
-const (
-	forManifests role = iota
-	forPolicies       // and context
-	forOpenAPI
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // readFiles reads the files of patterns, each file once.
-func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []text, problems []message) {
+func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (texts []text, problems []message) {
 	set := reader.NewSet()
-	set.Whole, set.Policies = role == forOpenAPI, role == forPolicies
+	set.Whole, set.Policies = role == settings.OpenAPI, role == settings.Policies || role == settings.Context
 	given := map[string]path.Path{}
 	for _, p := range patterns {
 		for _, err := range add(set, p.text) {
@@ -43,7 +35,7 @@ func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []tex
 		}
 	}
 	files := set.Files
-	if role != forOpenAPI {
+	if role != settings.OpenAPI {
 		files = nil
 		for _, parsed := range set.Parse(manifest.Read) {
 			files = append(files, parsed.File)
@@ -55,7 +47,7 @@ func readFiles(patterns []pattern, role role, reader *input.Reader) (texts []tex
 	return texts, problems
 }
 
-func unreadable(p pattern, role role, reader *input.Reader, err error) message {
+func unreadable(p pattern, role settings.Role, reader *input.Reader, err error) message {
 	name := p.text
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
@@ -73,7 +65,7 @@ func unreadable(p pattern, role role, reader *input.Reader, err error) message {
 	m := errorf(p.at, "path-unreadable", "%s: %s: %v", p.at, name, err)
 	if errors.Is(err, input.ErrLinkedOut) {
 		m.code = "link-outside"
-		if m.detail += ", which is not read\n\nto read that directory, name it, too"; role == forManifests {
+		if m.detail += ", which is not read\n\nto read that directory, name it, too"; role == settings.Manifests {
 			m.severity = source.Warning
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // inputReader returns a reader of files with a limit; 0 is the default.
@@ -29,7 +30,8 @@ func TestReadTogether(t *testing.T) {
 		}
 	}
 	for bytes, want := range map[int]int{12: 0, 11: 1} {
-		c := &config{inputLimit: size(bytes), manifestFiles: []pattern{{text: filepath.Join(dir, "a.yaml")}}, policyFiles: []pattern{{text: filepath.Join(dir, "b.yaml")}}}
+		c := &config{options: settings.Config{InputLimit: settings.Size(bytes)}}
+		c.files[settings.Manifests], c.files[settings.Policies] = []pattern{{text: filepath.Join(dir, "a.yaml")}}, []pattern{{text: filepath.Join(dir, "b.yaml")}}
 		if problems := c.readFiles(); len(problems) != want {
 			t.Errorf("%d bytes: %v", bytes, problems)
 		}
@@ -47,7 +49,7 @@ func TestReadTooMuch(t *testing.T) {
 	if err := file.Truncate(limit.InputBytes + 1); err != nil {
 		t.Fatal(err)
 	}
-	texts, problems := readFiles([]pattern{{text: name}}, forManifests, inputReader(t, 0))
+	texts, problems := readFiles([]pattern{{text: name}}, settings.Manifests, inputReader(t, 0))
 	if len(texts) > 0 || len(problems) != 1 || !strings.HasPrefix(problems[0].text(), "Input Too Large [limit-input-size]: ") {
 		t.Errorf("%d files, %v", len(texts), problems)
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // argumentIndex are the positions of arguments by name. All other names are options, which come
@@ -43,23 +45,16 @@ func policiesParameter(allowUnknown bool) function.Parameter {
 func optionsParameter(allowUnknown bool) function.Parameter {
 	var help strings.Builder
 	help.WriteString("An object with any of these options:\n")
-	for i := range options {
-		o := &options[i]
-		if o.scope&inFunctions == 0 {
-			continue
+	name := nameIn(settings.Functions)
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		kind := o.Type()
+		if o.Texts != 0 {
+			kind += " or map(string)"
 		}
-		kind := "string"
-		switch o.target(new(config)).(type) {
-		case *bool:
-			kind = "bool"
-		case *map[string][]string:
-			kind = "map(list(string))"
-		case *[]string:
-			kind = "list(string)"
-		case *[]text:
-			kind = "list(string) or map(string)"
+		if name(o) != "" {
+			fmt.Fprintf(&help, "\n- `%s` (%s) %s", name(o), kind, o.AttributeHelp)
 		}
-		fmt.Fprintf(&help, "\n- `%s` (%s) %s", o.name, kind, o.help)
 	}
 	return function.DynamicParameter{Name: "options", AllowUnknownValues: allowUnknown, MarkdownDescription: help.String()}
 }
@@ -71,14 +66,14 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
 	}
 	c.private = true // the arguments may be sensitive
-	r := reader{scope: inFunctions, config: c}
+	r := &reader{scope: settings.Functions, config: c}
 	decoded, err := underlying(ctx, policies)
 	if err != nil {
 		return true, argumentError(argumentIndex["policies"], errorf(path.Empty(), "internal", "%v", err))
 	}
 	known = !holdsUnknown(decoded)
 	if !isUnknown(decoded) {
-		r.texts(&c.policies, decoded, path.Root("policies"))
+		r.Texts(&settings.Option{Texts: settings.Policies}, decoded, change.Keys("policies"))
 	}
 	for _, value := range given {
 		decoded, err := underlying(ctx, value)
@@ -88,9 +83,9 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 		case err != nil:
 			return true, argumentError(optionsIndex, errorf(path.Empty(), "internal", "%v", err))
 		case ok:
-			r.object(object, "", path.Empty())
+			r.read(object)
 		case !isUnknown(decoded):
-			return true, argumentError(optionsIndex, errorf(path.Empty(), "option-value", "expected an object with options, not %s", describe(decoded)))
+			return true, argumentError(optionsIndex, errorf(path.Empty(), "option-value", "expected an object with options, not %s", settings.Describe(decoded)))
 		}
 	}
 	return known, funcError(r.problems)
@@ -112,7 +107,7 @@ func underlying(ctx context.Context, value types.Dynamic) (any, error) {
 // requirePolicies turns warnings about missing policies and bindings into errors: functions cannot
 // warn, and a typo often makes the list of policies empty.
 func (a *admission) requirePolicies() {
-	if a.config.allowNoPolicies {
+	if a.config.options.AllowNoPolicies {
 		return
 	}
 	for i := range a.problems {
@@ -128,7 +123,7 @@ func (a *admission) requirePolicies() {
 			m.detail += "\n\nif this is intended, set the option allow_no_policies"
 		}
 	}
-	for _, t := range a.config.policies {
+	for _, t := range a.config.texts[settings.Policies] {
 		if stream, problems := manifest.Read(t.name, []byte(t.data)); len(stream.Documents()) == 0 && len(problems) == 0 {
 			a.problems = append(a.problems, errorf(t.at, "no-policies", "%s: it contains no policy%s", t.name, source.Literal(noPoliciesAdvice)))
 		}
@@ -181,7 +176,7 @@ func admitOne(ctx context.Context, sets *cache, request function.RunRequest, obs
 	if _, err := c.take(ctx, policies, given); err != nil {
 		return nil, nil, err
 	}
-	c.manifests = []text{{path.Root("manifest"), "manifest", manifest}}
+	c.texts[settings.Manifests] = []text{{path.Root("manifest"), "manifest", manifest}}
 	a := admit(ctx, sets, &c, observers...)
 	a.requireOne()
 	a.requirePolicies()
@@ -196,7 +191,7 @@ func (a *admission) requireOne() {
 	for i, stream := range a.streams {
 		if n := len(stream.Documents()); n != 1 && !a.unreadable(stream.Name()) {
 			count := cmp.Or(map[int]string{0: "no document"}[n], fmt.Sprintf("%d documents", n))
-			a.problems = append(a.problems, errorf(a.config.manifests[i].at, "document-count", "%s: expected one document, found %s; the function split returns them separately", stream.Name(), count))
+			a.problems = append(a.problems, errorf(a.config.texts[settings.Manifests][i].at, "document-count", "%s: expected one document, found %s; the function split returns them separately", stream.Name(), count))
 		}
 	}
 }

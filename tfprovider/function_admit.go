@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // admitFunction is the function admit.
@@ -56,7 +57,7 @@ func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, re
 	}
 	object, err := underlying(ctx, given)
 	if err == nil && !isObject(object) {
-		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", describe(object), source.Literal(adviceFor(object))))
+		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", settings.Describe(object), source.Literal(adviceFor(object))))
 		return
 	}
 	var result any = unknown{anything}
@@ -95,7 +96,7 @@ func (f *admitFunction) admit(ctx context.Context, object any, c config) (any, [
 // with returns a copy of the config with an object to admit.
 func (c config) with(object []byte) *config {
 	at := path.Root("object")
-	c.manifests = []text{{at, at.String(), string(object)}}
+	c.texts[settings.Manifests] = []text{{at, at.String(), string(object)}}
 	return &c
 }
 

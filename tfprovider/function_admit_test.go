@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // object decodes a JSON text.
@@ -26,7 +27,7 @@ func object(t *testing.T, text string) map[string]any {
 func exact(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		return number(v)
+		return json.Number(v)
 	case map[string]any:
 		for key := range v {
 			v[key] = exact(v[key])
@@ -124,9 +125,9 @@ func TestAdmitPartly(t *testing.T) {
 	f := &admitFunction{sets}
 	tried, known := 0, 0
 	for _, directory := range directories {
-		c := config{allowNoPolicies: true}
+		c := config{options: settings.Config{AllowNoPolicies: true}}
 		for i, text1 := range contents(t, directory+"/policies") {
-			c.policies = append(c.policies, text{name: fmt.Sprintf("p%d", i), data: text1})
+			c.texts[settings.Policies] = append(c.texts[settings.Policies], text{name: fmt.Sprintf("p%d", i), data: text1})
 		}
 		for _, text1 := range contents(t, directory+"/manifests") {
 			stream, _ := manifest.Read("m", []byte(text1))
@@ -192,7 +193,7 @@ func forgotten(item any) (unknown, bool) {
 	switch item.(type) {
 	case string:
 		return unknown{someText}, true
-	case number:
+	case json.Number:
 		return unknown{someNumber}, true
 	case bool:
 		return unknown{someBool}, true

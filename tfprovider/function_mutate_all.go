@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // mutateAllFunction is the function mutate_all.
@@ -71,7 +72,7 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 			results[key] = types.StringUnknown()
 		default:
 			keys = append(keys, key)
-			c.manifests = append(c.manifests, text{at, at.String(), value.ValueString()})
+			c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{at, at.String(), value.ValueString()})
 		}
 	}
 	if !known {

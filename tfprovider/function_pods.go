@@ -11,6 +11,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // podsFunction is the function pods.
@@ -64,14 +65,14 @@ func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, res
 			return
 		}
 		known = known && !value.IsUnknown()
-		c.manifests = append(c.manifests, text{at, at.String(), value.ValueString()})
+		c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{at, at.String(), value.ValueString()})
 	}
 	if !known {
 		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
 		return
 	}
-	if len(c.engine.AdmissionPlugins) == 0 {
-		c.engine.AdmissionPlugins = []string{"default"}
+	if len(c.options.Engine.AdmissionPlugins) == 0 {
+		c.options.Engine.AdmissionPlugins = []string{"default"}
 	}
 	a := admit(ctx, f.sets, &c, engine.Pods())
 	a.requireOne()

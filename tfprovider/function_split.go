@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // splitFunction is the function split.
@@ -36,7 +38,8 @@ func (f *splitFunction) Run(ctx context.Context, request function.RunRequest, re
 		return
 	}
 	at := path.Root("yaml")
-	c := config{private: true, manifests: []text{{at, at.String(), stream}}}
+	c := config{private: true}
+	c.texts[settings.Manifests] = []text{{at, at.String(), stream}}
 	a := admit(ctx, f.sets, &c)
 	keys := a.keys()
 	if response.Error = funcError(a.problems); response.Error != nil {

@@ -2,12 +2,14 @@ package tfprovider
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // message is a diagnostic for users. Its text may be shown.
@@ -104,27 +106,19 @@ type origin struct {
 func (a *admission) indexOrigins() {
 	a.origins = map[string]origin{}
 	c := a.config
-	for _, given := range []struct {
-		texts []text
-		kind  string
-	}{
-		{c.manifests, "Manifest"},
-		{c.sensitive, "Manifest"},
-		{c.policies, "Policy"},
-		{c.sensitivePolicies, "Policy"},
-		{c.context, "Context"},
-		{c.sensitiveContext, "Context"},
-		{c.old, "Old Object"},
-		{c.openAPI, "OpenAPI Document"},
-		{c.values, "Values"},
-		{c.userInfo, "User Info"},
-	} {
-		for _, t := range given.texts {
+	for role, kind := range kinds {
+		for _, t := range slices.Concat(c.texts[role], c.sensitive[role]) {
 			if _, ok := a.origins[t.name]; !ok {
-				a.origins[t.name] = origin{t.at, given.kind}
+				a.origins[t.name] = origin{t.at, kind}
 			}
 		}
 	}
+}
+
+// kinds describe the documents of each role in titles.
+var kinds = [settings.Roles]string{
+	settings.Manifests: "Manifest", settings.Policies: "Policy", settings.Context: "Context", settings.Old: "Old Object",
+	settings.OpenAPI: "OpenAPI Document", settings.Values: "Values", settings.UserInfo: "User Info",
 }
 
 // detail returns the text of a diagnostic.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
-
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // replaced returns labelPolicy with a text replaced.
@@ -128,36 +128,49 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// Every option must change the config.
+// sample returns a value of an option, in groups for the parts of its name, which misspelt may change.
+func sample(o *settings.Option, misspelt string) map[string]any {
+	var value any = "x"
+	switch {
+	case o.IsSwitch():
+		value = true
+	case len(o.Values) > 0:
+		value = o.Values[0]
+	case o.Arg == "SIZE":
+		value = "1Mi"
+	}
+	switch o.Type() {
+	case "list(string)":
+		value = []any{value}
+	case "map(list(string))":
+		value = map[string]any{"k": []any{"v"}}
+	}
+	names := strings.Split(o.Attribute+misspelt, ".")
+	for _, name := range slices.Backward(names) {
+		value = map[string]any{name: value}
+	}
+	return value.(map[string]any)
+}
+
+// Every option must change the config, and a misspelt one must be an error that names it.
 func TestOptionsReachTheEngine(t *testing.T) {
-	for _, o := range options {
-		var sample any
-		switch target := o.target(new(config)).(type) {
-		case *string:
-			sample = "x"
-			if len(o.values) > 0 {
-				sample = o.values[0]
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if o.Attribute == "" {
+			continue
+		}
+		for _, scope := range []settings.Scope{settings.DataSource, settings.Functions} {
+			r := &reader{scope: scope, config: &config{}}
+			r.read(sample(o, ""))
+			known := nameIn(scope)(o) != ""
+			if known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || scope == settings.Functions) {
+				t.Errorf("%s, scope %d: %v %+v", o.Attribute, scope, r.problems, r.config)
 			}
-		case *size:
-			sample = "1Mi"
-		case *bool:
-			sample = true
-		case *map[string][]string:
-			sample = map[string]any{"k": []any{"v"}}
-		case *[]string, *[]text, *[]pattern:
-			sample = []any{"yaml"}
-		default:
-			t.Fatalf("%s: %T", o.name, target)
-		}
-		names := strings.Split(o.name, ".")
-		for i := len(names) - 1; i > 0; i-- {
-			sample = map[string]any{names[i]: sample}
-		}
-		for _, scope := range []scope{inDataSource, inFunctions} {
-			r := reader{scope: scope, config: &config{}}
-			r.object(map[string]any{names[0]: sample}, "", path.Empty())
-			if known := o.scope&scope != 0; known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || scope == inFunctions) {
-				t.Errorf("%s, scope %d: %v %+v", o.name, scope, r.problems, r.config)
+			r = &reader{scope: scope, config: &config{}}
+			r.read(sample(o, "z"))
+			if want := "did you mean " + o.Attribute + "?"; !reflect.DeepEqual(r.config, &config{}) ||
+				known && scope == settings.Functions && (len(r.problems) != 1 || !strings.HasSuffix(r.problems[0].detail, want)) {
+				t.Errorf("%sz, scope %d: %v %+v", o.Attribute, scope, r.problems, r.config)
 			}
 		}
 	}

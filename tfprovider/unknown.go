@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // An object with unknown parts is admitted several times with different placeholder values. Parts
@@ -218,10 +219,10 @@ var everywhere = []string{"metadata", "spec", "template", "jobTemplate"}
 // or all except the last, which may come from the context.
 func (p *partly) isNamed(c *config) bool {
 	var context string
-	for _, t := range c.context {
+	for _, t := range c.texts[settings.Context] {
 		context += t.data
 	}
-	for _, t := range slices.Concat(c.policies, c.context) {
+	for _, t := range slices.Concat(c.texts[settings.Policies], c.texts[settings.Context]) {
 		stream, _ := manifest.Read(t.name, []byte(t.data))
 		for _, d := range stream.Documents() {
 			if !engine.IsPolicy(d.Kind()) {

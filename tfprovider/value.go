@@ -20,8 +20,6 @@ func plain(value any, replace func(unknown) any) any {
 	switch v := value.(type) {
 	case unknown:
 		return replace(v)
-	case number:
-		return json.Number(v)
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {

@@ -1,14 +1,21 @@
-// Package settings is the table of the options of the engine that are not documents. Flags, the
-// functionConfig, the keys of a ConfigMap, Terraform and the playground take their names, values
-// and texts from it, so that all of them have the same options.
+// Package settings is the one table of options. The flags of the commands, the functionConfig, the
+// keys of a ConfigMap, Terraform's schema, the options of the playground and the reference pages
+// come from it.
+//
+// The files in order: settings.go (options and their values), table.go (the table), tree.go (options
+// in nested maps), suggest.go (misspelt names).
 package settings
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -17,181 +24,187 @@ import (
 type Option struct {
 	// Flag and Short are the names of the flag, Arg is the placeholder of its value in help.
 	Flag, Short, Arg string
+	// Commands are the commands that have the flag, and Needs is a flag without which it has no
+	// effect.
+	Commands []string
+	Needs    string
+	// Playground says that the page of the playground has the option.
+	Playground bool
 	// Field is the path below spec in a functionConfig, Key the key of a ConfigMap, and Attribute
-	// the path in Terraform.
+	// the path in Terraform, in the scope Only.
 	Field, Key, Attribute string
+	Only                  Scope
+	// Sensitive says that Terraform hides the value.
+	Sensitive bool
 	// Values are the allowed values; nil allows any value.
 	Values []string
 	// Separated says that a flag may have a list of values, separated by commas.
 	Separated bool
+	// Default describes what holds without the option, and Since is the version of preadmit that
+	// added it. Empty means: off or nothing, and the first version.
+	Default, Since string
 	// Help is the text for flags and fields, AttributeHelp that for Terraform, in Markdown.
 	Help, AttributeHelp string
-	// Target returns a pointer to the value. Its type decides how values are parsed: *string,
-	// *bool, *[]string or *map[string][]string.
-	Target func(o *engine.Options) any
+	// Files says that the values are paths of files with this role, Texts that they are the
+	// documents themselves. Each frontend reads them in its own way.
+	Files, Texts Role
+	// Target returns a pointer to the value, for other options. Its type decides how values are
+	// parsed: *string, *bool, *Size, *[]string or *map[string][]string.
+	Target func(c *Config) any
 }
 
-var switches = []string{"true", "false"}
+// Scope is a part of the Terraform provider. The zero value is all of it.
+type Scope int
 
-// versionNote describes the effects of the version of Kubernetes.
-const versionNote = "; it decides which kinds, fields and defaults exist, which versions of the policy API are served, " +
-	"which CEL functions expressions may call, and how lists with several keys merge"
+// The parts of the Terraform provider.
+const (
+	DataSource Scope = iota + 1
+	Functions
+)
 
-// Table is the table of options.
-var Table = []Option{
-	{
-		Flag: "kubernetes-version", Arg: "VERSION", Field: "kubernetesVersion", Key: "kubernetesVersion", Attribute: "kubernetes_version",
-		Help:          "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
-		AttributeHelp: "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
-		Target:        func(o *engine.Options) any { return &o.KubernetesVersion },
-	},
-	{
-		Flag: "kyverno-version", Arg: "VERSION", Field: "kyvernoVersion", Key: "kyvernoVersion", Attribute: "kyverno_version",
-		Values:        []string{engine.DefaultKyvernoVersion},
-		Help:          "version of Kyverno in the cluster: " + engine.DefaultKyvernoVersion + ", the only known one",
-		AttributeHelp: "Version of Kyverno in the cluster: `" + engine.DefaultKyvernoVersion + "`, the only known one.",
-		Target:        func(o *engine.Options) any { return &o.KyvernoVersion },
-	},
-	{
-		Flag: "namespace", Short: "n", Arg: "NAME", Field: "namespace", Key: "namespace", Attribute: "namespace",
-		Help:          "namespace of manifests without a namespace (default \"default\")",
-		AttributeHelp: "Namespace of manifests without a namespace, default `default`. It is written into them only with `write_namespace`.",
-		Target:        func(o *engine.Options) any { return &o.Namespace },
-	},
-	{
-		Flag: "operation", Arg: "OPERATION", Field: "request.operation", Key: "operation", Attribute: "request.operation",
-		Values:        []string{"CREATE", "UPDATE"},
-		Help:          "operation of the admission requests: CREATE (default) or UPDATE",
-		AttributeHelp: "Operation of the admission requests: `CREATE` (default) or `UPDATE`.",
-		Target:        func(o *engine.Options) any { return (*string)(&o.Operation) },
-	},
-	{
-		Flag: "dry-run", Field: "request.dryRun", Key: "dryRun", Attribute: "request.dry_run", Values: switches,
-		Help:          "set request.dryRun to true; this changes nothing else",
-		AttributeHelp: "Value of `request.dryRun` in policies, default `false`.",
-		Target:        func(o *engine.Options) any { return &o.DryRun },
-	},
-	{
-		Flag: "as", Arg: "USER", Field: "request.userInfo.username", Key: "as", Attribute: "request.user.username",
-		Help:          "name of the user who makes the request",
-		AttributeHelp: "Name of the user who makes the request.",
-		Target:        func(o *engine.Options) any { return &o.User.Name },
-	},
-	{
-		Flag: "as-uid", Arg: "UID", Field: "request.userInfo.uid", Key: "asUid", Attribute: "request.user.uid",
-		Help:          "uid of the user",
-		AttributeHelp: "UID of the user.",
-		Target:        func(o *engine.Options) any { return &o.User.UID },
-	},
-	{
-		Flag: "as-group", Arg: "GROUP", Field: "request.userInfo.groups", Key: "asGroup", Attribute: "request.user.groups",
-		Help:          "group of the user",
-		AttributeHelp: "Groups of the user.",
-		Target:        func(o *engine.Options) any { return &o.User.Groups },
-	},
-	{
-		Field: "request.userInfo.extra", Attribute: "request.user.extra",
-		Help:          "further attributes of the user: a map of lists",
-		AttributeHelp: "Other attributes of the user, lists of strings.",
-		Target:        func(o *engine.Options) any { return &o.User.Extra },
-	},
-	{
-		Flag: "authorizer", Arg: "ANSWER", Field: "request.authorizer", Key: "authorizer", Attribute: "request.authorizer",
-		Values:        []string{"allow", "deny"},
-		Help:          "answer of the authorizer in expressions: allow or deny (default: an error)",
-		AttributeHelp: "Answer of the authorizer in expressions: `allow` or `deny`. By default, asking it is an error.",
-		Target:        func(o *engine.Options) any { return (*string)(&o.Authorizer) },
-	},
-	{
-		Flag: "defaulting", Arg: "on|off", Field: "defaulting", Key: "defaulting", Attribute: "defaulting", Values: []string{"on", "off"},
-		Help:          "whether policies see API defaults, as on a server (default on)",
-		AttributeHelp: "Whether policies see API defaults, as on a server: `on` (default) or `off`.",
-		Target:        func(o *engine.Options) any { return (*string)(&o.Defaulting) },
-	},
-	{
-		Flag: "admission-plugins", Arg: "NAME,...", Field: "admissionPlugins", Key: "admissionPlugins", Attribute: "admission_plugins", Separated: true,
-		Help:          "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
-		AttributeHelp: "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
-		Target:        func(o *engine.Options) any { return &o.AdmissionPlugins },
-	},
-	{
-		Flag: "non-idempotent", Arg: "ACTION", Field: "nonIdempotent", Key: "nonIdempotent", Attribute: "non_idempotent",
-		Values:        []string{"fail", "warn", "skip"},
-		Help:          "what to do if policies would change their own output again: fail, warn (default), or skip the check",
-		AttributeHelp: "What to do if policies would change their own output again: `fail`, `warn` (default), or `skip` the check.",
-		Target:        func(o *engine.Options) any { return (*string)(&o.NonIdempotent) },
-	},
-	{
-		Flag: "validation", Arg: "ACTION", Field: "validation", Key: "validation", Attribute: "validation",
-		Values:        []string{"deny", "warn", "off"},
-		Help:          "what to do if a cluster would refuse a manifest after the mutations: deny (default) it, warn, or turn the validation off",
-		AttributeHelp: "What to do if a cluster would refuse a manifest after the mutations: `deny` it (default), `warn`, or turn the validation `off`.",
-		Target:        func(o *engine.Options) any { return (*string)(&o.Validation) },
-	},
-	{
-		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches,
-		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
-		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
-		Target:        func(o *engine.Options) any { return &o.Strict },
-	},
-	{
-		Flag: "per-directory", Values: switches,
-		Help:   "evaluate each directory of manifests separately, such as staging and production",
-		Target: func(o *engine.Options) any { return &o.PerDirectory },
-	},
-	{
-		Flag: "normalize", Field: "normalize", Key: "normalize", Attribute: "normalize", Values: switches,
-		Help:          "also write the values of the manifests in the form in which a server stores them: omit empty values, write canonical quantities, and data for stringData",
-		AttributeHelp: "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. Use `true` with `kubernetes_manifest`.",
-		Target:        func(o *engine.Options) any { return &o.Normalize },
-	},
-	{
-		Flag: "write-namespace", Field: "writeNamespace", Key: "writeNamespace", Attribute: "write_namespace", Values: switches,
-		Help:          "write the namespace into manifests of namespaced kinds that do not have one",
-		AttributeHelp: "Whether to write the namespace into manifests of namespaced kinds that do not have one, default `false`.",
-		Target:        func(o *engine.Options) any { return &o.WriteNamespace },
-	},
-	{
-		Flag: "plain", Values: switches,
-		Help:   "accept any JSON or YAML objects as input; only mutation trees change them",
-		Target: func(o *engine.Options) any { return &o.Plain },
-	},
+// Role is the purpose of documents.
+type Role int
+
+// The roles. Roles is the size of an array that has an element for each of them.
+const (
+	Manifests Role = iota + 1
+	Policies
+	Context
+	OpenAPI
+	Trees
+	Old
+	Values
+	UserInfo
+	Against // policies to compare with
+	Verify  // manifests to verify a conversion with
+	Roles   = int(iota + 1)
+)
+
+// Config has the values of the options that are no documents.
+type Config struct {
+	Engine engine.Options
+
+	// Input.
+	InputLimit                  Size
+	AllowEmpty, AllowNoPolicies bool
+	Ignore                      []string
+	Build                       bool
+	Shard                       string
+	// Pods says that the objects that controllers create from the manifests are admitted, too.
+	Pods bool
+
+	// Output. Report is the file for a copy of the messages.
+	Output                string
+	Outputs               []string
+	InPlace               bool
+	OutputDir             string
+	Filter                report.Filter
+	Stat, NameOnly, Quiet bool
+	Full                  bool
+	Color                 string
+	ShowSecrets           bool
+	Verbose, Stats        bool
+	StatsFile, Report     string
+
+	// Update says that test writes the expected files. To is the kind that convert converts to.
+	Update bool
+	To     string
 }
 
-// Named returns the option with a name in any frontend. It panics if no option has the
-// name, because the tables of the frontends name only options of this table.
-func Named(name string) *Option {
-	i := slices.IndexFunc(Table, func(o Option) bool { return o.Flag == name || o.Attribute == name || o.Field == name })
-	if i < 0 {
-		panic("no option " + name)
+// Size is a number of bytes; zero means the default.
+type Size int
+
+// Flags returns the options that are flags of a command.
+func Flags(command string) []*Option {
+	return where(func(o *Option) bool { return slices.Contains(o.Commands, command) })
+}
+
+// where returns the options of the table that have a property.
+func where(has func(o *Option) bool) []*Option {
+	var found []*Option
+	for i := range Table {
+		if has(&Table[i]) {
+			found = append(found, &Table[i])
+		}
 	}
-	return &Table[i]
+	return found
 }
 
-// Check returns an error if a text is not one of the values of an option.
-func Check(values []string, text string) error {
-	if len(values) == 0 || slices.Contains(values, text) {
+// Find returns the option with a name among those that name gives a name, or nil.
+func Find(text string, name func(o *Option) string) *Option {
+	if i := slices.IndexFunc(Table, func(o Option) bool { return text != "" && name(&o) == text }); i >= 0 {
+		return &Table[i]
+	}
+	return nil
+}
+
+// target returns a pointer to the value of the option; nil for documents.
+func (o *Option) target(c *Config) any {
+	if o.Target == nil {
 		return nil
 	}
-	return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(values))
+	return o.Target(c)
 }
 
-// Set sets a target to a value, or adds the value to a list. It returns false for a target of
-// another type.
-func Set(target any, text string, separated bool) bool {
-	switch target := target.(type) {
+// Type describes the values of an option, as in the type constraints of Terraform.
+func (o *Option) Type() string {
+	switch o.target(new(Config)).(type) {
+	case nil, *[]string:
+		return "list(string)"
+	case *bool:
+		return "bool"
+	case *map[string][]string:
+		return "map(list(string))"
+	}
+	return "string"
+}
+
+// IsSwitch reports whether the option is on or off.
+func (o *Option) IsSwitch() bool { return o.Type() == "bool" }
+
+// IsList reports whether the option takes any number of values.
+func (o *Option) IsList() bool { return o.Type() == "list(string)" }
+
+// Otherwise describes what holds without the option; "" means nothing.
+func (o *Option) Otherwise() string {
+	if o.IsSwitch() {
+		return cmp.Or(o.Default, "false")
+	}
+	return o.Default
+}
+
+// Check returns an error if the option cannot have a value.
+func (o *Option) Check(text string) error {
+	switch {
+	case text == "" && (o.Arg == "PATH" || o.Arg == "DIR"):
+		return errors.New("the path is empty")
+	case len(o.Values) > 0 && !slices.Contains(o.Values, text):
+		return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(o.Values))
+	}
+	return nil
+}
+
+// Set sets the option to a value, or adds the value to a list. Documents are only checked.
+func (o *Option) Set(c *Config, text string) error {
+	err := o.Check(text)
+	if err != nil {
+		return err
+	}
+	switch target := o.target(c).(type) {
 	case *string:
 		*target = text
 	case *bool:
 		*target = text == "true"
+	case *Size:
+		var bytes int
+		bytes, err = limit.ParseInput(text)
+		*target = Size(bytes)
 	case *[]string:
-		if separated {
+		if o.Separated {
 			*target = append(*target, strings.Split(text, ",")...)
 		} else {
 			*target = append(*target, text)
 		}
-	default:
-		return false
 	}
-	return true
+	return err
 }

@@ -1,44 +1,65 @@
 package settings
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
-
-	"github.com/preadmit/preadmit/engine"
 )
 
 // TestTable shows that every option has names that no other has, a type that all frontends can
-// parse, and a field of the engine's options for itself.
+// parse, a text for each frontend, and a value of the config for itself.
 func TestTable(t *testing.T) {
-	names, targets := map[string]bool{"": true}, map[any]bool{}
-	var given engine.Options
-	for _, o := range Table {
-		for kind, name := range map[string]string{"flag ": o.Flag, "field ": o.Field, "key ": o.Key, "attribute ": o.Attribute} {
-			if name != "" && names[kind+name] {
-				t.Errorf("there are two options with the %s%s", kind, name)
+	names, targets := map[string]bool{}, map[any]bool{}
+	add := func(kind, name string) {
+		if name != "" && names[kind+name] {
+			t.Errorf("there are two options with the %s %s", kind, name)
+		}
+		names[kind+name] = true
+	}
+	var given Config
+	for i := range Table {
+		o := &Table[i]
+		add("field", o.Field)
+		add("key", o.Key)
+		for _, command := range o.Commands {
+			add(command+" --", o.Flag)
+			add(command+" -", o.Short)
+		}
+		for _, scope := range []Scope{DataSource, Functions} {
+			if o.Attribute != "" && (o.Only == 0 || o.Only == scope) {
+				add(fmt.Sprintf("attribute in %d:", scope), o.Attribute)
 			}
-			names[kind+name] = true
+		}
+		if (o.Flag+o.Field+o.Key != "") != (o.Help != "") || (o.Attribute != "") != (o.AttributeHelp != "") || (o.Flag != "") != (len(o.Commands) > 0) {
+			t.Errorf("%s%s: a text or the commands are missing", o.Flag, o.Field)
+		}
+		if o.Files != 0 || o.Texts != 0 {
+			if o.Target != nil || o.Files != 0 && o.Texts != 0 {
+				t.Errorf("%s%s: documents have no other value", o.Flag, o.Field)
+			}
+			continue
 		}
 		target := o.Target(&given)
-		if targets[target] {
+		if targets[target] && o.Flag != "output" {
 			t.Errorf("%s%s: another option sets the same field", o.Flag, o.Field)
 		}
 		targets[target] = true
-		if o.Help == "" || (o.Attribute != "") != (o.AttributeHelp != "") {
-			t.Errorf("%s%s: a text is missing", o.Flag, o.Field)
+		value := "a,b"
+		switch {
+		case o.Arg == "SIZE":
+			value = "1Mi"
+		case len(o.Values) > 0:
+			value = o.Values[0]
 		}
-		switch target.(type) {
-		case *string, *bool, *[]string:
-			value := "a,b"
-			if len(o.Values) > 0 {
-				value = o.Values[0]
-			}
-			if !Set(target, value, o.Separated) || reflect.ValueOf(target).Elem().IsZero() {
-				t.Errorf("%s%s: the value %s has no effect", o.Flag, o.Field, value)
-			}
-		case *map[string][]string:
-		default:
-			t.Errorf("%s%s: no frontend can parse a %T", o.Flag, o.Field, target)
+		if _, isMap := target.(*map[string][]string); isMap {
+			continue
 		}
+		if err := o.Set(&given, value); err != nil || reflect.ValueOf(target).Elem().IsZero() {
+			t.Errorf("%s%s: the value %s has no effect: %v", o.Flag, o.Field, value, err)
+		}
+	}
+	if want := []string{"a", "b"}; !slices.Equal(given.Engine.AdmissionPlugins, want) {
+		t.Errorf("plug-ins are %q", given.Engine.AdmissionPlugins)
 	}
 }

@@ -49,15 +49,17 @@ func (s *Session) command(r *Request) Command {
 	for _, o := range settings.Table {
 		for _, value := range r.Options[o.Flag] {
 			b.WriteString(" --" + o.Flag)
-			if !isSwitch(r.Options[o.Flag]) {
+			if !o.IsSwitch() {
 				b.WriteString(" " + quoted(value))
+			} else if value != "true" {
+				b.WriteString("=" + value)
 			}
 		}
 	}
 	for _, role := range roles {
 		for _, name := range r.paths(role.name) {
-			if role.flag != "" {
-				b.WriteString(" " + role.flag)
+			if flag := role.option().Flag; flag != "" {
+				b.WriteString(" --" + flag)
 			}
 			b.WriteString(" " + quoted(name))
 		}
@@ -137,7 +139,7 @@ func (s *Session) test(r *Request) (any, error) {
 	}
 	for _, role := range roles {
 		if paths := r.paths(role.name); len(paths) > 0 {
-			spec[role.field] = items(paths)
+			spec[role.option().Field] = items(paths)
 		}
 	}
 	files, err := s.expect(r, spec)
@@ -188,11 +190,12 @@ func put(spec map[string]any, o *settings.Option, values []string) {
 		}
 		spec = below
 	}
-	key, target := keys[len(keys)-1], o.Target(new(engine.Options))
+	var c settings.Config
+	key := keys[len(keys)-1]
 	for _, value := range values {
-		settings.Set(target, value, o.Separated)
+		_ = o.Set(&c, value) // read has checked it
 	}
-	switch target := target.(type) {
+	switch target := o.Target(&c).(type) {
 	case *bool:
 		spec[key] = *target
 	case *[]string:

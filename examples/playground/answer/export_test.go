@@ -3,6 +3,8 @@ package answer
 import (
 	"reflect"
 	"testing"
+
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // TestPut writes options into the spec of a test as their types ask.
@@ -11,7 +13,7 @@ func TestPut(t *testing.T) {
 	for name, values := range map[string][]string{
 		"admission-plugins": {"LimitRanger,Priority"}, "as-group": {"a", "b"}, "as": {"me"}, "strict": {"true"}, "kubernetes-version": {"1.36"},
 	} {
-		put(spec, optionNamed(name), values)
+		put(spec, settings.Find(name, func(o *settings.Option) string { return o.Flag }), values)
 	}
 	want := map[string]any{
 		"admissionPlugins": []any{"LimitRanger", "Priority"}, "strict": true, "kubernetesVersion": "1.36",

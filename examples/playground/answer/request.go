@@ -36,34 +36,41 @@ type File struct {
 	Text string `json:"text"`
 }
 
-// role is the purpose of a file, with its flag on the command line and its field in a test.
-type role struct{ name, flag, field string }
+// role is the purpose of a file.
+type role struct {
+	name string
+	settings.Role
+}
 
-// roles are those that files can have. The manifests have no flag.
+// roles are those that files can have.
 var roles = []role{
-	{"policies", "--policy", "policyPaths"},
-	{"trees", "--tree", "treePaths"},
-	{"context", "--context", "contextPaths"},
-	{"values", "--values", "valuesPaths"},
-	{"user-info", "--user-info", "userInfoPaths"},
-	{"old", "--old", "oldPaths"},
-	{manifests, "", "manifests"},
+	{"policies", settings.Policies},
+	{"trees", settings.Trees},
+	{"context", settings.Context},
+	{"values", settings.Values},
+	{"user-info", settings.UserInfo},
+	{"old", settings.Old},
+	{manifests, settings.Manifests},
 }
 
 const manifests = "manifests"
 
-// optionNamed returns the option with a flag, or nil. There are no directories here, so one option
-// has no meaning.
-func optionNamed(flag string) *settings.Option {
-	i := slices.IndexFunc(settings.Table, func(o settings.Option) bool { return flag != "" && o.Flag == flag && flag != "per-directory" })
-	if i < 0 {
-		return nil
+// option returns the option that names files with the role: a flag on the command line, and a field
+// of a test. The manifests have no flag.
+func (r role) option() *settings.Option {
+	if i := slices.IndexFunc(settings.Table, func(o settings.Option) bool { return o.Files == r.Role && o.Field != "" }); i >= 0 {
+		return &settings.Table[i]
 	}
-	return &settings.Table[i]
+	return &settings.Option{Field: manifests}
 }
 
-// isSwitch reports whether the option has no value but "true".
-func isSwitch(values []string) bool { return slices.Equal(values, []string{"true"}) }
+// name returns the name of an option on the page: its flag.
+func name(o *settings.Option) string {
+	if !o.Playground {
+		return ""
+	}
+	return o.Flag
+}
 
 // read reads a request. It refuses requests that the page never sends, because the page takes its
 // files from an address that anyone can write.
@@ -84,9 +91,18 @@ func read(text string) (*Request, error) {
 		}
 		names[f.Name] = true
 	}
-	for name, values := range r.Options {
-		if len(values) == 0 || optionNamed(name) == nil {
-			return nil, fmt.Errorf("there is no option %s with %d values", name, len(values))
+	for option, values := range r.Options {
+		o := settings.Find(option, name)
+		if o == nil {
+			return nil, fmt.Errorf("unknown option %s; %s", option, settings.Suggest(option, name))
+		}
+		if len(values) == 0 {
+			return nil, fmt.Errorf("the option %s has no values", option)
+		}
+		for _, value := range values {
+			if err := o.Check(value); err != nil {
+				return nil, fmt.Errorf("option %s: %w", option, err)
+			}
 		}
 	}
 	return r, nil
@@ -149,14 +165,13 @@ func (r *Request) rules() *rules {
 
 // options returns the options of the engine that do not come from files.
 func (r *Request) options() engine.Options {
-	var o engine.Options
-	for name, values := range r.Options {
+	var c settings.Config
+	for option, values := range r.Options {
 		for _, value := range values {
-			option := optionNamed(name) // read has checked the name
-			settings.Set(option.Target(&o), value, option.Separated)
+			_ = settings.Find(option, name).Set(&c, value) // read has checked it
 		}
 	}
-	return o
+	return c.Engine
 }
 
 // of returns the files with a role.

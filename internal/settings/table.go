@@ -1,0 +1,409 @@
+package settings
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+var switches = []string{"true", "false"}
+
+// The commands that have a flag.
+var (
+	render    = []string{"render"}
+	explain   = []string{"explain"}
+	diff      = []string{"diff"}
+	convert   = []string{"convert"}
+	printing  = []string{"render", "exec", "cmp", "pods"}
+	reporting = []string{"explain", "diff", "check"}
+	streaming = slices.Concat(printing, reporting)
+	reading   = slices.Concat(streaming, []string{"view"})
+	running   = slices.Concat(streaming, []string{"fn", "test"})
+	preparing = slices.Concat(running, convert)
+	viewing   = slices.Concat(preparing, []string{"view"})
+)
+
+const (
+	// versionNote describes the effects of the version of Kubernetes.
+	versionNote = "; it decides which kinds, fields and defaults exist, which versions of the policy API are served, " +
+		"which CEL functions expressions may call, and how lists with several keys merge"
+	paths       = "Files, directories and patterns with `*`, `?`, `[…]` and `**`. A directory means all `*.yaml`, `*.yml` and `*.json` files in it and its subdirectories, without those that a file `.preadmitignore` excludes and those that clearly hold no manifests. Relative paths are relative to the root module: use `${path.module}/…`."
+	yamlStrings = "Strings with YAML or JSON, each with any number of documents."
+	openAPINote = "OpenAPI v3 documents of the cluster, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints them; by default the built-in ones."
+)
+
+// forms are the kinds that policies can be converted to.
+var forms = []string{string(engine.MutatingPolicies), string(engine.MutatingAdmissionPolicies)}
+
+// Table is the table of options, in the order in which help lists them.
+var Table = []Option{
+	{
+		Flag: "policy", Short: "p", Arg: "PATH", Field: "policyPaths", Key: "policyPaths", Attribute: "policy_files", Only: DataSource,
+		Commands: running, Default: "policies among the manifests", Files: Policies,
+		Help:          "policies and their bindings, in addition to those among the manifests",
+		AttributeHelp: "Files with policies and their bindings. " + paths,
+	},
+	{
+		Field: "policies", Attribute: "policies", Only: DataSource, Texts: Policies,
+		Help:          "policies and their bindings: objects, or strings that hold YAML",
+		AttributeHelp: "Policies and their bindings, in addition to those among the manifests. " + yamlStrings,
+	},
+	{
+		Flag: "tree", Arg: "PATH", Field: "treePaths", Key: "treePaths", Commands: running, Files: Trees,
+		Help: "mutation trees, one per document; they change every manifest before admission",
+	},
+	{
+		Flag: "context", Short: "c", Arg: "PATH", Field: "contextPaths", Key: "contextPaths", Attribute: "context_files", Only: DataSource,
+		Commands: viewing, Default: "the manifests", Files: Context,
+		Help:          "other objects of the cluster: params, Namespaces, CustomResourceDefinitions",
+		AttributeHelp: "Files with context. " + paths,
+	},
+	{
+		Field: "context", Attribute: "context", Texts: Context,
+		Help:          "other objects of the cluster: objects, or strings that hold YAML",
+		AttributeHelp: "Other objects of the cluster: params, Namespaces, CustomResourceDefinitions. " + yamlStrings,
+	},
+	{
+		Flag: "kubernetes-version", Arg: "VERSION", Field: "kubernetesVersion", Key: "kubernetesVersion", Attribute: "kubernetes_version",
+		Commands: viewing, Playground: true, Default: engine.DefaultKubernetesVersion,
+		Help:          "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
+		AttributeHelp: "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
+		Target:        func(c *Config) any { return &c.Engine.KubernetesVersion },
+	},
+	{
+		Flag: "kyverno-version", Arg: "VERSION", Field: "kyvernoVersion", Key: "kyvernoVersion", Attribute: "kyverno_version",
+		Commands: preparing, Playground: true, Default: engine.DefaultKyvernoVersion, Values: []string{engine.DefaultKyvernoVersion},
+		Help:          "version of Kyverno in the cluster: " + engine.DefaultKyvernoVersion + ", the only known one",
+		AttributeHelp: "Version of Kyverno in the cluster: `" + engine.DefaultKyvernoVersion + "`, the only known one.",
+		Target:        func(c *Config) any { return &c.Engine.KyvernoVersion },
+	},
+	{
+		Flag: "openapi", Arg: "PATH", Field: "openapiPaths", Key: "openapiPaths", Attribute: "openapi_files", Only: DataSource,
+		Commands: viewing, Default: "built in", Files: OpenAPI,
+		Help:          "OpenAPI v3 documents of the cluster (default: built in)",
+		AttributeHelp: "Files with " + openAPINote + " " + paths,
+	},
+	{
+		Flag: "namespace", Short: "n", Arg: "NAME", Field: "namespace", Key: "namespace", Attribute: "namespace", Commands: viewing, Playground: true, Default: "default",
+		Help:          "namespace of manifests without a namespace (default \"default\")",
+		AttributeHelp: "Namespace of manifests without a namespace, default `default`. It is written into them only with `write_namespace`.",
+		Target:        func(c *Config) any { return &c.Engine.Namespace },
+	},
+	{
+		Flag: "operation", Arg: "OPERATION", Field: "request.operation", Key: "operation", Attribute: "request.operation",
+		Commands: preparing, Playground: true, Default: "CREATE", Values: []string{"CREATE", "UPDATE"},
+		Help:          "operation of the admission requests: CREATE (default) or UPDATE",
+		AttributeHelp: "Operation of the admission requests: `CREATE` (default) or `UPDATE`.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.Operation) },
+	},
+	{
+		Flag: "old", Arg: "PATH", Field: "oldPaths", Key: "oldPaths", Commands: preparing, Files: Old,
+		Help: "the old objects of an UPDATE",
+	},
+	{
+		Field: "old", Attribute: "old", Texts: Old,
+		Help:          "the old objects of an UPDATE: objects, or strings that hold YAML",
+		AttributeHelp: "The old objects of an `UPDATE`, which policies see as `oldObject`. " + yamlStrings,
+	},
+	{
+		Flag: "dry-run", Field: "request.dryRun", Key: "dryRun", Attribute: "request.dry_run", Values: switches, Commands: preparing, Playground: true,
+		Help:          "set request.dryRun to true; this changes nothing else",
+		AttributeHelp: "Value of `request.dryRun` in policies, default `false`.",
+		Target:        func(c *Config) any { return &c.Engine.DryRun },
+	},
+	{
+		Flag: "as", Arg: "USER", Field: "request.userInfo.username", Key: "as", Attribute: "request.user.username", Commands: preparing, Playground: true,
+		Help:          "name of the user who makes the request",
+		AttributeHelp: "Name of the user who makes the request.",
+		Target:        func(c *Config) any { return &c.Engine.User.Name },
+	},
+	{
+		Flag: "as-uid", Arg: "UID", Field: "request.userInfo.uid", Key: "asUid", Attribute: "request.user.uid", Commands: preparing, Playground: true,
+		Help:          "uid of the user",
+		AttributeHelp: "UID of the user.",
+		Target:        func(c *Config) any { return &c.Engine.User.UID },
+	},
+	{
+		Flag: "as-group", Arg: "GROUP", Field: "request.userInfo.groups", Key: "asGroup", Attribute: "request.user.groups", Commands: preparing, Playground: true,
+		Help:          "group of the user",
+		AttributeHelp: "Groups of the user.",
+		Target:        func(c *Config) any { return &c.Engine.User.Groups },
+	},
+	{
+		Field: "request.userInfo.extra", Attribute: "request.user.extra",
+		Help:          "further attributes of the user: a map of lists",
+		AttributeHelp: "Other attributes of the user, lists of strings.",
+		Target:        func(c *Config) any { return &c.Engine.User.Extra },
+	},
+	{
+		Flag: "authorizer", Arg: "ANSWER", Field: "request.authorizer", Key: "authorizer", Attribute: "request.authorizer",
+		Commands: preparing, Playground: true, Default: "asking is an error", Values: []string{"allow", "deny"},
+		Help:          "answer of the authorizer in expressions: allow or deny (default: an error)",
+		AttributeHelp: "Answer of the authorizer in expressions: `allow` or `deny`. By default, asking it is an error.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.Authorizer) },
+	},
+	{
+		Flag: "defaulting", Arg: "on|off", Field: "defaulting", Key: "defaulting", Attribute: "defaulting", Values: []string{"on", "off"},
+		Commands: preparing, Playground: true, Default: "on",
+		Help:          "whether policies see API defaults, as on a server (default on)",
+		AttributeHelp: "Whether policies see API defaults, as on a server: `on` (default) or `off`.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.Defaulting) },
+	},
+	{
+		Flag: "admission-plugins", Arg: "NAME,...", Field: "admissionPlugins", Key: "admissionPlugins", Attribute: "admission_plugins", Separated: true,
+		Commands: preparing, Playground: true, Default: "none; for pods, default",
+		Help:          "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
+		AttributeHelp: "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
+		Target:        func(c *Config) any { return &c.Engine.AdmissionPlugins },
+	},
+	{
+		Flag: "non-idempotent", Arg: "ACTION", Field: "nonIdempotent", Key: "nonIdempotent", Attribute: "non_idempotent", Commands: running, Playground: true, Default: "warn",
+		Values:        []string{"fail", "warn", "skip"},
+		Help:          "what to do if policies would change their own output again: fail, warn (default), or skip the check",
+		AttributeHelp: "What to do if policies would change their own output again: `fail`, `warn` (default), or `skip` the check.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.NonIdempotent) },
+	},
+	{
+		Flag: "validation", Arg: "ACTION", Field: "validation", Key: "validation", Attribute: "validation",
+		Commands: preparing, Playground: true, Default: "deny", Values: []string{"deny", "warn", "off"},
+		Help:          "what to do if a cluster would refuse a manifest after the mutations: deny (default) it, warn, or turn the validation off",
+		AttributeHelp: "What to do if a cluster would refuse a manifest after the mutations: `deny` it (default), `warn`, or turn the validation `off`.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.Validation) },
+	},
+	{
+		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches, Commands: running, Playground: true,
+		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
+		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
+		Target:        func(c *Config) any { return &c.Engine.Strict },
+	},
+	{
+		Flag: "per-directory", Values: switches, Commands: streaming,
+		Help:   "evaluate each directory of manifests separately, such as staging and production",
+		Target: func(c *Config) any { return &c.Engine.PerDirectory },
+	},
+	{
+		Flag: "normalize", Field: "normalize", Key: "normalize", Attribute: "normalize", Values: switches, Commands: running, Playground: true,
+		Help:          "also write the values of the manifests in the form in which a server stores them: omit empty values, write canonical quantities, and data for stringData",
+		AttributeHelp: "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. Use `true` with `kubernetes_manifest`.",
+		Target:        func(c *Config) any { return &c.Engine.Normalize },
+	},
+	{
+		Flag: "write-namespace", Field: "writeNamespace", Key: "writeNamespace", Attribute: "write_namespace", Values: switches, Commands: running, Playground: true,
+		Help:          "write the namespace into manifests of namespaced kinds that do not have one",
+		AttributeHelp: "Whether to write the namespace into manifests of namespaced kinds that do not have one, default `false`.",
+		Target:        func(c *Config) any { return &c.Engine.WriteNamespace },
+	},
+	{
+		Flag: "plain", Values: switches, Commands: streaming, Playground: true,
+		Help:   "accept any JSON or YAML objects as input; only mutation trees change them",
+		Target: func(c *Config) any { return &c.Engine.Plain },
+	},
+	{
+		Flag: "values", Arg: "PATH", Field: "valuesPaths", Key: "valuesPaths", Commands: preparing, Files: Values,
+		Help: "values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command",
+	},
+	{
+		Field: "values", Attribute: "values", Texts: Values,
+		Help:          "values for Kyverno's rules: objects, or strings that hold YAML",
+		AttributeHelp: "Values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command. " + yamlStrings,
+	},
+	{
+		Flag: "user-info", Arg: "PATH", Field: "userInfoPaths", Key: "userInfoPaths", Commands: preparing, Files: UserInfo,
+		Help: "user and roles: UserInfo files, as for the kyverno command; --as, --as-uid and --as-group win over them",
+	},
+	{
+		Field: "userInfo", Attribute: "user_info", Texts: UserInfo,
+		Help:          "user and roles: an object, or a string that holds YAML",
+		AttributeHelp: "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
+	},
+	{
+		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: viewing, Default: "64Mi",
+		Help: "maximum size of all input files together (default 64Mi); a file may hold 100,000 documents for every 64Mi; " +
+			"in a functionConfig, it applies to the files that the functionConfig names",
+		AttributeHelp: "Maximum size of all files together, default `64Mi`; a file may hold 100,000 documents for every 64Mi.",
+		Target:        func(c *Config) any { return &c.InputLimit },
+	},
+	{
+		Flag: "allow-empty", Values: switches, Commands: reading,
+		Help:   "accept input without manifests, which is an error otherwise",
+		Target: func(c *Config) any { return &c.AllowEmpty },
+	},
+	{
+		Flag: "ignore", Arg: "GLOB", Commands: reading,
+		Help:   "files not to read in directories, a pattern as in .gitignore; files named .preadmitignore hold such patterns, too",
+		Target: func(c *Config) any { return &c.Ignore },
+	},
+	{
+		Flag: "verbose", Short: "v", Values: switches, Commands: reading,
+		Help:   "list the files in directories that hold no manifests",
+		Target: func(c *Config) any { return &c.Verbose },
+	},
+	{
+		Flag: "stats", Values: switches, Commands: streaming,
+		Help:   "print to standard error how often policies, bindings and rules were evaluated and how long it took; reinvocations count, and evaluated is the sum of applied, skipped and errors",
+		Target: func(c *Config) any { return &c.Stats },
+	},
+	{
+		Flag: "stats-file", Arg: "PATH", Commands: streaming,
+		Help:   "write these counts to a file, in the text format of Prometheus",
+		Target: func(c *Config) any { return &c.StatsFile },
+	},
+	{
+		Flag: "report", Arg: "FILE", Commands: []string{"render", "exec", "cmp"},
+		Help:   "also write messages to a file, because Helm 4 does not show standard error",
+		Target: func(c *Config) any { return &c.Report },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"yaml", "json"}, Commands: slices.Concat(printing, []string{"view"}), Default: "yaml",
+		Help:   "yaml (default), or json: sorted, compact, one object per line",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "in-place", Values: switches, Commands: render,
+		Help:   "write the manifests back into their files instead of printing them",
+		Target: func(c *Config) any { return &c.InPlace },
+	},
+	{
+		Flag: "output-dir", Arg: "DIR", Commands: render,
+		Help:   "write the manifests to files with the same names below this directory instead of printing them",
+		Target: func(c *Config) any { return &c.OutputDir },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "html"}, Commands: explain, Default: "text",
+		Help:   "text (default), json, or html: one page with manifests and policies side by side",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "sarif", "junit", "github"}, Commands: []string{"check", "test"}, Default: "text",
+		Help:   "text (default), json, sarif, junit, or github: annotations of GitHub Actions",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "sarif", "junit", "github", "markdown"}, Commands: diff, Default: "text",
+		Help:   "text (default), json, sarif, junit, github: annotations of GitHub Actions, or markdown: a comment for a pull request",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json"}, Commands: []string{"version"}, Default: "text",
+		Help:   "text (default) or json",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "build", Values: switches, Commands: reporting,
+		Help:   "render every kustomization and chart in the directories with kustomize or helm, except those that others use, and evaluate each separately",
+		Target: func(c *Config) any { return &c.Build },
+	},
+	{
+		Flag: "shard", Arg: "I/N", Needs: "build", Commands: reporting,
+		Help:   "with --build: render only every Nth kustomization or chart, beginning with the Ith",
+		Target: func(c *Config) any { return &c.Shard },
+	},
+	{
+		Flag: "against", Arg: "PATH", Commands: diff, Files: Against,
+		Help: "other policies: compare the output of these with the output of -p",
+	},
+	{
+		Flag: "stat", Values: switches, Commands: diff,
+		Help:   "print how many lines change in each file, instead of the lines",
+		Target: func(c *Config) any { return &c.Stat },
+	},
+	{
+		Flag: "name-only", Values: switches, Commands: diff,
+		Help:   "print only the names of the files that change",
+		Target: func(c *Config) any { return &c.NameOnly },
+	},
+	{
+		Flag: "quiet", Short: "q", Values: switches, Commands: diff,
+		Help:   "print only messages; the exit status says whether there is a difference",
+		Target: func(c *Config) any { return &c.Quiet },
+	},
+	{
+		Flag: "color", Arg: "WHEN", Values: []string{"auto", "always", "never"}, Commands: []string{"explain", "diff"}, Default: "auto",
+		Help:   "colours: auto (default: on a terminal), always or never",
+		Target: func(c *Config) any { return &c.Color },
+	},
+	{
+		Flag: "full", Values: switches, Commands: []string{"explain", "diff"},
+		Help:   "show what does not change, too: whole values, and all lines of the files that change",
+		Target: func(c *Config) any { return &c.Full },
+	},
+	{
+		Flag: "field", Arg: "PATH", Commands: explain,
+		Help:   "only this field and the fields in it, such as spec.template.spec.containers[0].image",
+		Target: func(c *Config) any { return &c.Filter.Field },
+	},
+	{
+		Flag: "pods", Values: switches, Commands: reporting,
+		Help:   "include the objects that Kubernetes' controllers create from the manifests, down to the Pods",
+		Target: func(c *Config) any { return &c.Pods },
+	},
+	{
+		Flag: "object", Arg: "KIND/NAME", Commands: explain,
+		Help:   "only objects with this name, which may contain the wildcards * and ?",
+		Target: func(c *Config) any { return &c.Filter.Object },
+	},
+	{
+		Flag: "by", Arg: "NAME", Commands: explain,
+		Help:   "only policies with this name, which may contain the wildcards * and ?",
+		Target: func(c *Config) any { return &c.Filter.Policy },
+	},
+	{
+		Flag: "changed", Values: switches, Commands: explain,
+		Help:   "only manifests that change",
+		Target: func(c *Config) any { return &c.Filter.Changed },
+	},
+	{
+		Flag: "show-secrets", Values: switches, Commands: slices.Concat(reporting, []string{"test"}),
+		Help:   "show the values of Secrets, which are masked otherwise",
+		Target: func(c *Config) any { return &c.ShowSecrets },
+	},
+	{
+		Flag: "to", Arg: "KIND", Values: forms, Commands: convert,
+		Help:   "kind to convert to: " + source.Alternatives(forms),
+		Target: func(c *Config) any { return &c.To },
+	},
+	{
+		Flag: "verify", Arg: "PATH", Needs: "to", Commands: convert, Files: Verify,
+		Help: "with --to: manifests to run both forms on; the results must be the same; unordered ignores the order of items",
+	},
+	{
+		Flag: "update", Values: switches, Commands: []string{"test"},
+		Help:   "write the output of the policies to the expected files",
+		Target: func(c *Config) any { return &c.Update },
+	},
+	{
+		Attribute: "manifests", Only: DataSource, Texts: Manifests,
+		AttributeHelp: "Manifests. " + yamlStrings + " Terraform stores them in the state in clear text, so give Secrets with `sensitive_manifests` or `manifest_files`.",
+	},
+	{
+		Attribute: "manifest_files", Only: DataSource, Files: Manifests,
+		AttributeHelp: "Files with manifests. " + paths,
+	},
+	{
+		Attribute: "sensitive_manifests", Only: DataSource, Sensitive: true, Texts: Manifests,
+		AttributeHelp: "Manifests of any kind whose results are sensitive. " + yamlStrings,
+	},
+	{
+		Attribute: "sensitive_policies", Only: DataSource, Sensitive: true, Texts: Policies,
+		AttributeHelp: "Policies that must stay secret: results that they change are sensitive, and messages do not quote them. " + yamlStrings,
+	},
+	{
+		Attribute: "sensitive_context", Only: DataSource, Sensitive: true, Texts: Context,
+		AttributeHelp: "Context that must stay secret: results that contain its values are sensitive. " + yamlStrings,
+	},
+	{
+		Attribute: "openapi", Only: Functions, Texts: OpenAPI,
+		AttributeHelp: openAPINote,
+	},
+	{
+		Attribute: "allow_no_policies", Only: Functions, Values: switches,
+		AttributeHelp: "Whether to accept no policies, or a policy without a binding, default `false`. Otherwise this is an error, because `fileset` of a wrong directory is empty.",
+		Target:        func(c *Config) any { return &c.AllowNoPolicies },
+	},
+	{
+		Attribute: "outputs", Only: DataSource, Values: []string{"yaml"},
+		AttributeHelp: "Additional outputs: `yaml`.",
+		Target:        func(c *Config) any { return &c.Outputs },
+	},
+}
