@@ -11,13 +11,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fakeGH is a fake gh. It returns the comments in the file comments, and records its arguments.
+// fakeGH is a fake gh. It needs a token, returns the comments in the file comments, and records its
+// arguments.
 const fakeGH = `#!/bin/sh
+[ "$GH_TOKEN" = secret ] || exit 1
 echo "gh $*" | sed 's| -F body=.*| -F body|' >> "$GH_LOG"
 case "$*" in
 *--paginate*) cat "$GH_COMMENTS" ;;
 *body=@*) cat "${*##*body=@}" > "$GH_BODY" ;;
 esac
+`
+
+// fakePreadmit is preadmit, except that it fails if it gets the token.
+const fakePreadmit = `#!/bin/sh
+[ -z "$GH_TOKEN" ] || exit 3
+PATH=${PATH#*:} exec preadmit "$@"
 `
 
 // TestAction runs the script of the GitHub action with the inputs of action.yml, and checks its
@@ -42,7 +50,7 @@ func TestAction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, text := range map[string]string{"bin/gh": fakeGH, "comments": test.comments, "log": "", "body": ""} {
+			for name, text := range map[string]string{"bin/gh": fakeGH, "bin/preadmit": fakePreadmit, "comments": test.comments, "log": "", "body": ""} {
 				path := filepath.Join(directory, ".test", name)
 				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 					t.Fatal(err)
@@ -51,7 +59,7 @@ func TestAction(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			environment := `PATH="$PWD/.test/bin:$PATH" GH_LOG=.test/log GH_COMMENTS=.test/comments GH_BODY=.test/body GITHUB_OUTPUT=.test/output GITHUB_REPOSITORY=o/r PULL_REQUEST=3 COMMENT=true `
+			environment := `GH_TOKEN=secret PATH="$PWD/.test/bin:$PATH" GH_LOG=.test/log GH_COMMENTS=.test/comments GH_BODY=.test/body GITHUB_OUTPUT=.test/output GITHUB_REPOSITORY=o/r PULL_REQUEST=3 COMMENT=true `
 			inputs := fmt.Sprintf("COMMAND=diff POLICIES=$'policies\\n' CONTEXT= ARGS=--kubernetes-version=1.36 MANIFESTS=%s ", test.manifests)
 			r := command(t, directory, "", "bash", "-c", environment+inputs+"bash "+script)
 			if r.status != test.status {
