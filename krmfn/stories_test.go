@@ -164,6 +164,12 @@ func TestStories(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no stories", err)
 	}
+	var changed summary
+	t.Cleanup(func() { // after the stories, which run in parallel
+		if text := changed.String(); text != "" {
+			fmt.Print("What changed, for the message of the commit:\n", text)
+		}
+	})
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			t.Parallel()
@@ -208,6 +214,7 @@ func TestStories(t *testing.T) {
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
 			}
 			if *update {
+				changed.add(filepath.Base(path), want, got)
 				s.files = files
 				s.write(t, path, got)
 				return
