@@ -106,6 +106,8 @@ func (s Shape) printStruct(object map[string]any) string {
 		switch {
 		case isPointer && given && value != nil:
 			parts = append(parts, "0x…")
+		case isPointer && field.IsStruct(): // it has a String method, as all structs of the API
+			parts = append(parts, "nil")
 		case isPointer:
 			parts = append(parts, "<nil>")
 		default:

@@ -85,11 +85,16 @@ func (s *sizes) once(key any, size func() int) int {
 		return n
 	}
 	n := size()
+	s.note(key, n)
+	return n
+}
+
+// note remembers the size for a key.
+func (s *sizes) note(key any, size int) {
 	if s.known == nil {
 		s.known = map[any]int{}
 	}
-	s.known[key] = n
-	return n
+	s.known[key] = size
 }
 
 func (s *sizes) ofCollection(value ref.Val) int {
@@ -225,7 +230,7 @@ func (c sizedAdd) Eval(vars interpreter.Activation) ref.Val {
 	size := s.of(left) + s.of(right)
 	sum := adder.Add(right)
 	if reflect.TypeOf(sum).Kind() == reflect.Pointer {
-		s.known[sum] = size
+		s.note(sum, size)
 	}
 	return s.check(sum)
 }
