@@ -95,13 +95,10 @@ func (j *job) refusal(code, prefix string, err error) []source.Diagnostic {
 	return diagnostics
 }
 
-// denied is the code of denials by a server.
-const denied = "denied"
-
 // deny makes a failure of a policy the end of the job. It returns the diagnostic about it.
 func (j *job) deny(f policy.Failure) source.Diagnostic {
 	d := j.denial(f)
-	if d.Code == denied {
+	if d.Code == source.CodeDenied {
 		j.denied, j.result.Reason = true, f.Status
 	}
 	return d
@@ -114,7 +111,7 @@ func (j *job) refusedBy(f policy.Failure, mode Validation) source.Diagnostic {
 		return j.deny(f)
 	}
 	d := j.denial(f)
-	if d.Code == denied {
+	if d.Code == source.CodeDenied {
 		d.Code, j.result.Reason = "would-be-denied", f.Status
 	}
 	d.Severity = source.Warning
@@ -132,10 +129,10 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 	if errors.As(f.Err, &unconverted) {
 		return source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
 	}
-	if d, exceeded := limited(source.Errorf(f.At, denied, "%v", f.Err), f.Err); exceeded {
+	if d, exceeded := limited(source.Errorf(f.At, source.CodeDenied, "%v", f.Err), f.Err); exceeded {
 		return d
 	}
-	d := source.Errorf(f.At, denied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
+	d := source.Errorf(f.At, source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
 	if !f.At.IsKnown() {
 		d.At = j.document.At(nil)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -23,7 +24,7 @@ func orders() Observer {
 			}
 		},
 		finish: func(r *run) {
-			each(all.samples(), func(s *sample) { r.server.tryOrders(s.object) })
+			parallel.Each(all.samples(), func(s *sample) { r.server.tryOrders(s.object) })
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/workload"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -26,16 +27,22 @@ func Pods() Observer {
 func (o *Outcome) Running() []*manifest.Stream {
 	var running []*manifest.Stream
 	for _, m := range o.Manifests {
-		switch kind := m.Document.Kind(); {
+		switch {
 		case m.Maker != nil:
 			running = append(running, m.Document.Stream())
-		case kind.Group == "" && kind.Kind == "Pod":
+		case m.Runs():
 			_, text := m.Document.Text()
 			pod, _ := manifest.Read(m.Document.At(nil).File, bytes.TrimPrefix([]byte(text), []byte("---\n"))) // never fails
 			running = append(running, pod)
 		}
 	}
 	return running
+}
+
+// Runs reports whether the object runs in the cluster: a controller has made it, or it is a Pod.
+func (m *Manifest) Runs() bool {
+	kind := m.Document.Kind()
+	return m.Maker != nil || kind.Group == "" && kind.Kind == podKind.Kind
 }
 
 // made says how a controller made an object.
@@ -119,9 +126,9 @@ func (c *controllers) makePods(r *run) {
 			next = append(next, children[j]...)
 		}
 		r.jobs = append(r.jobs[:len(r.jobs):len(r.jobs)], next...)
-		each(next, r.runOnce)
+		parallel.Each(next, r.runOnce)
 		if len(r.followers) > 0 {
-			each(next, r.concludeJob)
+			parallel.Each(next, r.concludeJob)
 		}
 		generation = next
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -40,12 +41,12 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 		return r.say()
 	}
 	if s.settings.Plain {
-		each(r.jobs, r.changePlain)
+		parallel.Each(r.jobs, r.changePlain)
 		return r.say()
 	}
 	definitions, others := r.schedule()
-	each(definitions, r.runOnce)
-	each(others, r.runOnce)
+	parallel.Each(definitions, r.runOnce)
+	parallel.Each(others, r.runOnce)
 	if len(r.followers) > 0 {
 		for _, follower := range r.followers {
 			if r.failed() {
@@ -57,7 +58,7 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 				r.hold(w)
 			}
 		}
-		each(r.jobs, r.concludeJob)
+		parallel.Each(r.jobs, r.concludeJob)
 	}
 	for _, o := range r.observers {
 		if o.finish != nil {
@@ -117,7 +118,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		return r
 	}
 	if len(r.trees) > 0 {
-		each(r.jobs, func(j *job) {
+		parallel.Each(r.jobs, func(j *job) {
 			j.loaded = r.load(j)
 			r.applyTrees(j.loaded)
 		})

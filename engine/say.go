@@ -87,7 +87,7 @@ func escalate(diagnostics []source.Diagnostic) {
 // invalidates reports whether there is an error other than a denial.
 func invalidates(diagnostics []source.Diagnostic) bool {
 	for _, d := range diagnostics {
-		if d.Severity == source.Error && d.Code != denied {
+		if d.Severity == source.Error && d.Code != source.CodeDenied {
 			return true
 		}
 	}

@@ -2,10 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -29,27 +26,6 @@ func (r *run) schedule() (definitions, others []*job) {
 		}
 	}
 	return definitions, append(first, rest...)
-}
-
-// each calls do for every item, on all processors.
-func each[T any](items []T, do func(T)) {
-	workers := min(runtime.GOMAXPROCS(0), len(items))
-	if workers < 2 {
-		for _, item := range items {
-			do(item)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(items); i = int(next.Add(1)) - 1 {
-				do(items[i])
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // runOnce runs a job unless it is running or done.

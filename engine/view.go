@@ -4,6 +4,7 @@ import (
 	ctx "context"
 
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
@@ -53,7 +54,7 @@ func (r *run) viewAll() {
 		seen = append(seen, j)
 	}
 	r.jobs = seen
-	each(r.jobs, r.view)
+	parallel.Each(r.jobs, r.view)
 }
 
 // view computes the view of one job.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -27,6 +29,30 @@ const optionsIndex = 2
 var manifestParameter = function.StringParameter{
 	Name:                "manifest",
 	MarkdownDescription: "One manifest, YAML or JSON.",
+}
+
+var manifestsParameter = function.MapParameter{
+	Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
+	MarkdownDescription: "Manifests with any keys, for example those of `split`. Each is one document, YAML or JSON.",
+}
+
+// takeManifests adds the known manifests of a map. It returns the keys of those and of the others.
+func (c *config) takeManifests(manifests types.Map) (keys, unknown []string, failure *function.FuncError) {
+	elements := manifests.Elements() // each call of Elements copies them
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		value, _ := elements[key].(types.String)
+		at := path.Root("manifests").AtMapKey(key)
+		switch {
+		case value.IsNull():
+			return nil, nil, argumentError(0, errorf(at, "option-value", "%s is null", at))
+		case value.IsUnknown():
+			unknown = append(unknown, key)
+		default:
+			keys = append(keys, key)
+			c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{at, at.String(), value.ValueString()})
+		}
+	}
+	return keys, unknown, nil
 }
 
 // policiesParameter is a list or a map. With allowUnknown, Terraform calls the function even if

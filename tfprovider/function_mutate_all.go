@@ -2,15 +2,12 @@ package tfprovider
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // mutateAllFunction is the function mutate_all.
@@ -30,10 +27,7 @@ func (f *mutateAllFunction) Definition(_ context.Context, _ function.DefinitionR
 			"Keys are known even if policies or options are not known yet.\n\n" +
 			onceInLocal + cannotMark + "If one manifest is sensitive, Terraform marks all results as sensitive; then use `mutate` in a `for` expression.",
 		Parameters: []function.Parameter{
-			function.MapParameter{
-				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
-				MarkdownDescription: "Manifests with any keys, for example those of `split`. Each is one document, YAML or JSON.",
-			},
+			manifestsParameter,
 			policiesParameter(true),
 		},
 		VariadicParameter: optionsParameter(true),
@@ -57,23 +51,16 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 	if response.Error = failure; failure != nil {
 		return
 	}
-	elements := manifests.Elements() // each call of Elements copies them
-	results := make(map[string]types.String, len(elements))
-	at := path.Root("manifests")
-	var keys []string
-	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		value, _ := elements[key].(types.String)
-		at := at.AtMapKey(key)
-		switch {
-		case value.IsNull():
-			response.Error = argumentError(0, errorf(at, "option-value", "%s is null", at))
-			return
-		case value.IsUnknown(), !known:
-			results[key] = types.StringUnknown()
-		default:
-			keys = append(keys, key)
-			c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{at, at.String(), value.ValueString()})
-		}
+	keys, unknown, failure := c.takeManifests(manifests)
+	if response.Error = failure; failure != nil {
+		return
+	}
+	if !known {
+		unknown = append(unknown, keys...)
+	}
+	results := map[string]types.String{}
+	for _, key := range unknown {
+		results[key] = types.StringUnknown()
 	}
 	if !known {
 		response.Error = response.Result.Set(ctx, results)

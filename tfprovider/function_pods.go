@@ -2,16 +2,12 @@ package tfprovider
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // podsFunction is the function pods.
@@ -31,10 +27,7 @@ func (f *podsFunction) Definition(_ context.Context, _ function.DefinitionReques
 			"The admission plug-ins of a stock server run, unless the option `admission_plugins` says otherwise.\n\n" +
 			"The result is unknown until all manifests and policies are known.",
 		Parameters: []function.Parameter{
-			function.MapParameter{
-				Name: "manifests", ElementType: types.StringType, AllowUnknownValues: true,
-				MarkdownDescription: "Manifests with any keys, for example those of `split`. Each is one document, YAML or JSON.",
-			},
+			manifestsParameter,
 			policiesParameter(true),
 		},
 		VariadicParameter: optionsParameter(true),
@@ -54,20 +47,11 @@ func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, res
 	if response.Error = failure; failure != nil {
 		return
 	}
-	known = known && !manifests.IsUnknown()
-	elements := manifests.Elements() // each call of Elements copies them
-	at := path.Root("manifests")
-	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		value, _ := elements[key].(types.String)
-		at := at.AtMapKey(key)
-		if value.IsNull() {
-			response.Error = argumentError(0, errorf(at, "option-value", "%s is null", at))
-			return
-		}
-		known = known && !value.IsUnknown()
-		c.texts[settings.Manifests] = append(c.texts[settings.Manifests], text{at, at.String(), value.ValueString()})
+	_, unknown, failure := c.takeManifests(manifests)
+	if response.Error = failure; failure != nil {
+		return
 	}
-	if !known {
+	if !known || manifests.IsUnknown() || len(unknown) > 0 {
 		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
 		return
 	}
@@ -84,14 +68,13 @@ func (f *podsFunction) Run(ctx context.Context, request function.RunRequest, res
 // pods returns the objects that controllers created, and the given Pods, by key.
 func (a *admission) pods() map[string]string {
 	pods := map[string]string{}
-	for i := range a.documents {
-		d := &a.documents[i]
-		if d.Kind().Group == "" && d.Kind().Kind == "Pod" {
-			pods[d.key()] = d.json
-		}
-	}
 	if a.outcome == nil {
 		return pods
+	}
+	for _, d := range a.documents {
+		if d.manifest != nil && d.manifest.Runs() {
+			pods[d.key()] = d.json
+		}
 	}
 	namespaces := map[*manifest.Document]string{}
 	for _, m := range a.outcome.Manifests {

@@ -6,6 +6,22 @@ import (
 	"strings"
 )
 
+// The codes of diagnostics that programs often look for. The Catalogue has all codes.
+const (
+	CodeCallFails             = "call-fails"
+	CodeDenied                = "denied"
+	CodeInternal              = "internal"
+	CodeKyvernoDiffers        = "kyverno-differs"
+	CodeManifestInvalid       = "manifest-invalid"
+	CodeNoPolicies            = "no-policies"
+	CodeOptionValue           = "option-value"
+	CodePluginConfigInvalid   = "plugin-config-invalid"
+	CodePolicyConvertedAlmost = "policy-converted-almost"
+	CodePolicyWarning         = "policy-warning"
+	CodeTemplate              = "template"
+	CodeWouldBeDenied         = "would-be-denied"
+)
+
 // Error returns the text of String, so that a Diagnostic is a Go error.
 func (d Diagnostic) Error() string { return d.String() }
 

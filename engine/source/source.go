@@ -10,7 +10,7 @@
 //
 // The files in order: source.go (Position, Diagnostic), message.go (texts with origins),
 // printable.go (control characters), errors.go (diagnostics as errors), catalogue.go (what each
-// code means), codes.go (their names), suggest.go (advice about unknown names).
+// code means), suggest.go (advice about unknown names).
 package source
 
 import (

@@ -1,11 +1,8 @@
 package admissionpolicy
 
 import (
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -60,27 +58,16 @@ type Reader struct {
 // manifests.
 func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Reader)) [][]source.Diagnostic {
 	problems := make([][]source.Diagnostic, len(documents))
-	inParallel(len(documents), func(i int) {
+	indexes := make([]int, len(documents))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	parallel.Each(indexes, func(i int) {
 		r := l.Reader(documents[i])
 		read(i, r)
 		problems[i] = r.Problems
 	})
 	return problems
-}
-
-// inParallel calls do for every index below n, on all processors. It uses few goroutines, so
-// that few stacks have to grow.
-func inParallel(n int, do func(i int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // Reader returns a reader of a document.

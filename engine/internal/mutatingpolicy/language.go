@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -26,9 +27,6 @@ const (
 	namespacedKind = "NamespacedMutatingPolicy"
 	exceptionKind  = "PolicyException"
 )
-
-// newestMinor is the newest minor version of Kubernetes that celenv supports.
-const newestMinor = 37
 
 // versions are the versions in which Kyverno v1.19.0 serves a kind, the newest first.
 var versions = map[string][]string{
@@ -54,7 +52,7 @@ var _ policy.Language = (*Language)(nil)
 func New(values *given.Values, context *given.Context, namespace string) *Language {
 	return &Language{
 		values: values, answers: values.Answers.Merge(context.Answers), namespace: namespace,
-		cluster: celenv.Kyverno(false), namespaced: celenv.Kyverno(true), server: celenv.New(newestMinor),
+		cluster: celenv.Kyverno(false), namespaced: celenv.Kyverno(true), server: celenv.New(release.Newest),
 	}
 }
 
