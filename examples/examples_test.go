@@ -7,7 +7,7 @@
 // kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go, mutatingpolicy_test.go,
 // image_linux_test.go, cmp_test.go, action_test.go (one per example or way to run it), same_test.go (all frontends
 // and clients give the same objects), links_test.go (links between pages),
-// cases_test.go (the cases, through the command line and as a KRM function).
+// workflows_test.go (the workflows, and which files are generated), cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -111,5 +112,39 @@ func golden(t *testing.T, path, got string) {
 func TestLibraryIsShort(t *testing.T) {
 	if lines := strings.Count(read(t, "library/main.go"), "\n"); lines > 30 {
 		t.Errorf("library/main.go has %d lines, want at most 30", lines)
+	}
+}
+
+// TestLibraryModules shows what a program that uses only the engine requires: no module that only the
+// Terraform provider or its tests need.
+func TestLibraryModules(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	write(t, filepath.Join(directory, "main.go"), read(t, "library/main.go"))
+	version := regexp.MustCompile(`(?m)^go .*$`).FindString(read(t, "../go.mod"))
+	write(t, filepath.Join(directory, "go.mod"), "module example.com/program\n\n"+version+"\n\nrequire github.com/preadmit/preadmit v0.0.0\n\nreplace github.com/preadmit/preadmit => "+root+"\n")
+	write(t, filepath.Join(directory, "go.sum"), read(t, "../go.sum")) // so that no sum has to be looked up
+	output(t, directory, "env", "GOFLAGS=-mod=mod", "GOSUMDB=off", "go", "mod", "tidy")
+	const terraform = "github.com/hashicorp/"
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if text := read(t, filepath.Join(directory, name)); strings.Contains(text, terraform) || !strings.Contains(text, "github.com/google/cel-go") {
+			t.Errorf("%s of a program with the engine:\n%s", name, text)
+		}
+	}
+	edges := 0
+	for edge := range strings.Lines(output(t, directory, "go", "mod", "graph")) {
+		from, to, _ := strings.Cut(edge, " ")
+		if strings.HasPrefix(from, terraform) {
+			t.Errorf("what Terraform's libraries need is not pruned: %s", edge)
+		}
+		if strings.HasPrefix(to, terraform+"terraform-plugin-testing@") {
+			edges++
+		}
+	}
+	if edges != 1 {
+		t.Errorf("%d edges to terraform-plugin-testing, want the one of preadmit", edges)
 	}
 }

@@ -2,8 +2,10 @@ package examples
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +104,36 @@ func TestTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestGeneratedFiles checks that .gitattributes hides large recorded and generated files in reviews:
+// nobody can read their diffs. Code and prose must be read.
+func TestGeneratedFiles(t *testing.T) {
+	if _, err := os.Stat("../.git"); err != nil {
+		t.Skip("this is not a clone: ", err)
+	}
+	const large = 32 << 10
+	var names strings.Builder
+	for name := range strings.SplitSeq(output(t, "..", "git", "ls-files", "-z"), "\x00") {
+		info, err := os.Stat(filepath.Join("..", name))
+		read := slices.Contains([]string{".go", ".css", ".ts", ".html"}, filepath.Ext(name)) || slices.Contains(prose, name)
+		if name != "" && err == nil && info.Size() > large && !read {
+			names.WriteString(name + "\x00")
+		}
+	}
+	r := command(t, "..", names.String(), "git", "check-attr", "--stdin", "-z", "linguist-generated", "binary")
+	fields := strings.Split(r.stdout, "\x00")
+	if r.status != 0 || len(fields) < 100 {
+		t.Fatalf("git check-attr: %d\n%s", r.status, r.stderr)
+	}
+	for i := 0; i+6 <= len(fields); i += 6 { // name, attribute and value, twice
+		if fields[i+2] != "set" && fields[i+5] != "set" {
+			t.Errorf("%s has more than %d bytes: add it to .gitattributes as linguist-generated", fields[i], large)
+		}
+	}
+}
+
+// prose are large pages that people write.
+var prose = []string{"CHANGELOG.md", "krmfn/docs/policies.md", "krmfn/docs/performance.md"}
 
 // TestFormula checks the formula for Homebrew against the sums of a release.
 func TestFormula(t *testing.T) {
