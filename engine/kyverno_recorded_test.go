@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/archive"
@@ -106,4 +109,22 @@ func printed(t *testing.T, text string, input map[string]any) (object map[string
 		_, text, found = strings.Cut(rest, " applied to ")
 	}
 	return input, false
+}
+
+// TestRecordings requires three recorded cases of every deviation of Kyverno, or the source of what
+// only a cluster does.
+func TestRecordings(t *testing.T) {
+	for _, d := range slices.Concat(kyverno.Deviations, mutatingpolicy.Deviations) {
+		cases := 0
+		for _, name := range d.Recordings {
+			text, err := os.ReadFile("testdata/kyverno/recorded/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases += strings.Count(string(text), "/printed.txt --\n")
+		}
+		if cases < 3 && d.Source == "" || !d.In("1.19") {
+			t.Errorf("%s: %d recorded cases", d, cases)
+		}
+	}
 }

@@ -112,8 +112,8 @@ var (
 	}
 )
 
-// allDeviations are all of them.
-var allDeviations = []*deviation.Deviation{
+// Deviations are all of them.
+var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk,
 	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, spellingRefused, listRefused, flowTextFails,
 }

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,9 +33,10 @@ type converter struct {
 	replacesAtomics bool
 	// joined are other rules whose mutations are part of the policy.
 	joined []*converter
-	// at is the path of the part that is being converted, for warnings.
-	at       change.Path
-	problems []source.Diagnostic
+	// at is the path of the part that is being converted, for warnings; patch is that of the
+	// strategic merge patch.
+	at, patch change.Path
+	problems  []source.Diagnostic
 }
 
 // mutation is a mutation of a policy.
@@ -106,13 +106,11 @@ func (c *converter) convert() error {
 		return c.failed(root.At("preconditions").Path, err)
 	}
 	conditions = slices.DeleteFunc(conditions, c.narrows)
-	for i, x := range conditions {
-		name := "precondition"
-		if len(conditions) > 1 {
-			name = fmt.Sprintf("precondition-%d", i+1)
-		}
-		c.matched.conditions = append(c.matched.conditions, condition{name, x})
+	named := numbered("precondition", conditions)
+	if len(named) == 1 {
+		named[0].name = "precondition"
 	}
+	c.matched.conditions = append(c.matched.conditions, named...)
 	if err := c.follow(s, mutate.At("targets")); err != nil {
 		return err
 	}
@@ -349,37 +347,22 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	if n.At("service").Given() || n.At("method").Text() == "POST" || n.At("data").Given() {
 		return code{}, noFormf("write it with http.Get or http.Post", "a call of a service")
 	}
-	parts := strings.Split(strings.Trim(n.At("urlPath").Text(), "/"), "/")
-	apiVersion := ""
-	switch {
-	case len(parts) > 2 && parts[0] == "api":
-		apiVersion, parts = parts[1], parts[2:]
-	case len(parts) > 3 && parts[0] == "apis":
-		apiVersion, parts = parts[1]+"/"+parts[2], parts[3:]
-	default:
+	apiVersion, resource, namespace, name, ok := resourceOf(n.At("urlPath").Text())
+	if !ok {
 		return code{}, noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", n.At("urlPath").Text())
 	}
-	namespace, name := literal(""), code{}
-	var err error
-	if parts[0] == "namespaces" && len(parts) > 2 {
-		if namespace, err = s.text(parts[1]); err != nil {
+	of, err := s.text(namespace)
+	if err != nil {
+		return code{}, err
+	}
+	function, named := "List", code{}
+	if name != "" {
+		function = "Get"
+		if named, err = s.text(name); err != nil {
 			return code{}, err
 		}
-		parts = parts[2:]
 	}
-	if len(parts) > 1 {
-		if name, err = s.text(parts[1]); err != nil {
-			return code{}, err
-		}
-	}
-	if len(parts) > 2 || strings.Contains(strings.Join(parts, ""), "?") {
-		return code{}, noFormf("write it with resource.Get or resource.List", "a call of %s", n.At("urlPath").Text())
-	}
-	function := "Get"
-	if name.x.IsZero() {
-		function = "List"
-	}
-	found, err := s.rule.lookup(function, apiVersion, parts[0], namespace, name)
+	found, err := s.rule.lookup(function, apiVersion, resource, of, named)
 	if err != nil {
 		return code{}, err
 	}
@@ -388,6 +371,27 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 		return code{}, noFormf("write the default with ||", "a default for an API call, also for a call that fails")
 	}
 	return result, err
+}
+
+// resourceOf returns the parts of the path of a URL: /api/v1/namespaces/NAMESPACE/RESOURCE/NAME,
+// /apis/GROUP/VERSION/…; false if it has others.
+func resourceOf(urlPath string) (apiVersion, resource, namespace, name string, ok bool) {
+	parts := strings.Split(strings.Trim(urlPath, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		apiVersion, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		apiVersion, parts = parts[1]+"/"+parts[2], parts[3:]
+	default:
+		return "", "", "", "", false
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) == 2 {
+		name = parts[1]
+	}
+	return apiVersion, parts[0], namespace, name, len(parts) <= 2 && !strings.Contains(strings.Join(parts, ""), "?")
 }
 
 func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

@@ -22,7 +22,7 @@
 //
 // The files in order: migrate.go (from documents to documents), converter.go (one rule),
 // match.go (the objects that it matches), code.go (expressions with what is known about them),
-// jmespath.go and functions.go (JMESPath), condition.go (preconditions and patterns),
+// jmespath.go, selection.go and functions.go (JMESPath), condition.go (preconditions and patterns),
 // textpattern.go (texts with wildcards, quantities and durations), patch.go (strategic merge
 // patches to trees), mutation.go (trees to mutations), operations.go (JSON Patches), foreach.go
 // (foreach and targets), merge.go (rules that depend on each other), comments.go, write.go (YAML),

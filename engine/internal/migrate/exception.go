@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
@@ -19,30 +18,13 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	var from []made
 	others := false
 	for _, n := range spec.At("exceptions").Items() {
-		found := 0
-		for _, policies := range m.of {
-			for _, p := range policies {
-				excepted := 0
-				for _, rule := range p.rules {
-					if excepts(n, rule) {
-						excepted++
-					}
-				}
-				switch excepted {
-				case 0:
-					continue
-				case len(p.rules):
-					from = append(from, p)
-				default:
-					at := n.At("ruleNames").Path
-					return nil, []source.Diagnostic{source.Errorf(d.At(at), "policy-not-convertible",
-						"there is no equivalent for this: the exception is from only some of the rules in policy %s, which depend on each other", p.name).
-						With("write the exception into the conditions of these rules")}
-				}
-				found++
-			}
+		found, partly := m.excepted(n)
+		if partly != "" {
+			return nil, []source.Diagnostic{source.Errorf(d.At(n.At("ruleNames").Path), "policy-not-convertible",
+				"there is no equivalent for this: the exception is from only some of the rules in policy %s, which depend on each other", partly).
+				With("write the exception into the conditions of these rules")}
 		}
-		others = others || found == 0
+		from, others = append(from, found...), others || len(found) == 0
 	}
 	if len(from) == 0 {
 		return []string{textOf(d)}, nil
@@ -54,6 +36,33 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	if err != nil {
 		return nil, c.problems
 	}
+	texts := []string{exceptionFrom(d, from, conditions)}
+	if others {
+		texts = append(texts, textOf(d))
+	}
+	return texts, c.problems
+}
+
+// excepted returns the policies that an entry of an exception names all rules of, or a policy that
+// it names some rules of.
+func (m *Migration) excepted(n policy.Node) (found []made, partly string) {
+	for _, policies := range m.of {
+		for _, p := range policies {
+			rest := slices.DeleteFunc(slices.Clone(p.rules), func(r kyverno.Rule) bool { return excepts(n, r) })
+			switch len(rest) {
+			case len(p.rules):
+			case 0:
+				found = append(found, p)
+			default:
+				return nil, p.name
+			}
+		}
+	}
+	return found, ""
+}
+
+// exceptionFrom writes an exception from policies.
+func exceptionFrom(d *manifest.Document, from []made, conditions []condition) string {
 	var w writer
 	r := remarksOf(d)
 	w.comments(0, r.head())
@@ -67,11 +76,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 		w.line(4, "kind: %s", p.kind)
 	}
 	w.conditions("matchConditions", conditions, nil)
-	texts := []string{w.String()}
-	if others {
-		texts = append(texts, textOf(d))
-	}
-	return texts, c.problems
+	return w.String()
 }
 
 // excepts reports whether an entry of an exception names a rule.
@@ -100,8 +105,5 @@ func (c *converter) exceptedBy() ([]condition, error) {
 	if err != nil {
 		return nil, c.failed(n.Path, err)
 	}
-	for i, x := range more {
-		conditions = append(conditions, condition{fmt.Sprintf("condition-%d", i+1), x})
-	}
-	return conditions, nil
+	return append(conditions, numbered("condition", more)...), nil
 }

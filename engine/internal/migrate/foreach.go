@@ -3,6 +3,7 @@ package migrate
 import (
 	"fmt"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -45,39 +46,21 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 	}
 	target := n.Items()[0]
 	own := &converter{rule: c.rule, schemas: c.schemas}
-	kinds := policy.Node{Value: kindOfTarget(target), Path: target.At("kind").Path}
-	if err := own.selects(kinds); err != nil {
+	if err := own.selects(policy.Node{Value: kindOfTarget(target), Path: target.At("kind").Path}); err != nil {
 		c.problems = append(c.problems, own.problems...)
 		return err
 	}
-	t := &targets{constraints: own.matched}
-	matched := &t.constraints
+	c.targets = &targets{constraints: own.matched}
 	for _, kind := range own.matched.kinds {
-		t.types = append(t.types, kind.Type())
+		c.targets.types = append(c.targets.types, kind.Type())
 	}
+	matched := &c.targets.constraints
 	matched.rules = merged(matched.rules)
 	for i := range matched.rules {
 		matched.rules[i].operations = []string{"CREATE", "UPDATE"}
 	}
-	c.targets = t
-	object := c.changed()
-	for _, key := range []string{"name", "namespace", "uid"} {
-		field := target.At(key)
-		if !field.Given() {
-			continue
-		}
-		said, err := s.text(field.Text())
-		if err != nil {
-			return c.failed(field.Path, err)
-		}
-		x, err := s.equals(withKind(object.field("metadata").field(key), text), said)
-		if err != nil {
-			return c.failed(field.Path, err)
-		}
-		if key == "namespace" && len(matched.kinds) > 0 && !matched.kinds[0].Namespaced && !matched.kinds[0].Unknown {
-			continue
-		}
-		matched.conditions = append(matched.conditions, condition{key, x})
+	if err := c.identified(s, target); err != nil {
+		return err
 	}
 	if selector := target.At("selector"); selector.Given() {
 		matched.selector = selector.Object()
@@ -85,14 +68,39 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 	if target.At("context").Given() {
 		return c.refuse(target.At("context").Path, "a context for each target", "write the values where they are used")
 	}
-	conditions, err := s.with("target", object).preconditions(target.At("preconditions"))
-	if err != nil {
-		return c.failed(target.At("preconditions").Path, err)
-	}
-	for i, x := range conditions {
-		matched.conditions = append(matched.conditions, condition{fmt.Sprintf("target-%d", i+1), x})
+	conditions, err := s.with("target", c.changed()).preconditions(target.At("preconditions"))
+	matched.conditions = append(matched.conditions, numbered("target", conditions)...)
+	return c.failed(target.At("preconditions").Path, err)
+}
+
+// identified adds the conditions that a target has a name, a namespace and a UID.
+func (c *converter) identified(s *scope, target policy.Node) error {
+	matched := &c.targets.constraints
+	for _, key := range []string{"name", "namespace", "uid"} {
+		field := target.At(key)
+		isClustered := key == "namespace" && len(matched.kinds) > 0 && !matched.kinds[0].Namespaced && !matched.kinds[0].Unknown
+		if !field.Given() || isClustered {
+			continue
+		}
+		said, err := s.text(field.Text())
+		if err != nil {
+			return c.failed(field.Path, err)
+		}
+		x, err := s.equals(withKind(c.changed().field("metadata").field(key), text), said)
+		if err != nil {
+			return c.failed(field.Path, err)
+		}
+		matched.conditions = append(matched.conditions, condition{key, x})
 	}
 	return nil
+}
+
+// numbered returns conditions with names: name-1, name-2 …
+func numbered(name string, all []expr.Expr) (conditions []condition) {
+	for i, x := range all {
+		conditions = append(conditions, condition{fmt.Sprintf("%s-%d", name, i+1), x})
+	}
+	return conditions
 }
 
 // kindOfTarget returns the kind of a target in the form of an entry of kinds.

@@ -92,9 +92,8 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 		}
 		args = append(args, c)
 	}
-	switch n.Name {
-	case "length", "keys", "to_string", "to_number", "contains", "not_null", "regex_replace_all", "regex_replace_all_literal", "reverse":
-		return special(n.Name, args)
+	if of := special[n.Name]; of != nil {
+		return of(args)
 	}
 	known, ok := conversions[n.Name]
 	if !ok {
@@ -143,49 +142,51 @@ func isWhole(c code) bool {
 }
 
 // special converts functions that look at the kinds of their arguments.
-func special(name string, args []code) (code, error) {
-	arg := args[0]
-	switch name {
-	case "length":
-		if arg.kind == number || arg.kind == boolean {
+var special = map[string]func(args []code) (code, error){
+	"length": func(args []code) (code, error) {
+		if k := args[0].kind; k == number || k == boolean {
 			return code{}, noFormf("", "the rule always fails: the length of a value without one")
 		}
-		return computed(expr.Call("size", arg.x), number), nil
-	case "keys":
-		if arg.kind != object && arg.kind != anything {
+		return computed(expr.Call("size", args[0].x), number), nil
+	},
+	"keys": func(args []code) (code, error) {
+		if k := args[0].kind; k != object && k != anything {
 			return code{}, noFormf("", "the rule always fails: the keys of a value without keys")
 		}
-		c := computed(arg.x.Over("map", "k", expr.Ident("k")), list)
-		c.keysOf, c.itemKind = arg.x, text
+		c := computed(args[0].x.Over("map", "k", expr.Ident("k")), list)
+		c.keysOf, c.itemKind = args[0].x, text
 		return c, nil
-	case "to_string":
-		return arg.asText()
-	case "to_number":
-		return toNumber(arg)
-	case "contains":
-		return contains(arg, args[1])
-	case "not_null":
-		result := args[len(args)-1]
-		for _, other := range slices.Backward(args[:len(args)-1]) {
-			switch {
-			case !other.given.IsZero():
-				return code{}, noFormf("give it a default with ||", "a selection that may be null")
-			case result.mayMiss() && other.mayMiss():
-				both := other.maybe.Call("or", result.maybe)
-				result = code{x: both.Call("value"), maybe: both, kind: common(other.kind, result.kind)}
-			default:
-				result = other.orValue(result)
-			}
-		}
-		result.isNull, result.unclear = true, false
-		return result, nil
-	case "reverse":
-		if arg.kind != list {
+	},
+	"to_string": func(args []code) (code, error) { return args[0].asText() },
+	"to_number": func(args []code) (code, error) { return toNumber(args[0]) },
+	"contains":  func(args []code) (code, error) { return contains(args[0], args[1]) },
+	"not_null":  notNull,
+	"reverse": func(args []code) (code, error) {
+		if args[0].kind != list {
 			return code{}, noFormf("", "reverse() of a value that may be a text")
 		}
-		return computed(arg.x.Call("reverse"), list), nil
+		return computed(args[0].x.Call("reverse"), list), nil
+	},
+	"regex_replace_all":         func(args []code) (code, error) { return regexReplace(args, true) },
+	"regex_replace_all_literal": func(args []code) (code, error) { return regexReplace(args, false) },
+}
+
+// notNull returns the first of several values that is not missing.
+func notNull(args []code) (code, error) {
+	result := args[len(args)-1]
+	for _, other := range slices.Backward(args[:len(args)-1]) {
+		switch {
+		case !other.given.IsZero():
+			return code{}, noFormf("give it a default with ||", "a selection that may be null")
+		case result.mayMiss() && other.mayMiss():
+			both := other.maybe.Call("or", result.maybe)
+			result = code{x: both.Call("value"), maybe: both, kind: common(other.kind, result.kind)}
+		default:
+			result = other.orValue(result)
+		}
 	}
-	return regexReplace(name, args)
+	result.isNull, result.unclear = true, false
+	return result, nil
 }
 
 // decimal matches the texts that are numbers.
@@ -199,7 +200,7 @@ func toNumber(arg code) (code, error) {
 	case arg.isConstant && arg.kind == text:
 		f, err := strconv.ParseFloat(arg.constant.(string), 64)
 		if err != nil {
-			return code{}, noFormf("write a number", "the number of a text that is none")
+			return code{}, noFormf("write a number", "to_number() of the text %q, which is null", arg.constant)
 		}
 		return literal(integral(f)), nil
 	case arg.kind != text:
@@ -226,7 +227,7 @@ func contains(of, found code) (code, error) {
 var groupReference = lazyregexp.New(`\$(?:(\w+)|\{(\w+)\}|\$)?`)
 
 // regexReplace converts a regular expression replacement: $1 of Go is \1 of CEL.
-func regexReplace(name string, args []code) (code, error) {
+func regexReplace(args []code, groups bool) (code, error) {
 	pattern, isText := args[0].constant.(string)
 	replacement, isTextToo := args[2].constant.(string)
 	if !isText || !isTextToo {
@@ -241,7 +242,7 @@ func regexReplace(name string, args []code) (code, error) {
 		return code{}, err
 	}
 	written := strings.ReplaceAll(replacement, `\`, `\\`)
-	if name == "regex_replace_all" {
+	if groups {
 		written = groupReference().ReplaceAllStringFunc(written, func(reference string) string {
 			group := strings.Trim(reference, "${}")
 			n, nameErr := strconv.Atoi(group)

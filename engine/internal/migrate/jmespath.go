@@ -3,14 +3,12 @@ package migrate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // noForm is an error: a part of a rule has no equivalent.
@@ -93,13 +91,12 @@ func (s *scope) value(value any) (any, error) {
 
 // text converts a string with variables. A variable that is the whole string keeps its type.
 func (s *scope) text(written string) (code, error) {
-	if strings.Contains(written, "$(") {
+	switch {
+	case strings.Contains(written, "$("):
 		return code{}, noFormf("write the value in place of the reference", "CEL has no references to other fields of the policy: %s", written)
-	}
-	if strings.Contains(written, `\{{`) {
+	case strings.Contains(written, `\{{`):
 		return code{}, noFormf("", "a text with an escaped variable: %s", written)
-	}
-	if !strings.Contains(written, "{{") {
+	case !strings.Contains(written, "{{"):
 		return literal(written), nil
 	}
 	written, s, err := s.quoted(written)
@@ -115,22 +112,21 @@ func (s *scope) text(written string) (code, error) {
 	}
 	var parts []expr.Expr
 	end := 0
-	for _, at := range found {
+	for _, at := range append(found, []int{len(written), len(written)}) {
 		if end < at[0] {
 			parts = append(parts, expr.Literal(written[end:at[0]]))
 		}
-		c, err := s.expression(written[at[0]+2 : at[1]-2])
+		if end = at[1]; at[0] == end {
+			break
+		}
+		c, err := s.expression(written[at[0]+2 : end-2])
+		if err == nil {
+			c, err = c.asText()
+		}
 		if err != nil {
 			return code{}, err
 		}
-		if c, err = c.asText(); err != nil {
-			return code{}, err
-		}
 		parts = append(parts, c.x)
-		end = at[1]
-	}
-	if end < len(written) {
-		parts = append(parts, expr.Literal(written[end:]))
 	}
 	return computed(expr.Plus(parts...), text), nil
 }
@@ -602,173 +598,4 @@ func (c code) orNull() expr.Expr {
 		return c.x
 	}
 	return c.maybe.OrValue(expr.Literal(nil))
-}
-
-// values converts a selection from the values of a map.
-func (s *scope) values(n jmespath.Node) (code, error) {
-	left, err := s.node(n.Children[0])
-	if err != nil {
-		return code{}, err
-	}
-	if !left.isRoot() || left.root() != imagesRoot || len(left.path.parts) != 1 || n.Children[1].Op != jmespath.OpField {
-		return code{}, noFormf("", "the values of a map, in the order of their keys")
-	}
-	pod, err := s.rule.pod()
-	if err != nil {
-		return code{}, err
-	}
-	s.rule.doubt(anyImage, "check that all images are valid")
-	containers := pod.field(left.path.parts[0].key)
-	element := variableOf("c", itemTypes(containers.types))
-	each, err := imagePart(element.field("image").x, n.Children[1].Name)
-	return mapped(containers, "c", expr.True, each), err
-}
-
-// projection converts a selection from all items of a list.
-func (s *scope) projection(n jmespath.Node) (code, error) {
-	left, err := s.node(n.Children[0])
-	switch {
-	case err != nil:
-		return code{}, err
-	case left.isRoot() || left.kind != list && left.kind != anything:
-		return code{}, noFormf("JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a value that is no list")
-	}
-	name := elementName(left, s)
-	inner := s.at(left.each(name))
-	condition := expr.True
-	if n.Op == jmespath.OpFilter {
-		if condition, err = inner.truth(n.Children[2]); err != nil {
-			return code{}, err
-		}
-	}
-	each, err := inner.node(n.Children[1])
-	if err != nil {
-		return code{}, err
-	}
-	return mapped(left, name, condition, each), nil
-}
-
-// mapped returns a list with an expression for each item of another list. Missing values are
-// left out.
-func mapped(of code, name string, condition expr.Expr, each code) code {
-	condition = expr.And(condition, each.present())
-	isItem := expr.Equal(each.x, expr.Ident(name))
-	make := func(of code) code {
-		result := code{x: of.x, kind: list}
-		switch always := expr.Equal(condition, expr.True); {
-		case isItem && always:
-		case isItem:
-			result.x = of.x.Over("filter", name, condition)
-		case always:
-			result.x = of.x.Over("map", name, each.x)
-		default:
-			result.x = of.x.Over("map", name, condition, each.x)
-		}
-		if isItem {
-			result.types, result.itemKind = of.types, of.itemKind
-		} else {
-			result.itemKind = each.kind
-		}
-		return result
-	}
-	result := make(of)
-	if of.mayMiss() || of.orEmpty != nil {
-		empty := make(of.orEmptyList())
-		result.orEmpty, result.given, result.isNull = &empty, of.present(), true
-	}
-	return result
-}
-
-// flattened converts a list whose items that are lists are replaced by their items.
-func (s *scope) flattened(n jmespath.Node) (code, error) {
-	switch {
-	case n.Op == jmespath.OpList:
-		return s.concatenated(n)
-	case n.Op == jmespath.OpSelect && n.Children[1].Op == jmespath.OpList:
-		left, err := s.node(n.Children[0])
-		if err != nil || left.isRoot() || left.mayMiss() {
-			return code{}, cmp.Or(err, noFormf("give it a default with ||", "a list of fields of a value that may be missing"))
-		}
-		return s.at(left).concatenated(n.Children[1])
-	}
-	c, err := s.node(n)
-	if err != nil {
-		return code{}, err
-	}
-	if c.isRoot() || c.kind != list && c.kind != anything {
-		return code{}, noFormf("", "[] after a value that is no list")
-	}
-	if c.itemKind == list || slices.ContainsFunc(c.types, func(t *schema.Type) bool { return kindOfType(t.ItemType()) == list }) {
-		flat := func(c code) code { return computed(c.x.Call("flatten"), list) }
-		result := flat(c)
-		if c.orEmpty != nil || c.mayMiss() {
-			empty := flat(c.orEmptyList())
-			result.orEmpty, result.given, result.isNull = &empty, c.present(), true
-		}
-		return result, nil
-	}
-	if !c.maybe.IsZero() { // the selection from a missing list is null
-		empty := c.orEmptyList()
-		c.given, c.orEmpty, c.isNull = c.present(), &empty, true
-	}
-	return c, nil
-}
-
-// concatenated converts `[a, b][]` for lists.
-func (s *scope) concatenated(n jmespath.Node) (code, error) {
-	var lists []expr.Expr
-	var types []*schema.Type
-	for _, child := range n.Children {
-		c, err := s.node(child)
-		if err != nil {
-			return code{}, err
-		}
-		if c.isRoot() || c.kind != list {
-			return code{}, noFormf("", "[…][] with operands that are no lists")
-		}
-		lists, types = append(lists, c.orEmptyList().x), c.types
-	}
-	return code{x: expr.Plus(lists...), kind: list, types: types}, nil
-}
-
-// listOf converts `[a, b]`.
-func (s *scope) listOf(n jmespath.Node) (code, error) {
-	var items []any
-	for _, child := range n.Children {
-		c, err := s.node(child)
-		if err != nil {
-			return code{}, err
-		}
-		if c.isRoot() || c.mayMiss() {
-			return code{}, noFormf("give each a default with ||", "a list of values that may be missing")
-		}
-		items = append(items, c)
-	}
-	return computed(exprOf(items), list), nil
-}
-
-// elementName returns an unused name for the items of a list.
-func elementName(of code, s *scope) string {
-	name := "x"
-	if of.path != nil && len(of.path.parts) > 0 {
-		if last := of.path.parts[len(of.path.parts)-1]; last.computed.IsZero() && expr.IsIdentifier(last.key) {
-			name = strings.ToLower(last.key[:1])
-		}
-	} else if len(of.types) > 0 && of.types[0].ItemType() != nil && strings.HasSuffix(of.types[0].ItemType().Name, "Container") {
-		name = "c"
-	}
-	for s.isTaken(name) {
-		name += "x"
-	}
-	return name
-}
-
-// isTaken reports whether values in scope use a name.
-func (s *scope) isTaken(name string) bool {
-	for _, c := range s.vars {
-		if !c.x.IsZero() && c.x.Uses(name) {
-			return true
-		}
-	}
-	return s.current != nil && !s.current.x.IsZero() && s.current.x.Uses(name) || s.self != nil && s.self.x.Uses(name)
 }

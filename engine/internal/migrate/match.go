@@ -286,20 +286,34 @@ func hasWildcards(selector policy.Node) bool {
 
 // block returns the conditions of a block besides the kinds in the rules; withKinds adds the
 // kinds. selected says that the selectors of the block have been moved already.
-func (c *converter) block(n policy.Node, withKinds, selected bool) ([]condition, error) {
-	var all []condition
-	add := func(name string, x expr.Expr) {
-		if !expr.Equal(x, expr.True) {
-			all = append(all, condition{name, x})
-		}
-	}
+func (c *converter) block(n policy.Node, withKinds, selected bool) (all []condition, err error) {
 	resources := n.At("resources")
 	if withKinds {
-		add("kinds", c.kindsCondition(resources.At("kinds")))
+		all = append(all, condition{"kinds", c.kindsCondition(resources.At("kinds"))})
 		if operations := resources.At("operations"); operations.Given() {
-			add("operations", amongPatterns(expr.Ident(requestRoot).Select("operation"), operations.Texts()))
+			all = append(all, condition{"operations", amongPatterns(expr.Ident(requestRoot).Select("operation"), operations.Texts())})
 		}
 	}
+	all = append(all, c.identity(resources)...)
+	isLeft := func(selector policy.Node) bool { return selector.Given() && (!selected || hasWildcards(selector)) }
+	var labels, namespaceLabels expr.Expr
+	if selector := resources.At("selector"); isLeft(selector) {
+		if labels, err = c.selector(c.object().field("metadata").field("labels"), selector); err != nil {
+			return nil, err
+		}
+	}
+	if selector := resources.At("namespaceSelector"); isLeft(selector) {
+		if namespaceLabels, err = c.namespaceSelector(selector); err != nil {
+			return nil, err
+		}
+	}
+	users, err := c.users(n)
+	all = append(all, condition{"labels", labels}, condition{"namespace-labels", namespaceLabels}, condition{"users", users})
+	return slices.DeleteFunc(all, func(c condition) bool { return c.x.IsZero() || expr.Equal(c.x, expr.True) }), err
+}
+
+// identity returns the conditions of a block about names, namespaces and annotations.
+func (c *converter) identity(resources policy.Node) (all []condition) {
 	metadata := c.object().field("metadata")
 	names := resources.At("names").Texts()
 	if one := resources.At("name").Text(); one != "" {
@@ -307,31 +321,15 @@ func (c *converter) block(n policy.Node, withKinds, selected bool) ([]condition,
 	}
 	name := metadata.field("name").orValue(metadata.field("generateName").orValue(literal("")))
 	if len(names) > 0 {
-		add("names", amongPatterns(name.x, names))
+		all = append(all, condition{"names", amongPatterns(name.x, names)})
 	}
 	if namespaces := resources.At("namespaces").Texts(); len(namespaces) > 0 {
-		add("namespaces", amongPatterns(c.namespace(name), namespaces))
+		all = append(all, condition{"namespaces", amongPatterns(c.namespace(name), namespaces)})
 	}
 	for _, key := range sortedKeys(resources.At("annotations").Object()) {
-		add("annotations", labeled(metadata.field("annotations"), key, resources.At("annotations", key).Text()))
+		all = append(all, condition{"annotations", labeled(metadata.field("annotations"), key, resources.At("annotations", key).Text())})
 	}
-	if selector := resources.At("selector"); selector.Given() && (!selected || hasWildcards(selector)) {
-		x, err := c.selector(metadata.field("labels"), selector)
-		if err != nil {
-			return nil, err
-		}
-		add("labels", x)
-	}
-	if selector := resources.At("namespaceSelector"); selector.Given() && (!selected || hasWildcards(selector)) {
-		x, err := c.namespaceSelector(selector)
-		if err != nil {
-			return nil, err
-		}
-		add("namespace-labels", x)
-	}
-	users, err := c.users(n)
-	add("users", users)
-	return all, err
+	return all
 }
 
 // namespaceSelector converts a selector of namespaces. It does not select Namespaces.

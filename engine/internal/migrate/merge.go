@@ -54,27 +54,36 @@ func (r *reader) read(x expr.Expr) {
 		r.found = append(r.found, place)
 		return
 	}
-	if key, operator, in, ok := x.AsComparison(); ok && operator == "in" {
-		if text, isText := key.Constant(); isText {
-			if place, isPlace := r.placeOf(in); isPlace {
-				r.found = append(r.found, append(slices.Clip(place), fmt.Sprint(text)))
-				return
-			}
+	if of, what, ok := partOf(x); ok {
+		if place, isPlace := r.placeOf(of); isPlace {
+			r.found = append(r.found, append(slices.Clip(place), what))
+			return
 		}
 	}
-	over, _, name, args, ok := x.AsMacro()
-	if !ok {
-		if function, _, args, _ := x.AsCall(); function == "size" && len(args) == 1 {
-			if place, isPlace := r.placeOf(args[0]); isPlace {
-				r.found = append(r.found, append(slices.Clip(place), whichItems))
-				return
-			}
-		}
-		for _, child := range x.Children() {
-			r.read(child)
-		}
+	if over, _, name, args, ok := x.AsMacro(); ok {
+		r.readMacro(over, name, args)
 		return
 	}
+	for _, child := range x.Children() {
+		r.read(child)
+	}
+}
+
+// partOf returns the list or map of which an expression reads only a key, or which items it has.
+func partOf(x expr.Expr) (of expr.Expr, what string, ok bool) {
+	if key, operator, in, isComparison := x.AsComparison(); isComparison && operator == "in" {
+		text, isText := key.Constant()
+		return in, fmt.Sprint(text), isText
+	}
+	function, _, args, _ := x.AsCall()
+	if function != "size" || len(args) != 1 {
+		return expr.Expr{}, "", false
+	}
+	return args[0], whichItems, true
+}
+
+// readMacro reads a macro over the items of a list, which have a name in the arguments.
+func (r *reader) readMacro(over expr.Expr, name string, args []expr.Expr) {
 	inner := reader{places: maps.Clone(r.places)}
 	delete(inner.places, name)
 	for _, from := range over.Lists() {
@@ -85,7 +94,7 @@ func (r *reader) read(x expr.Expr) {
 			r.read(from)
 		}
 	}
-	if _, isFiltered, _, _, ok := over.AsMacro(); ok && isFiltered == "filter" {
+	if _, macro, _, _, ok := over.AsMacro(); ok && macro == "filter" {
 		r.read(over)
 	}
 	for _, arg := range args {

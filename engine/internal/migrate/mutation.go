@@ -6,27 +6,18 @@ import (
 )
 
 // write converts the tree of a patch to mutations, for objects that meet a condition.
-func (c *converter) write(root *node, guard expr.Expr) error {
-	if err := c.arrange(root, guard); err != nil {
-		return err
-	}
+func (c *converter) write(root *node, guard expr.Expr) {
+	c.arrange(root, guard)
 	applied, patched := c.split(root)
 	if applied != nil {
-		x, err := c.objectLiteral(applied, "Object")
-		if err != nil {
-			return err
-		}
-		x = expr.If(guard, x, expr.Struct("Object"))
+		x := expr.If(guard, c.objectLiteral(applied, "Object"), expr.Struct("Object"))
 		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: x, writes: applied.effects()})
 	}
 	if patched != nil {
-		operations, err := c.patchOf(patched)
-		if err != nil {
-			return err
-		}
-		c.addPatch(operations, guard, "", patched.effects())
+		var o operations
+		o.of(patched)
+		c.addPatch(o.list(), guard, "", patched.effects())
 	}
-	return nil
 }
 
 // effects returns the effects of a tree. A list counts as a whole.
@@ -55,20 +46,17 @@ const arranged = "As in a ClusterPolicy, items that change come first in the lis
 
 // arrange moves the items of lists that a patch changes to the front, as Kyverno does. Lists in
 // items of these lists follow in a second mutation, which sees the items at their new places.
-func (c *converter) arrange(root *node, guard expr.Expr) error {
+func (c *converter) arrange(root *node, guard expr.Expr) {
 	outer, inner := operations{isDefaulted: c.isNative}, operations{isDefaulted: c.isNative}
-	if err := outer.arrangeLists(root); err != nil {
-		return err
-	}
-	if err := inner.arrangeItems(root); err != nil {
-		return err
+	outer.arrangeLists(root)
+	if !inner.arrangeItems(root) {
+		c.reject(noFormf("write it with patchesJson6902", "items of lists in lists in lists"))
 	}
 	for _, o := range []operations{outer, inner} {
 		if len(o.parts) > 0 {
 			c.addPatch(o.list(), guard, arranged, root.listEffects())
 		}
 	}
-	return nil
 }
 
 // listEffects returns the lists that a tree changes.
@@ -83,91 +71,113 @@ func (n *node) listEffects() []effect {
 	return all
 }
 
+// hasKeys reports whether a node is a list whose items have keys.
+func (n *node) hasKeys() bool { return n.items != nil && len(n.items.keys) > 0 }
+
 // arrangeLists arranges the lists of a tree, but not those in items.
-func (o *operations) arrangeLists(n *node) error {
+func (o *operations) arrangeLists(n *node) {
 	for _, f := range n.fields {
-		if f.add { // a list that exists stays as it is
-			continue
-		}
-		if err := o.arrangeLists(f.node); err != nil {
-			return err
+		if !f.add { // a list that exists stays as it is
+			o.arrangeLists(f.node)
 		}
 	}
-	if n.items == nil || len(n.items.keys) == 0 {
-		return nil
+	if !n.hasKeys() {
+		return
 	}
-	value, err := o.arrangedList(n)
-	if err == nil && !value.IsZero() {
+	if value := o.arrangedList(n); !value.IsZero() {
 		o.addList(expr.If(n.at.path.present(), expr.List(operation("replace", n.at, value)), expr.List()))
 	}
-	return err
 }
 
-// arrangeItems arranges the lists in the items of the lists of a tree.
-func (o *operations) arrangeItems(n *node) error {
+// arrangeItems arranges the lists in the items of the lists of a tree; false if these have lists
+// with such items, too.
+func (o *operations) arrangeItems(n *node) bool {
+	ok := true
 	for _, f := range n.fields {
-		if f.add {
-			continue
-		}
-		if err := o.arrangeItems(f.node); err != nil {
-			return err
-		}
+		ok = (f.add || o.arrangeItems(f.node)) && ok
 	}
-	if n.items == nil || len(n.items.keys) == 0 {
-		return nil
+	if !n.hasKeys() {
+		return ok
+	}
+	arrange := func(below operations, all expr.Expr) {
+		if len(below.parts) > 0 {
+			o.addList(expr.If(n.at.path.present(), all, expr.List()))
+		}
 	}
 	for i, p := range n.items.plain { // the items are the first ones now
-		below, err := o.belowItem(n, part{index: i, isIndex: true}, p.change)
-		if err != nil {
-			return err
-		}
-		if len(below.parts) > 0 {
-			o.addList(expr.If(n.at.path.present(), below.list(), expr.List()))
-		}
+		below, flat := o.belowItem(n.itemAt(part{index: i, isIndex: true}), p.change)
+		arrange(below, below.list())
+		ok = ok && flat
 	}
 	for _, e := range n.items.each {
-		below, err := o.belowItem(n, part{computed: expr.Ident("i"), isIndex: true}, e.of)
-		if err != nil {
-			return err
-		}
-		if len(below.parts) > 0 {
-			o.addList(expr.If(n.at.path.present(), below.forEach(indexes(n.at.x), below.condition), expr.List()))
-		}
+		below, flat := o.belowItem(n.itemAt(anyIndex), e.change)
+		arrange(below, below.forEach(indexes(n.at.x), below.condition))
+		ok = ok && flat
 	}
-	return nil
+	return ok
 }
 
-// belowItem returns the operations that arrange the lists of one item of a list.
-func (o *operations) belowItem(n *node, index part, of func(item code) (expr.Expr, *node, error)) (below operations, err error) {
-	condition, body, err := of(ofPath(n.at.path.then(index, true).asSure(), itemTypes(n.at.types)))
-	if err != nil {
-		return operations{}, err
-	}
+// anyIndex is the index i.
+var anyIndex = part{computed: expr.Ident("i"), isIndex: true}
+
+// itemAt returns an item of the list of a node, which exists.
+func (n *node) itemAt(index part) code {
+	return ofPath(n.at.path.then(index, true).asSure(), itemTypes(n.at.types))
+}
+
+// belowItem returns the operations that arrange the lists of one item of a list; false if items of
+// these have lists, too.
+func (o *operations) belowItem(item code, change itemChange) (below operations, flat bool) {
+	condition, body := change(item)
 	below.condition, below.isDefaulted = condition, o.isDefaulted
-	if err := below.arrangeLists(body); err != nil {
-		return operations{}, err
-	}
+	below.arrangeLists(body)
 	var deeper operations
-	if err := deeper.arrangeItems(body); err != nil {
-		return operations{}, err
-	}
-	if len(deeper.parts) > 0 {
-		return operations{}, noFormf("write it with patchesJson6902", "items of lists in lists in lists")
-	}
-	return below, nil
+	flat = deeper.arrangeItems(body)
+	return below, flat && len(deeper.parts) == 0
 }
 
 // arrangedList returns the list of a node with the items that change at the front; zero if the
 // order stays.
-func (o *operations) arrangedList(n *node) (expr.Expr, error) {
+func (o *operations) arrangedList(n *node) expr.Expr {
 	name := elementName(n.at, &scope{})
-	item := n.at.each(name)
-	key, written := item.field(n.items.keys[0]), n.at.x
-	rest := expr.True
-	var first []expr.Expr
+	item, written := n.at.each(name), n.at.x
+	filter := func(x expr.Expr) expr.Expr {
+		if expr.Equal(x, expr.True) {
+			return written
+		}
+		return written.Over("filter", name, x)
+	}
+	first, rest := o.plainItems(n, name)
+	changed, reverse := expr.False, false
+	for _, e := range n.items.each {
+		condition, body := e.change(item)
+		changed, reverse = expr.Or(changed, expr.And(condition, body.changes())), reverse || e.reverses()
+	}
+	isNever := expr.Equal(changed, expr.False)
+	if len(first) == 0 && (isNever || expr.Equal(changed, expr.True) && !reverse) {
+		return expr.Expr{}
+	}
+	if !isNever {
+		front := filter(expr.And(rest, changed))
+		if reverse {
+			front = front.Call("reverse")
+		}
+		first, rest = append(first, front), expr.And(rest, expr.Not(changed))
+	}
+	if !expr.Equal(rest, expr.False) {
+		first = append(first, written.Over("filter", name, rest))
+	}
+	return expr.Plus(first...)
+}
+
+// plainItems returns lists with the items that a patch names, existing or new, and the condition
+// for the other items.
+func (o *operations) plainItems(n *node, name string) (first []expr.Expr, rest expr.Expr) {
+	key, written := n.at.each(name).field(n.items.keys[0]), n.at.x
 	if key.kind == text {
 		key = key.orValue(literal(""))
 	}
+	rest = expr.True
 	for _, p := range n.items.plain {
 		same := expr.Is(key.x, p.key.x)
 		stub := expr.List(exprOf(keyed{{literal(n.items.keys[0]), p.key}}))
@@ -177,36 +187,7 @@ func (o *operations) arrangedList(n *node) (expr.Expr, error) {
 		first = append(first, expr.If(written.Over("exists", name, same), written.Over("filter", name, same), stub))
 		rest = expr.And(rest, expr.Not(same))
 	}
-	changed, reverse := expr.False, false
-	for _, e := range n.items.each {
-		condition, body, err := e.of(item)
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		changes, err := body.changes()
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		changed, reverse = expr.Or(changed, expr.And(condition, changes)), reverse || e.reverses()
-	}
-	if always := expr.Equal(changed, expr.True); len(first) == 0 && (always && !reverse || expr.Equal(changed, expr.False)) {
-		return expr.Expr{}, nil
-	}
-	if !expr.Equal(changed, expr.False) {
-		front := written.Over("filter", name, expr.And(rest, changed))
-		if expr.Equal(expr.And(rest, changed), expr.True) {
-			front = written
-		}
-		if reverse {
-			front = front.Call("reverse")
-		}
-		first = append(first, front)
-		rest = expr.And(rest, expr.Not(changed))
-	}
-	if !expr.Equal(rest, expr.False) {
-		first = append(first, written.Over("filter", name, rest))
-	}
-	return expr.Plus(first...), nil
+	return first, rest
 }
 
 // reverses reports whether the items end up in reverse order. A foreach moves each element to
@@ -216,41 +197,30 @@ func (e each) reverses() bool {
 }
 
 // changes returns a condition that holds if a node changes its value.
-func (n *node) changes() (expr.Expr, error) {
+func (n *node) changes() expr.Expr {
 	if n == nil {
-		return expr.False, nil
+		return expr.False
 	}
 	if n.isLeaf || n.gone || n.items != nil && len(n.items.plain) > 0 {
-		return expr.True, nil
+		return expr.True
 	}
 	any := expr.False
 	if n.items != nil {
 		name := elementName(n.at, &scope{})
 		for _, e := range n.items.each {
-			condition, body, err := e.of(n.at.each(name))
-			if err != nil {
-				return expr.Expr{}, err
-			}
-			below, err := body.changes()
-			if err != nil {
-				return expr.Expr{}, err
-			}
-			any = expr.Or(any, n.at.orEmptyList().x.Over("exists", name, expr.And(condition, below)))
+			condition, body := e.change(n.at.each(name))
+			any = expr.Or(any, n.at.orEmptyList().x.Over("exists", name, expr.And(condition, body.changes())))
 		}
-		return any, nil
+		return any
 	}
 	for _, f := range n.fields {
 		if f.add {
 			any = expr.Or(any, expr.Not(f.node.at.path.present()))
-			continue
+		} else {
+			any = expr.Or(any, f.node.changes())
 		}
-		below, err := f.node.changes()
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		any = expr.Or(any, below)
 	}
-	return any, nil
+	return any
 }
 
 // split divides a tree into a part for an ApplyConfiguration and a part that needs a JSON Patch;
@@ -347,13 +317,8 @@ func (c *converter) canApplyItems(n *node) bool {
 		return false
 	}
 	item := n.at.each("item")
-	for _, p := range n.items.plain {
-		if _, body, err := p.change(item); err != nil || !c.canApply(body) {
-			return false
-		}
-	}
-	for _, e := range n.items.each {
-		if _, body, err := e.of(item); err != nil || !c.canApply(body) {
+	for _, of := range n.items.changes() {
+		if _, body := of(item); !c.canApply(body) {
 			return false
 		}
 	}
@@ -361,32 +326,34 @@ func (c *converter) canApplyItems(n *node) bool {
 }
 
 // objectLiteral converts a map to an Object literal of an ApplyConfiguration.
-func (c *converter) objectLiteral(n *node, name string) (expr.Expr, error) {
+func (c *converter) objectLiteral(n *node, name string) expr.Expr {
 	t := first(n.at.types)
 	if len(t.Fields) == 0 && t.Elem != nil {
 		var pairs keyed
 		for _, f := range n.fields {
 			pairs = append(pairs, pair{f.key, valueOf(f)})
 		}
-		return exprOf(pairs), nil
+		return exprOf(pairs)
 	}
 	var entries []expr.Entry
 	for _, f := range n.fields {
 		key := f.key.constant.(string)
 		if !expr.IsIdentifier(key) {
-			return expr.Expr{}, noFormf("", "the field %q in an ApplyConfiguration", key)
-		}
-		if null, ok := isNull(valueOf(f)); ok {
-			entries = append(entries, expr.Entry{Name: key, Value: null.optional(), Optional: true})
+			c.reject(noFormf("", "the field %q in an ApplyConfiguration", key))
 			continue
 		}
-		value, err := c.memberLiteral(f, name+"."+key)
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		entries = append(entries, expr.Entry{Name: key, Value: value})
+		entries = append(entries, entry(key, valueOf(f), func() expr.Expr { return c.memberLiteral(f, name+"."+key) }))
 	}
-	return expr.Struct(name, entries...), nil
+	return expr.Struct(name, entries...)
+}
+
+// entry returns the field of a message. It is left out if its value is null; otherwise it is the
+// result of written.
+func entry(key string, value any, written func() expr.Expr) expr.Entry {
+	if null, ok := isNull(value); ok {
+		return expr.Entry{Name: key, Value: null.optional(), Optional: true}
+	}
+	return expr.Entry{Name: key, Value: written()}
 }
 
 // valueOf returns the value of a field without a subtree. For a field that is only added, the
@@ -405,7 +372,7 @@ func valueOf(f field) any {
 	return computed(f.node.at.maybe.OrValue(exprOf(f.node.value)), anything)
 }
 
-func (c *converter) memberLiteral(f field, name string) (expr.Expr, error) {
+func (c *converter) memberLiteral(f field, name string) expr.Expr {
 	n := f.node
 	switch {
 	case n.items != nil:
@@ -413,9 +380,9 @@ func (c *converter) memberLiteral(f field, name string) (expr.Expr, error) {
 	case !n.isLeaf:
 		return c.objectLiteral(n, name)
 	case f.add:
-		return exprOf(valueOf(f)), nil
+		return exprOf(valueOf(f))
 	}
-	return c.valueLiteral(n.value, first(n.at.types), name), nil
+	return c.valueLiteral(n.value, first(n.at.types), name)
 }
 
 // valueLiteral converts a whole value to a literal of an ApplyConfiguration.
@@ -434,11 +401,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 		var entries []expr.Entry
 		for _, p := range value {
 			key, _ := p.key.constant.(string)
-			if null, ok := isNull(p.value); ok {
-				entries = append(entries, expr.Entry{Name: key, Value: null.optional(), Optional: true})
-				continue
-			}
-			entries = append(entries, expr.Entry{Name: key, Value: c.valueLiteral(p.value, t.FieldType(key), name+"."+key)})
+			entries = append(entries, entry(key, p.value, func() expr.Expr { return c.valueLiteral(p.value, t.FieldType(key), name+"."+key) }))
 		}
 		return expr.Struct(name, entries...)
 	case []any:
@@ -455,28 +418,19 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 }
 
 // listLiteral converts the items of a list that merges by key.
-func (c *converter) listLiteral(n *node, name string) (expr.Expr, error) {
+func (c *converter) listLiteral(n *node, name string) expr.Expr {
 	var parts, plain []expr.Expr
 	for _, p := range n.items.plain {
-		_, body, err := p.change(n.at.each("item"))
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		item, err := c.objectLiteral(body, name)
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		plain = append(plain, item)
+		_, body := p.change(n.at.each("item"))
+		plain = append(plain, c.objectLiteral(body, name))
 	}
 	if len(plain) > 0 {
 		parts = append(parts, expr.List(plain...))
 	}
+	variable := elementName(n.at, &scope{})
 	for _, e := range n.items.each {
-		element := n.at.each(elementName(n.at, &scope{}))
-		condition, body, err := e.of(element)
-		if err != nil {
-			return expr.Expr{}, err
-		}
+		element := n.at.each(variable)
+		condition, body := e.change(element)
 		var keys []field
 		for _, key := range first(n.at.types).ListKeys {
 			member := element.field(key)
@@ -484,17 +438,14 @@ func (c *converter) listLiteral(n *node, name string) (expr.Expr, error) {
 				keys = append(keys, field{key: literal(key), node: &node{at: member, value: member, isLeaf: true}})
 			}
 		}
-		item, err := c.objectLiteral(&node{at: body.at, fields: append(keys, body.fields...)}, name)
-		if err != nil {
-			return expr.Expr{}, err
-		}
 		list := n.at.orEmptyList().x
 		if e.loop != nil && e.loop.list.path != nil && !e.loop.list.isNull {
 			list = n.at.x // a foreach fails without the list
 		}
-		parts = append(parts, eachOf(list, elementName(n.at, &scope{}), condition, item))
+		item := c.objectLiteral(&node{at: body.at, fields: append(keys, body.fields...)}, name)
+		parts = append(parts, eachOf(list, variable, condition, item))
 	}
-	return expr.Plus(parts...), nil
+	return expr.Plus(parts...)
 }
 
 // eachOf returns a list with an expression for each item that meets a condition.
@@ -572,35 +523,23 @@ func operation(op string, at code, value expr.Expr) expr.Expr {
 	return expr.Struct("JSONPatch", entries...)
 }
 
-// patchOf converts a tree to a list of operations.
-func (c *converter) patchOf(n *node) (expr.Expr, error) {
-	var o operations
-	err := o.of(n)
-	return o.list(), err
-}
-
 // of adds the operations that change the value of a node.
-func (o *operations) of(n *node) error {
+func (o *operations) of(n *node) {
 	switch {
 	case n.gone:
 		o.guarded(n.at.path.present(), operation("remove", n.at, expr.Expr{}))
-		return nil
 	case n.isLeaf:
 		condition := expr.True
 		if null, ok := isNull(n.value); ok {
 			condition = null.present()
 		}
 		o.guarded(condition, operation("add", n.at, exprOf(n.value)))
-		return nil
 	case n.items != nil:
-		return o.ofItems(n)
+		o.ofItems(n)
 	}
 	for _, f := range n.fields {
-		if err := o.ofField(f); err != nil {
-			return err
-		}
+		o.ofField(f)
 	}
-	return nil
 }
 
 // guarded adds an operation for objects that meet a condition.
@@ -612,7 +551,7 @@ func (o *operations) guarded(condition, operation expr.Expr) {
 	o.addList(expr.If(condition, expr.List(operation), expr.List()))
 }
 
-func (o *operations) ofField(f field) error {
+func (o *operations) ofField(f field) {
 	present := f.node.at.path.present()
 	isSure := expr.Equal(present, expr.True)
 	created := expr.List()
@@ -621,17 +560,15 @@ func (o *operations) ofField(f field) error {
 	}
 	switch {
 	case f.add && isSure:
-		return nil
 	case f.add:
 		o.addList(expr.If(present, expr.List(), created))
-		return nil
 	case f.node.isLeaf || f.node.gone || isSure:
-		return o.of(f.node)
+		o.of(f.node)
+	default:
+		var below operations
+		below.of(f.node)
+		o.addList(expr.If(present, below.list(), created))
 	}
-	var below operations
-	err := below.of(f.node)
-	o.addList(expr.If(present, below.list(), created))
-	return err
 }
 
 // whole returns the value that a node creates where there was no value; false if it creates
@@ -659,35 +596,24 @@ func (n *node) whole() (any, bool) {
 }
 
 // ofItems adds the operations for the items of a list.
-func (o *operations) ofItems(n *node) error {
+func (o *operations) ofItems(n *node) {
 	for i, p := range n.items.plain {
 		if len(n.items.keys) == 0 {
 			o.add(operation("add", ofPath(n.at.path.then(part{key: "-"}, true), nil), exprOf(p.value)))
 			continue
 		}
-		_, body, err := p.change(ofPath(n.at.path.then(part{index: i, isIndex: true}, true).asSure(), itemTypes(n.at.types)))
-		if err != nil {
-			return err
-		}
-		if err := o.of(body); err != nil {
-			return err
-		}
+		_, body := p.change(n.itemAt(part{index: i, isIndex: true}))
+		o.of(body)
 	}
 	for _, e := range n.items.each {
-		var below operations
-		condition, body, err := e.of(ofPath(n.at.path.then(part{computed: expr.Ident("i"), isIndex: true}, true).asSure(), itemTypes(n.at.types)))
-		if err != nil {
-			return err
-		}
+		condition, body := e.change(n.itemAt(anyIndex))
 		if body == nil {
 			continue
 		}
-		if err := below.of(body); err != nil {
-			return err
-		}
+		var below operations
+		below.of(body)
 		o.addList(below.forEach(indexes(n.at.x), condition))
 	}
-	return nil
 }
 
 // asSure returns the path of a value that exists.

@@ -1,15 +1,16 @@
 package migrate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // node is the change of a value by a strategic merge patch: a tree without anchors.
@@ -44,6 +45,20 @@ type items struct {
 	each  []each
 }
 
+// changes are the changes to all items.
+func (n *items) changes() (all []itemChange) {
+	for _, p := range n.plain {
+		all = append(all, p.change)
+	}
+	for _, e := range n.each {
+		all = append(all, e.change)
+	}
+	return all
+}
+
+// itemChange returns the change to an item of a list, and the condition under which it applies.
+type itemChange func(item code) (condition expr.Expr, body *node)
+
 // plainItem is an item that the list has afterwards.
 type plainItem struct {
 	// key is the value that identifies the item; empty if it has no key.
@@ -51,13 +66,12 @@ type plainItem struct {
 	// value is the whole item; change is the change of the existing item with the key. Its
 	// condition always holds.
 	value  any
-	change func(item code) (expr.Expr, *node, error)
+	change itemChange
 }
 
 // each is a change to the items of a list that meet a condition.
 type each struct {
-	// of returns the condition and the change, for an item with a name.
-	of func(item code) (condition expr.Expr, body *node, err error)
+	change itemChange
 	// loop is the foreach whose elements are the items; nil without a foreach.
 	loop *loop
 }
@@ -77,7 +91,22 @@ type loop struct {
 type builder struct {
 	c    *converter
 	loop *loop
-	path change.Path
+}
+
+// reject reports an error in the strategic merge patch that is being converted.
+func (c *converter) reject(err error) { _ = c.failed(c.patch, err) }
+
+// changing returns a change to items that may fail. The stages after the builder ask for it again
+// for other names of the item; its errors are reported, and stop the conversion of the patch.
+func (b *builder) changing(of func(item code) (expr.Expr, *node, error)) itemChange {
+	return func(item code) (expr.Expr, *node) {
+		condition, body, err := of(item)
+		if err != nil {
+			b.c.reject(err)
+			return expr.False, &node{at: item}
+		}
+		return condition, body
+	}
 }
 
 // strategic converts a strategic merge patch.
@@ -85,17 +114,16 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	if n.Object() == nil {
 		return c.refuse(n.Path, "a patch that is no map", "")
 	}
-	if l != nil {
-		if operations := additions(n.Object(), ""); operations != nil {
-			for _, fields := range operations {
-				if _, err := c.operation(s, fields, l); err != nil {
-					return c.failed(n.Path, err)
-				}
+	if operations := additions(n.Object(), ""); l != nil && operations != nil {
+		for _, fields := range operations {
+			if _, err := c.operation(s, fields, l); err != nil {
+				return c.failed(n.Path, err)
 			}
-			return nil
 		}
+		return nil
 	}
-	b := &builder{c: c, loop: l, path: n.Path}
+	c.patch = n.Path
+	b := &builder{c: c, loop: l}
 	var conditions []expr.Expr
 	root, err := b.fields(s, place{c.changed(), c.changed()}, n.Object(), &conditions)
 	if err != nil {
@@ -109,19 +137,30 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 		}
 		guard = expr.And(some, guard)
 	}
-	if l == nil && !expr.Equal(guard, expr.True) {
-		to := condition{"anchors", guard}
-		if c.targets != nil {
-			c.targets.constraints.conditions = append(c.targets.constraints.conditions, to)
-		} else {
-			c.matched.conditions = append(c.matched.conditions, to)
-		}
-		guard = expr.True
+	if l == nil {
+		guard = c.anchored(guard)
 	}
-	if err := b.settled(root, guard); err != nil {
-		return c.failed(n.Path, err)
+	if !c.isSettled(root, guard) {
+		c.reject(noFormf("write a rule for each part", "a patch whose parts need several mutations, of which a later one reads what an earlier one changes"))
 	}
-	return c.failed(n.Path, c.write(root, guard))
+	c.write(root, guard)
+	if source.HasErrors(c.problems) {
+		return errReported
+	}
+	return nil
+}
+
+// anchored moves the condition of a patch to the conditions of the policy, and returns the rest.
+func (c *converter) anchored(guard expr.Expr) expr.Expr {
+	if expr.Equal(guard, expr.True) {
+		return guard
+	}
+	matched := &c.matched
+	if c.targets != nil {
+		matched = &c.targets.constraints
+	}
+	matched.conditions = append(matched.conditions, condition{"anchors", guard})
+	return expr.True
 }
 
 // additions returns the operations of a JSON Patch that does the same as a patch whose keys depend
@@ -148,61 +187,39 @@ func additions(patch map[string]any, at string) (all []map[string]any) {
 	return all
 }
 
-// settled reports values and conditions that read what an earlier mutation of the same patch
+// isSettled reports whether no value or condition reads what an earlier mutation of the same patch
 // changes. Kyverno computes them all before it changes the object.
-func (b *builder) settled(root *node, guard expr.Expr) error {
-	applied, patched := b.c.split(root)
+func (c *converter) isSettled(root *node, guard expr.Expr) bool {
+	applied, patched := c.split(root)
 	if applied == nil || patched == nil {
-		return nil
+		return true
 	}
-	inputs, err := patched.inputs()
-	if err != nil {
-		return err
-	}
-	for _, e := range applied.effects() {
-		for _, x := range append(inputs, guard) {
-			if e.isReadBy(x) {
-				return noFormf("write a rule for each part", "a patch whose parts need several mutations, of which a later one reads what an earlier one changes")
-			}
-		}
-	}
-	return nil
+	inputs := append(patched.inputs(), guard)
+	return !slices.ContainsFunc(applied.effects(), func(e effect) bool { return slices.ContainsFunc(inputs, e.isReadBy) })
 }
 
 // inputs returns the expressions in a tree.
-func (n *node) inputs() ([]expr.Expr, error) {
-	var all []expr.Expr
+func (n *node) inputs() (all []expr.Expr) {
 	if n.isLeaf {
-		return []expr.Expr{exprOf(n.value)}, nil
+		return []expr.Expr{exprOf(n.value)}
 	}
 	for _, f := range n.fields {
-		below, err := f.node.inputs()
-		if err != nil {
-			return nil, err
-		}
-		all = append(append(all, f.key.x), below...)
+		all = append(append(all, f.key.x), f.node.inputs()...)
 	}
 	if n.items == nil {
-		return all, nil
+		return all
 	}
 	for _, p := range n.items.plain {
 		all = append(all, exprOf(p.value))
 	}
 	name := elementName(n.at, &scope{})
 	for _, e := range n.items.each {
-		condition, body, err := e.of(n.at.each(name))
-		if err != nil {
-			return nil, err
-		}
-		below, err := body.inputs()
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range append(below, condition) {
+		condition, body := e.change(n.at.each(name))
+		for _, x := range append(body.inputs(), condition) {
 			all = append(all, n.at.orEmptyList().x.Over("map", name, x))
 		}
 	}
-	return all, nil
+	return all
 }
 
 // some returns a condition that holds if any element of a foreach meets its preconditions.
@@ -244,49 +261,60 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 		n.gone = true
 		return n, nil
 	case "replace":
-		rest := change.Clone(pattern).(map[string]any)
-		delete(rest, "$patch")
-		value, err := b.scope(s, at).value(rest)
-		n.value, n.isLeaf = value, true
-		return n, err
+		return b.leaf(s, at, without(pattern, "$patch"))
 	}
 	for _, key := range sortedKeys(pattern) {
 		if key == "$patch" {
 			continue
 		}
-		anchor, bare := kyverno.ParseAnchor(key)
-		switch {
-		case strings.HasPrefix(key, "$"):
-			return nil, noFormf("use $patch, or patchesJson6902", "the directive %s, which Kyverno writes into the object", key)
-		case anchor == kyverno.Equality || anchor == kyverno.Negation || anchor == kyverno.Existence:
-			return nil, noFormf("write ( ), +( ) or <( ), or a precondition", "the anchor %s( ) in a patch, which Kyverno writes into the object", anchor)
-		}
-		name, err := s.text(bare)
-		if err != nil {
+		if err := b.field(s, n, at, key, pattern[key], conditions); err != nil {
 			return nil, err
-		}
-		member := at.field(bare)
-		if !name.isConstant {
-			if name, err = name.asText(); err != nil {
-				return nil, err
-			}
-			member.at = ofPath(at.at.path.then(part{computed: name.x}, false), at.at.elementTypes())
-		}
-		if anchor == kyverno.Condition || anchor == kyverno.Global {
-			if err := b.condition(s, n, member, name, pattern[key], conditions); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		child, err := b.node(s, member, pattern[key], conditions)
-		if err != nil {
-			return nil, err
-		}
-		if child != nil {
-			n.fields = append(n.fields, field{key: name, add: anchor == kyverno.Add, node: child})
 		}
 	}
 	return n, nil
+}
+
+// leaf returns the node of a value that replaces the value at a place.
+func (b *builder) leaf(s *scope, at place, value any) (*node, error) {
+	value, err := b.scope(s, at).value(value)
+	return &node{at: at.at, value: value, isLeaf: true}, err
+}
+
+// without returns a copy of a map without a key.
+func without(object map[string]any, key string) map[string]any {
+	rest := maps.Clone(object)
+	delete(rest, key)
+	return rest
+}
+
+// field adds a field of a map to its node, or its conditions to conditions.
+func (b *builder) field(s *scope, n *node, at place, key string, pattern any, conditions *[]expr.Expr) error {
+	anchor, bare := kyverno.ParseAnchor(key)
+	switch {
+	case strings.HasPrefix(key, "$"):
+		return noFormf("use $patch, or patchesJson6902", "the directive %s, which Kyverno writes into the object", key)
+	case anchor == kyverno.Equality || anchor == kyverno.Negation || anchor == kyverno.Existence:
+		return noFormf("write ( ), +( ) or <( ), or a precondition", "the anchor %s( ) in a patch, which Kyverno writes into the object", anchor)
+	}
+	name, err := s.text(bare)
+	if err != nil {
+		return err
+	}
+	member := at.field(bare)
+	if !name.isConstant {
+		if name, err = name.asText(); err != nil {
+			return err
+		}
+		member.at = ofPath(at.at.path.then(part{computed: name.x}, false), at.at.elementTypes())
+	}
+	if anchor == kyverno.Condition || anchor == kyverno.Global {
+		return b.condition(s, n, member, name, pattern, conditions)
+	}
+	child, err := b.node(s, member, pattern, conditions)
+	if child != nil {
+		n.fields = append(n.fields, field{key: name, add: anchor == kyverno.Add, node: child})
+	}
+	return err
 }
 
 // condition adds a condition. If its pattern only adds missing values, it adds these to the
@@ -342,15 +370,14 @@ func (b *builder) node(s *scope, at place, pattern any, conditions *[]expr.Expr)
 				return b.list(s, at, pattern, conditions)
 			}
 		}
-		value, err := b.scope(s, at).value(pattern)
+		n, err := b.leaf(s, at, pattern)
 		if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey == "" {
-			values, _ := value.([]any)
+			values, _ := n.value.([]any)
 			return b.union(at.at, values), err
 		}
-		return &node{at: at.at, value: value, isLeaf: true}, err
+		return n, err
 	}
-	value, err := b.scope(s, at).value(pattern)
-	return &node{at: at.at, value: value, isLeaf: true}, err
+	return b.leaf(s, at, pattern)
 }
 
 // union returns the node of a list that begins with values, followed by its other items.
@@ -377,48 +404,46 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
 	}
-	anchored := false
-	for _, item := range pattern {
-		anchored = anchored || kyverno.HasAnchors(item)
-	}
 	if only, ok := pattern[0].(map[string]any); ok && only["$patch"] == "replace" && len(only) == 1 {
-		value, err := b.scope(s, at).value(pattern[1:])
-		return &node{at: at.at, value: value, isLeaf: true}, err
+		return b.leaf(s, at, pattern[1:])
 	}
-	if len(n.items.keys) == 0 && !anchored && !b.isElement(pattern[0]) {
-		value, err := b.scope(s, at).value(pattern)
-		return &node{at: at.at, value: value, isLeaf: true}, err
+	if len(n.items.keys) == 0 && !slices.ContainsFunc(pattern, kyverno.HasAnchors) && !b.isElement(pattern[0]) {
+		return b.leaf(s, at, pattern)
 	}
 	for i, item := range pattern {
-		self := at.self.item(i)
-		object, ok := item.(map[string]any)
-		if !ok {
-			return nil, noFormf("", "a list of maps and of other values")
-		}
-		switch {
-		case b.isElement(object):
-			b.loop.bound = true
-			n.items.each = append(n.items.each, b.elements(s, at, self, object))
-		case kyverno.HasGlobalAnchors(object):
-			gate, err := b.gate(s, at.at, self, object)
-			if err != nil {
-				return nil, err
-			}
-			*conditions = append(*conditions, gate)
-		case kyverno.HasAnchors(object):
-			n.items.each = append(n.items.each, b.each(s, self, object))
-		default:
-			child, err := b.plain(s, at.at, self, object, n.items.keys)
-			if err != nil {
-				return nil, err
-			}
-			n.items.plain = append(n.items.plain, child)
+		if err := b.item(s, n.items, place{at.at, at.self.item(i)}, item, conditions); err != nil {
+			return nil, err
 		}
 	}
 	if len(n.items.plain)+len(n.items.each) == 0 {
 		return nil, nil
 	}
 	return n, nil
+}
+
+// item adds an item of a patch to the changes of the list at a place, or its condition to
+// conditions.
+func (b *builder) item(s *scope, to *items, at place, item any, conditions *[]expr.Expr) error {
+	object, ok := item.(map[string]any)
+	if !ok {
+		return noFormf("", "a list of maps and of other values")
+	}
+	switch {
+	case b.isElement(object):
+		b.loop.bound = true
+		to.each = append(to.each, each{b.elements(at, object), b.loop})
+	case kyverno.HasGlobalAnchors(object): // one item must meet the condition
+		name := elementName(at.at, s)
+		condition, _ := b.some(s, at.self, object)(at.at.each(name))
+		*conditions = append(*conditions, at.at.present(), at.at.x.Over("exists", name, condition))
+	case kyverno.HasAnchors(object):
+		to.each = append(to.each, each{change: b.some(s, at.self, object)})
+	default:
+		child, err := b.plain(s, at, object, to.keys)
+		to.plain = append(to.plain, child)
+		return err
+	}
+	return nil
 }
 
 // isElement reports whether an item of a patch is the element of a foreach: it has the element's
@@ -442,14 +467,10 @@ func isElementName(text string) bool {
 }
 
 // elements returns the change to the items that are elements of a foreach.
-func (b *builder) elements(s *scope, at place, self code, pattern map[string]any) each {
-	rest := change.Clone(pattern).(map[string]any)
-	for key := range pattern {
-		if _, bare := kyverno.ParseAnchor(key); bare == "name" {
-			delete(rest, key)
-		}
-	}
-	return each{loop: b.loop, of: func(item code) (expr.Expr, *node, error) {
+func (b *builder) elements(at place, pattern map[string]any) itemChange {
+	rest := maps.Clone(pattern)
+	maps.DeleteFunc(rest, func(key string, _ any) bool { _, bare := kyverno.ParseAnchor(key); return bare == "name" })
+	return b.changing(func(item code) (expr.Expr, *node, error) {
 		if !b.loop.goesThrough(at.at) {
 			return expr.Expr{}, nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.x, at.at.x)
 		}
@@ -458,9 +479,9 @@ func (b *builder) elements(s *scope, at place, self code, pattern map[string]any
 			return expr.Expr{}, nil, err
 		}
 		conditions := []expr.Expr{condition}
-		body, err := b.fields(b.loop.inner(item), place{item, self}, rest, &conditions)
+		body, err := b.fields(b.loop.inner(item), place{item, at.self}, rest, &conditions)
 		return expr.And(conditions...), body, err
-	}}
+	})
 }
 
 // goesThrough reports whether the elements of a foreach are items of a list: the items of this
@@ -471,9 +492,9 @@ func (l *loop) goesThrough(list code) bool {
 	})
 }
 
-// each returns the change to the items that meet the conditions of an item of a patch.
-func (b *builder) each(s *scope, self code, pattern map[string]any) each {
-	return each{of: func(item code) (expr.Expr, *node, error) {
+// some returns the change to the items that meet the conditions of an item of a patch.
+func (b *builder) some(s *scope, self code, pattern map[string]any) itemChange {
+	return b.changing(func(item code) (expr.Expr, *node, error) {
 		var conditions []expr.Expr
 		rest := pattern
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
@@ -485,13 +506,11 @@ func (b *builder) each(s *scope, self code, pattern map[string]any) each {
 			if err != nil {
 				return expr.Expr{}, nil, err
 			}
-			conditions = append(conditions, same)
-			rest = change.Clone(pattern).(map[string]any)
-			delete(rest, "name")
+			conditions, rest = []expr.Expr{same}, without(pattern, "name")
 		}
 		body, err := b.fields(s, place{item, self}, rest, &conditions)
 		return simplifyName(item, conditions), body, err
-	}}
+	})
 }
 
 // simplifyName joins conditions. It leaves out the test that an item has a name, if all items
@@ -504,31 +523,20 @@ func simplifyName(item code, conditions []expr.Expr) expr.Expr {
 	return expr.And(conditions...)
 }
 
-// gate returns the condition of a global anchor in a list: one item must meet it, unless the
-// list is empty.
-func (b *builder) gate(s *scope, at, self code, pattern map[string]any) (expr.Expr, error) {
-	name := elementName(at, s)
-	condition, _, err := b.each(s, self, pattern).of(at.each(name))
-	if err != nil {
-		return expr.Expr{}, err
-	}
-	return expr.And(at.present(), at.x.Over("exists", name, condition)), nil
-}
-
 // plain returns an item that the list has afterwards.
-func (b *builder) plain(s *scope, at, self code, pattern map[string]any, keys []string) (plainItem, error) {
-	value, err := b.scope(s, place{at, self}).value(pattern)
+func (b *builder) plain(s *scope, at place, pattern map[string]any, keys []string) (plainItem, error) {
+	value, err := b.scope(s, at).value(pattern)
 	if err != nil {
 		return plainItem{}, err
 	}
-	item := plainItem{value: value, change: func(item code) (expr.Expr, *node, error) {
+	item := plainItem{value: value, change: b.changing(func(item code) (expr.Expr, *node, error) {
 		var none []expr.Expr
-		body, err := b.fields(s, place{item, self}, pattern, &none)
+		body, err := b.fields(s, place{item, at.self}, pattern, &none)
 		return expr.True, body, err
-	}}
+	})}
 	for _, key := range keys {
 		if pattern[key] == nil {
-			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.x)
+			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.at.x)
 		}
 		if item.key, err = s.operand(pattern[key]); err != nil {
 			return item, err

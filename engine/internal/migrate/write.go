@@ -151,16 +151,7 @@ func (c *converter) yaml(name string, first bool) string {
 	var w writer
 	d := c.rule.Document
 	r := remarksOf(d)
-	about := r.rule(d, c.rule.Root.Path)
-	if c.rule.Generated {
-		about = map[string][]string{}
-	}
-	for _, other := range c.joined {
-		more := r.rule(d, other.rule.Root.Path)
-		for _, section := range append([]string{""}, sections...) {
-			about["mutate"] = append(about["mutate"], more[section]...)
-		}
-	}
+	about := c.remarks(r)
 	if first {
 		w.comments(0, r.head())
 	}
@@ -185,9 +176,32 @@ func (c *converter) yaml(name string, first bool) string {
 		w.conditions("targetMatchConditions", c.targets.constraints.conditions, nil)
 	}
 	w.conditions("variables", c.variables, about["context"])
-	w.comments(2, about["mutate"])
+	w.mutations(c.mutations, about["mutate"])
+	if c.isNative {
+		w.WriteString("---\n" + bindingOf(name))
+	}
+	return w.String()
+}
+
+// remarks returns the comments of the rule, by section. Those of joined rules are about mutations.
+func (c *converter) remarks(r *remarks) map[string][]string {
+	about := map[string][]string{}
+	if !c.rule.Generated {
+		about = r.rule(c.rule.Document, c.rule.Root.Path)
+	}
+	for _, other := range c.joined {
+		more := r.rule(c.rule.Document, other.rule.Root.Path)
+		for _, section := range append([]string{""}, sections...) {
+			about["mutate"] = append(about["mutate"], more[section]...)
+		}
+	}
+	return about
+}
+
+func (w *writer) mutations(mutations []mutation, comments []string) {
+	w.comments(2, comments)
 	w.line(2, "mutations:")
-	for _, m := range c.mutations {
+	for _, m := range mutations {
 		if m.comment != "" {
 			w.line(2, "# %s", m.comment)
 		}
@@ -195,10 +209,6 @@ func (c *converter) yaml(name string, first bool) string {
 		w.line(4, "%s:", map[string]string{applyConfiguration: "applyConfiguration", jsonPatch: "jsonPatch"}[m.patchType])
 		w.expression(6, "expression", m.expression.Pretty())
 	}
-	if c.isNative {
-		w.WriteString("---\n" + bindingOf(name))
-	}
-	return w.String()
 }
 
 func (c *converter) apiVersion() string {

@@ -73,8 +73,8 @@ var (
 	}
 )
 
-// deviations are all of them.
-var deviations = []*deviation.Deviation{
+// Deviations are all of them.
+var Deviations = []*deviation.Deviation{
 	autogenMetadata, autogenNotWrapped, autogenJSONPatch, autogenVariables, autogenTexts,
 	selfTargets, nullFails, exceptionVariables, runsTwice, namespaceObjectNull, settingsIgnored,
 }
