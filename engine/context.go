@@ -26,6 +26,8 @@ type candidates struct {
 	local int
 	// object returns the object that a server would hold. It is computed on first use.
 	object func() (map[string]any, error)
+	// sensitive is the object if it must stay secret.
+	sensitive func() *redact.Objects
 }
 
 // index adds everything that policies may look up to the snapshot, by identity. Manifests take
@@ -58,6 +60,10 @@ func (r *run) index(local []*manifest.Document) {
 	}
 	for id, c := range all {
 		c.object = sync.OnceValues(func() (map[string]any, error) { return r.candidate(c) })
+		c.sensitive = sync.OnceValue(func() *redact.Objects {
+			object, _ := c.object()
+			return redact.NewObjects(object)
+		})
 		r.snapshot.Put(id.kind, id.namespace, id.name, func(reader *snapshot.Reader) (map[string]any, error) { return r.lookUp(c, reader) })
 	}
 }
@@ -72,7 +78,7 @@ func (r *run) lookUp(c *candidates, reader *snapshot.Reader) (map[string]any, er
 	}
 	object, err := c.object()
 	if err == nil && c.isSensitive() {
-		reader.AddSensitive(object)
+		reader.AddSensitive(c.sensitive())
 	}
 	return object, err
 }

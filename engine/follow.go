@@ -67,7 +67,7 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 	}
 	request.Object = state.view
 	if a.loaded.isSensitive() || slices.ContainsFunc(a.trace.events, func(e event) bool { return len(e.sensitive) > 0 }) {
-		reader.AddSensitive(request.Object)
+		reader.AddSensitive(redact.NewObjects(request.Object))
 	}
 	for followed := range follower.Follow(request, f.targets) {
 		if f.steps++; f.steps > limit.Targets {
@@ -140,7 +140,7 @@ func (f *following) takeContext(trigger *admitted, followed policy.Followed) {
 }
 
 // take traces a step that trigger caused. read are the sensitive objects that the policy has read.
-func (f *following) take(trigger *admitted, followed policy.Followed, read []map[string]any) {
+func (f *following) take(trigger *admitted, followed policy.Followed, read []*redact.Objects) {
 	a, step := trigger, followed.Step
 	inContext := followed.Target >= len(f.run.jobs)
 	if followed.Target >= 0 && !inContext {
@@ -192,7 +192,7 @@ func (f *following) without(a *admitted, step policy.Step) {
 }
 
 // record adds a step on a target to the target's trace.
-func (f *following) record(a *admitted, step policy.Step, read []map[string]any) {
+func (f *following) record(a *admitted, step policy.Step, read []*redact.Objects) {
 	index, kind, files := a.job.index, a.job.place.kind, &f.run.set.files
 	state := &f.states[index]
 	if state.err != nil {
@@ -205,7 +205,9 @@ func (f *following) record(a *admitted, step policy.Step, read []map[string]any)
 	}
 	sensitive := files.copies(state.view, step.Object, kind.Type())
 	if len(read) > 0 || files.sensitive[step.At.File] {
-		sensitive = files.reveals(state.view, step.Object, kind.Type(), read)
+		var open openTexts
+		open.learn(read)
+		sensitive = files.reveals(state.view, step.Object, kind.Type(), &open)
 	}
 	a.trace.events = append(a.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
 	a.trace.after, state.view = step.Object, step.Object

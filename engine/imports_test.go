@@ -37,7 +37,7 @@ var ladder = [][]string{
 	{"engine/report", "internal/input"},
 	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
-	{"krmfn/preadmit", "tfprovider/terraform-provider-preadmit", "examples/library"},
+	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }
 
 // owners lists the packages that may import each third-party library. Libraries that are not listed

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,14 +57,14 @@ func newFiles(policies, context []*manifest.Stream) files {
 // reveals returns the texts that policies added to an object and may have taken from hidden
 // objects. It leaves out texts that are literally in a policy, and public texts of the objects,
 // such as the name of a Secret.
-func (f *files) reveals(before, after map[string]any, shape change.Shape, objects []map[string]any) []string {
-	var open, found []string
-	for _, object := range objects {
-		open = append(open, redact.OpenTexts(object)...)
+func (f *files) reveals(before, after map[string]any, shape change.Shape, open *openTexts) []string {
+	isOpen := func(text string) bool {
+		return open.has(text) || slices.ContainsFunc(f.open, func(policies string) bool { return strings.Contains(policies, text) })
 	}
+	var found []string
 	for _, c := range change.Diff(before, after, shape) {
 		for _, text := range redact.Texts(c.New) {
-			if !slices.Contains(open, text) && !slices.ContainsFunc(f.open, func(policies string) bool { return strings.Contains(policies, text) }) {
+			if !isOpen(text) {
 				found = append(found, text)
 			}
 		}
@@ -71,13 +72,45 @@ func (f *files) reveals(before, after map[string]any, shape change.Shape, object
 	return found
 }
 
+// openTexts are the public texts of sensitive objects that were read. The zero value is empty.
+type openTexts struct {
+	// learned is the number of objects whose texts are known. few has the texts of those with few
+	// texts. many has the sets of those with many, because all admissions share these.
+	learned int
+	few     map[string]bool
+	many    []map[string]bool
+}
+
+// learn adds the texts of the objects that it does not know. Later calls must have the same objects,
+// and perhaps more.
+func (o *openTexts) learn(objects []*redact.Objects) {
+	const few = 100
+	for _, read := range objects[o.learned:] {
+		switch texts := read.Open(); {
+		case len(texts) > few:
+			o.many = append(o.many, texts)
+		case o.few == nil:
+			o.few = maps.Clone(texts)
+		default:
+			maps.Copy(o.few, texts)
+		}
+	}
+	o.learned = len(objects)
+}
+
+func (o *openTexts) has(text string) bool {
+	return o.few[text] || slices.ContainsFunc(o.many, func(texts map[string]bool) bool { return texts[text] })
+}
+
 // copies returns the texts that a policy has added to a Secret and that contain one of its values.
 func (f *files) copies(before, after map[string]any, shape change.Shape) []string {
 	if !redact.IsSecret(before) {
 		return nil
 	}
-	own := []map[string]any{before}
-	return slices.DeleteFunc(f.reveals(before, after, shape, own), func(text string) bool {
+	own := []*redact.Objects{redact.NewObjects(before)}
+	var open openTexts
+	open.learn(own)
+	return slices.DeleteFunc(f.reveals(before, after, shape, &open), func(text string) bool {
 		return !redact.Scope{Objects: own}.Hides([]source.Span{{Text: text}})
 	})
 }

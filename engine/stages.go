@@ -40,7 +40,7 @@ func (l *loaded) isSensitive() bool {
 func (l *loaded) scope() redact.Scope {
 	scope := redact.Scope{All: l.job.document.Stream().Sensitive()}
 	if redact.IsSecret(l.raw) {
-		scope.Objects = []map[string]any{l.raw}
+		scope.Objects = []*redact.Objects{redact.NewObjects(l.raw)}
 	}
 	return scope
 }
@@ -58,7 +58,7 @@ type admitted struct {
 	// trace is nil if the server did not get the request.
 	trace *trace
 	// read are the sensitive objects that policies have read for the job.
-	read []map[string]any
+	read []*redact.Objects
 }
 
 // memos are memos that no job uses.
@@ -72,11 +72,11 @@ func forget(memo *change.Memo) {
 
 // scope returns the sensitive objects that a message about the object may quote: its own, further
 // ones and those that policies have read.
-func (a *admitted) scope(further []map[string]any) redact.Scope {
+func (a *admitted) scope(further []*redact.Objects) redact.Scope {
 	scope := a.loaded.scope()
 	own := scope.Objects
 	if len(own) > 0 && a.trace != nil {
-		own = append(own, a.trace.before, a.trace.after)
+		own = append(own, redact.NewObjects(a.trace.before, a.trace.after))
 	}
 	scope.Objects = slices.Concat(further, a.read, own)
 	return scope

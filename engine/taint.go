@@ -14,28 +14,29 @@ type taint struct {
 	files   files
 	// tainted are the policies that have read sensitive objects.
 	tainted map[string]bool
-	// current is the running policy, and seen the number of sensitive objects that policies had
-	// read when it began.
+	// current is the running policy, and seen how often policies had read sensitive objects when it
+	// began.
 	current string
 	seen    int
+	open    openTexts
 }
 
 func newTaint(request *policy.Request, f files) *taint {
 	return &taint{request: request, files: f, tainted: map[string]bool{}}
 }
 
-// read returns the sensitive objects that the policies of the admission have read.
-func (t *taint) read() []map[string]any {
+// reads returns how often the policies of the admission have read sensitive objects.
+func (t *taint) reads() int {
 	if t.request.Snapshot == nil {
-		return nil
+		return 0
 	}
-	return t.request.Snapshot.Sensitive()
+	return t.request.Snapshot.SensitiveReads()
 }
 
 // planned records who read sensitive objects during planning: the policies with a param, or else
 // all.
 func (t *taint) planned(plan policy.Plan) {
-	if len(t.read()) == t.seen {
+	if t.reads() == t.seen {
 		return
 	}
 	withParam := slices.ContainsFunc(plan.Invocations, func(i policy.Invocation) bool { return i.ID().Param != "" })
@@ -44,20 +45,23 @@ func (t *taint) planned(plan policy.Plan) {
 			t.tainted[id.Policy] = true
 		}
 	}
-	t.seen = len(t.read())
+	t.seen = t.reads()
 }
 
 // begin records that an invocation begins.
-func (t *taint) begin(id policy.ID) { t.current, t.seen = id.Policy, len(t.read()) }
+func (t *taint) begin(id policy.ID) { t.current, t.seen = id.Policy, t.reads() }
 
 // texts returns the sensitive texts that a step has put into the object.
 func (t *taint) texts(step policy.Step, shape change.Shape) []string {
-	if len(t.read()) > t.seen {
+	if t.reads() > t.seen {
 		t.tainted[t.current] = true
 	}
 	before := t.request.Object
 	if !t.tainted[t.current] && !t.files.sensitive[step.At.File] {
 		return t.files.copies(before, step.Object, shape)
 	}
-	return t.files.reveals(before, step.Object, shape, t.read())
+	if t.request.Snapshot != nil {
+		t.open.learn(t.request.Snapshot.Sensitive())
+	}
+	return t.files.reveals(before, step.Object, shape, &t.open)
 }

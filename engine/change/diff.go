@@ -156,7 +156,10 @@ func (d *differ) moves(pairs []int, kept []bool) {
 			wanted = append(wanted, i)
 		}
 	}
-	fixed := longestIncreasing(wanted)
+	fixed := make([]bool, len(kept))
+	for _, at := range increasing(wanted) {
+		fixed[wanted[at]] = true
+	}
 	last := 0 // the position of the last fixed item, counted from 1
 	for _, i := range wanted {
 		if fixed[i] {
@@ -202,32 +205,6 @@ func inOrder(pairs []int) bool {
 		last = max(last, i)
 	}
 	return true
-}
-
-// longestIncreasing returns the members of a longest increasing subsequence.
-func longestIncreasing(values []int) map[int]bool {
-	var tails []int // tails[k]: position of the smallest end of a run of length k+1
-	previous := make([]int, len(values))
-	for at, v := range values {
-		k, _ := slices.BinarySearchFunc(tails, v, func(position, v int) int { return values[position] - v })
-		previous[at] = -1
-		if k > 0 {
-			previous[at] = tails[k-1]
-		}
-		if k == len(tails) {
-			tails = append(tails, at)
-		} else {
-			tails[k] = at
-		}
-	}
-	members := make(map[int]bool, len(tails))
-	if len(tails) == 0 {
-		return members
-	}
-	for at := tails[len(tails)-1]; at >= 0; at = previous[at] {
-		members[values[at]] = true
-	}
-	return members
 }
 
 // Align matches the items of two lists as Diff does. It returns, for each item of to, the index of
@@ -409,10 +386,8 @@ func alignByValue(from, to []any) []int {
 	return pairs
 }
 
-// maxTable limits the work of commonSubsequence. Longer lists with differences everywhere are
-// compared by position.
-const maxTable = 1 << 20
-
+// commonSubsequence pairs equal items at the ends of two lists, and a common subsequence of the items
+// between.
 func commonSubsequence(from, to []any) []int {
 	pairs := unpaired(len(to))
 	head := 0
@@ -426,31 +401,12 @@ func commonSubsequence(from, to []any) []int {
 		pairs[len(to)-tail] = len(from) - tail
 	}
 	n, m := len(from)-tail-head, len(to)-tail-head
-	if n == 0 || m == 0 || n == 1 && m == 1 || n*m > maxTable {
+	if n == 0 || m == 0 || n == 1 && m == 1 {
 		return pairs
 	}
-	a, b := encodeAll(from[head:head+n]), encodeAll(to[head:head+m])
-	length := make([]int32, (n+1)*(m+1))
-	at := func(i, j int) *int32 { return &length[i*(m+1)+j] }
-	for i := n - 1; i >= 0; i-- {
-		for j := m - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				*at(i, j) = *at(i+1, j+1) + 1
-			} else {
-				*at(i, j) = max(*at(i+1, j), *at(i, j+1))
-			}
-		}
-	}
-	for i, j := 0, 0; i < n && j < m; {
-		switch {
-		case a[i] == b[j]:
+	for j, i := range Common(encodeAll(from[head:head+n]), encodeAll(to[head:head+m])) {
+		if i >= 0 {
 			pairs[head+j] = head + i
-			i++
-			j++
-		case *at(i+1, j) >= *at(i, j+1):
-			i++
-		default:
-			j++
 		}
 	}
 	return pairs

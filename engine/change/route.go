@@ -253,7 +253,8 @@ func (n *run) clone() *run {
 	return copied.with(n.left.clone(), n.right.clone())
 }
 
-// split splits a treap after a number of items.
+// split splits a treap after a number of items. If that splits a run, its parts get new weights,
+// which may be larger than those above them, so all runs on the way are joined again.
 func (r *router) split(n *run, after int) (left, right *run) {
 	if n == nil {
 		return nil, nil
@@ -262,10 +263,10 @@ func (r *router) split(n *run, after int) (left, right *run) {
 	switch {
 	case after <= before:
 		left, right = r.split(n.left, after)
-		return left, n.with(right, n.right)
+		return left, join(right, n.with(nil, n.right))
 	case after >= before+n.count:
 		left, right = r.split(n.right, after-before-n.count)
-		return n.with(n.left, left), right
+		return join(n.with(n.left, nil), left), right
 	}
 	head, tail := *n, *n
 	head.count = after - before

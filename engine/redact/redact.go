@@ -118,8 +118,8 @@ func Texts(value any) []string {
 	return texts
 }
 
-// OpenTexts returns the scalars in the open fields of a Secret.
-func OpenTexts(object map[string]any) []string {
+// openTexts returns the scalars in the open fields of a Secret.
+func openTexts(object map[string]any) []string {
 	var texts []string
 	for field, value := range object {
 		if !IsOpen(field) {

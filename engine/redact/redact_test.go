@@ -44,7 +44,7 @@ func TestMask(t *testing.T) {
 func TestScope(t *testing.T) {
 	object := map[string]any{"data": map[string]any{"a": encode("x1"), "b": ""}, "stringData": map[string]any{"c": int64(7)}}
 	for text, want := range map[string]bool{"it is x1": true, encode("x1"): true, "7 of them": true, "nothing": false} {
-		if got := (Scope{Objects: []map[string]any{nil, object}}).holds(text); got != want {
+		if got := (Scope{Objects: []*Objects{NewObjects(nil, object)}}).holds(text); got != want {
 			t.Errorf("%q: got %v", text, got)
 		}
 	}
@@ -102,8 +102,8 @@ func TestScopes(t *testing.T) {
 		want  string
 	}{
 		"no object":      {Scope{}, "x1 denied x1: no x1, sum"},
-		"another object": {Scope{Objects: []map[string]any{{"data": map[string]any{"a": "y1"}}}}, "x1 denied x1: no x1, " + leftOut},
-		"the object":     {Scope{Objects: []map[string]any{secret}}, "x1 denied x1: " + leftOut + ", " + leftOut},
+		"another object": {Scope{Objects: []*Objects{NewObjects(map[string]any{"data": map[string]any{"a": "y1"}})}}, "x1 denied x1: no x1, " + leftOut},
+		"the object":     {Scope{Objects: []*Objects{NewObjects(secret)}}, "x1 denied x1: " + leftOut + ", " + leftOut},
 		"all":            {Scope{All: true}, "x1 denied x1: " + allLeftOut + ", " + allLeftOut},
 	} {
 		err := c.scope.Error(fmt.Errorf("wrapped: %w", message))

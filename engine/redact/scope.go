@@ -1,10 +1,8 @@
 package redact
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -19,7 +17,7 @@ const (
 // left out if it contains one of their scalars, however short, encoded or decoded. Text of the
 // origin Computed is always left out.
 type Scope struct {
-	Objects []map[string]any
+	Objects []*Objects
 	// All means that the text must not contain anything of the input.
 	All bool
 }
@@ -130,16 +128,7 @@ func (s Scope) text(parts []source.Span) []source.Span {
 	return shown
 }
 
-// holds reports whether a text contains a scalar in the data of the objects.
+// holds reports whether a text contains a value of the objects.
 func (s Scope) holds(text string) bool {
-	for _, object := range s.Objects {
-		for value := range scalars(object) {
-			written := fmt.Sprint(value)
-			decoded, err := base64.StdEncoding.DecodeString(written)
-			if written != "" && strings.Contains(text, written) || err == nil && len(decoded) > 0 && strings.Contains(text, string(decoded)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Objects, func(o *Objects) bool { return o.holds(text) })
 }

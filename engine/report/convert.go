@@ -54,7 +54,7 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 	}
 	for _, a := range from.Audit {
 		if own != nil && c.Redactor != nil {
-			a.Value = redact.Scope{Objects: []map[string]any{from.Document.Object()}}.Text(a.Value)
+			a.Value = redact.Scope{Objects: []*redact.Objects{redact.NewObjects(from.Document.Object())}}.Text(a.Value)
 		}
 		to.Audit = append(to.Audit, policy.Annotation{Key: c.Name(a.Key), Value: c.Text(a.Value)})
 	}

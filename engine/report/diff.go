@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // diffContext is how many unchanged lines are around a change.
@@ -31,9 +34,12 @@ type line struct {
 	text string
 }
 
-// maxEdits is the largest number of removed and added lines for which the shortest diff is
-// searched. Time and memory grow with its square.
-const maxEdits = 2000
+// maxEdits is the largest number of removed and added lines for which the shortest diff of a number
+// of lines is searched. Time and memory grow with its square, so the square grows with the lines.
+func maxEdits(lines int) int {
+	const all = 400 // for so many lines, the shortest diff is always found
+	return int(math.Sqrt(float64(all * lines)))
+}
 
 // align returns the lines of a diff from a to b: kept, removed and added. Policies neither reorder
 // nor add documents, so each document is compared with its counterpart. The cost of a diff is
@@ -129,7 +135,7 @@ func linesAt(lines []string, indexes []int) []string {
 }
 
 // myers returns the shortest diff from a to b (E. Myers, An O(ND) Difference Algorithm, 1986).
-// If it has more than maxEdits edits, all lines of a are removed and all lines of b added.
+// A diff with more than maxEdits edits may be longer.
 func myers(a, b []string) []line {
 	if len(a) == 0 || len(b) == 0 {
 		return appendLines(appendLines(nil, '-', a), '+', b)
@@ -137,7 +143,7 @@ func myers(a, b []string) []line {
 	var traces [][]int
 	reach := make([]int, 2*(len(a)+len(b))+3)
 	middle := len(a) + len(b) + 1
-	for d := 0; d <= maxEdits; d++ {
+	for d := range maxEdits(len(a)+len(b)) + 1 {
 		traces = append(traces, slices.Clone(reach[middle-d-1:middle+d+2]))
 		for k := -d; k <= d; k += 2 {
 			x := reach[middle+k-1] + 1
@@ -153,7 +159,23 @@ func myers(a, b []string) []line {
 			}
 		}
 	}
-	return appendLines(appendLines(nil, '-', a), '+', b)
+	return around(a, b, change.Common(a, b))
+}
+
+// around returns a diff that keeps lines in common: for each line of b, the index of its line in a,
+// or -1.
+func around(a, b []string, pairs []int) []line {
+	var lines []line
+	begin := 0
+	for j, i := range pairs {
+		if i < 0 {
+			lines = append(lines, line{'+', b[j]})
+			continue
+		}
+		lines = append(appendLines(lines, '-', a[begin:i]), line{' ', b[j]})
+		begin = i + 1
+	}
+	return appendLines(lines, '-', a[begin:])
 }
 
 // trace builds the diff backwards from the end of both texts. traces[d] is what myers had

@@ -13,6 +13,8 @@ type hunkText struct {
 	objects, policies []string
 	added, removed    int
 	noted             map[string]bool
+	// edits are the edits whose policies have been noted.
+	edits map[*Edit]bool
 }
 
 // hunks returns the hunks of the diff of a file. If full is true, there is one with all lines.
@@ -25,7 +27,7 @@ func (f *File) hunks(full bool) []hunkText {
 	var c counter
 	for _, h := range hunks(lines, context) {
 		c.pass(lines[c.lines:h.start])
-		a := hunkText{noted: map[string]bool{}}
+		a := hunkText{noted: map[string]bool{}, edits: map[*Edit]bool{}}
 		before, after := c.before, c.after
 		for _, l := range lines[h.start:h.end] {
 			switch l.op {
@@ -53,9 +55,10 @@ func (f *File) hunks(full bool) []hunkText {
 // note adds the manifest and the policies of a changed line.
 func (a *hunkText) note(marks []mark, line int) {
 	m, ok := editAt(marks, line)
-	if !ok {
+	if !ok || a.edits[m.edit] {
 		return
 	}
+	a.edits[m.edit] = true
 	if object := m.manifest.object(); !a.noted["object "+object] {
 		a.noted["object "+object] = true
 		a.objects = append(a.objects, object)

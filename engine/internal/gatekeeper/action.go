@@ -196,10 +196,11 @@ func (s *set) field(c *call, value any, given bool) (any, bool, error) {
 
 // merge appends the values that a list does not have.
 func (s *set) merge(list []any) []any {
-	merged := list[:len(list):len(list)]
+	merged, has := list[:len(list):len(list)], change.NewSet(list)
 	for _, value := range s.values {
-		if !contains(merged, value) {
+		if !has.Has(value) {
 			merged = append(merged, value)
+			has.Add(value)
 		}
 	}
 	return merged
@@ -207,9 +208,9 @@ func (s *set) merge(list []any) []any {
 
 // prune removes values from a list.
 func (s *set) prune(list []any) []any {
-	pruned := make([]any, 0, len(list))
+	pruned, removed := make([]any, 0, len(list)), change.NewSet(s.values)
 	for _, item := range list {
-		if !contains(s.values, item) {
+		if !removed.Has(item) {
 			pruned = append(pruned, item)
 		}
 	}
@@ -217,10 +218,6 @@ func (s *set) prune(list []any) []any {
 		return list
 	}
 	return pruned
-}
-
-func contains(list []any, value any) bool {
-	return slices.ContainsFunc(list, func(item any) bool { return change.Equal(item, value) })
 }
 
 // field implements action.

@@ -11,7 +11,11 @@ import (
 // exporter converts the result of the mutators to the object that a server gets. Gatekeeper
 // sends a patch whose numbers are floating-point numbers. Values that no mutator changed stay
 // the same.
-type exporter struct{ providers map[string]*provider }
+type exporter struct {
+	providers map[string]*provider
+	// had are the items of the lists before the mutators, by the first item.
+	had map[*any]*change.Set
+}
 
 // object exports an object; before is the object before the mutators.
 func (e exporter) object(object, before map[string]any) map[string]any {
@@ -67,7 +71,7 @@ func (e exporter) items(list []any, before any) []any {
 	old, _ := before.([]any)
 	exported := list
 	for i, item := range list {
-		if contains(old, item) {
+		if i < len(old) && change.Same(item, old[i]) || e.itemsOf(old).Has(item) {
 			continue
 		}
 		var previous any
@@ -77,6 +81,17 @@ func (e exporter) items(list []any, before any) []any {
 		exported = replace(exported, list, i, e.value(item, previous))
 	}
 	return exported
+}
+
+// itemsOf returns the items of a list before the mutators.
+func (e exporter) itemsOf(old []any) *change.Set {
+	if len(old) == 0 {
+		return &change.Set{}
+	}
+	if e.had[&old[0]] == nil {
+		e.had[&old[0]] = change.NewSet(old)
+	}
+	return e.had[&old[0]]
 }
 
 // unresolved returns a failure for each placeholder without an answer.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -113,7 +114,7 @@ func (h *hook) mutate(r *policy.Request) []policy.Step {
 	if failure := s.run(); failure != nil {
 		return []policy.Step{{ID: failure.ID, At: failure.At, Failure: failure}}
 	}
-	e := exporter{p.providers}
+	e := exporter{p.providers, map[*any]*change.Set{}}
 	var steps []policy.Step
 	for _, failure := range e.unresolved(s.subject.object, nil) {
 		steps = append(steps, policy.Step{ID: failure.ID, At: failure.At, Failure: &failure})

@@ -66,7 +66,7 @@ func agree(earlier, later *mutator) bool {
 	switch action := later.action.(type) {
 	case *set:
 		other, ok := earlier.action.(*set)
-		return !ok || other.prunes == action.prunes || !slices.ContainsFunc(action.values, func(value any) bool { return contains(other.values, value) })
+		return !ok || other.prunes == action.prunes || !slices.ContainsFunc(action.values, change.NewSet(other.values).Has)
 	case image:
 		other, ok := earlier.action.(image)
 		return !ok || !differ(action.domain, other.domain) && !differ(action.path, other.path) && !differ(action.tag, other.tag)

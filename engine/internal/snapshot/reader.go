@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/redact"
 )
 
 // Reader reads a snapshot during one admission, and records what the result depends on.
@@ -15,8 +16,14 @@ type Reader struct {
 	Owner any
 	asked bool
 	err   error
-	// sensitive: see AddSensitive.
-	sensitive []map[string]any
+	read  reading
+}
+
+// reading are the sensitive objects that a reader has read, and how often it has read any.
+type reading struct {
+	objects []*redact.Objects
+	known   map[*redact.Objects]bool
+	times   int
 }
 
 // Reader returns a reader of the snapshot.
@@ -28,12 +35,25 @@ func (r *Reader) Ask() { r.asked = true }
 // Asked reports whether Ask was called.
 func (r *Reader) Asked() bool { return r.asked }
 
-// AddSensitive records that an object that was looked up is sensitive. Objects of the snapshot call
+// AddSensitive records that objects that were looked up are sensitive. Objects of the snapshot call
 // it.
-func (r *Reader) AddSensitive(object map[string]any) { r.sensitive = append(r.sensitive, object) }
+func (r *Reader) AddSensitive(objects *redact.Objects) {
+	r.read.times++
+	if r.read.known[objects] {
+		return
+	}
+	if r.read.known == nil {
+		r.read.known = map[*redact.Objects]bool{}
+	}
+	r.read.known[objects] = true
+	r.read.objects = append(r.read.objects, objects)
+}
 
 // Sensitive returns the objects passed to AddSensitive.
-func (r *Reader) Sensitive() []map[string]any { return r.sensitive }
+func (r *Reader) Sensitive() []*redact.Objects { return r.read.objects }
+
+// SensitiveReads returns how often AddSensitive was called.
+func (r *Reader) SensitiveReads() int { return r.read.times }
 
 // Err returns the first error of an object that could not be made. A result computed without
 // that object must not be used, even if the error was ignored.
@@ -94,20 +114,33 @@ func (r *Reader) object(k key) (map[string]any, error) {
 func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	if known, ok := r.snapshot.made.Load(key); ok {
 		known := known.(made)
-		r.sensitive = append(r.sensitive, known.sensitive...)
-		return known.value, nil
+		return r.take(known), nil
 	}
-	before := len(r.sensitive)
+	before := r.read
+	r.read = reading{}
 	value, err := compute()
-	if err == nil {
-		known, _ := r.snapshot.made.LoadOrStore(key, made{value, r.sensitive[before:len(r.sensitive):len(r.sensitive)]})
-		value = known.(made).value
+	result := made{value: value}
+	if len(r.read.objects) > 0 {
+		result.sensitive = redact.Join(r.read.objects)
 	}
-	return value, err
+	r.read = before
+	if err == nil {
+		known, _ := r.snapshot.made.LoadOrStore(key, result)
+		result = known.(made)
+	}
+	return r.take(result), err
 }
 
-// made is a value of Once, and the sensitive objects that it depends on.
+// take returns a value of Once, and records the sensitive objects that it depends on.
+func (r *Reader) take(m made) any {
+	if m.sensitive != nil {
+		r.AddSensitive(m.sensitive)
+	}
+	return m.value
+}
+
+// made is a value of Once, and the sensitive objects that it depends on, or nil.
 type made struct {
 	value     any
-	sensitive []map[string]any
+	sensitive *redact.Objects
 }

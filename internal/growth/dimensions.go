@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// dimension is a way in which input can grow.
+type dimension struct {
+	name string
+	// n is the smaller size. The larger one is four times as much.
+	n int
+	// files returns the input of a size, by the names of the files.
+	files func(n int) map[string]string
+	// commands are the commands to measure; by default those of all manifests.
+	commands []string
+	// flags are added to the command line.
+	flags []string
+}
+
+// Names of files that are not manifests: policies, context, and the standard input.
+const (
+	policiesFile, contextFile, stdinFile = "policies.yaml", "context.yaml", "stdin.yaml"
+)
+
+// input returns the files of an input without context.
+func input(policies, manifests string) map[string]string {
+	return map[string]string{policiesFile: policies, "manifests.yaml": manifests}
+}
+
+// withContext is an input with context.
+func withContext(policies, context, manifests string) map[string]string {
+	files := input(policies, manifests)
+	files[contextFile] = context
+	return files
+}
+
+// repeat joins n texts, each with its number.
+func repeat(n int, text func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(text(i))
+	}
+	return b.String()
+}
+
+// lines is repeat for a text with its number in place of each "#".
+func lines(n int, text string) string {
+	return repeat(n, func(i int) string { return strings.ReplaceAll(text, "#", fmt.Sprint(i)) })
+}
+
+// dimensions are all dimensions.
+func dimensions() []dimension {
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText(), ofPolicies(), ofSurroundings(), ofFindings(), ofCommands())
+	for i := range all {
+		if all[i].commands == nil {
+			all[i].commands = []string{"render", "diff", "explain", "check"}
+		}
+	}
+	return all
+}

@@ -1,0 +1,172 @@
+// Command growth checks that the cost of every command grows at most a little faster than its
+// input, in every dimension in which input can grow. Its test runs it. To see the costs of some
+// dimensions and commands:
+//
+//	go run -cover -covermode=atomic -coverpkg=./engine/...,./internal/...,./krmfn/... ./internal/growth 'edits/.*/diff'
+//
+// The cost is counted, not timed: it is the number of blocks of statements that a command executes,
+// which the coverage of the Go compiler counts, and the number of bytes that it allocates. Without
+// other goroutines, both are the same in every run.
+//
+// The files in order: main.go, counters.go (blocks of statements), dimensions.go (what grows),
+// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go and commands.go (the
+// dimensions).
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/krmfn"
+)
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(-1)
+	pattern := "."
+	if len(os.Args) > 1 {
+		pattern = os.Args[1]
+	}
+	if err := run(regexp.MustCompile(pattern), len(os.Args) > 1); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run measures the dimensions whose name and command match a pattern. It prints all or those that
+// grow too fast.
+func run(pattern *regexp.Regexp, all bool) error {
+	tooFast, measured := 0, 0
+	for _, d := range dimensions() {
+		for _, command := range d.commands {
+			if !pattern.MatchString(d.name + "/" + command) {
+				continue
+			}
+			g, err := measure(d, command)
+			if err != nil {
+				return err
+			}
+			if measured++; g.tooFast() {
+				tooFast++
+			}
+			if all || g.tooFast() {
+				fmt.Println(g)
+			}
+		}
+	}
+	if fmt.Printf("%d of %d costs grow too fast\n", tooFast, measured); tooFast > 0 || measured == 0 {
+		return fmt.Errorf("the cost of 4 N must be at most %d times that of N, and its bytes %d times", mostBlocks, mostBytes)
+	}
+	return nil
+}
+
+const (
+	// mostBlocks is how many times as many blocks of statements four times the input may execute.
+	mostBlocks = 5
+	// mostBytes is the same for allocated bytes. It is larger because the capacity of slices grows
+	// in steps.
+	mostBytes = 10
+)
+
+// cost is what a command costs.
+type cost struct{ blocks, bytes int64 }
+
+func (c cost) minus(other cost) cost { return cost{c.blocks - other.blocks, c.bytes - other.bytes} }
+
+// growth is how the cost of a command grows in a dimension: the costs of N and 4 N, without that of 1.
+type growth struct {
+	dimension
+	command      string
+	small, large cost
+}
+
+func (g growth) tooFast() bool {
+	return g.large.blocks > mostBlocks*g.small.blocks || g.large.bytes > mostBytes*g.small.bytes
+}
+
+func (g growth) String() string {
+	times := func(large, small int64) float64 { return float64(large) / float64(small) }
+	return fmt.Sprintf("%-32s %-8s %4d: %9d blocks %10d bytes, %5d: %5.2f times the blocks, %5.2f times the bytes", g.name, g.command,
+		g.n, g.small.blocks, g.small.bytes, 4*g.n, times(g.large.blocks, g.small.blocks), times(g.large.bytes, g.small.bytes))
+}
+
+// measure runs a command on inputs of growing sizes.
+func measure(d dimension, command string) (growth, error) {
+	sizes := []int{1, 1, d.n, 4 * d.n} // once more than needed, for caches that the first use of a process fills
+	costs := make([]cost, len(sizes))
+	dir, err := os.MkdirTemp("", "growth")
+	if err != nil {
+		return growth{}, err
+	}
+	defer os.RemoveAll(dir)
+	for i, n := range sizes {
+		in := filepath.Join(dir, fmt.Sprint(i))
+		process, err := d.process(command, n, in)
+		if err == nil {
+			costs[i], err = process.cost()
+		}
+		if err != nil {
+			return growth{}, fmt.Errorf("%s/%s, %d: %w", d.name, command, n, err)
+		}
+	}
+	return growth{d, command, costs[2].minus(costs[1]), costs[3].minus(costs[1])}, nil
+}
+
+// process is a command with its input.
+type process struct {
+	*krmfn.Process
+	stderr *bytes.Buffer
+}
+
+// process writes the input of a size to a directory, for a command.
+func (d dimension) process(command string, n int, dir string) (process, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return process{}, err
+	}
+	args, stdin := []string{command}, ""
+	var manifests []string
+	for name, text := range d.files(n) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return process{}, err
+		}
+		switch name {
+		case policiesFile:
+			args = append(args, "-p", name)
+		case contextFile:
+			args = append(args, "-c", name)
+		case stdinFile:
+			stdin = text
+		default:
+			manifests = append(manifests, name)
+		}
+	}
+	slices.Sort(manifests)
+	p := process{stderr: new(bytes.Buffer)}
+	p.Process = &krmfn.Process{
+		Args: slices.Concat(args, d.flags, manifests), Dir: dir, Stdin: strings.NewReader(stdin),
+		Stdout: new(bytes.Buffer), Stderr: p.stderr,
+	}
+	return p, nil
+}
+
+// cost runs the process.
+func (p process) cost() (cost, error) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status := 0
+	blocks, err := count(func() { status = krmfn.Main(context.Background(), p.Process) })
+	runtime.ReadMemStats(&after)
+	if err == nil && status > 1 && !strings.Contains(p.stderr.String(), "denied:") {
+		err = fmt.Errorf("status %d: %.500s", status, p.stderr)
+	}
+	return cost{blocks, int64(after.TotalAlloc - before.TotalAlloc)}, err
+}
