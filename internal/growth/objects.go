@@ -49,7 +49,7 @@ func ofObjects() []dimension {
 			return input(admissionPolicy("all", "configmaps", patch(strings.Replace(setAll, `"new"`, `"new " + k + " " + object.metadata.name`, 1))), configMap(n))
 		}},
 		{name: "mutations", n: 50, files: func(n int) map[string]string {
-			return input(admissionPolicy("all", "configmaps", slices.Repeat([]string{patch(`[JSONPatch{op: "replace", path: "/data/a", value: object.data.a + "x"}]`)}, n)...), configMaps(1))
+			return input(admissionPolicy("all", "configmaps", slices.Repeat([]string{patch(`[JSONPatch{op: "replace", path: "/data/a", value: object.data.a == "x" ? "y" : "x"}]`)}, n)...), configMaps(1))
 		}},
 	}
 	for name, operation := range map[string]string{
