@@ -45,6 +45,7 @@ apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: never}
 spec:
+  background: false
   rules:
   - name: never
     match: {any: [{resources: {kinds: ["*"]}}]}

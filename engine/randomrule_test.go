@@ -27,6 +27,42 @@ func (r random) clusterPolicy(name string) string {
 	return b.String()
 }
 
+// mutatingPolicy returns a MutatingPolicy for a random kind. It does not do what only Kyverno's
+// command does differently: it calculates with no number and reads no user.
+func (r random) mutatingPolicy(name string) string {
+	k := oneOf(r, randomKinds...)
+	clean := func(generate func() string) string {
+		for {
+			if text := generate(); !strings.Contains(text, "+ 1") && !strings.Contains(text, "userInfo") && !strings.Contains(text, "request.kind") && !strings.Contains(text, "namespaceObject") {
+				return text
+			}
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: %s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [%q], apiVersions: [%q], operations: [CREATE], resources: [%q]}
+`, name, k.group, k.apiVersion[strings.Index(k.apiVersion, "/")+1:], k.resource)
+	if r.chance(40) {
+		fmt.Fprintf(&b, "  matchConditions:\n  - {name: c, expression: %q}\n", clean(r.condition))
+	}
+	fmt.Fprintf(&b, "  variables:\n  - {name: team, expression: %q}\n  mutations:\n",
+		oneOf(r, `object.metadata.?labels[?"app"].orValue("none")`, `"a" + string(size(object.metadata.name))`, `object.metadata.name.replace("o", "0")`))
+	for range 1 + r.IntN(2) {
+		if r.chance(60) {
+			fmt.Fprintf(&b, "  - patchType: ApplyConfiguration\n    applyConfiguration: {expression: %q}\n", clean(func() string { return r.apply(k) }))
+		} else {
+			fmt.Fprintf(&b, "  - patchType: JSONPatch\n    jsonPatch: {expression: %q}\n", clean(func() string { return r.patch(k) }))
+		}
+	}
+	return b.String()
+}
+
 func (r random) precondition() string {
 	return oneOf(r,
 		`{key: "{{ request.object.metadata.name }}", operator: Equals, value: "m?3"}`,

@@ -74,11 +74,12 @@ spec: {policyName: quote}
 kind: ClusterPolicy
 metadata: {name: quote}
 spec:
+  background: false
   rules:
   - name: path
     match: {any: [{resources: {kinds: ["*"]}}]}
     context: [{name: all, variable: {jmesPath: "to_string(request.object)", default: ""}}]
-    mutate: {patchesJson6902: '[{"op": "test", "path": "/metadata/{{ all }}", "value": "{{ all }}"}]'}
+    mutate: {foreach: [{list: "['x']", patchesJson6902: '[{"op": "test", "path": "/metadata/{{ all }}", "value": "{{ all }}"}]'}]}
   - name: data
     match: {any: [{resources: {kinds: ["*"]}}]}
     mutate: {patchStrategicMerge: {metadata: {labels: {a: "{{ request.object.metadata.\"{{ request.object.data.a }}\" }}"}}}}

@@ -36,7 +36,7 @@ func jmespathCases() []hostile {
 		query("replaced text", again("'aaaaaaaaaa'", "replace_all(@, 'a', 'aaaaaaaaaa')")+"| length(@)", size),
 		query("regular expression", "to_string(regex_match('(a*)*(a*)*b', '"+strings.Repeat("a", 10_000)+"'))", ""),
 		query("wildcards", "to_string(pattern_match('"+strings.Repeat("*a", 3000)+"', '"+strings.Repeat("a", 8000)+"b'))", ""),
-		query("deep", strings.Repeat("(", 8000)+"'a'"+strings.Repeat(")", 8000), ""),
+		query("deep", "to_string("+strings.Repeat("(", 8000)+"'a'"+strings.Repeat(")", 8000)+")", ""),
 		query("long", strings.Repeat("!", 20_000)+"a", "longer than 16384 bytes"),
 		query("aliases", `parse_yaml('a: &a [x,x,x,x,x,x,x,x,x,x]`+"\n"+aliases(10)+`')`, "not YAML"),
 	}
@@ -87,7 +87,7 @@ func kyvernoCases() []hostile {
           - {<(name): "*", (image): "?", +(imagePullPolicy): Always}
           - {(name): "a*", securityContext: {privileged: false}}
 `), "ConfigMap", "Pod", 1)), repeat("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n", "  - {name: a%d, image: b}\n", "", 1000), ""),
-		policyOn("kyverno: wildcards", text(strings.Replace(kyverno("    mutate: {patchStrategicMerge: {data: {x: y}}}\n"), "kinds: [ConfigMap]", "kinds: ['*'], names: ['"+strings.Repeat("*a", 50_000)+"']", 1)),
+		policyOn("kyverno: wildcards", text(strings.Replace(kyverno("    mutate: {patchStrategicMerge: {data: {x: y}}}\n"), "kinds: [ConfigMap]", "kinds: [ConfigMap], names: ['"+strings.Repeat("*a", 50_000)+"']", 1)),
 			repeat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", "a", "b}\n", 50_000), ""),
 	}
 }

@@ -112,7 +112,7 @@ func TestReads(t *testing.T) {
 		"/api/v1/namespaces/{{ request.namespace }}":                           namespaceKind,
 		"/api/v1/namespaces/shop/{{ request.object.kind }}s":                   policy.AnyKind,
 		"/apis/example.com/v1/widgets":                                         policy.AnyKind,
-		"{{ path }}":                                                           policy.AnyKind,
+		"{{ request.object.path }}":                                            policy.AnyKind,
 		"/version":                                                             {},
 	} {
 		s, _ := scopeOf(t, "ClusterPolicy", "urlPath: '"+path+"'")

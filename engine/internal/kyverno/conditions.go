@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -14,28 +13,28 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// operators are the operators of conditions, in lower case. Case does not matter here: see spellingRefused.
+// operators are the operators of conditions.
 var operators = map[string]func(key, value any) bool{
-	"equal":     equals,
-	"equals":    equals,
-	"notequal":  notEquals,
-	"notequals": notEquals,
-	"in":        allIn,
-	"notin":     func(k, v any) bool { return isInOperand(k, v) && !allIn(k, v) },
-	"anyin":     anyIn,
-	"allin":     allIn,
-	"anynotin":  anyNotIn,
-	"allnotin":  func(k, v any) bool { return isInOperand(k, v) && !anyIn(k, v) },
+	"Equal":     equals,
+	"Equals":    equals,
+	"NotEqual":  notEquals,
+	"NotEquals": notEquals,
+	"In":        allIn,
+	"NotIn":     func(k, v any) bool { return isInOperand(k, v) && !allIn(k, v) },
+	"AnyIn":     anyIn,
+	"AllIn":     allIn,
+	"AnyNotIn":  anyNotIn,
+	"AllNotIn":  func(k, v any) bool { return isInOperand(k, v) && !anyIn(k, v) },
 
-	"greaterthan":         ordered(func(c int) bool { return c > 0 }),
-	"greaterthanorequals": ordered(func(c int) bool { return c >= 0 }),
-	"lessthan":            ordered(func(c int) bool { return c < 0 }),
-	"lessthanorequals":    ordered(func(c int) bool { return c <= 0 }),
+	"GreaterThan":         ordered(func(c int) bool { return c > 0 }),
+	"GreaterThanOrEquals": ordered(func(c int) bool { return c >= 0 }),
+	"LessThan":            ordered(func(c int) bool { return c < 0 }),
+	"LessThanOrEquals":    ordered(func(c int) bool { return c <= 0 }),
 
-	"durationgreaterthan":         ordered(func(c int) bool { return c > 0 }),
-	"durationgreaterthanorequals": ordered(func(c int) bool { return c >= 0 }),
-	"durationlessthan":            ordered(func(c int) bool { return c < 0 }),
-	"durationlessthanorequals":    ordered(func(c int) bool { return c <= 0 }),
+	"DurationGreaterThan":         ordered(func(c int) bool { return c > 0 }),
+	"DurationGreaterThanOrEquals": ordered(func(c int) bool { return c >= 0 }),
+	"DurationLessThan":            ordered(func(c int) bool { return c < 0 }),
+	"DurationLessThanOrEquals":    ordered(func(c int) bool { return c <= 0 }),
 }
 
 const operatorNames = "Equals, NotEquals, AnyIn, AllIn, AnyNotIn, AllNotIn, GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals"
@@ -61,24 +60,12 @@ func (r *reader) conditionList(n policy.Node) {
 			continue
 		}
 		operator := item.At("operator")
-		if operators[strings.ToLower(operator.Text())] == nil {
+		if operators[operator.Text()] == nil {
 			r.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))
 	}
-}
-
-// spellings are the operators that Kyverno's policy validation accepts.
-var spellings = []string{
-	"Equal", "Equals", "NotEqual", "NotEquals", "In", "NotIn", "AnyIn", "AllIn", "AnyNotIn", "AllNotIn",
-	"GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
-	"DurationGreaterThan", "DurationGreaterThanOrEquals", "DurationLessThan", "DurationLessThanOrEquals",
-}
-
-// isMisspelt reports whether Kyverno refuses the spelling of an operator.
-func isMisspelt(operator string) bool {
-	return operators[strings.ToLower(operator)] != nil && !slices.Contains(spellings, operator)
 }
 
 // check evaluates preconditions. The reason is empty if they hold.
@@ -98,7 +85,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		if err != nil {
 			return false, err
 		}
-		return operators[strings.ToLower(item.At("operator").Text())](key, value), nil
+		return operators[item.At("operator").Text()](key, value), nil
 	}
 	all := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {

@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -13,7 +12,7 @@ func TestOperators(t *testing.T) {
 	}{
 		{"a", "Equals", "a", true},
 		{"a", "Equal", "b", false},
-		{"abc", "equals", "a*", true},
+		{"abc", "Equals", "a*", true},
 		{"a*", "Equals", "abc", false},
 		{"1", "Equals", "'1'", true},
 		{"'1'", "Equals", "1", false},
@@ -61,7 +60,6 @@ func TestOperators(t *testing.T) {
 		{"2", "GreaterThan", "1", true},
 		{"2", "GreaterThan", "2", false},
 		{"2", "GreaterThanOrEquals", "2", true},
-		{"2", "greaterthanorequals", "2", true},
 		{"1", "LessThan", "2", true},
 		{"2", "LessThanOrEquals", "1", false},
 		{"'10'", "GreaterThan", "'9'", true},
@@ -74,7 +72,7 @@ func TestOperators(t *testing.T) {
 		{"abc", "GreaterThan", "1", false},
 		{"2h", "DurationGreaterThan", "1h", true},
 	} {
-		if got := operators[strings.ToLower(c.operator)](value(t, c.key), value(t, c.value)); got != c.want {
+		if got := operators[c.operator](value(t, c.key), value(t, c.value)); got != c.want {
 			t.Errorf("%s %s %s is %v", c.key, c.operator, c.value, got)
 		}
 	}

@@ -29,8 +29,7 @@ type definition struct {
 	expressions []compiledExpression
 	// broken says that the policy has errors, so it has no rules and perhaps not all names.
 	broken bool
-	// off says that the policy does not run at admission, and so has no rules.
-	off bool
+	spec   policy.Node
 }
 
 // key identifies a policy: "namespace/name" or "name".
@@ -87,7 +86,10 @@ func (r *reader) definition(namespace string) *definition {
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
 	d.one = spec.At("applyRules").Text() == "One"
 	r.choice(spec.At("applyRules"), "All", "One")
-	d.off = r.isFalse(spec.At("admission"))
+	for _, key := range []string{"admission", "background"} {
+		r.boolean(spec.At(key))
+	}
+	d.spec = spec
 	written := r.rules(spec.At("rules"), d)
 	for _, w := range written {
 		r.rule(w)
@@ -97,14 +99,13 @@ func (r *reader) definition(namespace string) *definition {
 	}
 	if len(written) == 0 {
 		r.Note(spec.At("rules"), source.Warning, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing", "")
-	} else if d.off {
-		r.Note(spec.At("admission"), source.Warning, "policy-not-mutating", "the policy is not run at admission, so it changes nothing; Kyverno 1.19.0 refuses mutate rules in such a policy", "")
 		return d
 	}
 	d.rules, d.expressions = autogen(d, spec, written), r.compiled
 	for _, compiled := range d.rules {
 		compiled.compile()
 	}
+	r.refused(d, spec)
 	return d
 }
 
@@ -127,13 +128,11 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	return found
 }
 
-// isFalse reads a boolean whose default is true.
-func (r *reader) isFalse(n policy.Node) bool {
-	value, ok := n.Value.(bool)
-	if n.Given() && !ok {
+// boolean checks that a value is a boolean.
+func (r *reader) boolean(n policy.Node) {
+	if _, ok := n.Value.(bool); n.Given() && !ok {
 		r.Invalid(n, "expected true or false")
 	}
-	return ok && !value
 }
 
 // rules reads the rules that mutate, and reports the others.

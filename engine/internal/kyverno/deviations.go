@@ -95,27 +95,17 @@ var (
 		Versions: only119, Does: "drops all changes of a policy with a rule that fails, and gives an empty object to the policies after it", Documented: "failurePolicy Ignore ignores the failure",
 		Advice: "correct the rule that fails", Source: "pkg/webhooks/resource/mutation/mutation.go",
 	}
-	// spellingRefused is not reproduced: Kyverno refuses the policy.
-	spellingRefused = &deviation.Deviation{
-		Versions: only119, Does: "refuses the policy: it does not know this spelling of the operator", Documented: "operators do not depend on case",
-		Advice: "write it as the documentation does", Recordings: []string{"operator-spelling"},
-	}
 	// flowTextFails: isFlowText.
 	flowTextFails = &deviation.Deviation{
 		Versions: only119, Does: "fails, because a patch that begins with [ must be JSON", Documented: "patchesJson6902 is YAML or JSON",
 		Advice: "begin the operations with - in place of [", Recordings: []string{"json-patch-list"},
-	}
-	// listRefused is not reproduced: Kyverno's CustomResourceDefinition refuses the policy.
-	listRefused = &deviation.Deviation{
-		Versions: only119, Does: "refuses the policy: patchesJson6902 must be a text", Documented: "a JSON Patch is a list",
-		Advice: "write it as a text: patchesJson6902: |-", Recordings: []string{"json-patch-list"},
 	}
 )
 
 // Deviations are all of them.
 var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk,
-	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, spellingRefused, listRefused, flowTextFails,
+	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, flowTextFails,
 }
 
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
@@ -214,26 +204,15 @@ func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
 // are generated from the rule. types are those of the objects that the rule changes.
 func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	m := r.mutate()
-	conditions := func(n policy.Node) {
-		for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
-			if operator := item.At("operator"); isMisspelt(operator.Text()) {
-				found = append(found, mark{operator.Path, spellingRefused})
-			}
-		}
-	}
-	conditions(r.preconditions)
 	var patches func(n policy.Node)
 	patches = func(n policy.Node) {
-		conditions(n.At("preconditions"))
 		patch := n.At(strategicPatch)
 		for _, m := range marks(patch) {
 			if !m.isSafe(patch.Path, types) {
 				found = append(found, m)
 			}
 		}
-		if patch := n.At("patchesJson6902"); len(patch.Items()) > 0 {
-			found = append(found, mark{patch.Path, listRefused})
-		} else if isFlowText(patch.Value) && !hasVariables(patch.Text()) {
+		if patch := n.At("patchesJson6902"); isFlowText(patch.Value) && !hasVariables(patch.Text()) {
 			found = append(found, mark{patch.Path, flowTextFails})
 		}
 		for _, entry := range n.At("foreach").Items() {

@@ -12,9 +12,8 @@
 // the request unless the failurePolicy is Ignore.
 //
 // Where Kyverno's documentation says something else, deviations.go says what, how to write the
-// policy, which versions of Kyverno do it, and which recordings show it. Only two things are not
-// as in Kyverno: a JSON Patch may be a list as well as a text, which Kyverno refuses, and where
-// Kyverno's answer depends on the order of Go's maps, keys are in alphabetical order.
+// policy, which versions of Kyverno do it, and which recordings show it. Where Kyverno's answer
+// depends on the order of Go's maps, keys are in alphabetical order.
 //
 // The overlay of policies before 1.6 works as in Kyverno 1.1, with one exception: an item
 // without anchors that consists only of lists applies to every item of the object's list.
@@ -26,5 +25,5 @@
 // match.go, scope.go (variables), context.go, apicall.go and images.go (context entries),
 // variables.go (replacing variables), conditions.go (preconditions); mutate.go (patches and
 // foreach), anchors.go, preprocess.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go; check.go (patches that do not fit); deviations.go.
+// targets.go; check.go (patches that do not fit); deviations.go; refused.go (policies that Kyverno refuses).
 package kyverno

@@ -233,7 +233,12 @@ func (r *reader) jsonPatch(n policy.Node) {
 		return
 	}
 	r.expressions(n)
-	if text, ok := n.Value.(string); ok && !hasVariables(text) || !ok {
+	text, isText := n.Value.(string)
+	if !isText && n.Path[len(n.Path)-1].Key == "patchesJson6902" {
+		r.Advise(n.Path, "policy-invalid", "must be of type string", "write the operations as a text: patchesJson6902: |-")
+		return
+	}
+	if !isText || !hasVariables(text) {
 		if _, err := parseJSONPatch(n.Value); err != nil {
 			r.Invalid(n, "%v", err)
 		}

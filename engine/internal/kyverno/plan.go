@@ -60,9 +60,6 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 		return plan
 	}
 	for _, d := range p.definitions {
-		if d.off {
-			plan.NotApplied = append(plan.NotApplied, *d.notAdmitted().NotApplied)
-		}
 		for _, rule := range d.rules {
 			if len(rule.targets) > 0 && rule.covers(r) {
 				continue // runs after all requests
@@ -101,9 +98,6 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 		e := w.evaluate(r)
 		object := r.Object
 		for _, d := range w.definitions {
-			if d.off && !yield(d.notAdmitted()) {
-				return
-			}
 			steps, failed := e.runAll(d, object)
 			for _, step := range steps {
 				if step.Object != nil {
@@ -150,12 +144,6 @@ func (e *evaluation) runAll(d *definition, object map[string]any) (steps []polic
 		}
 	}
 	return steps, true
-}
-
-// notAdmitted returns the step of a policy that does not run at admission.
-func (d *definition) notAdmitted() policy.Step {
-	id, at := d.id(), d.document.At(change.Keys("spec", "admission"))
-	return policy.Step{ID: id, At: at, NotApplied: &policy.NotApplied{ID: id, At: at, Reason: policy.Text("the policy is not run at admission")}}
 }
 
 // run runs one rule on the object of the request, and adds its steps.
