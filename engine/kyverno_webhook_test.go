@@ -63,7 +63,7 @@ const webPod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  cont
 // TestWebhook runs both languages on a Pod, and lists the author and the pass of every change.
 func TestWebhook(t *testing.T) {
 	count := `Object{metadata: Object.metadata{labels: {"containers": string(object.spec.containers.size())}}}`
-	add := "mutate: {patchesJson6902: [{op: add, path: /spec/containers/-, value: {name: added, image: x}}]}"
+	add := "mutate: {patchesJson6902: '- {op: add, path: /spec/containers/-, value: {name: added, image: x}}'}"
 	for _, c := range []struct{ name, policies, want string }{
 		{
 			"a change by Kyverno has the policy run again",
@@ -115,8 +115,16 @@ func TestWebhook(t *testing.T) {
 			1 policy first, rule r: metadata.labels.first ran`,
 		},
 		{
+			"after a precondition that fails, policies with failurePolicy Ignore see the changes that are dropped",
+			ignoring(clusterPolicy("drops", "mutate: {patchStrategicMerge: {metadata: {annotations: {dropped: seen}}}}\n  - name: fails\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    preconditions: {all: [{key: \"{{ request.object.metadata.labels.none }}\", operator: Equals, value: a}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {fails: ran}}}}")+
+				clusterPolicy("reads", "mutate: {patchStrategicMerge: {metadata: {labels: {read: \"{{ request.object.metadata.annotations.dropped }}\"}}}}")+
+				clusterPolicy("last", "mutate: {patchStrategicMerge: {metadata: {labels: {last: ran}}}}")),
+			`1 policy reads, rule r: metadata.labels.read seen
+			1 policy last, rule r: metadata.labels.last ran`,
+		},
+		{
 			"a rule that fails leaves nothing behind, and the others the object",
-			ignoring(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: [{op: add, path: /metadata/labels/x, value: done}, {op: test, path: /spec/containers/0/name, value: \"{{ element == `1` && 'web' || 'other' }}\"}]}]}")) +
+			ignoring(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: \"- {op: add, path: /metadata/labels/x, value: done}\\n- {op: test, path: /spec/containers/0/name, value: '{{ element == `1` && 'web' || 'other' }}'}\"}]}")) +
 				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),
 			`1 policy label, rule r: metadata.labels.text none`,
 		},
@@ -155,6 +163,21 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("got\n%s", text)
 			}
 		})
+	}
+}
+
+// TestDroppedChanges has a policy whose patch does not fit the object without changes that Kyverno
+// drops: a server cannot apply it.
+func TestDroppedChanges(t *testing.T) {
+	policies := ignoring(clusterPolicy("drops", "mutate: {patchStrategicMerge: {metadata: {annotations: {dropped: seen}}}}\n  - name: fails\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    preconditions: {all: [{key: \"{{ request.object.metadata.labels.none }}\", operator: Equals, value: a}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {fails: ran}}}}") +
+		clusterPolicy("misses", "mutate: {patchesJson6902: '- {op: add, path: /metadata/annotations/x, value: \"y\"}'}"))
+	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{NonIdempotent: "skip"})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", webPod)})
+	if text := fmt.Sprint(outcome.Diagnostics); !outcome.Failed() || !strings.Contains(text, "a server cannot apply the patch of policy misses") {
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -258,8 +281,8 @@ func TestConsulted(t *testing.T) {
 		want     bool
 	}{
 		"variable":  {clusterPolicy("p", "context: [{name: x, variable: {value: a}}]\n    "+patch), false},
-		"configMap": {clusterPolicy("p", "context: [{name: x, configMap: {name: c}}]\n    "+strings.Replace(patch, "{{ x }}", "{{ x.data.a }}", 1)), true},
-		"namespace": {strings.Replace(clusterPolicy("p", patch), "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}", 1), true},
+		"configMap": {clusterPolicy("p", "context: [{name: x, configMap: {name: c, namespace: default}}]\n    "+strings.Replace(patch, "{{ x }}", "{{ x.data.a }}", 1)), true},
+		"namespace": {strings.Replace(clusterPolicy("p", strings.Replace(patch, "{{ x }}", "y", 1)), "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}", 1), true},
 	} {
 		set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{})
 		if set == nil {

@@ -96,73 +96,108 @@ func (w webhook) Deny(err error) policy.Failure {
 func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		e := w.evaluate(r)
-		object := r.Object
+		object, seen := r.Object, r.Object // they differ if Kyverno has dropped changes that it still sees
 		for _, d := range w.definitions {
-			steps, failed := e.runAll(d, object)
+			before := seen
+			var steps []policy.Step
+			steps, seen = e.runAll(d, seen)
 			for _, step := range steps {
 				if step.Object != nil {
-					object = step.Object
+					after := step.Object
+					step = rebase(step, object, before)
+					object, before = step.Object, after
 				}
 				if !yield(step) {
 					return
 				}
 			}
-			if failed {
-				e.empty = true
-			}
+			e.empty = e.empty || seen == nil
 		}
 	}
 }
 
-// runAll runs the rules of a policy. After a rule that failed, Kyverno drops all changes of the
-// policy, and later rules and policies see no object: see nothingAfterFailure. That a failing
-// precondition leaves the object to later rules makes no difference.
-func (e *evaluation) runAll(d *definition, object map[string]any) (steps []policy.Step, failed bool) {
-	e.original = object
-	applied := false
+// rebase returns a step whose object is a given object with the changes that the step has made to
+// the object before it. A server applies Kyverno's patches like this.
+func rebase(step policy.Step, object, before map[string]any) policy.Step {
+	if change.Same(object, before) {
+		return step
+	}
+	changes := change.Diff(before, step.Object, nil)
+	changed := change.CloneObject(object)
+	err := fit(changed, changes)
+	if err == nil {
+		err = change.Apply(changed, changes)
+	}
+	if err != nil {
+		err = source.Messagef("a server cannot apply the patch of %s, which builds on changes that Kyverno drops because a rule before it fails: %v", step.ID.OfPolicy(), err)
+		return policy.Step{ID: step.ID, At: step.At, Failure: &policy.Failure{ID: step.ID, At: step.At, Err: err, Abort: true}}
+	}
+	step.Object = changed
+	return step
+}
+
+// fit reports the first change of which an object lacks the value, or the map or list around it.
+func fit(object map[string]any, changes []change.Change) error {
+	for _, c := range changes {
+		path := c.Path
+		if c.Op == change.Add {
+			path = path[:len(path)-1]
+		}
+		if _, found := path.Get(object); !found {
+			return source.Messagef("there is no %s", path)
+		}
+	}
+	return nil
+}
+
+// runAll runs the rules of a policy. If a rule fails, Kyverno drops the changes of the policy. seen
+// is the object that policies after it see, with the changes that were dropped. It is nil after a
+// patch that fails: then later rules and policies see no object (see nothingAfterFailure).
+func (e *evaluation) runAll(d *definition, object map[string]any) (steps []policy.Step, seen map[string]any) {
+	e.original, seen = object, object
+	applied, failed := false, false
 	steps = e.steps[:0]
 	for _, rule := range d.rules {
 		ran := len(steps)
-		steps = e.run(steps, rule, object, applied && d.one)
+		var lost bool
+		steps, lost = e.run(steps, rule, seen, applied && d.one)
 		for _, step := range steps[ran:] {
 			if step.Object != nil {
-				object, applied = step.Object, true
+				seen, applied = step.Object, true
 			}
 			failed = failed || step.Failure != nil && step.Failure.Ignored
 		}
-		if failed {
+		if lost && failed {
+			seen = nil
 			break
 		}
 	}
 	e.steps = steps
-	if !failed {
-		return steps, false
-	}
 	for i, step := range steps {
-		if step.Object != nil {
+		if failed && step.Object != nil {
 			steps[i] = policy.Step{ID: step.ID, At: step.At, NotApplied: &policy.NotApplied{ID: step.ID, At: step.At, Reason: policy.Text("a rule of the policy fails, so Kyverno drops its changes")}}
 		}
 	}
-	return steps, true
+	return steps, seen
 }
 
-// run runs one rule on the object of the request, and adds its steps.
-func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any, done bool) []policy.Step {
-	if len(r.targets) > 0 {
-		return steps // runs after all requests
-	}
-	if done {
-		return append(steps, r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object")))
-	}
-	if e.empty {
-		return append(steps, r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies")))
+// run runs one rule on the object of the request, and adds its steps. lost says that a patch has
+// failed.
+func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any, done bool) (all []policy.Step, lost bool) {
+	switch {
+	case len(r.targets) > 0:
+		return steps, false // runs after all requests
+	case done:
+		return append(steps, r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))), false
+	case e.empty:
+		return append(steps, r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies"))), false
 	}
 	s, skipped := e.begin(r, object)
 	if s == nil {
-		return append(steps, skipped)
+		return append(steps, skipped), false
 	}
 	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
-	return r.steps(steps, results, reason, err, "")
+	return r.steps(steps, results, reason, err, ""), err != nil
 }
 
 // steps adds the steps of a rule from its results. If there are no results, reason says why.
