@@ -67,14 +67,21 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	return a
 }
 
+// policyPaths returns the policies that the environment names.
+func (p *Process) policyPaths() []path {
+	var paths []path
+	for _, name := range p.Policies {
+		if name != "" {
+			paths = append(paths, path{name: name, label: "PREADMIT_POLICIES"})
+		}
+	}
+	return paths
+}
+
 // compile reads the files of the options and compiles the policies. It returns nil if there
 // are errors.
 func (p *Process) compile(c *config, f *files, a *admission, manifests []*manifest.Stream, lone *manifest.Document) *engine.Set {
-	for _, name := range p.Policies {
-		if name != "" {
-			c.documents[settings.Policies].add(inputs{paths: []path{{name: name, label: "PREADMIT_POLICIES"}}})
-		}
-	}
+	c.documents[settings.Policies].add(inputs{paths: p.policyPaths()})
 	broken := len(f.diagnostics)
 	given := f.set()
 	given.set.Policies = true

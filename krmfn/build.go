@@ -85,8 +85,9 @@ func releaseOf(dir string) string {
 	}, strings.ToLower(filepath.Base(dir))), "-")
 }
 
-// shard returns every Nth rendering, beginning with the Ith, for a shard I/N.
-func shard(all []rendering, text string) ([]rendering, error) {
+// shard returns every Nth rendering, beginning with the Ith, for a shard I/N. names are the renderings
+// that are counted; nil means all.
+func shard(all []rendering, text string, names []string) ([]rendering, error) {
 	if text == "" {
 		return all, nil
 	}
@@ -97,8 +98,13 @@ func shard(all []rendering, text string) ([]rendering, error) {
 		return nil, fmt.Errorf("--shard: %q is not a shard; expected I/N with I from 1 to N, such as 2/8", text)
 	}
 	var chosen []rendering
-	for k := i - 1; k < len(all); k += n {
-		chosen = append(chosen, all[k])
+	for k, one := range all {
+		if names != nil {
+			k = slices.Index(names, one.name)
+		}
+		if k%n == i-1 {
+			chosen = append(chosen, one)
+		}
 	}
 	return chosen, nil
 }
@@ -115,7 +121,7 @@ type rendered struct {
 // evaluated together.
 func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
 	r.run = &admission{}
-	all, err := shard(f.renderings(operands, &r.config), r.config.options.Shard)
+	all, err := shard(f.renderings(operands, &r.config), r.config.options.Shard, r.config.applications)
 	switch {
 	case err != nil:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))

@@ -20,8 +20,8 @@
 // lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
 // and fn.go (commands that print manifests), program.go (the only file that starts programs),
 // exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
-// (kustomize's old plugins), explain.go, build.go (renders a repository) and diff.go (reports
-// of a run), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
+// (kustomize's old plugins), explain.go, build.go (renders a repository), diff.go (reports
+// of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
 // kyvernoresult.go (tests of policies), convert.go, results.go, version.go, help.go,
 // completion.go.
 package krmfn
@@ -319,7 +319,7 @@ func count(diagnostics []source.Diagnostic) string {
 	errors, warnings := 0, 0
 	for _, d := range diagnostics {
 		switch {
-		case d.Code == deniedCode:
+		case d.Code == deniedCode && d.Severity == source.Error:
 			denied[manifest{d.Subject, d.Origin}] = true
 		case d.Severity == source.Error:
 			errors++

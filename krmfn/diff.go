@@ -9,6 +9,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -17,9 +18,17 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	var r *reported
-	if len(c.documents[settings.Against].paths) > 0 {
+	switch {
+	case c.options.Base != "" && len(c.documents[settings.Against].paths) > 0:
+		return p.misused(misusef("argument-invalid", "--base and --against exclude each other: --base compares the policies, too"), "preadmit diff --help")
+	case c.options.Base != "":
+		var err error
+		if r, err = p.reportSince(ctx, given); err != nil {
+			return p.misused(err, "preadmit diff --help")
+		}
+	case len(c.documents[settings.Against].paths) > 0:
 		r = p.reportAgainst(ctx, given)
-	} else {
+	default:
 		r = p.reportOn(ctx, given)
 		r.conclude(r.manifests, nil)
 	}
@@ -64,7 +73,7 @@ func (p *Process) diffText(w io.Writer, r *reported) {
 	if r.run.outcome == nil {
 		return
 	}
-	if c.options.Build {
+	if c.options.Build && c.options.Base == "" {
 		others := 0
 		for _, f := range r.report.Files {
 			if slices.Contains(r.others, f.Name) && f.Before != f.After {
@@ -96,17 +105,18 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 	} else {
 		after.report = report.Against(before.side(), after.side(), after.secretsOfBoth(before))
 	}
-	known := map[string]bool{}
-	for _, d := range after.run.diagnostics {
-		known[d.String()] = true
-	}
-	for _, d := range before.run.diagnostics {
-		if !known[d.String()] {
-			after.run.diagnostics = append(after.run.diagnostics, d)
-		}
-	}
+	after.run.add(unknown(before.run.diagnostics, after.run.diagnostics)...)
 	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.options.Full
 	return after
+}
+
+// unknown returns the diagnostics that are not among the known ones.
+func unknown(diagnostics, known []source.Diagnostic) []source.Diagnostic {
+	texts := map[string]bool{}
+	for _, d := range known {
+		texts[d.String()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(diagnostics), func(d source.Diagnostic) bool { return texts[d.String()] })
 }
 
 func (r *reported) side() report.Run { return report.Run{Outcome: r.run.outcome, Streams: r.manifests} }
@@ -138,6 +148,14 @@ reports of shards:
   jq -s '{manifests: map(.manifests[]), changed: map(.changed) | add,
     diagnostics: map(.diagnostics[])}' shard-*.json
 
+With --base, the diff answers: what does this commit change in the cluster? It compares the
+objects that the cluster holds after the base and after the working tree, each with its own
+policies, context and manifests. The header of each hunk says whether the manifest, a policy
+that differs, or the context that a policy reads has changed it. git checks the base out in a
+temporary worktree. Paths outside of the repository are the same in both states. An object that
+a policy denies in the working tree is an error and not in the diff. A denial in the base is a
+warning: the object is new.
+
 With --against, the diff compares two outputs: with the policies of --against, and with the
 policies of -p. It shows what a change to policies does to the manifests.
 
@@ -150,8 +168,8 @@ Examples:
   preadmit diff -p policies/ -o sarif manifests/ > preadmit.sarif
   preadmit diff -p policies/ --build --stat .
   preadmit diff -p policies/ -o markdown manifests/ | gh pr comment --body-file -
-  git worktree add ../main main
-  preadmit diff -p policies/ --against ../main/policies/ manifests/
+  preadmit diff -p policies/ --base origin/main... manifests/
+  preadmit diff -p policies/ --against other-policies/ manifests/
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s

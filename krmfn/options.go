@@ -20,6 +20,9 @@ type config struct {
 	filtering bool
 	// unlisted says that a List is printed as its separate items.
 	unlisted bool
+	// applications are the names of all applications that are shared out between the shards, if
+	// they are more than those of the run.
+	applications []string
 	// Parameters of an Argo CD application. chartParameters and chartValues are values of a chart
 	// in addition to valueFiles.
 	valueFiles      []path

@@ -79,7 +79,7 @@ func (c converter) between(d *manifest.Document, from, to map[string]any, given 
 			hidden = redact.Everything
 		}
 		e := c.edit(hidden, difference)
-		e.At = d.At(difference.Path)
+		e.At, e.source, e.result = d.At(difference.Path), difference.Path, difference.Path
 		for _, g := range given {
 			if !related(g.Path, e.Path) {
 				continue

@@ -9,7 +9,8 @@ import (
 
 // Findings returns a report as a list of messages with positions, for the formats of code scanners
 // and CI systems. The list has the diagnostics, and a warning with code "mutation" for every edit
-// at its position in the manifest.
+// at its position in the manifest. Between two states of a repository, edits are notes with code
+// "difference".
 func Findings(r *Report) []source.Diagnostic {
 	findings := append([]source.Diagnostic{}, r.Diagnostics...)
 	for _, m := range r.Manifests {
@@ -22,13 +23,25 @@ func Findings(r *Report) []source.Diagnostic {
 // findings returns the edits of a manifest as warnings, with whole values if full is true.
 func (m *Manifest) findings(full bool) []source.Diagnostic {
 	var findings []source.Diagnostic
+	if m.presence != "" {
+		findings = append(findings, source.Diagnostic{At: m.At, Severity: source.Info, Code: "difference", Subject: m.ID, Message: "the object is " + string(m.presence)})
+	}
 	for _, e := range m.Edits {
+		severity, code := source.Warning, "mutation"
 		var causes []string
+		if e.Reasons != nil {
+			severity, code = source.Info, "difference"
+			for _, reason := range e.Reasons {
+				if !strings.HasPrefix(reason, "policy ") { // the causes name policies, with their positions
+					causes = append(causes, "by "+reason)
+				}
+			}
+		}
 		for _, s := range e.Causes {
 			causes = append(causes, "by "+s.by()+at(s.At))
 		}
 		findings = append(findings, source.Diagnostic{
-			At: e.At, Severity: source.Warning, Code: "mutation", Subject: m.ID,
+			At: e.At, Severity: severity, Code: code, Subject: m.ID,
 			Message: e.difference().oneLine(full, false), Advice: strings.Join(causes, "\n"),
 		})
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/preadmit/preadmit/engine"
 )
 
-// hunkText is a hunk of a diff as text, with the names of its objects and policies.
+// hunkText is a hunk of a diff as text, with the names of its objects and of what changes them.
 type hunkText struct {
 	text string
-	// objects are the manifests in which lines change, and policies the policies that change them.
-	objects, policies []string
-	added, removed    int
-	noted             map[string]bool
-	// edits are the edits whose policies have been noted.
+	// objects are the manifests in which lines change, and authors what changes them.
+	objects, authors []string
+	added, removed   int
+	noted            map[string]bool
+	// edits are the edits whose authors have been noted.
 	edits map[*Edit]bool
 }
 
@@ -52,7 +52,7 @@ func (f *File) hunks(full bool) []hunkText {
 	return found
 }
 
-// note adds the manifest and the policies of a changed line.
+// note adds the manifest and the authors of a changed line.
 func (a *hunkText) note(marks []mark, line int) {
 	m, ok := editAt(marks, line)
 	if !ok || a.edits[m.edit] {
@@ -63,25 +63,37 @@ func (a *hunkText) note(marks []mark, line int) {
 		a.noted["object "+object] = true
 		a.objects = append(a.objects, object)
 	}
-	for _, s := range m.edit.Causes {
-		if by := s.author(); !a.noted["policy "+by] {
-			a.noted["policy "+by] = true
-			a.policies = append(a.policies, by)
+	for _, by := range m.edit.authors() {
+		if !a.noted["author "+by] {
+			a.noted["author "+by] = true
+			a.authors = append(a.authors, by)
 		}
 	}
 }
 
-// about returns the objects and policies of a hunk on one line.
+// about returns the objects and authors of a hunk on one line.
 func (a *hunkText) about() string {
 	text := strings.Join(a.objects, ", ")
-	if len(a.policies) > 0 {
-		text += " by " + strings.Join(a.policies, ", ")
+	if len(a.authors) > 0 {
+		text += " by " + strings.Join(a.authors, ", ")
 	}
 	return text
 }
 
 // object returns the name of a manifest for people.
 func (m *Manifest) object() string { return strings.TrimSpace(m.Kind + " " + m.Name) }
+
+// authors returns what made an edit: its reasons, or the author of each cause.
+func (e *Edit) authors() []string {
+	if e.Reasons != nil {
+		return e.Reasons
+	}
+	var authors []string
+	for _, s := range e.Causes {
+		authors = append(authors, s.author())
+	}
+	return authors
+}
 
 // author returns the policy that made a step, or the stage that made it instead.
 func (s Step) author() string {

@@ -36,8 +36,10 @@ type jsonReport struct {
 }
 
 type jsonManifest struct {
-	ID         string           `json:"id"`
-	MadeOf     string           `json:"madeOf,omitempty"`
+	ID     string `json:"id"`
+	MadeOf string `json:"madeOf,omitempty"`
+	// Presence is "added" or "removed" if the object is in only one of two states of a repository.
+	Presence   string           `json:"presence,omitempty"`
 	At         *jsonPlace       `json:"at,omitempty"`
 	Edits      []jsonEdit       `json:"edits"`
 	Dropped    []jsonStep       `json:"dropped,omitempty"`
@@ -66,6 +68,8 @@ type jsonEdit struct {
 
 	At     *jsonPlace `json:"at,omitempty"`
 	Causes []jsonStep `json:"causes"`
+	// Reasons are only between two states of a repository.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 type jsonName struct {
@@ -108,9 +112,9 @@ func place(p source.Position) *jsonPlace {
 }
 
 func jsonOf(m Manifest) jsonManifest {
-	out := jsonManifest{ID: m.ID, MadeOf: m.MadeOf, At: place(m.At), Edits: []jsonEdit{}}
+	out := jsonManifest{ID: m.ID, MadeOf: m.MadeOf, Presence: string(m.presence), At: place(m.At), Edits: []jsonEdit{}}
 	for _, e := range m.Edits {
-		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, Pointer: e.Pointer, From: e.From, At: place(e.At)}
+		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, Pointer: e.Pointer, From: e.From, At: place(e.At), Causes: []jsonStep{}, Reasons: e.Reasons}
 		for _, s := range e.Causes {
 			edit.Causes = append(edit.Causes, jsonStepOf(s))
 		}

@@ -17,9 +17,13 @@ const mostMarkdown = 64000
 // object, folded. Parts that would make the comment too long for GitHub are only counted.
 func Markdown(w io.Writer, r *Report) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**preadmit**: %d of %d manifests change\n", r.Changed(), r.Total)
-	kinds, policies := r.changedBy()
-	markdownTable(&b, "policy", policies)
+	fmt.Fprintf(&b, "**preadmit**: %s\n", r.headline())
+	kinds, authors := r.changedBy()
+	by := "policy"
+	if r.since {
+		by = "changed by"
+	}
+	markdownTable(&b, by, authors)
 	markdownTable(&b, "kind", kinds)
 	left := 0
 	for _, d := range r.Diagnostics {
@@ -63,16 +67,14 @@ func (f *File) markdown(full bool) []string {
 			return
 		}
 		all := hunkText{objects: hunks[0].objects}
-		var policies []string
 		for _, h := range hunks {
 			all.text, all.added, all.removed = all.text+h.text, all.added+h.added, all.removed+h.removed
-			for _, p := range h.policies {
-				if !slices.Contains(policies, p) {
-					policies = append(policies, p)
+			for _, p := range h.authors {
+				if !slices.Contains(all.authors, p) {
+					all.authors = append(all.authors, p)
 				}
 			}
 		}
-		all.policies = policies
 		parts = append(parts, f.details(&all))
 		hunks = nil
 	}
@@ -97,8 +99,8 @@ func (f *File) details(h *hunkText) string {
 		title = strings.Join(h.objects, ", ")
 	}
 	by := ""
-	if len(h.policies) > 0 {
-		by = " by " + strings.Join(h.policies, ", ")
+	if len(h.authors) > 0 {
+		by = " by " + strings.Join(h.authors, ", ")
 	}
 	return fmt.Sprintf("\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%sdiff\n%s%s%s\n\n</details>\n",
 		html.EscapeString(title), h.added, h.removed, html.EscapeString(by),

@@ -6,7 +6,7 @@
 // it. Names and texts of the Report are printable, on one line; only values and the text of files
 // are exact.
 //
-// The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of two runs), diff.go (unified diffs), lines.go (the same
+// The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs), lines.go (the same
 // with numbers), hunks.go (what changed in each), values.go (changes with their values), fold.go
 // (rules that were not applied for one reason), filter.go (parts of a Report), summary.go
 // and findings.go (what several formats share). Each format has a file: text.go, unified.go,
@@ -41,6 +41,8 @@ type Report struct {
 	Full bool
 	// resembling is a changed field that resembles Field, if nothing changes in Field.
 	resembling string
+	// since means that the report compares two states of a repository.
+	since bool
 }
 
 // Text is a file with its name.
@@ -54,6 +56,9 @@ type File struct {
 	before, after []mark
 	// against means that both texts are output, of different policies.
 	against bool
+	// states are the names of the states of a repository, if the texts are an object in a cluster.
+	states   *[2]string
+	presence presence
 }
 
 // mark is the line at which an edit of a manifest begins.
@@ -76,6 +81,8 @@ type Manifest struct {
 	NotApplied []NotApplied
 	// Audit are the annotations of the audit event, from validating policies.
 	Audit []policy.Annotation
+	// presence says that the object is in only one of two states of a repository.
+	presence presence
 }
 
 // Edit is one net change to a manifest.
@@ -89,6 +96,9 @@ type Edit struct {
 	// At is the position of the value in the manifest, or of the parent that will hold it.
 	At     source.Position
 	Causes []Step
+	// Reasons say, between two states of a repository, what has made the edit: "the manifest", "policy p",
+	// or "the context" that policies read.
+	Reasons []string
 	// source and result are the path of the value before and after the policies, and last is the
 	// last element of the path.
 	source, result change.Path
@@ -128,12 +138,15 @@ type NotApplied struct {
 func (r *Report) Changed() int {
 	n := 0
 	for _, m := range r.Manifests {
-		if len(m.Edits) > 0 {
+		if m.differs() {
 			n++
 		}
 	}
 	return n
 }
+
+// differs reports whether the report shows a change of the manifest.
+func (m *Manifest) differs() bool { return len(m.Edits) > 0 || m.presence != "" }
 
 // New returns the report of a run. streams are the manifests of the run, and policies the streams
 // that the policies were read from. secrets hides the values of Secrets; nil hides none.

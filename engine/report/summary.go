@@ -25,35 +25,54 @@ func counts(of map[string]int) []count {
 	return sorted
 }
 
-// changedBy counts the changed manifests by kind and by policy.
-func (r *Report) changedBy() (kinds, policies []count) {
-	byKind, byPolicy := map[string]int{}, map[string]int{}
+// changedBy counts the changed manifests by kind and by author.
+func (r *Report) changedBy() (kinds, authors []count) {
+	byKind, byAuthor := map[string]int{}, map[string]int{}
 	for _, m := range r.Manifests {
-		if len(m.Edits) == 0 {
+		if !m.differs() {
 			continue
 		}
 		byKind[m.Kind]++
 		authors := map[string]bool{}
 		for _, e := range m.Edits {
-			for _, s := range e.Causes {
-				authors[s.author()] = true
+			for _, by := range e.authors() {
+				authors[by] = true
 			}
 		}
 		for name := range authors {
-			byPolicy[name]++
+			byAuthor[name]++
 		}
 	}
-	return counts(byKind), counts(byPolicy)
+	return counts(byKind), counts(byAuthor)
+}
+
+// headline says how many manifests change.
+func (r *Report) headline() string {
+	if !r.since {
+		return fmt.Sprintf("%d of %d manifests change", r.Changed(), r.Total)
+	}
+	number := map[presence]int{}
+	for _, m := range r.Manifests {
+		if m.differs() {
+			number[m.presence]++
+		}
+	}
+	return fmt.Sprintf("%d of %d objects differ in the cluster: %d changed, %d added, %d removed",
+		r.Changed(), r.Total, number[""], number[added], number[removed])
 }
 
 // Summary writes in a few lines how many manifests change, by kind and by policy.
 func Summary(w io.Writer, r *Report) {
-	fmt.Fprintf(w, "%d of %d manifests change\n", r.Changed(), r.Total)
-	kinds, policies := r.changedBy()
+	fmt.Fprintln(w, r.headline())
+	kinds, authors := r.changedBy()
+	by := "policies"
+	if r.since {
+		by = "by"
+	}
 	for _, part := range []struct {
 		title  string
 		counts []count
-	}{{"kinds", kinds}, {"policies", policies}} {
+	}{{"kinds", kinds}, {by, authors}} {
 		var texts []string
 		for _, c := range part.counts {
 			texts = append(texts, fmt.Sprintf("%s %d", c.name, c.n))

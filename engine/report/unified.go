@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,8 +87,17 @@ func Unified(w io.Writer, r *Report, style Style) {
 func (f *File) header() []string {
 	from, to := fileNames(f.Name)
 	fromState, toState := "written", "admitted"
-	if f.against {
+	switch {
+	case f.against:
 		fromState, toState = "before", "after"
+	case f.states != nil:
+		fromState, toState = source.Printable(f.states[0]), source.Printable(f.states[1])
+	}
+	switch f.presence {
+	case added:
+		from = os.DevNull
+	case removed:
+		to = os.DevNull
 	}
 	return []string{"--- " + from + "\t" + fromState + "\n", "+++ " + to + "\t" + toState + "\n"}
 }

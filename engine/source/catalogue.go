@@ -382,7 +382,7 @@ var policies = []Entry{
 
 var running = []Entry{
 	{
-		Code: "denied", Severities: errors, Title: "A policy denies the manifest",
+		Code: "denied", Severities: errorsOrWarnings, Title: "A policy denies the manifest",
 		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's.",
 		Advice: "Correct the manifest, or the policy.",
 	},
@@ -515,6 +515,11 @@ var running = []Entry{
 		Code: "mutation", Severities: warnings, Title: "Policies change a field",
 		Cause:  "`preadmit diff` reports this: the policies of the cluster would change this field of the manifest.",
 		Advice: "Run `preadmit render` on the manifest and commit the result.",
+	},
+	{
+		Code: "difference", Severities: infos, Title: "A field differs in the cluster",
+		Cause:  "`preadmit diff --base` reports this: the object that the cluster holds differs between the base and the working tree, because the manifest, a policy or an object that a policy reads has changed.",
+		Advice: "Review the change as you review the diff of the manifests.",
 	},
 	{
 		Code: "secret-exposed", Severities: warnings, Title: "A Secret in clear text",

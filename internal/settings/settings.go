@@ -89,7 +89,7 @@ type Config struct {
 	AllowEmpty, AllowNoPolicies bool
 	Ignore                      []string
 	Build                       bool
-	Shard                       string
+	Shard, Base                 string
 	// Pods says that the objects that controllers create from the manifests are admitted, too.
 	Pods bool
 

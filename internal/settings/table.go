@@ -300,6 +300,11 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.Shard },
 	},
 	{
+		Flag: "base", Arg: "COMMIT|DIR", Commands: diff,
+		Help:   "compare the objects that the cluster holds with those of a commit, or of another directory, each with its own policies; COMMIT... is the merge base with HEAD",
+		Target: func(c *Config) any { return &c.Base },
+	},
+	{
 		Flag: "against", Arg: "PATH", Commands: diff, Files: Against,
 		Help: "other policies: compare the output of these with the output of -p",
 	},

@@ -1,0 +1,241 @@
+package krmfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
+)
+
+// base is the state of the repository that diff --base compares the working tree with.
+type base struct {
+	// name is the commit or directory as the user named it.
+	name string
+	// root is the directory whose files differ between the states, and tree has its files in the
+	// base. Both are paths without symbolic links. dir is the working directory in tree.
+	root, tree, dir string
+}
+
+// mergeBase ends the name of a commit if its merge base with HEAD is meant, as in git diff.
+const mergeBase = "..."
+
+// base finds a directory, or checks out a commit. remove deletes what it has checked out.
+func (p *Process) base(ctx context.Context, name string) (b *base, remove func(), err error) {
+	if full := p.absolute(name); isDirectory(full) {
+		full = input.RealPath(full)
+		return &base{name, input.RealPath(p.Dir), full, full}, func() {}, nil
+	}
+	b = &base{name: name}
+	if b.root, err = p.git(ctx, "rev-parse", "--show-toplevel"); err != nil {
+		return nil, nil, fmt.Errorf("--base: %q is no directory, and commits are only in a git repository: %w", name, err)
+	}
+	b.root = input.RealPath(filepath.FromSlash(b.root))
+	commit, err := p.commit(ctx, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--base: %q is neither a directory nor a commit of this repository: %w; "+
+			"a shallow clone has only its newest commits: fetch the others (in GitHub Actions: fetch-depth: 0)", name, err)
+	}
+	parent, err := os.MkdirTemp("", "preadmit-base-")
+	if err != nil {
+		return nil, nil, err
+	}
+	b.tree = filepath.Join(input.RealPath(parent), "tree")
+	remove = func() {
+		ctx := context.WithoutCancel(ctx)
+		_, _ = p.git(ctx, "worktree", "remove", "--force", b.tree) // what remains, git prunes by itself
+		_ = os.RemoveAll(parent)
+	}
+	// Hooks of the repository would run programs, in a tree that only we read.
+	if _, err = p.git(ctx, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", b.tree, commit); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("--base: %q cannot be checked out: %w", name, err)
+	}
+	if b.dir, err = b.inTree(p.Dir); err == nil {
+		err = os.MkdirAll(b.dir, 0o777) // the base need not have it
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return b, remove, nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// commit returns the hash of a commit.
+func (p *Process) commit(ctx context.Context, name string) (string, error) {
+	if other, ok := strings.CutSuffix(name, mergeBase); ok {
+		return p.git(ctx, "merge-base", "--", other, "HEAD")
+	}
+	return p.git(ctx, "rev-parse", "--verify", "--end-of-options", name+"^{commit}")
+}
+
+// git runs git in the working directory and returns the line that it prints.
+func (p *Process) git(ctx context.Context, args ...string) (string, error) {
+	var stderr limit.Buffer
+	output, err := p.start(ctx, &Program{Args: append([]string{"git"}, args...), Dir: p.Dir, Stderr: &stderr})
+	if said := strings.TrimSpace(string(stderr.Bytes())); err != nil && said != "" {
+		err = errors.New(lastLines(said))
+	}
+	return strings.TrimSuffix(string(output), "\n"), err
+}
+
+// inTree returns the path in the base of a file or directory of the working tree.
+func (b *base) inTree(full string) (string, error) {
+	rel, err := filepath.Rel(b.root, input.RealPath(full))
+	return filepath.Join(b.tree, rel), err
+}
+
+// place returns the name of a path for a run in the directory of the base, and whether the base has
+// it. Paths outside of the repository are the same in both states.
+func (b *base) place(p *Process, name string) (string, bool) {
+	full := p.absolute(name)
+	switch {
+	case name == "-" || slices.Contains(stdinNames, name):
+		return name, true
+	case !input.IsWithin(input.RealPath(full), b.root):
+		return full, true
+	}
+	there, err := b.inTree(full)
+	if err == nil {
+		_, err = os.Lstat(there)
+	}
+	if filepath.IsAbs(name) {
+		name = there
+	}
+	return name, err == nil
+}
+
+// placeAll replaces the paths of options and operands by those of the base.
+func (b *base) placeAll(p *Process, c *config, operands []string) (placed []string) {
+	for i := range c.documents {
+		list := &c.documents[i].paths
+		var kept []path
+		for _, one := range *list {
+			var has bool
+			if one.name, has = b.place(p, one.name); has {
+				kept = append(kept, one)
+			}
+		}
+		*list = kept
+	}
+	for _, name := range operands {
+		if name, has := b.place(p, name); has {
+			placed = append(placed, name)
+		}
+	}
+	return placed
+}
+
+// reportSince runs the policies of the base on the manifests of the base, and those of the working tree on its
+// manifests, and reports how the objects differ that a cluster holds.
+func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, error) {
+	before, after := &reported{}, &reported{}
+	given.apply(&before.config)
+	given.apply(&after.config)
+	operands := given.operands
+	if len(operands) == 0 {
+		operands = []string{"."}
+	}
+	if slices.ContainsFunc(operands, func(name string) bool { return name == "-" || slices.Contains(stdinNames, name) }) {
+		return nil, misusef("argument-invalid", "--base needs files: standard input is the same in both states")
+	}
+	b, remove, err := p.base(ctx, after.config.options.Base)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	inBase := *p
+	inBase.Dir = b.dir
+	before.config.documents[settings.Policies].add(inputs{paths: p.policyPaths()})
+	inBase.Policies = nil
+	set := &before.config.options
+	set.AllowEmpty, set.Stats, set.StatsFile = true, false, ""
+	inBaseOperands := b.placeAll(p, &before.config, operands)
+	if after.config.options.Shard != "" {
+		names := append(p.applications(&after.config, operands), inBase.applications(&before.config, inBaseOperands)...)
+		slices.Sort(names)
+		before.config.applications, after.config.applications = slices.Compact(names), slices.Compact(names)
+	}
+	first, second := inBase.files(&before.config), p.files(&after.config)
+	after.begin(ctx, p, second, operands)
+	first.stdin, first.reader.Pipes = second.stdin, second.reader.Pipes
+	before.run = &admission{outcome: engine.Merge(nil)}
+	if len(inBaseOperands) > 0 {
+		before.begin(ctx, &inBase, first, inBaseOperands)
+	}
+	after.report = &report.Report{}
+	if before.run.outcome == nil || after.run.outcome == nil {
+		after.run.outcome = nil
+	} else {
+		after.report = report.Since(before.state(b.name), after.state("working tree"), after.secretsOfBoth(before))
+	}
+	after.run.add(b.tell(before.run, after.run.diagnostics)...)
+	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.options.Full
+	return after, nil
+}
+
+// applications returns the names of the applications in directories.
+func (p *Process) applications(c *config, operands []string) []string {
+	var names []string
+	for _, one := range p.files(c).renderings(operands, c) {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// tell returns the errors in the base that the working tree does not have. They are warnings if there is
+// a result without what they are about.
+func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
+	told := slices.DeleteFunc(unknown(run.diagnostics, known), func(d source.Diagnostic) bool { return d.Severity != source.Error })
+	for i := range told {
+		if d := &told[i]; d.At.IsKnown() {
+			d.At.File = report.InState(b.name, d.At.File)
+		}
+		if run.outcome != nil {
+			told[i].Severity = source.Warning
+		}
+	}
+	return told
+}
+
+// state returns the run for a report.
+func (r *reported) state(name string) report.State {
+	s := report.State{Name: name, Run: r.side()}
+	for _, stream := range r.run.inputs {
+		s.Context = append(s.Context, stream.Documents()...)
+	}
+	for _, d := range s.Context {
+		if engine.IsPolicy(d.Kind()) {
+			s.Policies = append(s.Policies, d)
+		}
+	}
+	s.Hold = func(output []*manifest.Document) []map[string]any {
+		held, index := make([]map[string]any, len(output)), map[*manifest.Stream]int{}
+		var streams []*manifest.Stream
+		for i, d := range output {
+			stream, _ := manifest.Reread("-", d.YAML())
+			held[i], index[stream] = d.Object(), i
+			streams = append(streams, stream)
+		}
+		for _, m := range engine.View(streams, r.run.inputs, r.config.options.Engine).Manifests {
+			held[index[m.Document.Stream()]] = m.Before
+		}
+		return held
+	}
+	return s
+}

@@ -1,0 +1,179 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const basePolicy = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {team: TEAM}}}}
+`
+
+// repository is a git repository for tests.
+type repository struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepository(t *testing.T) repository {
+	r := repository{t, t.TempDir()}
+	r.git("init", "-q", "-b", "main")
+	return r
+}
+
+func (r repository) git(args ...string) string {
+	r.t.Helper()
+	command := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	command.Dir = r.dir
+	output, err := command.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, output)
+	}
+	return string(output)
+}
+
+// commit writes files and commits them.
+func (r repository) commit(files map[string]string) {
+	for name, text := range files {
+		writeFile(r.t, filepath.Join(r.dir, name), text)
+	}
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "a commit")
+}
+
+// diff runs preadmit diff in a directory of the repository.
+func (r repository) diff(ctx context.Context, dir string, args ...string) (status int, stdout, stderr string) {
+	var out, said bytes.Buffer
+	p := &Process{Args: append([]string{"diff"}, args...), Dir: filepath.Join(r.dir, dir), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Run: RunProgram, Now: fakeClock()}
+	status = Main(ctx, p)
+	return status, out.String(), said.String()
+}
+
+func configMap(name, value string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop}\ndata: {value: " + value + "}\n"
+}
+
+// TestBase compares commits with the working tree.
+func TestBase(t *testing.T) {
+	r := newRepository(t)
+	team := func(name string) string { return strings.ReplaceAll(basePolicy, "TEAM", name) }
+	r.commit(map[string]string{"policies/team.yaml": team("one"), "apps/web.yaml": configMap("web", "one"), "README.md": "text"})
+	r.git("checkout", "-q", "-b", "branch")
+	r.commit(map[string]string{"apps/web.yaml": configMap("web", "two")})
+	r.git("checkout", "-q", "main")
+	r.commit(map[string]string{"apps/main.yaml": configMap("main", "one")})
+	r.git("checkout", "-q", "branch")
+	writeFile(t, filepath.Join(r.dir, ".git/hooks/post-checkout"), "#!/bin/sh\ntouch "+r.dir+"/hooked\n")
+	if err := os.Chmod(filepath.Join(r.dir, ".git/hooks/post-checkout"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "team.yaml")
+	writeFile(t, outside, team("outside"))
+	for name, c := range map[string]struct {
+		dir    string
+		args   []string
+		status int
+		want   []string
+		not    string
+	}{
+		"same commit":       {"", []string{"--base", "HEAD", "-p", "policies", "apps"}, 0, []string{"0 of 1 objects differ"}, "@@"},
+		"commit":            {"", []string{"--base", "HEAD~1", "-p", "policies", "apps"}, 1, []string{"HEAD~1", "-  value: one", "+  value: two", "by the manifest"}, "by policy"},
+		"tip of main":       {"", []string{"--base", "main", "-p", "policies", "apps"}, 1, []string{"1 changed, 0 added, 1 removed", "+++ /dev/null"}, ""},
+		"merge base":        {"", []string{"--base", "main...", "-p", "policies", "apps"}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
+		"subdirectory":      {"apps", []string{"--base", "main...", "-p", "../policies", "."}, 1, []string{"1 changed, 0 added, 0 removed", "team: one"}, ""},
+		"no operands":       {"", []string{"--base", "main...", "-p", "policies"}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
+		"absolute paths":    {"", []string{"--base", "main...", "-p", filepath.Join(r.dir, "policies"), filepath.Join(r.dir, "apps")}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
+		"policies outside":  {"", []string{"--base", "main...", "-p", outside, "apps"}, 1, []string{"team: outside", "by the manifest"}, "by policy"},
+		"no such commit":    {"", []string{"--base", "nosuch", "-p", "policies", "apps"}, 2, []string{`"nosuch" is neither a directory nor a commit`, "fetch-depth"}, "@@"},
+		"like an option":    {"", []string{"--base", "--output=x", "-p", "policies", "apps"}, 2, []string{"neither a directory nor a commit"}, "@@"},
+		"standard input":    {"", []string{"--base", "HEAD", "-p", "policies", "-"}, 2, []string{"--base needs files"}, "@@"},
+		"also with against": {"", []string{"--base", "HEAD", "--against", "policies", "-p", "policies", "apps"}, 2, []string{"exclude each other"}, "@@"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := r.diff(t.Context(), c.dir, c.args...)
+			if status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(stdout+stderr, want) {
+					t.Errorf("there is no %q in\n%s%s", want, stdout, stderr)
+				}
+			}
+			if c.not != "" && strings.Contains(stdout, c.not) {
+				t.Errorf("there is %q in\n%s", c.not, stdout)
+			}
+		})
+	}
+
+	writeFile(t, filepath.Join(r.dir, "policies/team.yaml"), team("three"))
+	writeFile(t, filepath.Join(r.dir, "new/dir/web.yaml"), configMap("fresh", "one"))
+	if status, stdout, _ := r.diff(t.Context(), "new/dir", "--base", "HEAD", "-p", "../../policies", ".", "../../apps"); status != 1 ||
+		!strings.Contains(stdout, "ConfigMap shop/web by policy team") || !strings.Contains(stdout, "+  name: fresh") {
+		t.Errorf("status %d, in a directory that the base lacks:\n%s", status, stdout)
+	}
+
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			if status, _, stderr := r.diff(context.Background(), "", "--base", "main", "-p", "policies", "apps"); status != 1 {
+				t.Errorf("status %d at the same time as others: %s", status, stderr)
+			}
+		})
+	}
+	wait.Wait()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if status, _, _ := r.diff(cancelled, "", "--base", "main", "-p", "policies", "apps"); status != 2 {
+		t.Errorf("status %d of a cancelled run", status)
+	}
+	if trees := r.git("worktree", "list"); strings.Count(trees, "\n") != 1 {
+		t.Errorf("worktrees remain:\n%s", trees)
+	}
+	if isFile(filepath.Join(r.dir, "hooked")) {
+		t.Error("a hook of the repository has run")
+	}
+}
+
+// TestBaseShards checks that shards of both states have the same applications.
+func TestBaseShards(t *testing.T) {
+	r := newRepository(t)
+	files := map[string]string{"policies/team.yaml": strings.ReplaceAll(basePolicy, "TEAM", "one")}
+	for _, name := range []string{"a", "c", "d"} {
+		files["apps/"+name+"/kustomization.yaml"] = "resources: [web.yaml]\n"
+		files["apps/"+name+"/web.yaml"] = configMap(name, "one")
+	}
+	r.commit(files)
+	r.commit(map[string]string{"apps/b/kustomization.yaml": "resources: [web.yaml]\n", "apps/b/web.yaml": configMap("b", "one"), "apps/d/web.yaml": configMap("d", "two")})
+	bin := t.TempDir()
+	writeFile(t, filepath.Join(bin, "kustomize"), "#!/bin/sh\ncat web.yaml\n")
+	if err := os.Chmod(filepath.Join(bin, "kustomize"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var all strings.Builder
+	for _, shard := range []string{"1/3", "2/3", "3/3"} {
+		_, stdout, stderr := r.diff(t.Context(), "", "--base", "HEAD~1", "--build", "--stat", "--shard", shard, "-p", "policies", "apps")
+		all.WriteString(stdout + stderr)
+	}
+	got := all.String()
+	for _, c := range []struct {
+		text string
+		want int
+	}{{"ConfigMap/shop/b |", 1}, {"ConfigMap/shop/d |", 1}, {"ConfigMap/shop/a |", 0}, {"ConfigMap/shop/c |", 0}} {
+		if n := strings.Count(got, c.text); n != c.want {
+			t.Errorf("%q is in the shards %d times, want %d:\n%s", c.text, n, c.want, got)
+		}
+	}
+}
