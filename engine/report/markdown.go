@@ -19,11 +19,7 @@ func Markdown(w io.Writer, r *Report) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**preadmit**: %s\n", r.headline())
 	kinds, authors := r.changedBy()
-	by := "policy"
-	if r.since {
-		by = "changed by"
-	}
-	markdownTable(&b, by, authors)
+	markdownTable(&b, r.authorTitle("policy"), authors)
 	markdownTable(&b, "kind", kinds)
 	left := 0
 	for _, d := range r.Diagnostics {

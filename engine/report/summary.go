@@ -46,6 +46,14 @@ func (r *Report) changedBy() (kinds, authors []count) {
 	return counts(byKind), counts(byAuthor)
 }
 
+// authorTitle returns the title of counts by author. policies is the title if all are policies.
+func (r *Report) authorTitle(policies string) string {
+	if r.since {
+		return "changed by"
+	}
+	return policies
+}
+
 // headline says how many manifests change.
 func (r *Report) headline() string {
 	if !r.since {
@@ -65,14 +73,10 @@ func (r *Report) headline() string {
 func Summary(w io.Writer, r *Report) {
 	fmt.Fprintln(w, r.headline())
 	kinds, authors := r.changedBy()
-	by := "policies"
-	if r.since {
-		by = "by"
-	}
 	for _, part := range []struct {
 		title  string
 		counts []count
-	}{{"kinds", kinds}, {by, authors}} {
+	}{{"kinds", kinds}, {r.authorTitle("policies"), authors}} {
 		var texts []string
 		for _, c := range part.counts {
 			texts = append(texts, fmt.Sprintf("%s %d", c.name, c.n))

@@ -383,7 +383,7 @@ var policies = []Entry{
 var running = []Entry{
 	{
 		Code: "denied", Severities: errorsOrWarnings, Title: "A policy denies the manifest",
-		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's.",
+		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's. `preadmit diff --base` warns of what only the base denied.",
 		Advice: "Correct the manifest, or the policy.",
 	},
 	{
