@@ -329,7 +329,8 @@ func isRenamed(a, b map[string]any, keys []string) bool {
 	return differ == 0 || equal > differ
 }
 
-// compare counts the values without children in two values that are equal, and those that differ.
+// compare counts the values without children of a that are equal in b, and those that differ. What b
+// has in addition counts as different, each entry or item once.
 func compare(a, b any) (equal, differ int) {
 	switch a := a.(type) {
 	case map[string]any:

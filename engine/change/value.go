@@ -2,6 +2,7 @@ package change
 
 import (
 	"reflect"
+	"slices"
 	"unsafe"
 )
 
@@ -130,6 +131,18 @@ func CloneObject(object map[string]any) map[string]any {
 		copied[key] = Clone(value)
 	}
 	return copied
+}
+
+// WithItem sets an item of out. out is in until an item differs, and a copy from then on.
+func WithItem(in, out []any, i int, item any) []any {
+	if Same(in[i], item) {
+		return out
+	}
+	if Same(in, out) {
+		out = slices.Clone(in)
+	}
+	out[i] = item
+	return out
 }
 
 // Describe returns the type of a value, for messages that must not contain the value.

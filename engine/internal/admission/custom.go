@@ -46,7 +46,7 @@ func (d *decoder) prune(t *schema.Type, in any) any {
 		for i, item := range value {
 			d.looked++
 			d.path = append(d.path, change.Index(i))
-			out = withItem(value, out, i, d.prune(t.ItemType(), item))
+			out = change.WithItem(value, out, i, d.prune(t.ItemType(), item))
 			d.path = d.path[:len(d.path)-1]
 		}
 		if !change.Same(in, out) {
@@ -148,7 +148,7 @@ func (d *decoder) defaultCustom(t *schema.Type, in any) any {
 		before, out := d.mark(), value
 		for i, item := range value {
 			d.looked++
-			out = withItem(value, out, i, d.defaultElem(t, item))
+			out = change.WithItem(value, out, i, d.defaultElem(t, item))
 		}
 		if !change.Same(in, out) {
 			return out

@@ -199,23 +199,11 @@ func (d *decoder) list(t *schema.Type, in []any) []any {
 		d.path = append(d.path, change.Index(i))
 		decoded := d.item(t.Elem, item)
 		d.path = d.path[:len(d.path)-1]
-		out = withItem(in, out, i, decoded)
+		out = change.WithItem(in, out, i, decoded)
 	}
 	if change.Same(in, out) {
 		d.note(&t.Facts.Decoded, in, before)
 	}
-	return out
-}
-
-// withItem sets an item of out. out is in until an item differs, and a copy from then on.
-func withItem(in, out []any, i int, item any) []any {
-	if change.Same(in[i], item) {
-		return out
-	}
-	if change.Same(in, out) {
-		out = slices.Clone(in)
-	}
-	out[i] = item
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
@@ -191,7 +192,7 @@ func (d *decoder) anyJSON(in any) any {
 	case []any:
 		out := in
 		for i, item := range in {
-			out = withItem(in, out, i, d.anyJSON(item))
+			out = change.WithItem(in, out, i, d.anyJSON(item))
 		}
 		return out
 	}

@@ -43,7 +43,7 @@ func (r *Reader) Binding() *Binding {
 		b.params = r.paramRef(ref)
 	}
 	if resources := spec.At("matchResources"); resources.Given() {
-		var problems []match.FieldError
+		var problems []match.Problem
 		b.resources, problems = r.language.Rules.Parse(resources.Value)
 		r.Matched(resources, problems)
 	}
@@ -61,7 +61,7 @@ func (r *Reader) paramRef(n policy.Node) *paramRef {
 		r.Invalid(name, "Forbidden: name and selector are mutually exclusive")
 	}
 	if selector.Given() {
-		var problems []match.FieldError
+		var problems []match.Problem
 		ref.selector, problems = match.ParseSelector(selector.Value)
 		r.Matched(selector, problems)
 	}

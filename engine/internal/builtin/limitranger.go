@@ -193,40 +193,33 @@ func within(item map[string]any, only string, requests, limits quantities) []err
 type usage struct{ requests, limits quantities }
 
 func (u usage) min(kind, name string, bound resource.Quantity) error {
-	request, requested := u.requests[name]
-	limit, limited := u.limits[name]
-	switch {
-	case !requested:
-		return fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
-	case request.Cmp(bound) < 0:
-		return fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
-	case limited && limit.Cmp(bound) < 0:
-		return fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
-	}
-	return nil
-}
-
-func (u usage) maxRequest(kind, name string, bound resource.Quantity) error {
-	request, requested := u.requests[name]
-	switch {
-	case !requested:
-		return fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
-	case request.Cmp(bound) > 0:
-		return fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
-	}
-	return nil
+	below := func(q resource.Quantity) bool { return q.Cmp(bound) < 0 }
+	return u.outside("minimum", kind, name, bound, below, "request", "limit")
 }
 
 func (u usage) max(kind, name string, bound resource.Quantity) error {
-	request, requested := u.requests[name]
-	limit, limited := u.limits[name]
-	switch {
-	case !limited:
-		return fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, kind, bound.String())
-	case limit.Cmp(bound) > 0:
-		return fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
-	case requested && request.Cmp(bound) > 0:
-		return fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+	return u.outside("maximum", kind, name, bound, above(bound), "limit", "request")
+}
+
+// maxRequest is max for a claim, which has no limits.
+func (u usage) maxRequest(kind, name string, bound resource.Quantity) error {
+	return usage{requests: u.requests}.outside("maximum", kind, name, bound, above(bound), "request", "limit")
+}
+
+func above(bound resource.Quantity) func(resource.Quantity) bool {
+	return func(q resource.Quantity) bool { return q.Cmp(bound) > 0 }
+}
+
+// outside returns an error if an amount is outside of a bound. The required one must be given.
+func (u usage) outside(end, kind, name string, bound resource.Quantity, isOutside func(resource.Quantity) bool, required, other string) error {
+	amounts := map[string]quantities{"request": u.requests, "limit": u.limits}
+	if _, given := amounts[required][name]; !given {
+		return fmt.Errorf("%s %s usage per %s is %s.  No %s is specified", end, name, kind, bound.String(), required)
+	}
+	for _, what := range []string{required, other} {
+		if amount, given := amounts[what][name]; given && isOutside(amount) {
+			return fmt.Errorf("%s %s usage per %s is %s, but %s is %s", end, name, kind, bound.String(), what, amount.String())
+		}
 	}
 	return nil
 }

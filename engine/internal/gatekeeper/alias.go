@@ -102,7 +102,7 @@ func (a *aliases) spreadValue(value any, done map[unsafe.Pointer]map[string]any)
 	case []any:
 		list := value
 		for i, item := range value {
-			list = replace(list, value, i, a.spreadValue(item, done))
+			list = change.WithItem(value, list, i, a.spreadValue(item, done))
 		}
 		return list
 	}

@@ -78,7 +78,7 @@ func (e exporter) items(list []any, before any) []any {
 		if i < len(old) {
 			previous = old[i]
 		}
-		exported = replace(exported, list, i, e.value(item, previous))
+		exported = change.WithItem(list, exported, i, e.value(item, previous))
 	}
 	return exported
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
@@ -112,7 +111,7 @@ func (w *walk) intoList(value any, depth int) (next any, mutated bool, err error
 		}
 		if changed {
 			mutated = true
-			items = replace(items, list, i, result)
+			items = change.WithItem(list, items, i, result)
 		}
 	}
 	switch {
@@ -145,7 +144,7 @@ func (w *walk) setItem(list []any, depth int) (next any, mutated bool, err error
 			if w.stops(depth, true) {
 				return nil, false, nil
 			}
-			return replace(list, list, i, item), true, nil
+			return change.WithItem(list, list, i, item), true, nil
 		}
 	}
 	if w.stops(depth, false) {
@@ -166,18 +165,6 @@ func selects(n node, item any) bool {
 		return false
 	}
 	return key == n.key
-}
-
-// replace sets an item of a list. It copies the list if it is still the original.
-func replace(list, original []any, i int, item any) []any {
-	if change.Same(list[i], item) {
-		return list
-	}
-	if change.Same(list, original) {
-		list = slices.Clone(original)
-	}
-	list[i] = item
-	return list
 }
 
 // with returns an object with a field.

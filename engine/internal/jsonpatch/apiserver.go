@@ -21,7 +21,9 @@ import (
 // Where that library crashes (a root replaced without a value, something written below a null
 // that the patch wrote, a test of a list that holds null), the result is an error or the result
 // that RFC 6902 requires.
-var APIServer = Dialect{apply: applyV4}
+var APIServer = Dialect{
+	(*document).addV4, (*document).removeV4, (*document).replaceV4, (*document).testV4, (*document).transferV4,
+}
 
 // The error texts of v4.13, by operation where they differ. v5 has most of them, too.
 const (
@@ -43,26 +45,6 @@ var noPath = map[string]string{
 	"test":    "test operation does not apply: is missing path: %s: %w",
 	"move":    "move operation does not apply: doc is missing from path: %s: %w",
 	"copy":    "copy operation does not apply: doc is missing from path: %s: %w",
-}
-
-func applyV4(d *document, op Operation) error {
-	switch op.Op {
-	case "add":
-		return d.addV4(op)
-	case "remove":
-		keys, err := d.locateV4(op.Op, op.Path)
-		if err != nil {
-			return err
-		}
-		return d.removeV4(keys, op.Op, op.Path)
-	case "replace":
-		return d.replaceV4(op)
-	case "test":
-		return d.testV4(op)
-	case "move", "copy":
-		return d.transferV4(op)
-	}
-	return errors.New(unknownOp + op.Op)
 }
 
 func last(keys []string) string { return keys[len(keys)-1] }
@@ -100,8 +82,16 @@ func (d *document) addV4(op Operation) error {
 	return nil
 }
 
-// removeV4 removes the value at keys, for the operation op on the pointer name.
-func (d *document) removeV4(keys []string, op, name string) error {
+func (d *document) removeV4(op Operation) error {
+	keys, err := d.locateV4(op.Op, op.Path)
+	if err != nil {
+		return err
+	}
+	return d.removeAtV4(keys, op.Op, op.Path)
+}
+
+// removeAtV4 removes the value at keys, for the operation op on the pointer name.
+func (d *document) removeAtV4(keys []string, op, name string) error {
 	key := last(keys)
 	_, ok, err := get(d.parent(keys), key)
 	if err == nil && !ok {
@@ -186,7 +176,7 @@ func (d *document) transferV4(op Operation) error {
 	value, _, err := get(d.parent(from), last(from))
 	switch {
 	case op.Op == "move":
-		err = d.removeV4(from, op.Op, last(from))
+		err = d.removeAtV4(from, op.Op, last(from))
 	case err != nil:
 		err = fmt.Errorf(copyFrom, op.From, err)
 	}

@@ -40,7 +40,25 @@ var ErrTestFailed = errors.New("test failed")
 
 // Dialect is a host's interpretation of patches.
 type Dialect struct {
-	apply func(d *document, op Operation) error
+	// transfer is for move and copy.
+	add, remove, replace, test, transfer func(d *document, op Operation) error
+}
+
+// apply applies one operation.
+func (dialect Dialect) apply(d *document, op Operation) error {
+	switch op.Op {
+	case "add":
+		return dialect.add(d, op)
+	case "remove":
+		return dialect.remove(d, op)
+	case "replace":
+		return dialect.replace(d, op)
+	case "test":
+		return dialect.test(d, op)
+	case "move", "copy":
+		return dialect.transfer(d, op)
+	}
+	return errors.New(unknownOp + op.Op)
 }
 
 // Apply applies the operations in order and returns the object. The result shares with object

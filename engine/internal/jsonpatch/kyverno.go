@@ -19,26 +19,12 @@ import (
 //
 // As the code, and not as Kyverno's documentation says, replace of a missing key fails. An empty
 // key selects by its name; in Kyverno it selects the map itself.
-var Kyverno = Dialect{apply: (*document).applyV5}
+var Kyverno = Dialect{
+	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).transferV5,
+}
 
 // maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.
 const maxIndex = 10000
-
-func (d *document) applyV5(op Operation) error {
-	switch op.Op {
-	case "add":
-		return d.addV5(op)
-	case "remove":
-		return d.removeV5(op)
-	case "replace":
-		return d.replaceV5(op)
-	case "test":
-		return d.testV5(op)
-	case "move", "copy":
-		return d.transferV5(op)
-	}
-	return errors.New(unknownOp + op.Op)
-}
 
 // locateV5 splits a pointer whose parent is a map or list.
 func (d *document) locateV5(op, pointer string) ([]string, error) {

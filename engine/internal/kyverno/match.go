@@ -379,8 +379,8 @@ func matchesSelector(selector map[string]any, actual any) bool {
 	return len(problems) == 0 && parsed.Matches(labels)
 }
 
-// matchesNamespace applies a selector to the labels of the object's namespace. Namespaces
-// themselves always match.
+// matchesNamespace applies a selector to the labels of the object's namespace. Namespaces and
+// objects without a namespace never match.
 func (e *evaluation) matchesNamespace(selector map[string]any, c candidate) bool {
 	if c.kind == namespaceKind || c.namespace == "" {
 		return false

@@ -125,7 +125,7 @@ func (r *recorded) policy(t *testing.T, d *manifest.Document) {
 }
 
 // compare compares errors with the answer of the server, which may contain other errors.
-func compare(t *testing.T, errs []FieldError, said, field string) {
+func compare(t *testing.T, errs []Problem, said, field string) {
 	t.Helper()
 	if strings.Contains(said, "strict decoding error") {
 		return // an earlier error kept the server from validating

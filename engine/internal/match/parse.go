@@ -8,8 +8,8 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 )
 
-// FieldError is an error that the API server would report about a match block or a selector.
-type FieldError struct {
+// Problem is an error that the API server would report about a match block or a selector.
+type Problem struct {
 	// Path is the path from the block or selector to the wrong value, or to the missing value.
 	Path change.Path
 	// Field is the path as the API server prints it, which is less exact in places; empty for
@@ -40,7 +40,7 @@ var (
 
 // Parse reads a match block. Missing fields get the server's defaults. Unknown fields are
 // ignored. If there are errors, which have the server's order, the Resources are nil.
-func (h Host) Parse(value any) (*Resources, []FieldError) {
+func (h Host) Parse(value any) (*Resources, []Problem) {
 	r := reader{}
 	block := r.object(value, nil)
 	text := func(name, byDefault string) string { return r.text(block[name], change.Keys(name), byDefault) }
@@ -77,7 +77,7 @@ func (h Host) Parse(value any) (*Resources, []FieldError) {
 
 // ParseSelector reads a label selector. If there are errors, the selector must not be
 // used.
-func ParseSelector(value any) (Selector, []FieldError) {
+func ParseSelector(value any) (Selector, []Problem) {
 	r := reader{}
 	text := r.selector(value, nil)
 	if len(r.errors) > 0 {
@@ -100,10 +100,10 @@ type expression struct {
 
 // reader takes values from a document as Go's JSON decoder would, and collects values of a wrong
 // type. null counts as missing.
-type reader struct{ errors []FieldError }
+type reader struct{ errors []Problem }
 
 func (r *reader) expected(what string, value any, path change.Path) {
-	r.errors = append(r.errors, FieldError{
+	r.errors = append(r.errors, Problem{
 		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, change.Describe(value)),
 	})
 }

@@ -37,8 +37,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestFieldErrors checks that paths are exact where the server's fields are not.
-func TestFieldErrors(t *testing.T) {
+// TestProblems checks that paths are exact where the server's fields are not.
+func TestProblems(t *testing.T) {
 	for _, test := range []struct{ block, want string }{
 		{
 			`{"resourceRules": [{"operations": ["CREATE", "DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]}`,

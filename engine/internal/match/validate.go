@@ -12,7 +12,7 @@ import (
 )
 
 // validator collects the errors of the API server, in its order and words.
-type validator struct{ errors []FieldError }
+type validator struct{ errors []Problem }
 
 func (v *validator) add(e *field.Error, path change.Path) {
 	v.addAs(path.String(), e, path)
@@ -20,7 +20,7 @@ func (v *validator) add(e *field.Error, path change.Path) {
 
 // addAs adds an error about a field that the server names less exactly than by its path.
 func (v *validator) addAs(printed string, e *field.Error, path change.Path) {
-	v.errors = append(v.errors, FieldError{Path: path, Field: printed, Text: e.ErrorBody()})
+	v.errors = append(v.errors, Problem{Path: path, Field: printed, Text: e.ErrorBody()})
 }
 
 func (v *validator) required(path change.Path, detail string) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Matched reports the problems of the match block, or of the selector, at n.
-func (r *Reader) Matched(n policy.Node, problems []match.FieldError) {
+func (r *Reader) Matched(n policy.Node, problems []match.Problem) {
 	for _, p := range problems {
 		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)
 		r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: "policy-invalid", Message: p.Text}, path)

@@ -63,7 +63,7 @@ func TestReader(t *testing.T) {
 	r.Required(spec.At("missing"), "")
 	r.Unsupported(spec.At("list"), "a", "b")
 	r.Note(spec.At("list"), source.Warning, "some-code", "note", "advice")
-	r.Matched(spec.At("known"), []match.FieldError{{Path: change.Keys("other"), Text: "text"}, {Text: "text", Field: "own"}})
+	r.Matched(spec.At("known"), []match.Problem{{Path: change.Keys("other"), Text: "text"}, {Text: "text", Field: "own"}})
 	r.Compiled(spec.At("rule"), &celenv.CompileError{Text: "ERROR\n | 1 +", Offset: 3})
 	r.Compiled(spec.At("rule"), errors.New("fault"))
 	r.Compiled(spec.At("rule"), nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// FieldError is a problem with the value at a path of an object.
-type FieldError struct {
+// Problem is a problem with the value at a path of an object.
+type Problem struct {
 	Path change.Path
 	Text string
 }
 
-func (e FieldError) Error() string {
+func (e Problem) Error() string {
 	if len(e.Path) == 0 {
 		return e.Text
 	}
@@ -26,7 +26,7 @@ func (e FieldError) Error() string {
 // AddCRD adds the kinds of a CustomResourceDefinition, one for each served version. They replace
 // kinds of the same name. A version whose schema has problems is left out. The caller must not
 // modify the object afterwards.
-func (r *Registry) AddCRD(crd map[string]any) []FieldError {
+func (r *Registry) AddCRD(crd map[string]any) []Problem {
 	d := definition{object: crd}
 	d.readNames()
 	if len(d.problems) > 0 {
@@ -47,11 +47,11 @@ type definition struct {
 	object              map[string]any
 	group, kind, plural string
 	namespaced          bool
-	problems            []FieldError
+	problems            []Problem
 }
 
 func (d *definition) problem(path change.Path, text string) {
-	d.problems = append(d.problems, FieldError{path, text})
+	d.problems = append(d.problems, Problem{path, text})
 }
 
 // need returns the string at a path, or reports that it is missing.

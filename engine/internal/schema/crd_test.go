@@ -263,7 +263,7 @@ func FuzzAddCRD(f *testing.F) {
 		r := Builtin()
 		problems := r.AddCRD(crd)
 		again := Builtin().AddCRD(crd)
-		if !slices.EqualFunc(problems, again, func(a, b FieldError) bool { return a.Error() == b.Error() }) {
+		if !slices.EqualFunc(problems, again, func(a, b Problem) bool { return a.Error() == b.Error() }) {
 			t.Errorf("first %v, then %v", problems, again)
 		}
 		for _, k := range r.added {

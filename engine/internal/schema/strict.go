@@ -18,7 +18,7 @@ import (
 // its kind.
 type DecodeError struct {
 	// Fields are the wrong fields.
-	Fields []FieldError
+	Fields []Problem
 	text   string
 }
 
@@ -42,7 +42,7 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
 		if v := object[name]; v != nil && JSONKind(v) != "string" {
 			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
-			return &DecodeError{[]FieldError{{change.Keys(name), text}}, text}
+			return &DecodeError{[]Problem{{change.Keys(name), text}}, text}
 		}
 	}
 	if k.Custom || k.Unknown || k.Type() == nil {
@@ -52,7 +52,7 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	d.value(k.Type(), object)
 	failed, unknown := d.result()
 	if failed != nil {
-		return &DecodeError{[]FieldError{*failed}, failed.Text}
+		return &DecodeError{[]Problem{*failed}, failed.Text}
 	}
 	if len(unknown) == 0 {
 		return nil
@@ -66,12 +66,12 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 
 // Check returns the errors of a strict decoder about an object of the type, in the decoder's
 // words: the first value of a wrong type, if any, and then the undeclared fields, sorted.
-func (t *Type) Check(object any) []FieldError {
+func (t *Type) Check(object any) []Problem {
 	d := decoder{}
 	d.value(t, object)
 	failed, unknown := d.result()
 	if failed != nil {
-		return append([]FieldError{*failed}, unknown...)
+		return append([]Problem{*failed}, unknown...)
 	}
 	return unknown
 }
@@ -98,7 +98,7 @@ type goField struct {
 
 // problem is what is wrong with a value.
 type problem struct {
-	FieldError
+	Problem
 	effect
 }
 
@@ -115,7 +115,7 @@ const (
 )
 
 func (d *decoder) problem(effect effect, text string) {
-	d.problems = append(d.problems, problem{FieldError{slices.Clone(d.path), text}, effect})
+	d.problems = append(d.problems, problem{Problem{slices.Clone(d.path), text}, effect})
 }
 
 func (d *decoder) fail(text string) { d.problem(wrongType, text) }
@@ -124,18 +124,18 @@ func (d *decoder) stop(text string) { d.problem(endsDecoding, text) }
 
 // result returns the error of the decoder, if any, and the unknown fields that it has found, as if
 // it had visited maps in sorted order.
-func (d *decoder) result() (failed *FieldError, unknown []FieldError) {
+func (d *decoder) result() (failed *Problem, unknown []Problem) {
 	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.Path, b.Path, compareElements) })
 	for i := range d.problems {
 		switch p := &d.problems[i]; p.effect {
 		case unknownField:
-			unknown = append(unknown, p.FieldError)
+			unknown = append(unknown, p.Problem)
 		case wrongType:
 			if failed == nil {
-				failed = &p.FieldError
+				failed = &p.Problem
 			}
 		case endsDecoding:
-			return &p.FieldError, unknown
+			return &p.Problem, unknown
 		}
 	}
 	return failed, unknown

@@ -113,12 +113,12 @@ func TestStrictDecodeCustom(t *testing.T) {
 func TestCheck(t *testing.T) {
 	object := parse(t, `{"metadata":{"labels":{"a/b":1}},"spec":{"x":1,"matchConstraints":{"resourceRules":[{"y":1}]}}}`)
 	got := Builtin().Lookup(gvk.Parse("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy")).Type().Check(object)
-	want := []FieldError{
+	want := []Problem{
 		{change.Keys("metadata", "labels", "a/b"), "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
 		{change.Keys("spec", "matchConstraints", "resourceRules").Index(0).Key("y"), `unknown field "spec.matchConstraints.resourceRules[0].y"`},
 		{change.Keys("spec", "x"), `unknown field "spec.x"`},
 	}
-	if !slices.EqualFunc(got, want, func(a, b FieldError) bool { return slices.Equal(a.Path, b.Path) && a.Text == b.Text }) {
+	if !slices.EqualFunc(got, want, func(a, b Problem) bool { return slices.Equal(a.Path, b.Path) && a.Text == b.Text }) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	var missing *Type
