@@ -101,9 +101,9 @@ func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object m
 	o := &r.config.options.Engine
 	o.Defaulting, o.NonIdempotent = cmp.Or(o.Defaulting, engine.DefaultingOff), cmp.Or(o.NonIdempotent, engine.NonIdempotentSkip)
 	o.Operation = cmp.Or(policy.Operation(request.operation), o.Operation)
-	r.manifests = []*manifest.Stream{made(request.resource, nil, object)}
+	r.manifests = []*manifest.Stream{streamOf(request.resource, nil, object)}
 	if o.Operation == policy.Update {
-		r.config.documents[settings.Old].add(inputs{inline: []*manifest.Stream{made(request.resource, nil, object)}})
+		r.config.documents[settings.Old].add(inputs{inline: []*manifest.Stream{streamOf(request.resource, nil, object)}})
 	}
 	var targets []*manifest.Stream
 	for _, target := range k.targets {
@@ -144,7 +144,7 @@ func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
 }
 
 // alone returns a stream with one document.
-func alone(d *manifest.Document) *manifest.Stream { return made(d, nil, d.Object()) }
+func alone(d *manifest.Document) *manifest.Stream { return streamOf(d, nil, d.Object()) }
 
 // verdict is the result of a policy or rule, in the terms of a kyverno-test.yaml, and its
 // reason.

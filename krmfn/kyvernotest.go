@@ -169,16 +169,16 @@ func (k *kyvernoTest) readCluster(value any) {
 				k.tell(source.Errorf(d.At(item.path), "test-field", "expected an object with apiVersion, kind and a name"))
 				continue
 			}
-			k.context = append(k.context, made(d, item.path, object).Documents()...)
+			k.context = append(k.context, streamOf(d, item.path, object).Documents()...)
 		}
 		definitions, _ := change.Keys("spec", "crds").Get(d.Object())
 		k.context = append(k.context, k.read(definitions)...)
 	}
 }
 
-// made returns a stream for an object inside of a document. Its positions are positions in
+// streamOf returns a stream for an object inside of a document. Its positions are positions in
 // that document.
-func made(d *manifest.Document, in change.Path, object map[string]any) *manifest.Stream {
+func streamOf(d *manifest.Document, in change.Path, object map[string]any) *manifest.Stream {
 	at := func(p change.Path) source.Position { return d.At(slices.Concat(in, p)) }
 	return manifest.Made(d.At(in).File, "", object, at)
 }
@@ -193,7 +193,7 @@ func (k *kyvernoTest) readValues(object map[string]any) {
 	if ok {
 		values := maps.Clone(inline)
 		values["apiVersion"], values["kind"] = kyvernoContextKind.APIVersion(), "Values"
-		k.values.inline = append(k.values.inline, made(k.document, change.Keys("values"), values))
+		k.values.inline = append(k.values.inline, streamOf(k.document, change.Keys("values"), values))
 		namespaces = append(namespaces, inline)
 	} else {
 		k.values.paths = k.pathsIn(object["variables"])
@@ -207,7 +207,7 @@ func (k *kyvernoTest) readValues(object map[string]any) {
 			answers[field] = k.resolved(object[field])
 		}
 	}
-	k.values.inline = append(k.values.inline, made(k.document, nil, answers))
+	k.values.inline = append(k.values.inline, streamOf(k.document, nil, answers))
 	for _, values := range namespaces {
 		k.addNamespaces(values)
 	}
@@ -248,7 +248,7 @@ func (k *kyvernoTest) addNamespaces(values map[string]any) {
 			return
 		}
 		object := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-		k.context = append(k.context, made(k.document, nil, object).Documents()...)
+		k.context = append(k.context, streamOf(k.document, nil, object).Documents()...)
 	}
 	for _, item := range k.list(values, "namespaces") {
 		metadata, _ := change.Keys("metadata").Get(item.value)

@@ -30,7 +30,7 @@ type replacement struct {
 	// below it.
 	within string
 	// place is the directory of the file.
-	place *place
+	place *lockedDirectory
 	// before and info are the current contents and description of the file, if it exists.
 	before []byte
 	info   fs.FileInfo
@@ -137,9 +137,9 @@ func (r *replacement) discard() {
 	}
 }
 
-// place is a directory with files to replace. It is locked, so that only one run at a time
+// lockedDirectory is a directory with files to replace. It is locked, so that only one run at a time
 // writes to it.
-type place struct {
+type lockedDirectory struct {
 	root *os.Root
 	// lock is the directory, if it can be locked.
 	lock *os.File
@@ -148,7 +148,7 @@ type place struct {
 }
 
 // places are the directories of replacements.
-type places []*place
+type places []*lockedDirectory
 
 // open opens and locks the directories in the order of their paths, so that two runs cannot
 // deadlock.
@@ -157,7 +157,7 @@ func (ps *places) open(ctx context.Context, replacements []*replacement, say io.
 	slices.SortStableFunc(ordered, func(a, b *replacement) int {
 		return strings.Compare(filepath.Dir(a.real), filepath.Dir(b.real))
 	})
-	known := map[any]*place{}
+	known := map[any]*lockedDirectory{}
 	for _, r := range ordered {
 		root, err := r.openDirectory()
 		if err != nil {
@@ -172,7 +172,7 @@ func (ps *places) open(ctx context.Context, replacements []*replacement, say io.
 			root.Close()
 			continue
 		}
-		r.place = &place{root: root}
+		r.place = &lockedDirectory{root: root}
 		known[key] = r.place
 		*ps = append(*ps, r.place)
 		problems = r.note(problems, r.place.acquire(ctx, filepath.Dir(r.name), say))
@@ -214,7 +214,7 @@ const (
 // acquire waits until it can lock the directory, and then removes the temporary files of killed
 // runs. If the system has no locks, it locks nothing; each file is still compared with its old
 // contents right before it is replaced.
-func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
+func (p *lockedDirectory) acquire(ctx context.Context, name string, say io.Writer) error {
 	dir, err := p.root.Open(".")
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (p *place) acquire(ctx context.Context, name string, say io.Writer) error {
 const stagedPrefix = ".preadmit-staged-"
 
 // clean removes the temporary files of killed runs. Running ones would hold the lock.
-func (p *place) clean() error {
+func (p *lockedDirectory) clean() error {
 	entries, err := p.lock.ReadDir(-1)
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (p *place) clean() error {
 }
 
 // create creates a temporary file. Unlike os.CreateTemp, it uses the given mode.
-func (p *place) create(mode fs.FileMode) (*os.File, string, error) {
+func (p *lockedDirectory) create(mode fs.FileMode) (*os.File, string, error) {
 	for {
 		name := fmt.Sprintf("%s%d", stagedPrefix, p.next)
 		p.next++

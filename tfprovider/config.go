@@ -16,21 +16,21 @@ import (
 )
 
 // unknown represents a value that is not known yet.
-type unknown struct{ shape shape }
+type unknown struct{ kind valueKind }
 
-// shape is the type that an unknown value will have.
-type shape int
+// valueKind is the type that an unknown value will have.
+type valueKind int
 
 const (
 	// someText is a string, anything a value of any type, and several a list or a map.
-	someText shape = iota
+	someText valueKind = iota
 	anything
 	someNumber
 	someBool
 	several
 )
 
-func shapeOf(kind tftypes.Type) shape {
+func kindOf(kind tftypes.Type) valueKind {
 	switch {
 	case kind.Is(tftypes.String):
 		return someText
@@ -59,7 +59,7 @@ func decode(value tftypes.Value) (any, error) {
 	case value.IsNull():
 		return nil, nil
 	case !value.IsKnown():
-		return unknown{shapeOf(kind)}, nil
+		return unknown{kindOf(kind)}, nil
 	case kind.Is(tftypes.String):
 		var text string
 		err := value.As(&text)

@@ -188,7 +188,7 @@ func eachLeaf(value any, try func(any), root any) {
 	}
 }
 
-// forgotten returns an unknown value with the shape of a scalar.
+// forgotten returns an unknown value with the kind of a scalar.
 func forgotten(item any) (unknown, bool) {
 	switch item.(type) {
 	case string:

@@ -112,10 +112,10 @@ func dynamic(v any) tftypes.Value {
 	case nil:
 		return tftypes.NewValue(tftypes.DynamicPseudoType, nil)
 	case unknown:
-		return tftypes.NewValue(map[shape]tftypes.Type{
+		return tftypes.NewValue(map[valueKind]tftypes.Type{
 			someText: tftypes.String, someNumber: tftypes.Number, someBool: tftypes.Bool,
 			anything: tftypes.DynamicPseudoType, several: tftypes.List{ElementType: tftypes.String},
-		}[v.shape], tftypes.UnknownValue)
+		}[v.kind], tftypes.UnknownValue)
 	case []any:
 		var kinds []tftypes.Type
 		var items []tftypes.Value

@@ -35,7 +35,7 @@ var guesses = []guess{
 }
 
 func (s guess) value(u unknown) any {
-	switch u.shape {
+	switch u.kind {
 	case someNumber:
 		return s.number
 	case someBool:
@@ -66,8 +66,8 @@ func (p *partly) find(value any, keys []string, inList bool) {
 	case unknown:
 		p.paths = append(p.paths, slices.Clone(keys))
 		p.items[strings.Join(keys, "\n")] = inList
-		p.whole = p.whole || v.shape == several
-		p.typed = p.typed && v.shape != anything
+		p.whole = p.whole || v.kind == several
+		p.typed = p.typed && v.kind != anything
 	case []any:
 		for _, item := range v {
 			p.find(item, keys, true)
@@ -174,7 +174,7 @@ func (p *partly) common(a, b any) any {
 		return a
 	}
 	if u, ok := a.(unknown); ok {
-		if p.typeOf(zero[u.shape], b) == u.shape {
+		if p.typeOf(zero[u.kind], b) == u.kind {
 			return u
 		}
 		return unknown{anything}
@@ -182,11 +182,11 @@ func (p *partly) common(a, b any) any {
 	return unknown{p.typeOf(a, b)}
 }
 
-// zero has a value for every shape.
-var zero = map[shape]any{someText: "", someNumber: json.Number("0"), someBool: false}
+// zero has a value for every kind of scalar.
+var zero = map[valueKind]any{someText: "", someNumber: json.Number("0"), someBool: false}
 
-// typeOf returns the common shape of two scalars.
-func (p *partly) typeOf(a, b any) shape {
+// typeOf returns the common kind of two scalars.
+func (p *partly) typeOf(a, b any) valueKind {
 	if !p.typed {
 		return anything
 	}

@@ -43,7 +43,7 @@ func fromJSON(ctx context.Context, value any) (attr.Value, error) {
 	case nil:
 		return types.DynamicNull(), nil
 	case unknown:
-		return unknownValue(v.shape), nil
+		return unknownValue(v.kind), nil
 	case json.Number:
 		return numberValue(v)
 	case string:
@@ -75,7 +75,7 @@ func fromJSON(ctx context.Context, value any) (attr.Value, error) {
 }
 
 // unknownValue returns an unknown Terraform value of the right type.
-func unknownValue(s shape) attr.Value {
+func unknownValue(s valueKind) attr.Value {
 	switch s {
 	case someText:
 		return types.StringUnknown()

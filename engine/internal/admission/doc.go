@@ -25,7 +25,7 @@
 // kind are omitted when they are zero. Constant defaults are in a table (defaults.txt);
 // conditional defaults are functions.
 //
-// The files in order: view.go (View, Redefault); structs.go (Go types), shape.go (the Go types of values, for
+// The files in order: view.go (View, Redefault); structs.go (Go types), gotype.go (the Go types of values, for
 // others), record.go (a struct that is being decoded), decode.go and scalars.go (decoding and normalising),
 // quantities.go; defaults.go, defaulted.go (whether a field has a default), pods.go and
 // images.go, core.go, workloads.go and groups.go (conditional defaults, by API group);

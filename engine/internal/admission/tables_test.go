@@ -33,7 +33,7 @@ func types(minor int) map[string]*schema.Type {
 	for _, kind := range schema.BuiltinOf(minor).Kinds() {
 		visit(kind.GoType())
 	}
-	visit(RequestShape(minor).typ)
+	visit(RequestGoType(minor).typ)
 	visit(openAPISchemas())
 	return all
 }

@@ -75,7 +75,7 @@ func falseIndex(notApplied *policy.NotApplied) int {
 
 func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms) (*policy.NotApplied, *ConditionsError) {
 	input := a.Input(r, nil)
-	input.Shapes = a.Shapes(forms)
+	input.GoTypes = a.GoTypes(forms)
 	// In conditions, the server sets the resource of the request to the original resource.
 	input.Request = func() map[string]any { return r.Attributes(a.Kind, r.Kind) }
 	activation := a.Policy.Scope.Activate(r.Context, input)

@@ -48,14 +48,14 @@ func (a *Application) Reads(r *policy.Request, as celenv.Form) *celenv.Forms {
 	return forms
 }
 
-// Shapes returns the Go types of the variables that the server gives as Go values.
-func (a *Application) Shapes(forms *celenv.Forms) celenv.Shapes {
+// GoTypes returns the Go types of the variables that the server gives as Go values.
+func (a *Application) GoTypes(forms *celenv.Forms) celenv.GoTypes {
 	minor := a.language.Minor
 	if minor < goValuesSince {
-		return celenv.Shapes{}
+		return celenv.GoTypes{}
 	}
-	shapes := celenv.Shapes{Params: a.paramShape, Namespace: admission.NamespaceShape(minor), Request: admission.RequestShape(minor)}
-	object := admission.ShapeOf(a.Kind)
+	shapes := celenv.GoTypes{Params: a.paramType, Namespace: admission.NamespaceGoType(minor), Request: admission.RequestGoType(minor)}
+	object := admission.GoTypeOf(a.Kind)
 	if forms.Object == celenv.AsGo {
 		shapes.Object = object
 	}
@@ -69,10 +69,10 @@ func (a *Application) Shapes(forms *celenv.Forms) celenv.Shapes {
 // reads params of these kinds as JSON.
 var withoutInformer = map[string]bool{"apiextensions.k8s.io": true, "apiregistration.k8s.io": true}
 
-// paramShape returns the Go type of params of a kind; the kind may be nil.
-func paramShape(kind *schema.Kind, minor int) admission.Shape {
+// paramType returns the Go type of params of a kind; the kind may be nil.
+func paramType(kind *schema.Kind, minor int) admission.GoType {
 	if kind == nil || minor < goValuesSince || withoutInformer[kind.Group] {
-		return admission.Shape{}
+		return admission.GoType{}
 	}
-	return admission.ShapeOf(kind)
+	return admission.GoTypeOf(kind)
 }

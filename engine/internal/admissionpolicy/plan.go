@@ -23,8 +23,8 @@ type Application struct {
 	Param map[string]any
 
 	language *Language
-	// paramShape is the Go type that the server has for the param.
-	paramShape admission.Shape
+	// paramType is the Go type that the server has for the param.
+	paramType admission.GoType
 }
 
 // Plan adds to a plan the applications of a policy to a request. apply makes invocations of them.
@@ -54,7 +54,7 @@ func (l *Language) Plan(p *Policy, r *policy.Request, plan *policy.Plan, apply f
 			id := p.through(b)
 			id.Param = objectName(param)
 			plan.Invocations = append(plan.Invocations, apply(&Application{
-				ID: id, Policy: p, Binding: b, Param: param, Kind: decision.Kind, language: l, paramShape: paramShape(paramKind, l.Minor),
+				ID: id, Policy: p, Binding: b, Param: param, Kind: decision.Kind, language: l, paramType: paramType(paramKind, l.Minor),
 			}))
 		}
 	}

@@ -39,8 +39,8 @@ var errOldUnknown = errors.New("oldObject was read, but the object before the up
 type Input struct {
 	// Object, OldObject and Params are nil where the variable is null.
 	Object, OldObject, Params map[string]any
-	// Shapes are the Go types of what the server gives as Go values.
-	Shapes Shapes
+	// GoTypes are the Go types of what the server gives as Go values.
+	GoTypes GoTypes
 	// Namespace returns the variable namespaceObject when an expression first reads it. The
 	// variable is null if Namespace or its result is nil.
 	Namespace func() map[string]any
@@ -116,21 +116,21 @@ func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 func (a *Activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "object":
-		return variableOf(a.input.Object, a.input.Shapes.Object), true
+		return variableOf(a.input.Object, a.input.GoTypes.Object), true
 	case "oldObject":
 		if a.input.OldUnknown {
 			a.refusal = errOldUnknown
 		}
-		return variableOf(a.input.OldObject, a.input.Shapes.OldObject), true
+		return variableOf(a.input.OldObject, a.input.GoTypes.OldObject), true
 	case "params":
-		return variableOf(a.input.Params, a.input.Shapes.Params), true
+		return variableOf(a.input.Params, a.input.GoTypes.Params), true
 	case "namespaceObject":
 		if a.input.Namespace == nil {
 			return nil, true
 		}
-		return variableOf(a.input.Namespace(), a.input.Shapes.Namespace), true
+		return variableOf(a.input.Namespace(), a.input.GoTypes.Namespace), true
 	case "request":
-		return variableOf(a.requestObject(), a.input.Shapes.Request), true
+		return variableOf(a.requestObject(), a.input.GoTypes.Request), true
 	case "variables":
 		return a.variables, a.variables != nil
 	case "authorizer", "authorizer.requestResource":

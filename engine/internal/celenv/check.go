@@ -223,7 +223,7 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 			field := entry.AsStructField()
 			if s := owner.FieldType(field.Name()); s != nil && s.IsList && s.List == schema.Atomic {
 				problems = append(problems, Problem{
-					Expression: index, Offset: place(text, checked, field.Value()), Code: AtomicList,
+					Expression: index, Offset: offsetOf(text, checked, field.Value()), Code: AtomicList,
 					Text: fmt.Sprintf("%s.%s is an atomic list, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name()),
 				})
 			}
@@ -232,10 +232,12 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 	return problems
 }
 
-// place returns the byte offset of an expression in the text.
-func place(text string, checked *ast.AST, e ast.Expr) int { return placeOf(text, checked, e.ID()) }
+// offsetOf returns the byte offset of an expression in the text.
+func offsetOf(text string, checked *ast.AST, e ast.Expr) int {
+	return offsetOfID(text, checked, e.ID())
+}
 
-func placeOf(text string, checked *ast.AST, id int64) int {
+func offsetOfID(text string, checked *ast.AST, id int64) int {
 	location := checked.SourceInfo().GetStartLocation(id)
 	return offset(text, location.Line(), location.Column())
 }
@@ -267,7 +269,7 @@ func (s *Scope) Absences(expressions []Expression) []Absence {
 			}
 			if test := e.AsCall().Args()[0]; test.Kind() == ast.SelectKind && test.AsSelect().IsTestOnly() {
 				if path := fieldPath(test, items); path != nil {
-					absences = append(absences, Absence{i, place(x.Text, checked, e), path})
+					absences = append(absences, Absence{i, offsetOf(x.Text, checked, e), path})
 				}
 			}
 		}))

@@ -57,7 +57,7 @@ func branchesOf(text string, checked *ast.AST, start int) []*Branch {
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Conditional {
 			condition := e.AsCall().Args()[0]
-			branches = append(branches, &Branch{Offset: start + place(text, checked, condition), condition: condition.ID()})
+			branches = append(branches, &Branch{Offset: start + offsetOf(text, checked, condition), condition: condition.ID()})
 		}
 	}))
 	return branches

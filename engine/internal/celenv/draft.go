@@ -13,14 +13,14 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 )
 
-// Shape is the shape of the result of a draft's expression, as far as its type shows.
-type Shape int
+// DraftType is the type of the result of a draft's expression, as far as it is known.
+type DraftType int
 
-// The shapes. An expression of another type does not compile. The result may be null in place of
+// The types. An expression of another type does not compile. The result may be null in place of
 // a JSONPatch or an Object.
 const (
 	// Undecided is a bool, null, or a value whose type is known only after evaluation.
-	Undecided Shape = iota
+	Undecided DraftType = iota
 	OnePatch
 	PatchList
 	// NestedPatches is a list of lists of JSONPatch.
@@ -28,13 +28,13 @@ const (
 	AnObject
 )
 
-// Shape returns the shape of a draft's expression.
-func (p *Program) Shape() Shape {
+// DraftType returns the type of a draft's expression.
+func (p *Program) DraftType() DraftType {
 	switch depth, base := unlist(p.output); {
 	case base.IsExactType(objectType) && depth == 0:
 		return AnObject
 	case base.IsExactType(patchType):
-		return OnePatch + Shape(min(depth, 2))
+		return OnePatch + DraftType(min(depth, 2))
 	default:
 		return Undecided
 	}

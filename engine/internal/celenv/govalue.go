@@ -19,31 +19,31 @@ import (
 // The wrappers cannot be converted to JSON, so that a JSONPatch refuses them. A list or map
 // literal with a wrapper as an item holds the Go value.
 
-// Shapes are the Go types of the variables that a server gives as Go values. A variable with
-// the zero Shape is JSON.
-type Shapes struct{ Object, OldObject, Params, Namespace, Request admission.Shape }
+// GoTypes are the Go types of the variables that a server gives as Go values. A variable with
+// the zero GoType is JSON.
+type GoTypes struct{ Object, OldObject, Params, Namespace, Request admission.GoType }
 
 // variableOf returns the value of a variable: null for the nil object.
-func variableOf(object map[string]any, shape admission.Shape) any {
+func variableOf(object map[string]any, goType admission.GoType) any {
 	switch {
 	case object == nil:
 		return nil
-	case shape.IsStruct():
-		return wrap(object, shape)
+	case goType.IsStruct():
+		return wrap(object, goType)
 	}
 	return object
 }
 
 // wrap returns the CEL value of a Go value, given as JSON.
-func wrap(value any, shape admission.Shape) ref.Val {
+func wrap(value any, goType admission.GoType) ref.Val {
 	switch value := value.(type) {
 	case []any:
-		if shape.IsList() {
-			return &goList{value, shape}
+		if goType.IsList() {
+			return &goList{value, goType}
 		}
 	case map[string]any:
-		if shape.IsMap() || shape.IsStruct() {
-			return &goMap{value, shape}
+		if goType.IsMap() || goType.IsStruct() {
+			return &goMap{value, goType}
 		}
 	}
 	return plainAdapter.NativeToValue(value)
@@ -53,15 +53,15 @@ var plainAdapter = ordered{types.DefaultTypeAdapter}
 
 // goList is the wrapper of a slice.
 type goList struct {
-	items []any
-	shape admission.Shape
+	items  []any
+	goType admission.GoType
 }
 
 // Type implements ref.Val.
 func (l *goList) Type() ref.Type { return types.ListType }
 
 // Value implements ref.Val.
-func (l *goList) Value() any { return goValue{l.items, l.shape} }
+func (l *goList) Value() any { return goValue{l.items, l.goType} }
 
 // ConvertToNative implements ref.Val.
 func (l *goList) ConvertToNative(want reflect.Type) (any, error) {
@@ -133,7 +133,7 @@ func (l *goList) Get(index ref.Val) ref.Val {
 	case i < 0 || int(i) >= len(l.items):
 		return types.NewErr("index out of bounds: %d", i)
 	}
-	return wrap(l.items[i], l.shape.Elem())
+	return wrap(l.items[i], l.goType.Elem())
 }
 
 // Iterator implements traits.Iterable.
@@ -151,26 +151,26 @@ func (l *goList) Size() ref.Val { return types.Int(len(l.items)) }
 // goMap is the wrapper of a map or struct.
 type goMap struct {
 	entries map[string]any
-	shape   admission.Shape
+	goType  admission.GoType
 }
 
 // Type implements ref.Val.
 func (m *goMap) Type() ref.Type { return types.MapType }
 
 // Value implements ref.Val.
-func (m *goMap) Value() any { return goValue{m.entries, m.shape} }
+func (m *goMap) Value() any { return goValue{m.entries, m.goType} }
 
 // ConvertToNative implements ref.Val.
 func (m *goMap) ConvertToNative(want reflect.Type) (any, error) {
-	if m.shape.IsStruct() {
-		return nil, fmt.Errorf("type conversion error from struct type %v to %v", m.shape, want)
+	if m.goType.IsStruct() {
+		return nil, fmt.Errorf("type conversion error from struct type %v to %v", m.goType, want)
 	}
 	return nil, fmt.Errorf("type conversion error from '%s' to '%s'", m.Type(), want)
 }
 
 // ConvertToType implements ref.Val.
 func (m *goMap) ConvertToType(want ref.Type) ref.Val {
-	if m.shape.IsStruct() && want != types.MapType && want != types.TypeType {
+	if m.goType.IsStruct() && want != types.MapType && want != types.TypeType {
 		return types.NewErr("type conversion error from struct to %s", want.TypeName())
 	}
 	return convertWrapper(m, types.MapType, want)
@@ -178,8 +178,8 @@ func (m *goMap) ConvertToType(want ref.Type) ref.Val {
 
 // Equal implements ref.Val. The server compares two structs in Go.
 func (m *goMap) Equal(other ref.Val) ref.Val {
-	if o, ok := other.(*goMap); ok && m.shape.IsStruct() && o.shape.IsStruct() {
-		return types.Bool(m.shape.String() == o.shape.String() && m.shape.Equal(m.entries, o.entries))
+	if o, ok := other.(*goMap); ok && m.goType.IsStruct() && o.goType.IsStruct() {
+		return types.Bool(m.goType.String() == o.goType.String() && m.goType.Equal(m.entries, o.entries))
 	}
 	object, ok := other.(traits.Mapper)
 	if !ok {
@@ -194,7 +194,7 @@ func (m *goMap) Equal(other ref.Val) ref.Val {
 		if !found {
 			return types.False
 		}
-		if equal := m.Get(key).Equal(value); equal != types.True && m.shape.IsStruct() {
+		if equal := m.Get(key).Equal(value); equal != types.True && m.goType.IsStruct() {
 			return equal
 		} else if equal != types.True {
 			return types.False
@@ -213,7 +213,7 @@ func (m *goMap) Find(key ref.Val) (ref.Val, bool) {
 	if !found {
 		return nil, false
 	}
-	return wrap(value, m.shape.At(string(name))), true
+	return wrap(value, m.goType.At(string(name))), true
 }
 
 // Contains implements traits.Container.
@@ -249,12 +249,12 @@ func (m *goMap) Size() ref.Val { return types.Int(len(m.entries)) }
 // goValue is a slice, map or struct without its wrapper. CEL can convert slices and maps to its
 // own values again, but not structs.
 type goValue struct {
-	json  any
-	shape admission.Shape
+	json   any
+	goType admission.GoType
 }
 
 // String is the value as Go prints it with %v.
-func (v goValue) String() string { return v.shape.Print(v.json) }
+func (v goValue) String() string { return v.goType.Print(v.json) }
 
 // GoString is the value as Go prints it with %#v, if it has texts only.
 func (v goValue) GoString() string {
@@ -269,12 +269,12 @@ func (v goValue) GoString() string {
 			items = append(items, fmt.Sprintf("%q:%#v", key, value[key]))
 		}
 	}
-	return v.shape.String() + "{" + strings.Join(items, ", ") + "}"
+	return v.goType.String() + "{" + strings.Join(items, ", ") + "}"
 }
 
 // Type implements ref.Val.
 func (v goValue) Type() ref.Type {
-	if v.shape.IsList() {
+	if v.goType.IsList() {
 		return types.ListType
 	}
 	return types.MapType
@@ -284,36 +284,36 @@ func (v goValue) Type() ref.Type {
 func (v goValue) Value() any { return v }
 
 // Equal implements ref.Val.
-func (v goValue) Equal(other ref.Val) ref.Val { return wrap(v.json, v.shape).Equal(other) }
+func (v goValue) Equal(other ref.Val) ref.Val { return wrap(v.json, v.goType).Equal(other) }
 
 // ConvertToType implements ref.Val.
 func (v goValue) ConvertToType(want ref.Type) ref.Val {
-	return wrap(v.json, v.shape).ConvertToType(want)
+	return wrap(v.json, v.goType).ConvertToType(want)
 }
 
 // ConvertToNative implements ref.Val.
 func (v goValue) ConvertToNative(want reflect.Type) (any, error) {
-	if foreign, found := foreignIn(v.json, v.shape); found {
-		return nil, fmt.Errorf("unsupported conversion to ref.Val: (%v)%v", foreign.shape, foreign)
+	if foreign, found := foreignIn(v.json, v.goType); found {
+		return nil, fmt.Errorf("unsupported conversion to ref.Val: (%v)%v", foreign.goType, foreign)
 	}
 	return plainAdapter.NativeToValue(v.json).ConvertToNative(want)
 }
 
 // foreignIn returns the first value of a type that CEL does not know.
-func foreignIn(value any, shape admission.Shape) (goValue, bool) {
-	if shape.IsStruct() || shape.IsQuantity() {
-		return goValue{value, shape}, true
+func foreignIn(value any, goType admission.GoType) (goValue, bool) {
+	if goType.IsStruct() || goType.IsQuantity() {
+		return goValue{value, goType}, true
 	}
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			if foreign, found := foreignIn(item, shape.Elem()); found {
+			if foreign, found := foreignIn(item, goType.Elem()); found {
 				return foreign, true
 			}
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if foreign, found := foreignIn(value[key], shape.At(key)); found {
+			if foreign, found := foreignIn(value[key], goType.At(key)); found {
 				return foreign, true
 			}
 		}

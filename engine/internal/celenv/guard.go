@@ -78,7 +78,7 @@ func isOptional(e ast.Expr) bool {
 
 // visit records the parts of an expression; guarded says that a check comes before them.
 func (g *guards) visit(i int, e ast.Expr, guarded bool) {
-	at := place(g.texts[i], g.trees[i], e)
+	at := offsetOf(g.texts[i], g.trees[i], e)
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()
@@ -106,7 +106,7 @@ func (g *guards) visit(i int, e ast.Expr, guarded bool) {
 		}
 	case ast.StructKind:
 		for _, entry := range e.AsStruct().Fields() {
-			g.note(i, placeOf(g.texts[i], g.trees[i], entry.ID()), guarded, false)
+			g.note(i, offsetOfID(g.texts[i], g.trees[i], entry.ID()), guarded, false)
 			g.visit(i, entry.AsStructField().Value(), guarded)
 		}
 		g.note(i, at, guarded, false)

@@ -101,7 +101,7 @@ func (o *objectValue) ConvertToNative(want reflect.Type) (any, error) {
 		return native, nil
 	case want == nativeJSON:
 		if value, found := goValueIn(native); found {
-			return nil, fmt.Errorf("proto: invalid type: %v", value.shape)
+			return nil, fmt.Errorf("proto: invalid type: %v", value.goType)
 		}
 		s, err := structpb.NewStruct(native)
 		if err != nil {

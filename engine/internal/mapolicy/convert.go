@@ -134,19 +134,19 @@ func (r *reader) converted(m mutation) string {
 		r.Problems = append(r.Problems, warning)
 	}
 	empty := "[]"
-	switch shape := m.program.Shape(); {
-	case shape == celenv.AnObject:
+	switch result := m.program.DraftType(); {
+	case result == celenv.AnObject:
 		empty = "Object{}"
 		if mayBeNull {
 			text = wrap("[", text, "].map(o, o == null ? Object{} : o)[0]")
 		}
-	case shape == celenv.OnePatch && mayBeNull:
+	case result == celenv.OnePatch && mayBeNull:
 		text = wrap("[", text, "].filter(p, p != null)")
-	case shape == celenv.OnePatch:
+	case result == celenv.OnePatch:
 		text = wrap("[", text, "]")
-	case shape == celenv.NestedPatches:
+	case result == celenv.NestedPatches:
 		text = wrap("(", text, ").flatten()")
-	case shape == celenv.Undecided:
+	case result == celenv.Undecided:
 		r.noForm(d.source, "a mutation of v1 returns a patch, never null or a bool", "let a ValidatingAdmissionPolicy deny requests")
 	}
 	if d.condition != nil {

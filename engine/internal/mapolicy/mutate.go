@@ -78,7 +78,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 		return namespace
 	})
 	if m.draft == nil { // no server runs drafts
-		input.Shapes = i.to.Shapes(forms)
+		input.GoTypes = i.to.GoTypes(forms)
 	}
 	activation := i.definition.policy.Scope.Activate(r.Context, input)
 	if m.draft != nil {

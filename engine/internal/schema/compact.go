@@ -96,7 +96,7 @@ func (l *library) readKind(name gvk.Kind, line string) *Kind {
 	if words[3] != "-" {
 		k.Subresources = strings.Split(words[3], ",")
 	}
-	k.shape = &shape{load: func() *Type { return l.typeNamed(component) }}
+	k.lazy = &lazyType{load: func() *Type { return l.typeNamed(component) }}
 	if l.kinds == nil {
 		l.kinds = map[gvk.Kind]*Kind{}
 	}

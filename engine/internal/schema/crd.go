@@ -130,7 +130,7 @@ func (d *definition) version(at change.Path, version map[string]any) *Kind {
 		Subresources: slices.Sorted(maps.Keys(object(version, "subresources"))),
 		Custom:       true,
 	}
-	k.shape = &shape{load: func() *Type { return customType(k.Kind, root) }}
+	k.lazy = &lazyType{load: func() *Type { return customType(k.Kind, root) }}
 	return k
 }
 

@@ -25,7 +25,7 @@ type Kind struct {
 	// Unknown says that the kind has no schema: only apiVersion, kind and metadata have a type.
 	Unknown bool
 
-	shape *shape
+	lazy *lazyType
 }
 
 // GoType returns the Go type into which a server decodes the kind's objects. It is nil for
@@ -44,8 +44,8 @@ func (k *Kind) GoType() *Type {
 	return nil
 }
 
-// shape is the part of a Kind that is computed when it is first used.
-type shape struct {
+// lazyType is the part of a Kind that is computed when it is first used.
+type lazyType struct {
 	once   sync.Once
 	load   func() *Type
 	root   *Type
@@ -54,13 +54,13 @@ type shape struct {
 
 // Type returns the type of the kind's objects, nil if the type is not known.
 func (k *Kind) Type() *Type {
-	if k == nil || k.shape == nil {
+	if k == nil || k.lazy == nil {
 		return nil
 	}
-	k.shape.once.Do(func() {
-		if k.shape.load != nil {
-			k.shape.root = k.shape.load()
+	k.lazy.once.Do(func() {
+		if k.lazy.load != nil {
+			k.lazy.root = k.lazy.load()
 		}
 	})
-	return k.shape.root
+	return k.lazy.root
 }

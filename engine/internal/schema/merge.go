@@ -64,7 +64,7 @@ func (k *Kind) merge(memo *change.Memo, live, patch map[string]any, rule KeyRule
 	if k.Unknown || k.Type() == nil {
 		return k.mergeMetadata(memo, live, patch, rule, guarded)
 	}
-	merged, err := k.shape.merger.merge(memo, k.Type(), rule, live, patch, guarded)
+	merged, err := k.lazy.merger.merge(memo, k.Type(), rule, live, patch, guarded)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}

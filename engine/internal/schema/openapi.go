@@ -45,7 +45,7 @@ func (r *Registry) AddOpenAPI(data []byte) error {
 // openAPIKind describes a kind of a document, from the paths, or else from the kind that the
 // registry already has.
 func (r *Registry) openAPIKind(name gvk.Kind, root *Type, served map[gvk.Kind]*Kind) *Kind {
-	k := &Kind{Kind: name, shape: &shape{root: root}}
+	k := &Kind{Kind: name, lazy: &lazyType{root: root}}
 	known := r.Lookup(name)
 	switch path := served[name]; {
 	case path != nil:

@@ -40,7 +40,7 @@ func checkPlain(t *testing.T, kind *Kind, live, patch map[string]any) bool {
 	if !ok {
 		return false
 	}
-	want, err := kind.shape.merger.get(kind.Type()).merge(AnyKey, live, patch, true)
+	want, err := kind.lazy.merger.get(kind.Type()).merge(AnyKey, live, patch, true)
 	if err != nil || !change.Equal(got, want) {
 		t.Fatalf("%v\nlive  %v\npatch %v\ngot  %v\nwant %v, %v", kind.Kind, live, patch, got, want, err)
 	}

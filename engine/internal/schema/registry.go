@@ -156,7 +156,7 @@ func versionRank(version string) [3]int {
 // Unknown returns a Kind for a name that the registry lacks. Its Type has apiVersion, kind and
 // metadata, and allows any other fields.
 func (r *Registry) Unknown(kind gvk.Kind) *Kind {
-	return &Kind{Kind: kind, Unknown: true, shape: &shape{load: unknownType}}
+	return &Kind{Kind: kind, Unknown: true, lazy: &lazyType{load: unknownType}}
 }
 
 func unknownType() *Type {

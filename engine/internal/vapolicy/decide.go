@@ -77,7 +77,7 @@ func (e *evaluation) activate(unauthorized bool) *celenv.Activation {
 		return namespace
 	})
 	input.Object, input.OldObject, input.Unauthorized = e.object, e.old, unauthorized
-	input.Shapes = e.to.Shapes(e.to.Reads(r, celenv.AsGo))
+	input.GoTypes = e.to.GoTypes(e.to.Reads(r, celenv.AsGo))
 	return e.to.Policy.Scope.Activate(r.Context, input)
 }
 

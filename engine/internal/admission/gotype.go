@@ -12,57 +12,57 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
-// A Shape is the Go type of a value on an API server. Custom resources, and fields that can hold
-// anything, have the zero Shape.
-type Shape struct{ typ *schema.Type }
+// A GoType is the Go type of a value on an API server. Custom resources, and fields that can hold
+// anything, have the zero GoType.
+type GoType struct{ typ *schema.Type }
 
-// ShapeOf returns the Go type of the objects of a kind.
-func ShapeOf(kind *schema.Kind) Shape { return Shape{kind.GoType()} }
+// GoTypeOf returns the Go type of the objects of a kind.
+func GoTypeOf(kind *schema.Kind) GoType { return GoType{kind.GoType()} }
 
-// NamespaceShape returns the Go type of Namespaces in Kubernetes 1.minor.
-func NamespaceShape(minor int) Shape {
-	return Shape{schema.Component(minor, "io.k8s.api.core.v1.Namespace")}
+// NamespaceGoType returns the Go type of Namespaces in Kubernetes 1.minor.
+func NamespaceGoType(minor int) GoType {
+	return GoType{schema.Component(minor, "io.k8s.api.core.v1.Namespace")}
 }
 
-// RequestShape returns the Go type of AdmissionRequests in Kubernetes 1.minor.
-func RequestShape(minor int) Shape {
-	return Shape{schema.Component(minor, "io.k8s.api.admission.v1.AdmissionRequest")}
+// RequestGoType returns the Go type of AdmissionRequests in Kubernetes 1.minor.
+func RequestGoType(minor int) GoType {
+	return GoType{schema.Component(minor, "io.k8s.api.admission.v1.AdmissionRequest")}
 }
 
 // is reports whether the type is known and of a kind.
-func (s Shape) is(kind goKind) bool { return s.typ != nil && kindOf(s.typ) == kind }
+func (s GoType) is(kind goKind) bool { return s.typ != nil && kindOf(s.typ) == kind }
 
 // IsStruct reports whether the type is a struct that CEL reads by its fields.
-func (s Shape) IsStruct() bool { return s.is(goStruct) }
+func (s GoType) IsStruct() bool { return s.is(goStruct) }
 
 // IsMap reports whether the type is a map.
-func (s Shape) IsMap() bool { return s.is(goMap) }
+func (s GoType) IsMap() bool { return s.is(goMap) }
 
 // IsList reports whether the type is a slice.
-func (s Shape) IsList() bool { return s.is(goList) }
+func (s GoType) IsList() bool { return s.is(goList) }
 
 // IsQuantity reports whether the type is resource.Quantity, which CEL reads as a text.
-func (s Shape) IsQuantity() bool { return s.is(goQuantity) }
+func (s GoType) IsQuantity() bool { return s.is(goQuantity) }
 
 // Elem returns the type of the items of a slice.
-func (s Shape) Elem() Shape { return Shape{s.typ.Elem} }
+func (s GoType) Elem() GoType { return GoType{s.typ.Elem} }
 
 // At returns the type of a field of a struct, or of the values of a map.
-func (s Shape) At(key string) Shape {
+func (s GoType) At(key string) GoType {
 	switch {
 	case s.IsMap():
 		return s.Elem()
 	case s.IsStruct():
 		if f := s.typ.Declared(key); f != nil {
-			return Shape{f.Type}
+			return GoType{f.Type}
 		}
 	}
-	return Shape{}
+	return GoType{}
 }
 
 // String returns the type as Go prints it. A named type of string is "string", because the table
 // has no names for these.
-func (s Shape) String() string {
+func (s GoType) String() string {
 	if s.typ == nil {
 		return "interface {}"
 	}
@@ -72,7 +72,7 @@ func (s Shape) String() string {
 // Print prints a value of the type, given as JSON, as Go prints it with %v. It differs for
 // pointers, which it prints as 0x…, for quantities, which it prints as text, and for embedded
 // structs, which it prints without braces.
-func (s Shape) Print(value any) string {
+func (s GoType) Print(value any) string {
 	var parts []string
 	switch v := value.(type) {
 	case nil:
@@ -94,14 +94,14 @@ func (s Shape) Print(value any) string {
 	return fmt.Sprint(value)
 }
 
-func (s Shape) printStruct(object map[string]any) string {
+func (s GoType) printStruct(object map[string]any) string {
 	if s.typ.Name == meta+"GroupVersionKind" { // it implements fmt.Stringer
 		return fmt.Sprintf("%v/%v, Kind=%v", object["group"], object["version"], object["kind"])
 	}
 	var parts []string
 	for f := range s.typ.GoFields() {
 		value, given := object[f.Name]
-		field := Shape{f.Type}
+		field := GoType{f.Type}
 		isPointer := f.Zero == schema.NilOmitted || f.Zero == schema.NilWritten && !field.IsList() && !field.IsMap()
 		switch {
 		case isPointer && given && value != nil:
@@ -118,7 +118,7 @@ func (s Shape) printStruct(object map[string]any) string {
 }
 
 // zero returns what Go prints for the zero value of the type.
-func (s Shape) zero() string {
+func (s GoType) zero() string {
 	switch {
 	case s.IsList():
 		return "[]"
@@ -137,7 +137,7 @@ const zeroTime = "0001-01-01 00:00:00 +0000 UTC"
 // Equal reports whether two values of the type are equal in Go
 // (k8s.io/apimachinery/pkg/api/equality.Semantic): 1Gi equals 1024Mi, and a missing list or map
 // equals an empty one.
-func (s Shape) Equal(a, b any) bool {
+func (s GoType) Equal(a, b any) bool {
 	switch {
 	case s.IsList():
 		list, _ := a.([]any)
@@ -154,7 +154,7 @@ func (s Shape) Equal(a, b any) bool {
 }
 
 // contains reports whether the first struct or map has the entries of the second.
-func (s Shape) contains(entries, others map[string]any) bool {
+func (s GoType) contains(entries, others map[string]any) bool {
 	for key, other := range others {
 		if !s.At(key).Equal(entries[key], other) {
 			return false
