@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -47,6 +48,7 @@ func Merge(outcomes []*Outcome) *Outcome {
 	for _, o := range outcomes {
 		all.Manifests = append(all.Manifests, o.Manifests...)
 		all.Diagnostics = append(all.Diagnostics, o.Diagnostics...)
+		all.KyvernoVersion = cmp.Or(all.KyvernoVersion, o.KyvernoVersion)
 		all.Denied, all.Invalid = all.Denied || o.Denied, all.Invalid || o.Invalid
 		all.Secrets.Add(o.Secrets)
 		stats = append(stats, o.Stats...)

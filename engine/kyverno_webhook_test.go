@@ -116,8 +116,8 @@ func TestWebhook(t *testing.T) {
 		},
 		{
 			"after a precondition that fails, policies with failurePolicy Ignore see the changes that are dropped",
-			ignoring(clusterPolicy("drops", "mutate: {patchStrategicMerge: {metadata: {annotations: {dropped: seen}}}}\n  - name: fails\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    preconditions: {all: [{key: \"{{ request.object.metadata.labels.none }}\", operator: Equals, value: a}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {fails: ran}}}}")+
-				clusterPolicy("reads", "mutate: {patchStrategicMerge: {metadata: {labels: {read: \"{{ request.object.metadata.annotations.dropped }}\"}}}}")+
+			ignoring(clusterPolicy("drops", "mutate: {patchStrategicMerge: {metadata: {annotations: {dropped: seen}}}}\n  - name: fails\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    preconditions: {all: [{key: \"{{ request.object.metadata.labels.none }}\", operator: Equals, value: a}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {fails: ran}}}}") +
+				clusterPolicy("reads", "mutate: {patchStrategicMerge: {metadata: {labels: {read: \"{{ request.object.metadata.annotations.dropped }}\"}}}}") +
 				clusterPolicy("last", "mutate: {patchStrategicMerge: {metadata: {labels: {last: ran}}}}")),
 			`1 policy reads, rule r: metadata.labels.read seen
 			1 policy last, rule r: metadata.labels.last ran`,

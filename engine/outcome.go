@@ -18,6 +18,8 @@ type Outcome struct {
 	Manifests []*Manifest
 	// Diagnostics are sorted by position.
 	Diagnostics []source.Diagnostic
+	// KyvernoVersion is the version of Kyverno as which its policies ran, or "" without such policies.
+	KyvernoVersion string
 	// Denied means that a policy denied a manifest, as a server would. Invalid means that the input
 	// has errors. In both cases there is no output.
 	Denied, Invalid bool

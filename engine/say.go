@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -9,7 +11,7 @@ import (
 // say returns the outcome of a run. All diagnostics are masked here. If anything has failed, all
 // documents are reset.
 func (r *run) say() *Outcome {
-	outcome := &Outcome{Secrets: r.input.secrets}
+	outcome := &Outcome{Secrets: r.input.secrets, KyvernoVersion: r.kyvernoVersion()}
 	diagnostics := slices.Concat(r.compiled, r.diagnostics)
 	if err := r.ctx.Err(); err != nil {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
@@ -44,6 +46,17 @@ func (r *run) say() *Outcome {
 		}
 	}
 	return outcome
+}
+
+// kyvernoVersion returns the version of Kyverno as which its policies ran, or "" without such
+// policies.
+func (r *run) kyvernoVersion() string {
+	for _, program := range r.server.programs {
+		if strings.HasPrefix(program.Hook().Configuration, "kyverno-") {
+			return cmp.Or(r.set.settings.KyvernoVersion, DefaultKyvernoVersion)
+		}
+	}
+	return ""
 }
 
 // decide removes from diagnostics what must not be shown.

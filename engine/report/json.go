@@ -8,11 +8,11 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// JSON writes the report as an object with the fields manifests and diagnostics. Empty fields are
+// JSON writes the report as an object with the fields manifests, diagnostics and kyvernoVersion. Empty fields are
 // omitted. The edits of a manifest are operations of a JSON Patch: op, from, path (the pointer) and
 // value (the new value).
 func JSON(w io.Writer, r *Report) {
-	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed()}
+	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed(), KyvernoVersion: r.KyvernoVersion}
 	for _, m := range r.Manifests {
 		out.Manifests = append(out.Manifests, jsonOf(m))
 	}
@@ -33,6 +33,8 @@ type jsonReport struct {
 	Manifests   []jsonManifest   `json:"manifests"`
 	Changed     int              `json:"changed"`
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
+	// KyvernoVersion is the version of Kyverno as which its policies ran.
+	KyvernoVersion string `json:"kyvernoVersion,omitempty"`
 }
 
 type jsonManifest struct {

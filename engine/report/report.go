@@ -36,6 +36,8 @@ type Report struct {
 	// before narrowing.
 	Field string
 	Total int
+	// KyvernoVersion is that of the outcome.
+	KyvernoVersion string
 	// Full means that what does not change is shown, too: whole values and whole files. What changes
 	// is always whole.
 	Full bool
@@ -151,7 +153,7 @@ func (m *Manifest) differs() bool { return len(m.Edits) > 0 || m.presence != "" 
 // New returns the report of a run. streams are the manifests of the run, and policies the streams
 // that the policies were read from. secrets hides the values of Secrets; nil hides none.
 func New(outcome *engine.Outcome, streams, policies []*manifest.Stream, secrets *redact.Redactor) *Report {
-	r, c := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests))}, converter{secrets}
+	r, c := &Report{Manifests: make([]Manifest, 0, len(outcome.Manifests)), KyvernoVersion: outcome.KyvernoVersion}, converter{secrets}
 	index := make(map[*manifest.Document]int, len(outcome.Manifests))
 	for i, m := range outcome.Manifests {
 		index[m.Document] = i

@@ -178,7 +178,7 @@ func ten(rule []string) string {
 func kyverno() string {
 	var b strings.Builder
 	rule := func(kinds, patch string) {
-		fmt.Fprintf(&b, "---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p%d}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [%s]}}]}\n    mutate: {patchStrategicMerge: %s}\n", b.Len(), kinds, patch)
+		fmt.Fprintf(&b, "---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p%d}\nspec:\n  background: false\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [%s]}}]}\n    mutate: {patchStrategicMerge: %s}\n", b.Len(), kinds, patch)
 	}
 	for i := range 3 {
 		rule(`"*"`, fmt.Sprintf(`{metadata: {labels: {team-%d: "{{request.object.metadata.name}}"}}}`, i))
