@@ -60,6 +60,14 @@ func ofPolicies() []dimension {
 		{name: "kyverno/triggers", n: 16, files: func(n int) map[string]string {
 			return input(targets("c-1"), triggers(n)+configMaps(2))
 		}},
+		{name: "mutatingpolicy/targets by name", n: 16, files: func(n int) map[string]string {
+			return input(strings.Replace(existing(), "expression: 'resource.Get(\"v1\", \"configmaps\", \"shop\", object.metadata.labels.target)'",
+				`resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps], resourceNames: [c-0]}]`, 1), triggers(n)+configMaps(n))
+		}},
+		{name: "mutatingpolicy/targets by kind", n: 16, files: func(n int) map[string]string {
+			return input(strings.Replace(existing(), "expression: 'resource.Get(\"v1\", \"configmaps\", \"shop\", object.metadata.labels.target)'",
+				`resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [services]}]`, 1), triggers(n)+configMaps(n))
+		}},
 		{name: "mutatingpolicy/targets", n: 16, files: func(n int) map[string]string {
 			return input(existing(), triggers(n)+configMaps(n))
 		}},

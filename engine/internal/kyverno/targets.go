@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -127,7 +128,7 @@ func (t targetSelector) candidates(targets *policy.Targets) []int {
 	if t.name != "" && !wildcard.Has(t.name) {
 		return targets.Named(t.name)
 	}
-	return targets.OfKinds(t.kinds.matches)
+	return targets.OfKinds(func(kind *schema.Kind) bool { return t.kinds.matches(kind.Kind) })
 }
 
 // selects reports whether the selector selects a target. A Policy can only change objects of its

@@ -12,6 +12,7 @@
 package match
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -115,6 +116,27 @@ func (m *Resources) Names() []Name {
 func (m *Resources) Covers(r Request) bool {
 	kind, reason := m.ruled(&r)
 	return kind != nil || reason.Code == UnknownResource
+}
+
+// CoversKind reports whether the rules of the block may cover an object of a kind.
+func (m *Resources) CoversKind(kind *schema.Kind) bool {
+	q := &Request{Kind: kind}
+	return len(m.rules) == 0 || slices.ContainsFunc(m.rules, func(r rule) bool {
+		return r.resource(q) != NoRule && (!m.exact || r.concerns(kind))
+	})
+}
+
+// ObjectNames returns the names of the objects that the rules of the block cover; nil if any rule
+// covers objects of all names. Objects without a name may be covered, too.
+func (m *Resources) ObjectNames() []string {
+	var names []string
+	for _, rule := range m.rules {
+		if len(rule.names) == 0 {
+			return nil
+		}
+		names = append(names, rule.names...)
+	}
+	return names
 }
 
 // Under returns the kind under which the rules of the block cover the request: its own kind, or

@@ -160,7 +160,7 @@ func (e *evaluation) choose(found *policy.Targets) ([]int, *stepError) {
 		return e.chosenByExpression(found)
 	}
 	var chosen []int
-	for i := range found.All {
+	for _, i := range t.candidates(found) {
 		target := &found.All[i]
 		namespace := e.unit.policy.namespace
 		request := *e.request
@@ -170,6 +170,14 @@ func (e *evaluation) choose(found *policy.Targets) ([]int, *stepError) {
 		}
 	}
 	return chosen, nil
+}
+
+// candidates returns the indexes of the targets that the rules may select.
+func (t *targets) candidates(found *policy.Targets) []int {
+	if names := t.rules.ObjectNames(); names != nil {
+		return found.Named(append(names, "")...)
+	}
+	return found.OfKinds(t.rules.CoversKind)
 }
 
 // chosenByExpression returns the manifests that an expression selects.
