@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/redact"
@@ -16,7 +17,7 @@ func (r *run) follow(follower policy.Follower) (changed []*job) {
 	f := following{run: r}
 	for _, j := range r.jobs {
 		j.result.DependsOnOthers = true // any manifest may change any other
-		if !r.exists(j) && f.steps <= limit.Targets {
+		if !r.exists(j) && f.spent <= limit.Targets {
 			f.trigger(follower, j.written.admitted)
 		}
 	}
@@ -36,8 +37,8 @@ type following struct {
 	states  []followState
 	// touched are the indexes of the targets that have changed for the current trigger.
 	touched []int
-	// steps counts the steps on targets.
-	steps int
+	// steps counts the steps on targets. spent is what they cost; see limit.Targets.
+	steps, spent int
 }
 
 // followState is the state of a target.
@@ -70,10 +71,11 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 		reader.AddSensitive(redact.NewObjects(request.Object))
 	}
 	for followed := range follower.Follow(request, f.targets) {
-		if f.steps++; f.steps > limit.Targets {
+		if f.spent += limit.TargetStep; f.spent > limit.Targets {
 			f.exceeded(a, followed.Step)
 			return
 		}
+		f.steps++
 		f.take(a, followed, reader.Sensitive())
 	}
 	a.read = append(a.read, reader.Sensitive()...)
@@ -83,7 +85,7 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 
 // exceeded reports that policies do too much for the triggers so far.
 func (f *following) exceeded(trigger *admitted, step policy.Step) {
-	trigger.tell(source.Errorf(step.At, limit.TargetCount, "policies that change other objects are applied more than %d times: once for each target of each object that triggers them; %s is the next", limit.Targets, step.ID).
+	trigger.tell(source.Errorf(step.At, limit.TargetCount, "policies that change other objects are applied too often: once for each target of each object that triggers them, %d times so far; %s is the next", f.steps, step.ID).
 		With("let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests"))
 }
 
@@ -210,9 +212,38 @@ func (f *following) record(a *admitted, step policy.Step, read []*redact.Objects
 		sensitive = files.reveals(state.view, step.Object, kind.Type(), &open)
 	}
 	a.trace.events = append(a.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
+	f.spent += copied(state.view, step.Object)
 	a.trace.after, state.view = step.Object, step.Object
 	state.changed = true
 	f.touched = append(f.touched, index)
+}
+
+// copied returns the number of fields and items in the maps and lists of a value that are not those
+// of the value before.
+func copied(before, after any) int {
+	if change.Same(before, after) {
+		return 0
+	}
+	n := 0
+	switch after := after.(type) {
+	case map[string]any:
+		before, _ := before.(map[string]any)
+		n = len(after)
+		for key, value := range after {
+			n += copied(before[key], value)
+		}
+	case []any:
+		before, _ := before.([]any)
+		n = len(after)
+		for i, item := range after {
+			var had any
+			if i < len(before) {
+				had = before[i]
+			}
+			n += copied(had, item)
+		}
+	}
+	return n
 }
 
 // redefaultTouched adds defaults to the targets that one trigger changed, as a server does when it

@@ -40,3 +40,16 @@ spec:
 		}
 	}
 }
+
+// TestCopied checks that the maps and lists that a step copies count, and not those that it shares.
+func TestCopied(t *testing.T) {
+	shared := map[string]any{"c": "d", "e": "f"}
+	before := map[string]any{"shared": shared, "a": map[string]any{"b": "c"}, "list": []any{shared, shared}}
+	after := map[string]any{"shared": shared, "a": map[string]any{"b": "d", "e": "f"}, "list": []any{shared, shared, shared}}
+	if got := copied(before, before); got != 0 {
+		t.Errorf("%d of the same object", got)
+	}
+	if got, want := copied(before, after), 3+2+3+2; got != want { // the object, a, the list and its new item
+		t.Errorf("got %d, want %d", got, want)
+	}
+}

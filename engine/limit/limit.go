@@ -62,9 +62,11 @@ const (
 	// ForeachBytes limits the number of patches that the foreach of one rule applies, times the
 	// size of the object.
 	ForeachBytes = 64 << 20
-	// Targets limits, for one run, how often policies that change other objects are applied to
-	// one: once for every object that triggers them and every target of it.
-	Targets = 100_000
+	// Targets limits, for one run, the memory of policies that change other objects. Each
+	// application to an object, once for every object that triggers them and every target of it,
+	// counts as TargetStep, plus the fields and items that it copies.
+	Targets    = 1 << 20
+	TargetStep = 20
 )
 
 // The codes of errors.

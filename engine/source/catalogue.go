@@ -797,7 +797,7 @@ var limits = []Entry{
 		Code: "limit-targets", Severities: errors, Title: "Policies change other objects too often",
 		Cause:  "Many objects trigger policies with mutate.targets or evaluation.mutateExisting, and each of them has many targets: the product is the number of changes.",
 		Advice: "Let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests.",
-		Unseen: "the input would need more than 100,000 pairs of trigger and target",
+		Unseen: "the input would need tens of thousands of pairs of trigger and target",
 	},
 }
 
