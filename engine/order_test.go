@@ -38,6 +38,31 @@ func TestStageOrder(t *testing.T) {
 	}
 }
 
+// TestStageResults checks that no stage sets a field of the result of an earlier stage, which it
+// finds in its own.
+func TestStageResults(t *testing.T) {
+	t.Parallel()
+	set, files := engineFiles(t)
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			assignment, ok := n.(*ast.AssignStmt)
+			if !ok {
+				return true
+			}
+			for _, target := range assignment.Lhs {
+				field, _ := target.(*ast.SelectorExpr)
+				if field == nil {
+					continue
+				}
+				if of, ok := field.X.(*ast.SelectorExpr); ok && slices.Contains([]string{"loaded", "admitted", "written"}, of.Sel.Name) {
+					t.Errorf("%s: sets %s of %s", set.Position(field.Pos()), field.Sel.Name, of.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
 // fileOrder returns the position of each file in the package comment.
 func fileOrder(t *testing.T) map[string]int {
 	t.Helper()
@@ -61,6 +86,25 @@ type call struct{ from, to, name string }
 // loaded, so a method is missing if only they say what type it belongs to.
 func callsBetweenFiles(t *testing.T) []call {
 	t.Helper()
+	set, files := engineFiles(t)
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: noImports{}, Error: func(error) {}}
+	pkg, _ := config.Check("engine", set, files, info)
+	var calls []call
+	for ident, object := range info.Uses {
+		if _, ok := object.(*types.Func); ok && object.Pkg() == pkg {
+			c := call{set.Position(ident.Pos()).Filename, set.Position(object.Pos()).Filename, object.Name()}
+			if c.from != c.to {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return calls
+}
+
+// engineFiles parses the files of the engine, without tests.
+func engineFiles(t *testing.T) (*token.FileSet, []*ast.File) {
+	t.Helper()
 	set := token.NewFileSet()
 	var files []*ast.File
 	names, err := filepath.Glob("*.go")
@@ -77,19 +121,7 @@ func callsBetweenFiles(t *testing.T) []call {
 		}
 		files = append(files, file)
 	}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: noImports{}, Error: func(error) {}}
-	pkg, _ := config.Check("engine", set, files, info)
-	var calls []call
-	for ident, object := range info.Uses {
-		if _, ok := object.(*types.Func); ok && object.Pkg() == pkg {
-			c := call{set.Position(ident.Pos()).Filename, set.Position(object.Pos()).Filename, object.Name()}
-			if c.from != c.to {
-				calls = append(calls, c)
-			}
-		}
-	}
-	return calls
+	return set, files
 }
 
 // noImports imports every package as an empty one.
