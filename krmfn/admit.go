@@ -20,6 +20,8 @@ type admission struct {
 	// outcome is nil if the run did not start.
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
+	// unread says that a check goes on although policies or manifests could not be read.
+	unread bool
 	// policies are the streams of -p and of the functionConfig; inputs are all streams.
 	policies, inputs []*manifest.Stream
 }
@@ -82,11 +84,16 @@ func (p *Process) policyPaths() []path {
 // are errors.
 func (p *Process) compile(c *config, f *files, a *admission, manifests []*manifest.Stream, lone *manifest.Document) *engine.Set {
 	c.documents[settings.Policies].add(inputs{paths: p.policyPaths()})
-	broken := len(f.diagnostics)
+	ofManifests := len(f.diagnostics)
 	given := f.set()
 	given.set.Policies = true
 	policies := given.documents(c, settings.Policies)
+	read := len(f.diagnostics)
 	surroundings := f.cluster(c, given)
+	problems := f.diagnostics[ofManifests:]
+	if f.checking { // the policies that can be read are checked all the same
+		a.unread, problems = source.HasErrors(f.diagnostics[:read]), f.diagnostics[read:]
+	}
 	a.policies = policies
 	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {
 		a.inputs = append(a.inputs, streams...)
@@ -95,9 +102,9 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	if c.partial && (c.options.Build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
 	} else {
-		broken = 0
+		problems = slices.Concat(f.diagnostics[:ofManifests], problems)
 	}
-	if source.HasErrors(f.diagnostics[broken:]) {
+	if source.HasErrors(problems) {
 		return nil
 	}
 	if lone != nil {

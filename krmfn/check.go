@@ -23,12 +23,18 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	}
 	a, c := r.run, &r.config
 	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
-		return d.Severity == source.Info && (!slices.Contains(checkedNotes, d.Code) || c.options.Output == "junit") // JUnit has no notes
+		switch {
+		case a.unread && slices.Contains(aboutMissing, d.Code):
+			return true
+		case d.Severity == source.Info:
+			return !slices.Contains(checkedNotes, d.Code) || c.options.Output == "junit" // JUnit has no notes
+		}
+		return false
 	})
 	source.Sort(findings)
 	status := exitDone
 	switch {
-	case a.outcome == nil || a.outcome.Invalid:
+	case a.outcome == nil || a.outcome.Invalid || a.unread:
 		status = exitInvalid
 	case slices.ContainsFunc(findings, func(d source.Diagnostic) bool { return d.Severity != source.Info }):
 		status = exitDiffers
@@ -52,6 +58,10 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
 var checkedNotes = []string{"value-not-stored", "pods-only"}
+
+// aboutMissing are the codes of findings about missing policies, which may be among those that could
+// not be read.
+var aboutMissing = []string{source.CodeBindingWithoutPolicy, source.CodeExceptionWithoutPolicy, source.CodeValuesWithoutPolicy, source.CodeNoPolicies}
 
 // policyNames returns the names of the policies of a run, without bindings.
 func policyNames(a *admission) []string {

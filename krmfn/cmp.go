@@ -101,6 +101,7 @@ func (p *Process) generate(ctx context.Context, given arguments) int {
 	var c config
 	app := p.newApplication(&c)
 	c.unlisted = true
+	c.givePolicies = "give policies with -p in plugin.yaml, or in the directory of the application: Argo CD does not show warnings of a plugin"
 	c.options.Engine.Namespace = p.getenv("ARGOCD_APP_NAMESPACE")
 	version := p.kubeVersion()
 	c.options.Engine.KubernetesVersion = version

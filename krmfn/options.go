@@ -16,8 +16,9 @@ type config struct {
 	// partial says that the run continues with the other manifests if some cannot be read or
 	// admitted.
 	partial bool
-	// filtering says that no operand names the manifests, so that they come from standard input.
-	filtering bool
+	// givePolicies is the advice if there are no policies, for commands whose warnings their client
+	// does not show: it is an error then.
+	givePolicies string
 	// unlisted says that a List is printed as its separate items.
 	unlisted bool
 	// applications are the names of all applications that are shared out between the shards, if

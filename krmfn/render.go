@@ -22,7 +22,9 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 	if err := p.checkDestination(&c, given.operands); err != nil {
 		return p.misused(err, "preadmit render --help")
 	}
-	c.filtering = len(given.operands) == 0
+	if len(given.operands) == 0 { // so Helm calls a post-renderer
+		c.givePolicies = "give policies with -p or among the manifests; to print standard input as it is, name it: preadmit render -"
+	}
 	return p.mutate(ctx, &c, func(f *files) []*manifest.Stream { return f.stream(given.operands, &c) })
 }
 
@@ -56,18 +58,17 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	return p.print(c, manifests)
 }
 
-// requirePolicies makes an error of the warning that there are no policies if nothing else would
-// change the manifests either, and nobody has named standard input. So Helm calls a
-// post-renderer, whose warnings it does not show.
+// requirePolicies makes an error of the warning that there are no policies if nobody would see it,
+// and nothing else would change the manifests either.
 func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
-	if o := &c.options.Engine; !c.filtering || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.options.Output == "json" {
+	if o := &c.options.Engine; c.givePolicies == "" || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.options.Output == "json" {
 		return
 	}
 	for i, d := range diagnostics {
 		if d.Code == source.CodeNoPolicies {
 			d = d.Saying(source.Messagef("no policy was given, so nothing would change"))
 			d.Severity = source.Error
-			diagnostics[i] = d.With("give policies with -p or among the manifests; to print standard input as it is, name it: preadmit render -")
+			diagnostics[i] = d.With(c.givePolicies)
 		}
 	}
 }

@@ -295,7 +295,7 @@ var policies = []Entry{
 	},
 	{
 		Code: "no-policies", Severities: warningsOrErrors, Unsure: true, Title: "No policy was given",
-		Cause:  "Neither the options nor the manifests contain a policy, so nothing changes. It is an error for preadmit render without files, because Helm does not show the warnings of post-renderers, and for functions of the Terraform provider, unless the option allow_no_policies is set.",
+		Cause:  "Neither the options nor the manifests contain a policy, so nothing changes. It is an error for preadmit render without files, because Helm does not show the warnings of post-renderers, for preadmit cmp generate, because Argo CD does not show those of plugins, and for functions of the Terraform provider, unless the option allow_no_policies is set.",
 		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests. For preadmit render, - names standard input.",
 	},
 	{
