@@ -61,7 +61,7 @@ var checkedNotes = []string{"value-not-stored", "pods-only"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
-var aboutMissing = []string{source.CodeBindingWithoutPolicy, source.CodeExceptionWithoutPolicy, source.CodeValuesWithoutPolicy, source.CodeNoPolicies}
+var aboutMissing = []string{"binding-without-policy", "exception-without-policy", "values-without-policy", source.CodeNoPolicies}
 
 // policyNames returns the names of the policies of a run, without bindings.
 func policyNames(a *admission) []string {
