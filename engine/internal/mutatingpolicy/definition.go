@@ -3,6 +3,7 @@ package mutatingpolicy
 import (
 	"cmp"
 	"maps"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
@@ -18,6 +19,7 @@ type definition struct {
 	// namespace is the namespace of a NamespacedMutatingPolicy, which applies only there.
 	namespace string
 	document  *manifest.Document
+	words     func() source.Words // of the document
 	at        source.Position
 
 	// off is the reason why the policy does nothing; "" if it does something.
@@ -89,6 +91,7 @@ func (l *Language) definition(r *policydoc.Reader) *definition {
 	var err error
 	spec := r.Root.At("spec")
 	d := &definition{kind: r.Document.Kind().Kind, name: r.Name(), document: r.Document}
+	d.words = sync.OnceValue(func() source.Words { return source.WordsOf(d.document.Object()) })
 	d.at = r.Document.At(r.Root.At("metadata", "name").Path)
 	if d.kind == namespacedKind {
 		d.namespace = cmp.Or(r.Document.Namespace(), l.namespace)

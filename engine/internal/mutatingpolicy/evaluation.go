@@ -279,7 +279,7 @@ func (e *evaluation) failure(failed *stepError) policy.Failure {
 	if e.target != nil {
 		namespace, name = e.target.Namespace, e.target.Name
 	}
-	f.Err = source.Messagef("Resource: %s/%s, Kind: %s, Errors: [Policy %s: failed to evaluate policy: %v]", source.Name(namespace), source.Name(name), source.Name(e.kind.Kind.Kind), source.Name(d.name), failed.err)
+	f.Err = source.Messagef("Resource: %s/%s, Kind: %s, Errors: [Policy %s: failed to evaluate policy: %v]", source.Name(namespace), source.Name(name), source.Name(e.kind.Kind.Kind), source.Name(d.name), d.words().Derive(failed.err))
 	switch {
 	case failed.deviation != nil:
 		e.request.Warn(failed.deviation.Warning(failed.at, "policy "+d.key(), ": "+failed.err.Error()))
