@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
@@ -27,17 +26,17 @@ type entry struct {
 // context checks the entries of a context.
 func (r *reader) context(n policy.Node) {
 	for _, item := range r.List(n) {
-		if !r.Fields(item, entryFields) {
+		if !r.Fields(item, entryFields()) {
 			continue
 		}
 		if item.At("name").Text() == "" {
 			r.Invalid(item.At("name"), "the field is required")
 		}
 		given := 0
-		for _, kind := range slices.Sorted(maps.Keys(entryKindFields)) {
+		for _, kind := range entryKinds {
 			if body := item.At(kind); body.Given() {
 				given++
-				r.Fields(body, entryKindFields[kind])
+				r.Fields(body, typeAt("rules", "context", kind).FieldNames())
 			}
 		}
 		if given != 1 {
@@ -57,7 +56,7 @@ func (r *reader) context(n policy.Node) {
 func (s *scope) addContext(r *rule, n policy.Node) {
 	for _, item := range n.Items() {
 		e := &entry{name: item.At("name").Text(), rule: r}
-		for kind := range entryKindFields {
+		for _, kind := range entryKinds {
 			if body := item.At(kind); body.Given() {
 				e.kind, e.body = kind, body
 			}

@@ -80,7 +80,7 @@ func (r *reader) definition(namespace string) *definition {
 	}
 	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
 	spec := r.Root.At("spec")
-	if !r.Fields(spec, specFields) {
+	if !r.Fields(spec, specFields()) {
 		return d
 	}
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
@@ -94,6 +94,7 @@ func (r *reader) definition(namespace string) *definition {
 	for _, w := range written {
 		r.rule(w)
 	}
+	r.conforms(spec)
 	if source.HasErrors(r.Problems) {
 		return d
 	}
@@ -115,7 +116,7 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
 	r.choice(found, "Ignore", "Fail")
 	webhook := spec.At("webhookConfiguration")
-	if !webhook.Given() || !r.Fields(webhook, webhookFields) {
+	if !webhook.Given() || !r.Fields(webhook, webhookFields()) {
 		return found
 	}
 	if conditions := webhook.At("matchConditions"); len(conditions.Items()) > 0 {
@@ -140,7 +141,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
 	for _, n := range r.List(n) {
-		if !r.Fields(n, ruleFields) {
+		if !r.Fields(n, ruleFields()) {
 			continue
 		}
 		name := r.String(n.At("name"))
@@ -188,11 +189,11 @@ func (r *reader) rule(w *rule) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	m := n.At("mutate")
-	if !r.Fields(m, mutateFields) {
+	if !r.Fields(m, slices.Concat(mutateFields(), oldFields)) {
 		return
 	}
 	for _, t := range r.List(m.At("targets")) {
-		r.Fields(t, targetFields)
+		r.Fields(t, targetFields())
 		if t.At("kind").Text() == "" {
 			r.Invalid(t.At("kind"), "the field is required")
 		}
@@ -238,7 +239,7 @@ func (r *reader) patches(n policy.Node) {
 
 // foreach checks an entry of foreach.
 func (r *reader) foreach(n policy.Node) {
-	if !r.Fields(n, foreachFields) {
+	if !r.Fields(n, foreachFields()) {
 		return
 	}
 	if n.At("list").Text() == "" {

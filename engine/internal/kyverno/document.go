@@ -1,8 +1,12 @@
 package kyverno
 
 import (
+	"sync"
+
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // reader reads one document of the language.
@@ -14,34 +18,46 @@ type reader struct {
 
 func newReader(d *manifest.Document) *reader { return &reader{Reader: policydoc.New(d)} }
 
-// The fields of each part of a policy in Kyverno v1.19.0. mutate also has the fields of versions
-// before 1.6.
+// The fields of each part of a policy in Kyverno v1.19.0.
 var (
-	specFields = []string{
-		"rules", "applyRules", "failurePolicy", "validationFailureAction", "validationFailureActionOverrides", "emitWarning",
-		"admission", "background", "schemaValidation", "webhookTimeoutSeconds", "mutateExistingOnPolicyUpdate",
-		"generateExistingOnPolicyUpdate", "generateExisting", "useServerSideApply", "webhookConfiguration",
-	}
-	webhookFields = []string{"failurePolicy", "timeoutSeconds", "matchConditions"}
-	ruleFields    = []string{
-		"name", "context", "match", "exclude", "imageExtractors", "preconditions", "celPreconditions", "mutate", "validate",
-		"generate", "verifyImages", "skipBackgroundRequests", "reportProperties",
-	}
-	blockFields     = []string{"resources", "subjects", "roles", "clusterRoles"}
-	matchFields     = append([]string{"any", "all"}, blockFields...)
-	resourceFields  = []string{"kinds", "name", "names", "namespaces", "annotations", "selector", "namespaceSelector", "operations"}
-	subjectFields   = []string{"kind", "apiGroup", "name", "namespace"}
-	selectorFields  = []string{"matchLabels", "matchExpressions"}
-	mutateFields    = []string{"targets", "patchStrategicMerge", "patchesJson6902", "foreach", "mutateExistingOnPolicyUpdate", "overlay", "patches"}
-	foreachFields   = []string{"list", "order", "context", "preconditions", "patchStrategicMerge", "patchesJson6902", "foreach"}
-	targetFields    = []string{"apiVersion", "kind", "namespace", "name", "uid", "selector", "context", "preconditions"}
-	entryFields     = []string{"name", "configMap", "apiCall", "imageRegistry", "variable", "globalReference"}
+	specFields     = fieldsOf()
+	webhookFields  = fieldsOf("webhookConfiguration")
+	ruleFields     = fieldsOf("rules")
+	matchFields    = fieldsOf("rules", "match")
+	blockFields    = fieldsOf("rules", "match", "any")
+	resourceFields = fieldsOf("rules", "match", "resources")
+	subjectFields  = fieldsOf("rules", "match", "subjects")
+	selectorFields = fieldsOf("rules", "match", "resources", "selector")
+	mutateFields   = fieldsOf("rules", "mutate")
+	foreachFields  = fieldsOf("rules", "mutate", "foreach")
+	targetFields   = fieldsOf("rules", "mutate", "targets")
+	entryFields    = fieldsOf("rules", "context")
+	// entryKinds are the fields of an entry of a context besides its name, of which it has one.
+	entryKinds = []string{"apiCall", "configMap", "globalReference", "imageRegistry", "variable"}
+	// oldFields are fields of mutate in versions before 1.6.
+	oldFields = []string{"overlay", "patches"}
+	// conditionFields are not in the CustomResourceDefinition, which allows any conditions.
 	conditionFields = []string{"key", "operator", "value", "message"}
-	entryKindFields = map[string][]string{
-		"configMap":       {"name", "namespace"},
-		"variable":        {"value", "jmesPath", "default"},
-		"apiCall":         {"urlPath", "method", "data", "service", "jmesPath", "default", "retryLimit"},
-		"imageRegistry":   {"reference", "jmesPath", "imageRegistryCredentials"},
-		"globalReference": {"name", "jmesPath"},
-	}
 )
+
+// typeAt returns the type of a part of the spec of a policy, or of the items of a list.
+func typeAt(path ...string) *schema.Type {
+	t := policydoc.TypeOf("ClusterPolicy").FieldType("spec")
+	for _, name := range path {
+		if t = t.FieldType(name); t.IsList {
+			t = t.ItemType()
+		}
+	}
+	return t
+}
+
+// fieldsOf returns a function that returns the fields of a part of the spec of a policy.
+func fieldsOf(path ...string) func() []string {
+	return sync.OnceValue(func() []string { return typeAt(path...).FieldNames() })
+}
+
+// conforms checks what nobody has checked yet against the CustomResourceDefinition. Fields that a
+// server drops have been reported where they matter.
+func (r *reader) conforms(spec policy.Node) {
+	r.Conforms(spec, typeAt(), func(policy.Node, string, *schema.Type) {})
+}

@@ -99,7 +99,7 @@ func (s kindSelector) matches(k gvk.Kind) bool {
 
 // filter checks a match or exclude block.
 func (r *reader) filter(n policy.Node, required bool) {
-	if !r.Fields(n, matchFields) {
+	if !r.Fields(n, matchFields()) {
 		return
 	}
 	if n.At("any").Given() && n.At("all").Given() {
@@ -107,7 +107,7 @@ func (r *reader) filter(n policy.Node, required bool) {
 	}
 	for _, key := range []string{"any", "all"} {
 		for _, item := range r.List(n.At(key)) {
-			if r.Fields(item, blockFields) {
+			if r.Fields(item, blockFields()) {
 				r.block(item)
 			}
 		}
@@ -125,9 +125,9 @@ func (r *reader) block(n policy.Node) {
 		r.Strings(n.At(key))
 	}
 	for _, s := range r.List(n.At("subjects")) {
-		r.Fields(s, subjectFields)
+		r.Fields(s, subjectFields())
 	}
-	if !resources.Given() || !r.Fields(resources, resourceFields) {
+	if !resources.Given() || !r.Fields(resources, resourceFields()) {
 		return
 	}
 	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
@@ -144,7 +144,7 @@ func (r *reader) block(n policy.Node) {
 	r.String(resources.At("name"))
 	for _, key := range []string{"selector", "namespaceSelector"} {
 		selector := resources.At(key)
-		if !selector.Given() || !r.Fields(selector, selectorFields) {
+		if !selector.Given() || !r.Fields(selector, selectorFields()) {
 			continue
 		}
 		r.selectorExpressions(selector)

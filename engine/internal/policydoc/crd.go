@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -23,32 +24,43 @@ import (
 //go:embed crds.json
 var definitions string
 
-var typesByKind = sync.OnceValue(func() map[string]*schema.Type {
-	var registry schema.Registry
+// typesByKind has a function for each kind that reads its definition when it is first needed.
+var typesByKind = sync.OnceValue(func() map[string]func() *schema.Type {
+	types := map[string]func() *schema.Type{}
 	for line := range strings.Lines(definitions) {
-		definition, err := number.Decode(line)
-		if err != nil {
-			panic(fmt.Sprintf("policydoc: an embedded definition cannot be read: %v", err))
-		}
-		if problems := registry.AddCRD(definition.(map[string]any)); len(problems) > 0 {
-			panic(fmt.Sprintf("policydoc: an embedded definition is wrong: %v", problems))
-		}
+		_, rest, _ := strings.Cut(line, `"names":{"kind":"`)
+		kind, _, _ := strings.Cut(rest, `"`)
+		types[kind] = sync.OnceValue(func() *schema.Type { return typeIn(line) })
 	}
-	types := map[string]*schema.Type{}
-	for _, kind := range registry.Kinds() {
-		types[kind.Kind.Kind] = kind.Type()
-	}
+	types["Policy"] = types["ClusterPolicy"] // crds/main.go compares them
 	return types
 })
 
+// typeIn returns the type of a definition. A test checks the definition, because that takes as long
+// as reading it.
+func typeIn(line string) *schema.Type {
+	definition, err := number.Decode(line)
+	if err != nil {
+		panic(fmt.Sprintf("policydoc: an embedded definition cannot be read: %v", err))
+	}
+	spec := policy.Node{Value: definition}.At("spec")
+	version := spec.At("versions").Items()[0]
+	name := gvk.Kind{Group: spec.At("group").Text(), Version: version.At("name").Text(), Kind: spec.At("names", "kind").Text()}
+	return schema.CustomType(name, version.At("schema", "openAPIV3Schema").Object())
+}
+
 // TypeOf returns the type of a kind of policies of Kyverno or Gatekeeper, from its
 // CustomResourceDefinition.
-func TypeOf(kind string) *schema.Type { return typesByKind()[kind] }
+func TypeOf(kind string) *schema.Type { return typesByKind()[kind]() }
 
 // Conforms checks the value at n as an API server checks a custom resource, and reports errors in
 // the server's words. It calls unknown for each field that the server would drop; of is the type
-// of the map at n. A null field counts as absent. Metadata is not checked.
+// of the map at n. A null field counts as absent. Metadata is not checked, nor is a value that
+// already has an error.
 func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.Node, name string, of *schema.Type)) {
+	if r.isRefused(n) {
+		return
+	}
 	want, got := jsonType(t), schemaType(n.Value)
 	switch {
 	case want == "":
@@ -75,7 +87,7 @@ func (r *Reader) conformFields(n policy.Node, t *schema.Type, unknown func(polic
 	}
 	fields := n.Object()
 	for _, f := range t.Fields {
-		if f.Required && f.Default == nil && fields[f.Name] == nil {
+		if f.Required && f.Default == nil && fields[f.Name] == nil && !r.isRefused(n.At(f.Name)) {
 			r.Required(n.At(f.Name), "")
 		}
 	}

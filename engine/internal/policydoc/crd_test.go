@@ -1,9 +1,11 @@
 package policydoc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -58,5 +60,28 @@ spec.expiresAt: Invalid value: "tomorrow": spec.expiresAt in body must be of typ
 		if got.String() != c.want {
 			t.Errorf("%s\ngot %s\nwant %s", c.document, got.String(), c.want)
 		}
+	}
+}
+
+// TestDefinitions checks the embedded definitions as those of users, and that each kind is found by its
+// name.
+func TestDefinitions(t *testing.T) {
+	for line := range strings.Lines(definitions) {
+		definition, err := number.Decode(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var registry schema.Registry
+		if problems := registry.AddCRD(definition.(map[string]any)); len(problems) > 0 {
+			t.Errorf("%.200s: %v", line, problems)
+			continue
+		}
+		kind := registry.Kinds()[0]
+		if got := TypeOf(kind.Kind.Kind); got == nil || !slices.Equal(got.FieldNames(), kind.Type().FieldNames()) || got.Name != kind.Type().Name {
+			t.Errorf("%s has another type", kind.Kind.Kind)
+		}
+	}
+	if TypeOf("Policy") != TypeOf("ClusterPolicy") {
+		t.Error("Policies have another type than ClusterPolicies")
 	}
 }

@@ -63,6 +63,11 @@ func (r *Reader) IsSound(n policy.Node) bool {
 	return !slices.ContainsFunc(r.refused, func(path change.Path) bool { return path.HasPrefix(n.Path) })
 }
 
+// isRefused reports whether the value at n itself has an error.
+func (r *Reader) isRefused(n policy.Node) bool {
+	return slices.ContainsFunc(r.refused, func(path change.Path) bool { return slices.Equal(path, n.Path) })
+}
+
 // Advise reports an error about the field at a path, with advice on how to fix it.
 func (r *Reader) Advise(path change.Path, code, text, advice string) {
 	r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)

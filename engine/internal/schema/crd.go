@@ -130,13 +130,14 @@ func (d *definition) version(at change.Path, version map[string]any) *Kind {
 		Subresources: slices.Sorted(maps.Keys(object(version, "subresources"))),
 		Custom:       true,
 	}
-	k.lazy = &lazyType{load: func() *Type { return customType(k.Kind, root) }}
+	k.lazy = &lazyType{load: func() *Type { return CustomType(k.Kind, root) }}
 	return k
 }
 
-// customType returns the type of a custom resource from its schema. The server adds apiVersion,
+// CustomType returns the type of a custom resource from the schema in its CustomResourceDefinition,
+// which must be correct: AddCRD checks it. The server adds apiVersion,
 // kind and metadata, as every object has them, to the published schema, and merges by that.
-func customType(name gvk.Kind, schema map[string]any) *Type {
+func CustomType(name gvk.Kind, schema map[string]any) *Type {
 	schema = maps.Clone(schema)
 	schema["x-kubernetes-embedded-resource"] = true
 	c := converter{custom: true}

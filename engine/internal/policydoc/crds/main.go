@@ -12,12 +12,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
 // The files of the definitions.
 const (
+	ofRules      = "config/crds/kyverno/kyverno.io_"
 	ofKyverno    = "config/crds/policies.kyverno.io/policies.kyverno.io_"
 	ofGatekeeper = "charts/gatekeeper/crds/"
 )
@@ -36,6 +38,7 @@ func main() {
 func run(kyverno, gatekeeper, to string) error {
 	var all []byte
 	for _, file := range []string{
+		filepath.Join(kyverno, ofRules+"clusterpolicies.yaml"),
 		filepath.Join(kyverno, ofKyverno+"mutatingpolicies.yaml"),
 		filepath.Join(kyverno, ofKyverno+"policyexceptions.yaml"),
 		filepath.Join(gatekeeper, ofGatekeeper+"assign-customresourcedefinition.yaml"),
@@ -51,6 +54,11 @@ func run(kyverno, gatekeeper, to string) error {
 		definition, err := compact(file, data)
 		if err != nil {
 			return err
+		}
+		if len(all) == 0 {
+			if err := sameAsPolicy(definition, filepath.Join(kyverno, ofRules+"policies.yaml")); err != nil {
+				return err
+			}
 		}
 		all = append(append(all, definition...), '\n')
 	}
@@ -78,6 +86,24 @@ func compact(file string, data []byte) ([]byte, error) {
 			"versions": []any{map[string]any{"name": version["name"], "served": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
 		},
 	})
+}
+
+// sameAsPolicy returns an error if the kind Policy differs from ClusterPolicy in more than its names
+// and its scope.
+func sameAsPolicy(definition []byte, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	other, err := compact(file, data)
+	if err != nil {
+		return err
+	}
+	names := strings.NewReplacer(`"ClusterPolicy"`, `"Policy"`, `"clusterpolicies"`, `"policies"`, `"scope":"Cluster"`, `"scope":"Namespaced"`)
+	if names.Replace(string(definition)) != string(other) {
+		return fmt.Errorf("%s differs from ClusterPolicy: embed it, too", file)
+	}
+	return nil
 }
 
 // newest returns the version v1, or else the first one.
