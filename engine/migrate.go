@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/migrate"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -48,24 +49,34 @@ func Migrate(form Form, policies, context []*manifest.Stream, options Options) (
 		migrated = append(migrated, read)
 	}
 	if !source.HasErrors(diagnostics) {
-		diagnostics = append(diagnostics, refused(migrated, context, options)...)
+		diagnostics = append(diagnostics, refused(m, policies, migrated, context, options)...)
 	}
 	source.Sort(diagnostics)
 	return migrated, diagnostics
 }
 
-// refused returns what a server or Kyverno would refuse in converted policies.
-func refused(policies, context []*manifest.Stream, options Options) []source.Diagnostic {
-	_, problems := Compile(policies, context, options)
-	var diagnostics []source.Diagnostic
+// refused returns what a server or Kyverno would refuse in converted policies, at the original
+// policies, and in policies that were not converted.
+func refused(m *migrate.Migration, policies, migrated, context []*manifest.Stream, options Options) (diagnostics []source.Diagnostic) {
+	_, problems := Compile(migrated, context, options)
 	for _, p := range problems {
 		if p.Severity != source.Error {
 			continue
 		}
 		message, _, _ := strings.Cut(p.Message, "\n")
-		d := source.Errorf(source.Position{File: p.At.File}, "policy-not-convertible", "this has no equivalent: the converted policy would be refused: %s: %s", p.Field, message).
-			With("rewrite that part first")
-		d.Subject = p.Subject
+		at, excerpt, what := source.Position{File: p.At.File}, "", "this has no equivalent: the converted policy would be refused"
+		for _, d := range documentsOf(policies) {
+			if converted, found := m.Origin(d, p.Subject); found {
+				var path change.Path
+				if !converted {
+					what = "the policy is refused"
+					path, _ = change.ParsePath(p.Field)
+				}
+				at, excerpt = d.At(path), d.Excerpt(d.At(path))
+			}
+		}
+		d := source.Errorf(at, source.CodePolicyNotConvertible, "%s: %s: %s", what, p.Field, message).With("rewrite that part first")
+		d.Subject, d.Excerpt = p.Subject, excerpt
 		diagnostics = append(diagnostics, d)
 	}
 	return diagnostics

@@ -20,30 +20,27 @@ type condition struct {
 
 // preconditions converts preconditions. Those in any become one condition.
 func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
-	var all []expr.Expr
-	items := n.At("all").Items()
-	if _, isList := n.Value.([]any); isList {
-		items = n.Items()
+	any, err := collect(n.At("any").Items(), s.condition)
+	if err != nil {
+		return nil, err
 	}
-	var any []expr.Expr
-	for _, item := range n.At("any").Items() {
-		x, err := s.condition(item)
-		if err != nil {
-			return nil, err
-		}
-		any = append(any, x)
-	}
+	all, err := collect(append(n.At("all").Items(), n.Items()...), s.condition)
 	if len(any) > 0 {
-		all = append(all, expr.Or(any...))
+		all = append([]expr.Expr{expr.Or(any...)}, all...)
 	}
+	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), err
+}
+
+// collect returns what becomes of all items, up to the first error.
+func collect[T, R any](items []T, of func(T) (R, error)) (all []R, err error) {
 	for _, item := range items {
-		x, err := s.condition(item)
+		r, err := of(item)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, x)
+		all = append(all, r)
 	}
-	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), nil
+	return all, nil
 }
 
 // condition converts one condition. To Kyverno, a condition about null is false.
@@ -446,19 +443,13 @@ func (s *scope) mapPattern(value code, pattern map[string]any) (expr.Expr, error
 
 // alternatives converts patterns like "a | >1 & <5".
 func alternatives(value code, pattern string) (expr.Expr, error) {
-	var any []expr.Expr
-	for _, alternative := range strings.Split(pattern, "|") {
-		var all []expr.Expr
-		for _, part := range strings.Split(strings.Trim(alternative, " "), "&") {
-			x, err := compares(value, strings.Trim(part, " "))
-			if err != nil {
-				return expr.Expr{}, err
-			}
-			all = append(all, x)
-		}
-		any = append(any, expr.And(all...))
-	}
-	return expr.Or(any...), nil
+	any, err := collect(strings.Split(pattern, "|"), func(alternative string) (expr.Expr, error) {
+		all, err := collect(strings.Split(strings.Trim(alternative, " "), "&"), func(part string) (expr.Expr, error) {
+			return compares(value, strings.Trim(part, " "))
+		})
+		return expr.And(all...), err
+	})
+	return expr.Or(any...), err
 }
 
 // compares converts one comparison of a pattern.

@@ -225,21 +225,20 @@ func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 	case item.At("configMap").Given():
 		return outer.configMap(item.At("configMap"))
 	case item.At("globalReference").Given():
-		n := item.At("globalReference")
-		name, err := outer.text(n.At("name").Text())
-		if err != nil {
-			return code{}, err
-		}
-		return outer.searched(code{x: expr.Call("globalContext.Get", name.x, expr.Literal(""))}, n.At("jmesPath"))
+		return outer.fetched(item.At("globalReference"), "name", "globalContext.Get", expr.Literal(""))
 	case item.At("imageRegistry").Given():
-		n := item.At("imageRegistry")
-		reference, err := outer.text(n.At("reference").Text())
-		if err != nil {
-			return code{}, err
-		}
-		return outer.searched(code{x: expr.Call("image.GetMetadata", reference.x)}, n.At("jmesPath"))
+		return outer.fetched(item.At("imageRegistry"), "reference", "image.GetMetadata")
 	}
 	return outer.apiCall(item.At("apiCall"))
+}
+
+// fetched returns what a function gives for the text of a field, and for more arguments.
+func (s *scope) fetched(n policy.Node, field, function string, more ...expr.Expr) (code, error) {
+	name, err := s.text(n.At(field).Text())
+	if err != nil {
+		return code{}, err
+	}
+	return s.searched(code{x: expr.Call(function, append([]expr.Expr{name.x}, more...)...)}, n.At("jmesPath"))
 }
 
 // variableOf converts an entry that is a variable.

@@ -78,19 +78,18 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	if err := signature.Check(len(n.Children)); err != nil {
 		return code{}, noFormf("", "the rule always fails: %v", err)
 	}
-	var args []code
-	for _, child := range n.Children {
+	args, err := collect(n.Children, func(child jmespath.Node) (code, error) {
 		if child.Op == jmespath.OpReference {
 			return code{}, noFormf("write it in CEL by hand", "the function %s of JMESPath", n.Name)
 		}
 		c, err := s.node(child)
-		if err != nil {
-			return code{}, err
+		if err == nil && c.isRoot() {
+			err = noFormf("name the fields that matter", "%s as a whole", c.root())
 		}
-		if c.isRoot() {
-			return code{}, noFormf("name the fields that matter", "%s as a whole", c.root())
-		}
-		args = append(args, c)
+		return c, err
+	})
+	if err != nil {
+		return code{}, err
 	}
 	if of := special[n.Name]; of != nil {
 		return of(args)

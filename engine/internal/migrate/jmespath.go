@@ -60,31 +60,21 @@ func (s *scope) value(value any) (any, error) {
 		}
 		return c, err
 	case []any:
-		items := make([]any, len(value))
-		for i, item := range value {
-			var err error
-			if items[i], err = s.value(item); err != nil {
-				return nil, err
-			}
-		}
-		return items, nil
+		items, err := collect(value, s.value)
+		return append([]any{}, items...), err
 	case map[string]any:
-		var pairs keyed
-		for _, key := range sortedKeys(value) {
+		pairs, err := collect(sortedKeys(value), func(key string) (pair, error) {
 			name, err := s.text(key)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				name, err = name.asText()
 			}
-			if name, err = name.asText(); err != nil {
-				return nil, err
+			if err != nil {
+				return pair{}, err
 			}
 			below, err := s.value(value[key])
-			if err != nil {
-				return nil, err
-			}
-			pairs = append(pairs, pair{name, below})
-		}
-		return pairs, nil
+			return pair{name, below}, err
+		})
+		return keyed(pairs), err
 	}
 	return value, nil
 }
@@ -462,11 +452,11 @@ func (c code) orMaybe(other code) code {
 		if c.maybe.IsZero() {
 			return expr.Call("optional.of", c.x)
 		}
-		return c.maybe
+		return c.optional()
 	}
 	both := expr.If(c.truth(), optional(c), optional(other))
 	if c.kind == number || c.kind == object && other.kind == object {
-		both = c.maybe.Call("or", other.maybe)
+		both = c.optional().Call("or", other.optional())
 	}
 	return code{x: both.Call("value"), maybe: both, kind: common(c.kind, other.kind), types: c.types, isNull: true}
 }

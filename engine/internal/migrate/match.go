@@ -163,18 +163,14 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 
 // blocks returns the condition that one of several blocks matches, or all of them.
 func (c *converter) blocks(blocks []policy.Node, all bool) (expr.Expr, error) {
-	var each []expr.Expr
-	for _, block := range blocks {
+	each, err := collect(blocks, func(block policy.Node) (expr.Expr, error) {
 		conditions, err := c.block(block, true, false)
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		each = append(each, join(conditions))
-	}
+		return join(conditions), err
+	})
 	if all {
-		return expr.And(each...), nil
+		return expr.And(each...), err
 	}
-	return expr.Or(each...), nil
+	return expr.Or(each...), err
 }
 
 func isEmptyBlock(n policy.Node) bool {

@@ -42,11 +42,7 @@ func New(target Target, language *kyverno.Language, schemas *schema.Registry) *M
 
 // Policy converts the mutate rules of a document.
 func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			problems = append(problems, defect(d, problem))
-		}
-	}()
+	defer recovered(d, &problems)
 	rules, problems := m.language.Rules(d)
 	if source.HasErrors(problems) {
 		return problems
@@ -94,11 +90,23 @@ func (m *Migration) add(d *manifest.Document, rules []kyverno.Rule, policies []*
 	}
 }
 
-// defect reports a panic, which is a defect of this program.
-func defect(d *manifest.Document, problem any) source.Diagnostic {
-	p := source.Errorf(d.At(nil), "internal", "the conversion of this policy failed: %v", problem).With("this is a defect of preadmit: please report it, with the policy")
-	p.Subject = d.Kind().Kind + " " + d.Name()
-	return p
+// Origin reports whether the policy with a kind and a name comes from a document, and whether it was
+// converted.
+func (m *Migration) Origin(d *manifest.Document, subject string) (converted, found bool) {
+	if d.Kind().Kind+" "+d.Name() == subject {
+		return false, true
+	}
+	isNative := m.target == MutatingAdmissionPolicy && isMutatingPolicy(d.Kind()) && string(m.target)+" "+d.Name() == subject
+	return true, isNative || slices.ContainsFunc(m.of[d], func(p made) bool { return p.kind+" "+p.name == subject })
+}
+
+// recovered reports a panic, which is a defect of this program.
+func recovered(d *manifest.Document, problems *[]source.Diagnostic) {
+	if problem := recover(); problem != nil {
+		p := source.Errorf(d.At(nil), source.CodeInternal, "the conversion of this policy failed: %v", problem).With("this is a defect of preadmit: please report it, with the policy")
+		p.Subject = d.Kind().Kind + " " + d.Name()
+		*problems = append(*problems, p)
+	}
 }
 
 // unique drops problems of a generated rule that were reported for its original.
@@ -115,7 +123,8 @@ func unique(problems []source.Diagnostic) []source.Diagnostic {
 }
 
 // Write returns the documents that replace a document.
-func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) {
+func (m *Migration) Write(d *manifest.Document) (texts []string, problems []source.Diagnostic) {
+	defer recovered(d, &problems)
 	switch {
 	case m.target == MutatingAdmissionPolicy && isException(d.Kind()):
 		return m.noException(d)
@@ -126,7 +135,6 @@ func (m *Migration) Write(d *manifest.Document) ([]string, []source.Diagnostic) 
 	case !kyverno.IsPolicy(d.Kind()):
 		return []string{textOf(d)}, nil
 	}
-	var texts []string
 	for _, p := range m.of[d] {
 		texts = append(texts, p.yaml)
 	}

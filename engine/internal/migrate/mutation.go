@@ -238,7 +238,7 @@ func (c *converter) split(n *node) (applied, patched *node) {
 	}
 	for _, f := range n.fields {
 		a, p := (*node)(nil), f.node
-		if f.key.isConstant && (!f.add || isScalar(f.node)) {
+		if f.key.isConstant && (!f.add || isScalar(f.node)) && !f.mayDelete() {
 			a, p = c.split(f.node)
 		}
 		applied, patched = applied.with(n.at, f, a), patched.with(n.at, f, p)
@@ -256,6 +256,12 @@ func (n *node) with(at code, f field, child *node) *node {
 	}
 	n.fields = append(n.fields, field{f.key, f.add, child})
 	return n
+}
+
+// mayDelete reports whether the value of a field may be null, which deletes the field.
+func (f field) mayDelete() bool {
+	_, ok := isNull(f.node.value)
+	return ok && f.node.isLeaf && !f.add
 }
 
 func isScalar(n *node) bool {
@@ -287,7 +293,7 @@ func (c *converter) canApply(n *node) bool {
 		return false
 	}
 	for _, f := range n.fields {
-		if !f.key.isConstant || f.add && !isScalar(f.node) || !c.canApply(f.node) {
+		if !f.key.isConstant || f.add && !isScalar(f.node) || f.mayDelete() || !c.canApply(f.node) {
 			return false
 		}
 	}
@@ -529,11 +535,13 @@ func (o *operations) of(n *node) {
 	case n.gone:
 		o.guarded(n.at.path.present(), operation("remove", n.at, expr.Expr{}))
 	case n.isLeaf:
-		condition := expr.True
-		if null, ok := isNull(n.value); ok {
-			condition = null.present()
+		add := operation("add", n.at, exprOf(n.value))
+		if null, ok := isNull(n.value); ok { // null deletes the field
+			remove := expr.If(n.at.path.present(), expr.List(operation("remove", n.at, expr.Expr{})), expr.List())
+			o.addList(expr.If(null.present(), expr.List(add), remove))
+		} else {
+			o.add(add)
 		}
-		o.guarded(condition, operation("add", n.at, exprOf(n.value)))
 	case n.items != nil:
 		o.ofItems(n)
 	}

@@ -2,10 +2,12 @@ package migrate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -38,5 +40,21 @@ func TestReread(t *testing.T) {
 				t.Errorf("%v, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestRecovered checks that a panic becomes an error at the policy, which says whose defect it is.
+func TestRecovered(t *testing.T) {
+	stream, problems := manifest.Read("policy.yaml", []byte("# A comment.\napiVersion: v1\nkind: Policy\nmetadata: {name: a}\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	func() {
+		defer recovered(stream.Documents()[0], &problems)
+		panic("no such node")
+	}()
+	const want = "policy.yaml:2:1: error[internal]: Policy a: the conversion of this policy failed: no such node"
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) || !strings.Contains(problems[0].Advice, "defect of preadmit") {
+		t.Errorf("%v\nwant %s", problems, want)
 	}
 }

@@ -122,33 +122,35 @@ func (s *scope) flattened(n jmespath.Node) (code, error) {
 
 // concatenated converts `[a, b][]` for lists.
 func (s *scope) concatenated(n jmespath.Node) (code, error) {
-	var lists []expr.Expr
 	var types []*schema.Type
-	for _, child := range n.Children {
+	lists, err := collect(n.Children, func(child jmespath.Node) (expr.Expr, error) {
 		c, err := s.node(child)
+		if err == nil && (c.isRoot() || c.kind != list) {
+			err = noFormf("", "[…][] with operands that are no lists")
+		}
 		if err != nil {
-			return code{}, err
+			return expr.Expr{}, err
 		}
-		if c.isRoot() || c.kind != list {
-			return code{}, noFormf("", "[…][] with operands that are no lists")
-		}
-		lists, types = append(lists, c.orEmptyList().x), c.types
+		types = c.types
+		return c.orEmptyList().x, nil
+	})
+	if err != nil {
+		return code{}, err
 	}
 	return code{x: expr.Plus(lists...), kind: list, types: types}, nil
 }
 
 // listOf converts `[a, b]`.
 func (s *scope) listOf(n jmespath.Node) (code, error) {
-	var items []any
-	for _, child := range n.Children {
+	items, err := collect(n.Children, func(child jmespath.Node) (any, error) {
 		c, err := s.node(child)
-		if err != nil {
-			return code{}, err
+		if err == nil && (c.isRoot() || c.mayMiss()) {
+			err = noFormf("give each a default with ||", "a list of values that may be missing")
 		}
-		if c.isRoot() || c.mayMiss() {
-			return code{}, noFormf("give each a default with ||", "a list of values that may be missing")
-		}
-		items = append(items, c)
+		return c, err
+	})
+	if err != nil {
+		return code{}, err
 	}
 	return computed(exprOf(items), list), nil
 }
