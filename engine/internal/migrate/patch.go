@@ -310,6 +310,9 @@ func (b *builder) field(s *scope, n *node, at place, key string, pattern any, co
 	if anchor == kyverno.Condition || anchor == kyverno.Global {
 		return b.condition(s, n, member, name, pattern, conditions)
 	}
+	if name.isConstant && slices.ContainsFunc(at.at.types, func(t *schema.Type) bool { return t != nil && !t.Preserve && len(t.Fields) > 0 && t.FieldType(bare) == nil }) {
+		return noFormf("leave it out: a server drops it", "the field %s of %s, which not all kinds of the rule have", bare, at.at.x)
+	}
 	child, err := b.node(s, member, pattern, conditions)
 	if child != nil {
 		n.fields = append(n.fields, field{key: name, add: anchor == kyverno.Add, node: child})
