@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -132,14 +133,14 @@ func (m *Migration) Write(d *manifest.Document) (texts []string, problems []sour
 		return native(d)
 	case kyverno.IsException(d.Kind()):
 		return m.exception(d)
-	case !kyverno.IsPolicy(d.Kind()):
+	case !kyverno.IsPolicy(d.Kind()), len(m.of[d]) == 0: // the policy mutates nothing
 		return []string{textOf(d)}, nil
 	}
 	for _, p := range m.of[d] {
 		texts = append(texts, p.yaml)
 	}
 	rest, problems := m.rest(d)
-	if rest != "" || len(texts) == 0 {
+	if rest != "" {
 		texts = append(texts, rest)
 	}
 	return texts, problems
@@ -160,16 +161,8 @@ func (m *Migration) rest(d *manifest.Document) (string, []source.Diagnostic) {
 	object := d.Object()
 	spec, _ := object["spec"].(map[string]any)
 	rules, _ := spec["rules"].([]any)
-	var others []any
-	for _, rule := range rules {
-		if fields, ok := rule.(map[string]any); !ok || fields["mutate"] == nil {
-			others = append(others, rule)
-		}
-	}
-	switch {
-	case len(others) == len(rules):
-		return textOf(d), nil
-	case len(others) == 0:
+	others := slices.DeleteFunc(slices.Clone(rules), func(rule any) bool { return policy.Node{Value: rule}.At("mutate").Given() })
+	if len(others) == 0 {
 		return "", nil
 	}
 	spec["rules"] = others

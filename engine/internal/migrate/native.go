@@ -110,6 +110,9 @@ func (n *nativePolicy) refuse(at policy.Node, why, advice string) {
 
 // check reports the parts of a policy that API servers do not support.
 func (n *nativePolicy) check(spec policy.Node) {
+	if len(spec.At("matchConstraints").Object()) == 0 {
+		n.refuse(spec, "a policy without matchConstraints", "say which resources it is for")
+	}
 	is := func(at policy.Node) bool { value, _ := at.Value.(bool); return value }
 	evaluation := spec.At("evaluation")
 	if at := evaluation.At("mutateExisting", "enabled"); is(at) {
