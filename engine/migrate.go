@@ -75,7 +75,7 @@ func refused(m *migrate.Migration, policies, migrated, context []*manifest.Strea
 				at, excerpt = d.At(path), d.Excerpt(d.At(path))
 			}
 		}
-		d := source.Errorf(at, source.CodePolicyNotConvertible, "%s: %s: %s", what, p.Field, message).With("rewrite that part first")
+		d := source.Errorf(at, "policy-not-convertible", "%s: %s: %s", what, p.Field, message).With("rewrite that part first")
 		d.Subject, d.Excerpt = p.Subject, excerpt
 		diagnostics = append(diagnostics, d)
 	}
