@@ -31,6 +31,8 @@ type converter struct {
 	mutations []mutation
 	// replacesAtomics says that an ApplyConfiguration has atomic lists.
 	replacesAtomics bool
+	// read are the places that the conditions read, and then each mutation; nil until it is asked.
+	read [][][]string
 	// joined are other rules whose mutations are part of the policy.
 	joined []*converter
 	// at is the path of the part that is being converted, for warnings; patch is that of the

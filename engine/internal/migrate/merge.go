@@ -34,10 +34,20 @@ func overlaps(a, b []string) bool {
 }
 
 // isReadBy reports whether an expression reads the place.
-func (e effect) isReadBy(x expr.Expr) bool {
+func (e effect) isReadBy(x expr.Expr) bool { return e.isIn(placesRead(x)) }
+
+// isIn reports whether the place is among others, a part of one, or around one.
+func (e effect) isIn(places [][]string) bool {
+	return slices.ContainsFunc(places, func(place []string) bool { return overlaps(place, e.at) })
+}
+
+// placesRead returns the places that expressions read.
+func placesRead(all ...expr.Expr) [][]string {
 	r := reader{places: map[string][]string{"object": {}}}
-	r.read(x)
-	return slices.ContainsFunc(r.found, func(place []string) bool { return overlaps(place, e.at) })
+	for _, x := range all {
+		r.read(x)
+	}
+	return r.found
 }
 
 // reader finds the places that an expression reads. places are the places of variables.
@@ -158,13 +168,22 @@ func (c *converter) writes() []effect {
 
 // reads reports whether the rule reads a place, other than to keep its value.
 func (c *converter) reads(w effect) bool {
-	all := c.conditions()
-	for _, m := range c.mutations {
-		if !slices.ContainsFunc(m.writes, func(own effect) bool { return slices.Equal(own.at, w.at) }) {
-			all = append(all, m.expression)
+	if c.read == nil { // once, because the rule is compared with all earlier ones
+		c.read = [][][]string{placesRead(c.conditions()...)}
+		for _, m := range c.mutations {
+			c.read = append(c.read, placesRead(m.expression))
 		}
 	}
-	return slices.ContainsFunc(all, w.isReadBy)
+	if w.isIn(c.read[0]) {
+		return true
+	}
+	for i, m := range c.mutations {
+		keeps := slices.ContainsFunc(m.writes, func(own effect) bool { return slices.Equal(own.at, w.at) })
+		if !keeps && w.isIn(c.read[i+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // conditions returns the conditions and variables of the rule.
@@ -213,7 +232,7 @@ func (c *converter) join(other *converter) error {
 			}
 		}
 	}
-	c.mutations = append(c.mutations, other.mutations...)
+	c.mutations, c.read = append(c.mutations, other.mutations...), nil
 	c.replacesAtomics = c.replacesAtomics || other.replacesAtomics
 	c.problems = append(c.problems, other.problems...)
 	c.joined = append(c.joined, other)
@@ -251,7 +270,7 @@ func (c *converter) guardMutations() error {
 			return noFormf("make it a policy of its own", "a rule that depends on another rule, and that needs several mutations, of which the first changes what its conditions read")
 		}
 	}
-	c.matched.conditions, c.matched.selector = nil, nil
+	c.matched.conditions, c.matched.selector, c.read = nil, nil, nil
 	return nil
 }
 

@@ -287,6 +287,11 @@ func without(object map[string]any, key string) map[string]any {
 	return rest
 }
 
+// lacks reports whether a server drops a field of a value.
+func lacks(t *schema.Type, key string) bool {
+	return t != nil && !t.Preserve && len(t.Fields) > 0 && t.FieldType(key) == nil
+}
+
 // field adds a field of a map to its node, or its conditions to conditions.
 func (b *builder) field(s *scope, n *node, at place, key string, pattern any, conditions *[]expr.Expr) error {
 	anchor, bare := kyverno.ParseAnchor(key)
@@ -310,7 +315,7 @@ func (b *builder) field(s *scope, n *node, at place, key string, pattern any, co
 	if anchor == kyverno.Condition || anchor == kyverno.Global {
 		return b.condition(s, n, member, name, pattern, conditions)
 	}
-	if name.isConstant && slices.ContainsFunc(at.at.types, func(t *schema.Type) bool { return t != nil && !t.Preserve && len(t.Fields) > 0 && t.FieldType(bare) == nil }) {
+	if name.isConstant && slices.ContainsFunc(at.at.types, func(t *schema.Type) bool { return lacks(t, bare) }) {
 		return noFormf("leave it out: a server drops it", "the field %s of %s, which not all kinds of the rule have", bare, at.at.x)
 	}
 	child, err := b.node(s, member, pattern, conditions)

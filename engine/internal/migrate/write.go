@@ -74,14 +74,7 @@ func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
 		return strings.Contains(line, autogenAnnotation) && !strings.HasPrefix(strings.TrimSpace(line), autogenAnnotation+":")
 	}
 	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil || slices.ContainsFunc(written, inFlow) {
-		metadata, _ := d.Object()["metadata"].(map[string]any)
-		metadata["name"] = name
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			if delete(annotations, autogenAnnotation); len(annotations) == 0 {
-				delete(metadata, "annotations")
-			}
-		}
-		w.value(0, "metadata", metadata)
+		w.reformatted(d, written, name)
 		return
 	}
 	var kept []string
@@ -105,6 +98,21 @@ func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
 		}
 		w.line(0, "%s", line)
 	}
+}
+
+// reformatted writes metadata in another form than the user, after its comments.
+func (w *writer) reformatted(d *manifest.Document, written []string, name string) {
+	for _, line := range written {
+		w.comments(0, commentIn(line))
+	}
+	metadata, _ := d.Object()["metadata"].(map[string]any)
+	metadata["name"] = name
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		if delete(annotations, autogenAnnotation); len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	w.value(0, "metadata", metadata)
 }
 
 const autogenAnnotation = "pod-policies.kyverno.io/autogen-controllers"
