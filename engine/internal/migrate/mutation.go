@@ -565,6 +565,9 @@ func (o *operations) ofField(f field) {
 	created := expr.List()
 	if whole, ok := f.node.whole(); ok {
 		created = expr.List(operation("add", f.node.at, exprOf(whole)))
+		if null, ok := isNull(whole); ok {
+			created = expr.If(null.present(), created, expr.List())
+		}
 	}
 	switch {
 	case f.add && isSure:
