@@ -122,7 +122,7 @@ spec:
   rules:
   - {name: key, mutate: {metadata: {labels: {a: "(cel; {'x': 1}[string(bindings.payload.?data.a.orValue('')) + string(bindings.payload.?stringData.a.orValue(''))])"}}}}
   - name: number
-    mutate: {metadata: {labels: {a: "(sum([to_string(@), to_string($payload)]))", b: "(json_parse(to_string($payload.data || $payload.stringData || $payload)).nope.nope)", c: "(at($payload.data.a, 'x'))"}}}
+    mutate: {metadata: {labels: {a: "(sum([to_string(@), to_string($payload)]))", b: "(json_parse(to_string($payload.data || $payload.stringData || $payload)).nope.nope)", c: "(at($payload.data.a, length($payload.data.a)))"}}}
 `,
 	"fine.yaml": `apiVersion: json.preadmit.dev/v1alpha1
 kind: MutatingPolicy

@@ -119,7 +119,7 @@ func (a *admission) warnings(id string) []string {
 	var texts []string
 	for _, d := range a.diagnostics {
 		if (d.Code == source.CodePolicyWarning || d.Code == source.CodeWouldBeDenied) && (id == "" || d.Subject == id) {
-			texts = append(texts, d.Message)
+			texts = append(texts, d.Printed())
 		}
 	}
 	return texts

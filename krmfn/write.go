@@ -149,24 +149,28 @@ func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, p
 			r.discard()
 		}
 	}()
-	// Files are replaced only after all new contents are on the disk.
-	for _, r := range changed {
-		err := context.Cause(ctx)
-		if err == nil {
-			err = r.stage()
-		}
-		if problems = r.note(problems, err); err != nil && ctx.Err() != nil {
-			return 0, problems
-		}
-	}
-	for _, r := range changed {
-		problems = r.note(problems, r.check())
-	}
-	if len(problems) > 0 {
+	if problems = stageAll(ctx, changed); len(problems) > 0 {
 		return 0, problems
 	}
 	for _, r := range changed {
 		problems = r.note(problems, r.replace())
 	}
 	return len(changed) - len(problems), problems
+}
+
+// stageAll puts all new contents on the disk, because files are replaced only after that.
+func stageAll(ctx context.Context, changed []*replacement) (problems []source.Diagnostic) {
+	for _, r := range changed {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = r.stage()
+		}
+		if problems = r.note(problems, err); err != nil && ctx.Err() != nil {
+			return problems
+		}
+	}
+	for _, r := range changed {
+		problems = r.note(problems, r.check())
+	}
+	return problems
 }
