@@ -1,13 +1,12 @@
 package admissionpolicy
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // resolveParamKind returns the policy's paramKind; nil if it has no paramKind.
@@ -17,7 +16,7 @@ func (p *Policy) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
 	}
 	kind := r.Schemas.Lookup(p.ParamKind)
 	if kind == nil {
-		return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%s'", p.ParamKind)
+		return nil, source.Messagef("failed to find resource referenced by paramKind: '%s'", source.Name(p.ParamKind.String()))
 	}
 	return kind, nil
 }
@@ -31,18 +30,18 @@ func (l *Language) params(b *Binding, kind *schema.Kind, r *policy.Request) ([]m
 	namespace := b.params.namespace
 	switch {
 	case kind.Namespaced && namespace == "" && r.Namespace == "":
-		return nil, errors.New("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+		return nil, source.Messagef("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
 	case kind.Namespaced && namespace == "":
 		namespace = r.Namespace
 	case !kind.Namespaced && namespace != "":
-		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+		return nil, source.Messagef("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
 	params, err := l.find(b.params, kind, namespace, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(params) == 0 && !b.params.allowNone {
-		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
+		return nil, source.Messagef("no params found for policy binding with `Deny` parameterNotFoundAction")
 	}
 	return params, nil
 }

@@ -109,7 +109,7 @@ func (p *Policy) match(resources *match.Resources, r *policy.Request) match.Deci
 
 // configuration returns the failure of a policy, or of a binding, that cannot be applied.
 func (l *Language) configuration(p *Policy, b *Binding, what string, err error) policy.Failure {
-	return l.failure(p, b, fmt.Errorf("failed to configure %s: %w", what, err))
+	return l.failure(p, b, source.Messagef("failed to configure %s: %v", source.Literal(what), err))
 }
 
 // failure returns the error that denies a request, in the server's words; binding is nil for an
