@@ -26,6 +26,11 @@ func ofCommands() []dimension {
 				return clusterPolicy(fmt.Sprint("p-", i), rule("r", "ConfigMap", "patchStrategicMerge: {metadata: {labels: {team: x}}}"))
 			})}
 		}},
+		{name: "convert/rules", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 40, files: func(n int) map[string]string {
+			return map[string]string{"kyverno.yaml": clusterPolicy("p", repeat(n, func(i int) string {
+				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {l-%d: x}}}", i))
+			}))}
+		}},
 		{name: "convert/patch", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 50, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, "key-#: new, ")+"}}"))}
 		}},

@@ -12,11 +12,14 @@ type remarks struct {
 	lines []string
 	// first is the number of the first line in the stream.
 	first int
+	// metadata is the metadata of the document.
+	metadata map[string]any
 }
 
 func remarksOf(d *manifest.Document) *remarks {
 	before, _ := d.Text()
 	r := &remarks{lines: strings.Split(before, "\n")}
+	r.metadata, _ = d.Object()["metadata"].(map[string]any)
 	at := 0
 	for at < len(r.lines) && (isBlank(r.lines[at]) || strings.HasPrefix(r.lines[at], "---") || strings.HasPrefix(r.lines[at], "%")) {
 		at++

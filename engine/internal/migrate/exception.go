@@ -68,7 +68,7 @@ func exceptionFrom(d *manifest.Document, from []made, conditions []condition) st
 	w.comments(0, r.head())
 	w.line(0, "apiVersion: policies.kyverno.io/v1")
 	w.line(0, "kind: PolicyException")
-	w.metadata(d, r, d.Name())
+	w.metadata(r, d.Name())
 	w.line(0, "spec:")
 	w.line(2, "policyRefs:")
 	for _, p := range from {

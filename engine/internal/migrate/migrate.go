@@ -81,9 +81,10 @@ func (m *Migration) add(d *manifest.Document, rules []kyverno.Rule, policies []*
 			written++
 		}
 	}
+	r := remarksOf(d)
 	for i, c := range policies {
 		name := ruleName(c.rule, written > 1)
-		p := made{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(name, i == 0)}
+		p := made{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(r, name, i == 0)}
 		for _, other := range c.joined {
 			p.rules = append(p.rules, other.rule)
 		}

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,13 +69,13 @@ func (w *writer) value(indent int, key string, value map[string]any) {
 }
 
 // metadata writes the metadata of a policy as the user wrote it, with another name.
-func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
+func (w *writer) metadata(r *remarks, name string) {
 	written := r.block("metadata")
 	inFlow := func(line string) bool {
 		return strings.Contains(line, autogenAnnotation) && !strings.HasPrefix(strings.TrimSpace(line), autogenAnnotation+":")
 	}
 	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil || slices.ContainsFunc(written, inFlow) {
-		w.reformatted(d, written, name)
+		w.reformatted(r.metadata, written, name)
 		return
 	}
 	var kept []string
@@ -101,14 +102,16 @@ func (w *writer) metadata(d *manifest.Document, r *remarks, name string) {
 }
 
 // reformatted writes metadata in another form than the user, after its comments.
-func (w *writer) reformatted(d *manifest.Document, written []string, name string) {
+func (w *writer) reformatted(metadata map[string]any, written []string, name string) {
 	for _, line := range written {
 		w.comments(0, commentIn(line))
 	}
-	metadata, _ := d.Object()["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
 	metadata["name"] = name
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
-		if delete(annotations, autogenAnnotation); len(annotations) == 0 {
+		annotations = maps.Clone(annotations)
+		delete(annotations, autogenAnnotation)
+		if metadata["annotations"] = annotations; len(annotations) == 0 {
 			delete(metadata, "annotations")
 		}
 	}
@@ -155,17 +158,15 @@ func (w *writer) conditions(key string, conditions []condition, comments []strin
 
 // yaml returns the policy of a rule. first says that it is the first policy of its document,
 // which gets the comments that belong to no rule.
-func (c *converter) yaml(name string, first bool) string {
+func (c *converter) yaml(r *remarks, name string, first bool) string {
 	var w writer
-	d := c.rule.Document
-	r := remarksOf(d)
 	about := c.remarks(r)
 	if first {
 		w.comments(0, r.head())
 	}
 	w.line(0, "apiVersion: %s", c.apiVersion())
 	w.line(0, "kind: %s", c.kind())
-	w.metadata(d, r, name)
+	w.metadata(r, name)
 	w.line(0, "spec:")
 	w.comments(2, append(about[""], about["name"]...))
 	if c.rule.Ignore {
