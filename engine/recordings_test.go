@@ -33,6 +33,13 @@ func TestRecordingsTable(t *testing.T) {
 	if sum == 0 || sum != total {
 		t.Errorf("the table counts %d cases, its lines %d", total, sum)
 	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "[" + thousands(total) + " recorded answers]"; !strings.Contains(string(readme), want) {
+		t.Errorf("README does not say %s", want)
+	}
 	cases, policies, manifests := 0, 0, 0
 	for _, dir := range recordedCases(t) {
 		if strings.Contains(dir, "shared") {
