@@ -15,8 +15,8 @@
 //	the same two objects give the same changes in the same order, whatever they share
 //
 // The files in order: path.go, change.go (Change, Summary, Apply), value.go (Equal, Same, Clone),
-// diff.go (Shape, Diff), route.go (After, Before), index.go (PathIndex), memo.go (Memo), and
-// memo_reference.go, which replaces memo.go under the build tag reference.
+// set.go (Set), common.go (what two lists have in common), diff.go (Shape, Diff), route.go (After,
+// Before), index.go (PathIndex), memo.go (Memo), and memo_reference.go, which replaces memo.go under the build tag reference.
 package change
 
 import (

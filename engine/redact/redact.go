@@ -6,8 +6,8 @@
 // objects that one message may quote: it hides even their shortest values. A document that cannot be
 // read is hidden completely. What remains of a name or of the input is printable, on one line.
 //
-// The files in order: redact.go (what is secret), text.go (messages), scope.go (messages about
-// sensitive objects), value.go (values of objects), manifests.go and comments.go (text of manifests).
+// The files in order: redact.go (what is secret), text.go (messages), scope.go and objects.go
+// (messages about sensitive objects), value.go (values of objects), manifests.go and comments.go (text of manifests).
 package redact
 
 import (

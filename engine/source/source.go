@@ -9,6 +9,7 @@
 // redact decides by them what may be shown.
 //
 // The files in order: source.go (Position, Diagnostic), message.go (texts with origins),
+// words.go (texts that may be computed),
 // printable.go (control characters), errors.go (diagnostics as errors), catalogue.go (what each
 // code means), suggest.go (advice about unknown names).
 package source
