@@ -35,9 +35,9 @@ spec:
 
 // Kyverno's rules get the given values.
 func TestKyvernoValues(t *testing.T) {
-	policy := strings.ReplaceAll(kyvernoPolicy, "{{ teams.data.team }}", "{{ team }}-{{ request.userInfo.username }}")
+	policy := strings.NewReplacer("{{ teams.data.team }}", "{{ teams.data.team }}-{{ request.userInfo.username }}", "spec:\n  rules", "spec:\n  background: false\n  rules").Replace(kyvernoPolicy)
 	got := newServer(t).text(t, "mutate", inShop("a"), []string{policy}, map[string]any{
-		"values":    []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {team: payments}\n"},
+		"values":    []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {teams.data.team: payments}\n"},
 		"user_info": []string{"apiVersion: cli.kyverno.io/v1alpha1\nkind: UserInfo\nuserInfo: {username: ci}\n"},
 	})
 	if !strings.Contains(got, `"team":"payments-ci"`) {
