@@ -43,13 +43,13 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestSize keeps the download below 7 MB.
+// TestSize keeps the download below 8.5 MB, of which the library of PodSecurity is more than 1 MB.
 func TestSize(t *testing.T) {
 	info, err := os.Stat(filepath.Join(*built, "preadmit.wasm.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > 7_000_000 {
+	if info.Size() > 8_500_000 {
 		t.Errorf("the engine has %d bytes", info.Size())
 	}
 }
@@ -111,7 +111,7 @@ func TestRefused(t *testing.T) {
 		`{`:                             "unexpected end",
 		`{"ask": "all"}`:                "no question",
 		`{"files": [{"role": "x"}]}`:    `cannot be for \"x\"`,
-		`{"options": {"in-place": []}}`: "no option in-place",
+		`{"options": {"in-place": []}}`: "unknown option in-place",
 		`{"files": [{"role": "policies", "name": "../x"}]}`:                                                   "not the name of a file",
 		`{"files": [{"role": "policies", "name": "x"}, {"role": "context", "name": "x"}]}`:                    "two files",
 		`{"ask": "test", "options": {"plain": ["true"]}, "files": [{"role": "manifests", "name": "x.json"}]}`: "no option plain",
