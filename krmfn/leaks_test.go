@@ -167,14 +167,15 @@ func leakCommands() []string {
 	commands := []string{
 		"render -p p.yaml m.yaml", "render --stats -p p.yaml m.yaml", "render --strict -p p.yaml m.yaml", "pods -p p.yaml m.yaml", "view m.yaml", "fn -p p.yaml",
 		"exec -p p.yaml -- cat m.yaml", "convert -p p.yaml m.yaml", "diff --stat -p p.yaml m.yaml", "diff -o markdown -p p.yaml m.yaml", "diff -p p.yaml --against none.yaml m.yaml",
-		"diff -p none.yaml --against p.yaml m.yaml", "diff --full -p p.yaml m.yaml", "explain --full -p p.yaml m.yaml",
+		"diff -p none.yaml --against p.yaml m.yaml", "diff --full -p p.yaml m.yaml",
+		"diff --base old -p p.yaml m.yaml", "diff --base empty -p p.yaml m.yaml", "diff --base old --full -o markdown -p p.yaml m.yaml", "diff --base empty -o json -p p.yaml m.yaml", "explain --full -p p.yaml m.yaml",
 		"cmp generate -p ../p.yaml", "diff --build -p p.yaml app", "diff --build -o markdown -p p.yaml app", "explain --build -p p.yaml app", "check --build -p p.yaml app", "explain --normalize -p p.yaml m.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
 	}
 	for _, format := range []string{"text", "json", "html"} {
 		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
 	}
 	for _, format := range reportFormats {
-		commands = append(commands, "diff -o "+format+" -p p.yaml m.yaml", "check -o "+format+" -p p.yaml m.yaml", "test -o "+format+" preadmit-test.yaml")
+		commands = append(commands, "diff -o "+format+" -p p.yaml m.yaml", "diff --base old -o "+format+" -p p.yaml m.yaml", "check -o "+format+" -p p.yaml m.yaml", "test -o "+format+" preadmit-test.yaml")
 	}
 	return commands
 }
@@ -215,6 +216,7 @@ func TestLeaks(t *testing.T) {
 				dir := t.TempDir()
 				for name, text := range map[string]string{
 					"p.yaml": policy, "m.yaml": s.manifests, "web.yaml": leakMap("web"), "none.yaml": nativePolicy("Fail", "", `Object{}`), "preadmit-test.yaml": leakTests, "app/m.yaml": s.manifests,
+					"old/p.yaml": nativePolicy("Fail", "", `Object{}`), "old/m.yaml": s.manifests, "empty/none.yaml": leakMap("none"),
 				} {
 					writeFile(t, filepath.Join(dir, name), text)
 				}

@@ -84,7 +84,7 @@ func newAdmitted(state State, secrets *redact.Redactor) *admitted {
 			continue
 		}
 		for n, d := range s.Documents() {
-			if i, ok := index[d]; ok && !failed[i] && state.Outcome.Manifests[i].ID != "" {
+			if i, ok := index[d]; ok && !failed[i] && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
 				a.outputs[i] = written.Documents()[n]
 			}
 		}
