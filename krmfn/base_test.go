@@ -98,6 +98,7 @@ func TestBase(t *testing.T) {
 		"policies outside":  {"", []string{"--base", "main...", "-p", outside, "apps"}, 1, []string{"team: outside", "by the manifest"}, "by policy"},
 		"no such commit":    {"", []string{"--base", "nosuch", "-p", "policies", "apps"}, 2, []string{`"nosuch" is neither a directory nor a commit`, "fetch-depth"}, "@@"},
 		"like an option":    {"", []string{"--base", "--output=x", "-p", "policies", "apps"}, 2, []string{"neither a directory nor a commit"}, "@@"},
+		"empty":             {"", []string{"--base", "", "-p", "policies", "apps"}, 2, []string{"expected a commit or a directory"}, "@@"},
 		"standard input":    {"", []string{"--base", "HEAD", "-p", "policies", "-"}, 2, []string{"--base needs files"}, "@@"},
 		"also with against": {"", []string{"--base", "HEAD", "--against", "policies", "-p", "policies", "apps"}, 2, []string{"exclude each other"}, "@@"},
 	} {

@@ -19,6 +19,8 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	given.apply(&c)
 	var r *reported
 	switch {
+	case c.options.Base == "" && given.has("base"):
+		return p.misused(misusef("argument-invalid", "--base: the name is empty; expected a commit or a directory"), "preadmit diff --help")
 	case c.options.Base != "" && len(c.documents[settings.Against].paths) > 0:
 		return p.misused(misusef("argument-invalid", "--base and --against exclude each other: --base compares the policies, too"), "preadmit diff --help")
 	case c.options.Base != "":
