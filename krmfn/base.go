@@ -50,25 +50,26 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 	if err != nil {
 		return nil, nil, err
 	}
-	b.tree = filepath.Join(input.RealPath(parent), "tree")
-	remove = func() {
+	tree := filepath.Join(input.RealPath(parent), "tree")
+	discard := func() {
 		ctx := context.WithoutCancel(ctx)
-		_, _ = p.git(ctx, "worktree", "remove", "--force", b.tree) // what remains, git prunes by itself
+		_, _ = p.git(ctx, "worktree", "remove", "--force", tree) // what remains, git prunes by itself
 		_ = os.RemoveAll(parent)
 	}
+	defer func() {
+		if err != nil {
+			discard()
+		}
+	}()
 	// Hooks of the repository would run programs, in a tree that only we read.
-	if _, err = p.git(ctx, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", b.tree, commit); err != nil {
-		remove()
+	if _, err = p.git(ctx, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
 		return nil, nil, fmt.Errorf("--base: %q cannot be checked out: %w", name, err)
 	}
+	b.tree = tree
 	if b.dir, err = b.inTree(p.Dir); err == nil {
 		err = os.MkdirAll(b.dir, 0o777) // the base need not have it
 	}
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return b, remove, nil
+	return b, discard, err
 }
 
 func isDirectory(path string) bool {
@@ -105,7 +106,7 @@ func (b *base) inTree(full string) (string, error) {
 func (b *base) place(p *Process, name string) (string, bool) {
 	full := p.absolute(name)
 	switch {
-	case name == "-" || slices.Contains(stdinNames, name):
+	case isStdin(name):
 		return name, true
 	case !input.IsWithin(input.RealPath(full), b.root):
 		return full, true
@@ -141,8 +142,8 @@ func (b *base) placeAll(p *Process, c *config, operands []string) (placed []stri
 	return placed
 }
 
-// reportSince runs the policies of the base on the manifests of the base, and those of the working tree on its
-// manifests, and reports how the objects differ that a cluster holds.
+// reportSince runs the policies of the base on the manifests of the base, and those of the working
+// tree on its manifests, and reports how the objects differ that a cluster holds.
 func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, error) {
 	before, after := &reported{}, &reported{}
 	given.apply(&before.config)
@@ -151,7 +152,7 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 	if len(operands) == 0 {
 		operands = []string{"."}
 	}
-	if slices.ContainsFunc(operands, func(name string) bool { return name == "-" || slices.Contains(stdinNames, name) }) {
+	if slices.ContainsFunc(operands, isStdin) {
 		return nil, misusef("argument-invalid", "--base needs files: standard input is the same in both states")
 	}
 	b, remove, err := p.base(ctx, after.config.options.Base)
@@ -198,8 +199,8 @@ func (p *Process) applications(c *config, operands []string) []string {
 	return names
 }
 
-// tell returns the errors in the base that the working tree does not have. They are warnings if there is
-// a result without what they are about.
+// tell returns the errors in the base that the working tree does not have. They are warnings if there
+// is a result without what they are about.
 func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
 	told := slices.DeleteFunc(unknown(run.diagnostics, known), func(d source.Diagnostic) bool { return d.Severity != source.Error })
 	for i := range told {

@@ -66,6 +66,8 @@ func (f *files) set() *fileSet {
 // stdinNames are names of standard input besides "-".
 var stdinNames = []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 
+func isStdin(name string) bool { return name == "-" || slices.Contains(stdinNames, name) }
+
 // input returns the path for the reader.
 func (p path) input() input.Path {
 	in := input.Path{Name: p.name, Base: p.base, Shallow: p.shallow}
@@ -78,7 +80,7 @@ func (p path) input() input.Path {
 // add reads the files of a path. It returns an error if the path is a directory without files to
 // read, and reports all other errors itself.
 func (s *fileSet) add(p path) (empty error) {
-	if p.within == nil && (p.name == "-" || slices.Contains(stdinNames, p.name)) {
+	if p.within == nil && isStdin(p.name) {
 		s.addStdin(p)
 		return nil
 	}

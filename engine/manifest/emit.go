@@ -79,14 +79,15 @@ func (e *emitter) keysLike(object map[string]any, model int) []string {
 		return sortedKeys(object)
 	}
 	var first []string
+	placed := make(map[string]bool, len(object))
 	for _, en := range e.t.entries(model) {
 		if _, ok := object[en.name]; ok {
-			first = append(first, en.name)
+			first, placed[en.name] = append(first, en.name), true
 		}
 	}
 	rest := make([]string, 0, len(object)-len(first))
 	for key := range object {
-		if !slices.Contains(first, key) {
+		if !placed[key] {
 			rest = append(rest, key)
 		}
 	}

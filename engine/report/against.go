@@ -31,7 +31,7 @@ func Against(before, after Run, secrets *redact.Redactor) *Report {
 		_, hiddenBefore := hiddenIn(old.Documents(), before.Outcome.Manifests, wasAt)
 		_, hiddenAfter := hiddenIn(s.Documents(), after.Outcome.Manifests, isAt)
 		f := compared(redact.Manifests{Name: s.Name(), Text: string(old.Bytes()), Hidden: hiddenBefore}, redact.Manifests{Name: s.Name(), Text: string(s.Bytes()), Hidden: hiddenAfter}, secrets)
-		f.against, f.before, f.after = true, was.Files[i].after, is.Files[i].after
+		f.states, f.before, f.after = &[2]string{"before", "after"}, was.Files[i].after, is.Files[i].after
 		r.Files = append(r.Files, f)
 		from, to := objectsIn(string(old.Bytes())), objectsIn(string(s.Bytes()))
 		for n, d := range s.Documents() {
@@ -73,18 +73,23 @@ func (r Run) index() map[*manifest.Document]int {
 // given edits, which made the two objects.
 func (c converter) between(d *manifest.Document, from, to map[string]any, given []Edit) []Edit {
 	var edits []Edit
+	index := &change.PathIndex{}
+	for i, g := range given {
+		index.Add(g.path, i)
+	}
 	for _, difference := range change.Diff(from, to, nil) {
+		var related []int
+		if index.Overlaps(difference.Path) {
+			related = index.Nearest(difference.Path)
+		}
 		hidden := redact.HiddenIn(d)
-		if slices.ContainsFunc(given, func(g Edit) bool { return g.sensitive && related(g.Path, difference.Path.String()) }) {
+		if slices.ContainsFunc(related, func(i int) bool { return given[i].sensitive }) {
 			hidden = redact.Everything
 		}
 		e := c.edit(hidden, difference)
-		e.At, e.source, e.result = d.At(difference.Path), difference.Path, difference.Path
-		for _, g := range given {
-			if !related(g.Path, e.Path) {
-				continue
-			}
-			for _, s := range g.Causes {
+		e.At = d.At(difference.Path)
+		for _, i := range related {
+			for _, s := range given[i].Causes {
 				if !slices.ContainsFunc(e.Causes, func(other Step) bool { return other.by() == s.by() }) {
 					e.Causes = append(e.Causes, s)
 				}

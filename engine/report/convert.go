@@ -104,7 +104,7 @@ func Hidden(documents []*manifest.Document, outcome *engine.Outcome) map[int]red
 func (c converter) edit(hidden redact.Hidden, from change.Change) Edit {
 	path := c.Path(from.Path)
 	old, value := c.pair(hidden, from)
-	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, last: lastOf(path)}
+	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, path: from.Path, last: lastOf(path)}
 	if from.Op == change.Move {
 		edit.From = path[:len(path)-1].Index(from.From).Pointer()
 	}

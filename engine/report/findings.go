@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
@@ -32,7 +33,8 @@ func (m *Manifest) findings(full bool) []source.Diagnostic {
 		if e.Reasons != nil {
 			severity, code = source.Info, "difference"
 			for _, reason := range e.Reasons {
-				if !strings.HasPrefix(reason, "policy ") { // the causes name policies, with their positions
+				isCause := func(s Step) bool { return s.reason() == reason } // the causes have their positions
+				if !slices.ContainsFunc(e.Causes, isCause) {
 					causes = append(causes, "by "+reason)
 				}
 			}

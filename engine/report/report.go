@@ -6,10 +6,11 @@
 // it. Names and texts of the Report are printable, on one line; only values and the text of files
 // are exact.
 //
-// The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs), lines.go (the same
-// with numbers), hunks.go (what changed in each), values.go (changes with their values), fold.go
-// (rules that were not applied for one reason), filter.go (parts of a Report), summary.go
-// and findings.go (what several formats share). Each format has a file: text.go, unified.go,
+// The files in order: report.go (Report), convert.go (from the results of the engine), against.go
+// (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs),
+// lines.go (the same with numbers), hunks.go (what changed in each), values.go (changes with their
+// values), fold.go (rules that were not applied for one reason), filter.go (parts of a Report),
+// summary.go and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
 package report
 
@@ -56,11 +57,9 @@ type File struct {
 	Before, After string
 	// before and after have the line at which each edit begins in Before and After.
 	before, after []mark
-	// against means that both texts are output, of different policies.
-	against bool
-	// states are the names of the states of a repository, if the texts are an object in a cluster.
-	states   *[2]string
-	presence presence
+	// states name the two texts in a diff; nil means the manifests as they are written and as they are
+	// admitted.
+	states *[2]string
 }
 
 // mark is the line at which an edit of a manifest begins.
@@ -101,9 +100,9 @@ type Edit struct {
 	// Reasons say, between two states of a repository, what has made the edit: "the manifest", "policy p",
 	// or "the context" that policies read.
 	Reasons []string
-	// source and result are the path of the value before and after the policies, and last is the
-	// last element of the path.
-	source, result change.Path
+	// path is the exact Path. source and result are the path of the value before and after the
+	// policies, and last is the last element of the path.
+	path, source, result change.Path
 	// sensitive means that the value must stay secret.
 	sensitive bool
 	last      change.Element

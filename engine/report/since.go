@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
@@ -13,7 +12,7 @@ import (
 
 // State is a run on one state of a repository.
 type State struct {
-	// Name is the name of the state in a diff. Positions in another state than the working tree begin with it.
+	// Name is the name of the state in a diff.
 	Name string
 	Run
 	// Hold returns the objects that a cluster holds for documents of the output, each at the index
@@ -65,6 +64,8 @@ type since struct {
 type admitted struct {
 	State
 	report *Report
+	// index has the manifests by their documents.
+	index map[*manifest.Document]int
 	// outputs are the documents of the output, by the index of the manifest. They are nil for a
 	// manifest that was not admitted.
 	outputs []*manifest.Document
@@ -74,17 +75,17 @@ type admitted struct {
 }
 
 func newAdmitted(state State, secrets *redact.Redactor) *admitted {
-	a := &admitted{State: state, report: New(state.Outcome, nil, nil, secrets), held: map[int]map[string]any{}}
+	a := &admitted{State: state, report: New(state.Outcome, nil, nil, secrets), index: state.index(), held: map[int]map[string]any{}}
 	a.report.Diagnostics = state.Outcome.Diagnostics
 	a.outputs = make([]*manifest.Document, len(a.report.Manifests))
-	failed, index := a.report.failed(), a.index()
+	failed := a.report.failed()
 	for _, s := range state.Streams {
 		written, _ := manifest.Reread(s.Name(), s.Bytes())
 		if len(written.Documents()) != len(s.Documents()) {
 			continue
 		}
 		for n, d := range s.Documents() {
-			if i, ok := index[d]; ok && !failed[i] && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
+			if i, ok := a.index[d]; ok && !failed[i] && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
 				a.outputs[i] = written.Documents()[n]
 			}
 		}
@@ -168,18 +169,11 @@ func (a *admitted) hold(indexes []int) {
 
 // text returns the object that the cluster holds for a manifest, with what is hidden in it.
 func (a *admitted) text(i int, name string) redact.Manifests {
-	m := redact.Manifests{Name: name}
-	if i < 0 || a.held[i] == nil {
-		return m
+	if i < 0 {
+		return redact.Manifests{Name: name}
 	}
-	m.Text = string(manifest.YAML(a.held[i]))
-	if from := a.Outcome.Manifests[i]; from.Sensitive {
-		all := from.All()
-		m.Hidden = map[int]redact.Hidden{0: func(path change.Path) bool {
-			return slices.ContainsFunc(from.Edits, func(e engine.Edit) bool { return isSensitive(e, all) && path.HasPrefix(e.Result) })
-		}}
-	}
-	return m
+	_, hidden := hiddenIn([]*manifest.Document{a.Outcome.Manifests[i].Document}, a.Outcome.Manifests, a.index)
+	return redact.Manifests{Name: name, Text: string(manifest.YAML(a.held[i])), Hidden: hidden}
 }
 
 // compare fills in how an object differs between the states.
@@ -204,9 +198,8 @@ func (s *since) compare(m *Manifest, p pair) {
 			return
 		}
 	}
-	name := m.ID
-	f := compared(s.base.text(p.base, name), s.head.text(p.head, name), s.Redactor)
-	f.states, f.presence = &[2]string{s.base.State.Name, s.head.State.Name}, m.presence
+	f := compared(s.base.text(p.base, m.ID), s.head.text(p.head, m.ID), s.Redactor)
+	f.states = &[2]string{s.base.State.Name, s.head.State.Name}
 	f.before, f.after = s.marks(m, f.Before), s.marks(m, f.After)
 	s.report.Files = append(s.report.Files, f)
 }
@@ -222,35 +215,35 @@ func (s *since) marks(m *Manifest, text string) []mark {
 	}
 	var marks []mark
 	for i := range m.Edits {
-		marks = append(marks, mark{startOf(stream.Documents()[0], m.Edits[i].source), &m.Edits[i], m})
+		marks = append(marks, mark{startOf(stream.Documents()[0], m.Edits[i].path), &m.Edits[i], m})
 	}
 	sortMarks(marks)
 	return marks
 }
 
-// edits returns the edits that turn the object of the state base into that of the state head, with their
-// reasons.
+// edits returns the edits that turn the object of the state base into that of the state head, with
+// their reasons.
 func (s *since) edits(p pair) []Edit {
 	was, is := s.base.Outcome.Manifests[p.base].Document, s.head.Outcome.Manifests[p.head].Document
 	given := slices.Concat(s.head.report.Manifests[p.head].Edits, s.base.report.Manifests[p.base].Edits)
 	edits := s.between(is, s.base.held[p.base], s.head.held[p.head], given)
-	written := change.Diff(was.Object(), is.Object(), nil)
+	written := change.NewPathIndex(change.Diff(was.Object(), is.Object(), nil))
 	for i := range edits {
 		edits[i].Reasons = s.reasons(edits[i], written)
 	}
 	return edits
 }
 
-// reasons says what has made an edit: the author of the manifest if the manifest itself differs there;
-// else the policies that have written there, if they differ; else what these policies have read.
-// written are the differences of the manifest as it is written.
-func (s *since) reasons(e Edit, written []change.Change) []string {
+// reasons says what has made an edit: the author of the manifest if the manifest itself differs there,
+// and the policies that have written there if they differ; else what these policies have read. written
+// are the paths at which the manifest differs as it is written.
+func (s *since) reasons(e Edit, written *change.PathIndex) []string {
 	var reasons, through []string
-	if slices.ContainsFunc(written, func(c change.Change) bool { return related(c.Path.String(), e.Path) }) {
-		reasons = append(reasons, "the manifest")
+	if written.Overlaps(e.path) {
+		reasons = append(reasons, byManifest)
 	}
 	for _, step := range e.Causes {
-		switch by := "policy " + step.Policy; {
+		switch by := step.reason(); {
 		case step.Policy == "" || slices.Contains(reasons, by) || slices.Contains(through, by):
 		case s.policies[step.Policy] || s.policies[step.Binding] || s.params[step.Param]:
 			reasons = append(reasons, by)
@@ -262,14 +255,20 @@ func (s *since) reasons(e Edit, written []change.Change) []string {
 		return reasons
 	}
 	reason := "the context"
-	if len(written) > 0 {
-		reason = "the manifest"
+	if written.Overlaps(nil) { // it differs elsewhere
+		reason = byManifest
 	}
 	if len(through) > 0 {
 		reason += " through " + strings.Join(through, " and ")
 	}
 	return []string{reason}
 }
+
+// byManifest is the reason for an edit that the author of the manifest has made.
+const byManifest = "the manifest"
+
+// reason returns the reason for an edit that the policy of a step has made.
+func (s Step) reason() string { return "policy " + s.Policy }
 
 // changedNames returns the names of the objects that are not the same in two lists, with and without
 // their namespace.

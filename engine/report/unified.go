@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,23 +82,23 @@ func Unified(w io.Writer, r *Report, style Style) {
 	}
 }
 
+// noFile is the name of a file that does not exist, in a diff.
+const noFile = "/dev/null"
+
 // header returns the lines of a diff that name the file.
 func (f *File) header() []string {
 	from, to := fileNames(f.Name)
-	fromState, toState := "written", "admitted"
-	switch {
-	case f.against:
-		fromState, toState = "before", "after"
-	case f.states != nil:
-		fromState, toState = source.Printable(f.states[0]), source.Printable(f.states[1])
+	states := [2]string{"written", "admitted"}
+	if f.states != nil {
+		states = *f.states
+		if f.Before == "" {
+			from = noFile
+		}
+		if f.After == "" {
+			to = noFile
+		}
 	}
-	switch f.presence {
-	case added:
-		from = os.DevNull
-	case removed:
-		to = os.DevNull
-	}
-	return []string{"--- " + from + "\t" + fromState + "\n", "+++ " + to + "\t" + toState + "\n"}
+	return []string{"--- " + from + "\t" + source.Printable(states[0]) + "\n", "+++ " + to + "\t" + source.Printable(states[1]) + "\n"}
 }
 
 // fileNames returns the names of a file in a diff, before and after. Names in the working directory

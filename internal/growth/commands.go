@@ -21,6 +21,12 @@ func ofCommands() []dimension {
 			return map[string]string{stdinFile: "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" +
 				indented(labelAll()) + lines(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: c-#, namespace: shop}, data: {a: b}}\n")}
 		}},
+		{name: "base/fields", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 200, files: func(n int) map[string]string {
+			return map[string]string{"manifests.yaml": configMap(n), baseFile: strings.ReplaceAll(configMap(n), ": value-", ": other-")}
+		}},
+		{name: "base/objects", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 40, files: func(n int) map[string]string {
+			return map[string]string{"manifests.yaml": configMaps(n), baseFile: strings.ReplaceAll(configMaps(n), "a: ", "b: ")}
+		}},
 		{name: "convert/policies", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 20, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": repeat(n, func(i int) string {
 				return clusterPolicy(fmt.Sprint("p-", i), rule("r", "ConfigMap", "patchStrategicMerge: {metadata: {labels: {team: x}}}"))

@@ -19,9 +19,10 @@ type dimension struct {
 	flags []string
 }
 
-// Names of files that are not manifests: policies, context, and the standard input.
+// Names of files that are not manifests to run on: policies, context, the standard input, and the
+// manifests of the base.
 const (
-	policiesFile, contextFile, stdinFile = "policies.yaml", "context.yaml", "stdin.yaml"
+	policiesFile, contextFile, stdinFile, baseFile = "policies.yaml", "context.yaml", "stdin.yaml", "base/manifests.yaml"
 )
 
 // input returns the files of an input without context.

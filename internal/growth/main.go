@@ -16,6 +16,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,10 +135,12 @@ func (d dimension) process(command string, n int, dir string) (process, error) {
 	args, stdin := []string{command}, ""
 	var manifests []string
 	for name, text := range d.files(n) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 			return process{}, err
 		}
 		switch name {
+		case baseFile:
 		case policiesFile:
 			args = append(args, "-p", name)
 		case contextFile:
