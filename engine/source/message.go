@@ -38,17 +38,23 @@ type (
 	Literal string
 )
 
-// Derived is an error whose text may contain what an expression has computed.
-type Derived struct{ error }
+// judged is an error whose text has other origins than the error itself says.
+type judged struct {
+	cause error
+	spans []Span
+}
 
-// Derive returns an error as Derived.
-func Derive(err error) Derived { return Derived{err} }
+// Derive returns an error with the same text, which may contain what an expression has computed.
+func Derive(err error) error { return &judged{err, []Span{{err.Error(), Computed}}} }
 
-// Spans returns the text as one part.
-func (d Derived) Spans() []Span { return []Span{{d.Error(), Computed}} }
+// Error returns the text.
+func (j *judged) Error() string { return j.cause.Error() }
+
+// Spans returns the parts of the text.
+func (j *judged) Spans() []Span { return j.spans }
 
 // Unwrap returns the error.
-func (d Derived) Unwrap() error { return d.error }
+func (j *judged) Unwrap() error { return j.cause }
 
 // Identifier is implemented by values whose texts are names.
 type Identifier interface{ IsIdentity() }

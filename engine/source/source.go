@@ -8,10 +8,10 @@
 // A message knows the origins of its parts: a literal text, a name, a value of the input. Package
 // redact decides by them what may be shown.
 //
-// The files in order: source.go (Position, Diagnostic), message.go (texts with origins),
-// words.go (texts that may be computed),
-// printable.go (control characters), errors.go (diagnostics as errors), catalogue.go (what each
-// code means), suggest.go (advice about unknown names).
+// The files in order: source.go (Position, Diagnostic), message.go (texts with origins), words.go
+// (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
+// catalogue.go and catalogue_running.go (what each code means), suggest.go (advice about unknown
+// names).
 package source
 
 import (

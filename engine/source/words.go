@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -39,24 +40,12 @@ func (w Words) Derive(err error) error {
 // has reports whether a text has only known words.
 func (w Words) has(text string) bool {
 	for word := range splitWords(text) {
-		if !w[word] && !errorWords[word] {
+		if !w[word] && !errorWords()[word] {
 			return false
 		}
 	}
 	return true
 }
-
-// judged is an error whose parts have other origins than in the error itself.
-type judged struct {
-	error
-	spans []Span
-}
-
-// Spans returns the parts of the text.
-func (j *judged) Spans() []Span { return j.spans }
-
-// Unwrap returns the error.
-func (j *judged) Unwrap() error { return j.error }
 
 // splitWords yields the runs of letters, digits and underscores in a text.
 func splitWords(text string) func(yield func(string) bool) {
@@ -65,13 +54,13 @@ func splitWords(text string) func(yield func(string) bool) {
 
 // errorWords are the words in errors of CEL, of merging, of JSON patches and of decoding, as in
 // the recorded answers of kube-apiserver 1.36.3 and 1.37.1.
-var errorWords = func() Words {
+var errorWords = sync.OnceValue(func() Words {
 	words := Words{}
 	for word := range strings.FieldsSeq(errorText) {
 		words[word] = true
 	}
 	return words
-}()
+})
 
 const errorText = `
 	CEL ConfigMap ERROR Err Go Int Internal JSON JSONPatch JSONPath Kind MarshalJSON NULL_VALUE Null NullValue Object ObjectMeta ObjectVal

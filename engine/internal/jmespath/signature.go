@@ -17,7 +17,7 @@ type Signature string
 // Functions are the functions of a dialect of JMESPath.
 type Functions map[string]Signature
 
-// kinds are the kinds of values that a letter stands for, and their name.
+// kinds has, for each letter of a signature, the kinds of values that it allows, and their name.
 var kinds = map[byte]struct {
 	of   kindSet
 	name string

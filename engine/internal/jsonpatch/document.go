@@ -115,13 +115,16 @@ func Keys(pointer string) []string {
 	return keys
 }
 
-// Unescape returns the key that a part of a JSON Pointer stands for.
-func Unescape(key string) string { return escapes.Replace(key) }
+// Unescape returns the key that is written as a part of a JSON Pointer.
+func Unescape(key string) string { return unescapes.Replace(key) }
 
 // Escape returns a key as a part of a JSON Pointer.
-func Escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+func Escape(key string) string { return escapes.Replace(key) }
 
-var escapes = strings.NewReplacer("~1", "/", "~0", "~")
+var (
+	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // isContainer reports whether keys can select members of a value.
 func isContainer(value any) bool {

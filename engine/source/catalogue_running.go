@@ -1,0 +1,217 @@
+package source
+
+var running = []Entry{
+	{
+		Code: "denied", Severities: errorsOrWarnings, Title: "A policy denies the manifest",
+		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's. `preadmit diff --base` warns of what only the base denied.",
+		Advice: "Correct the manifest, or the policy.",
+	},
+	{
+		Code: "target-failed", Severities: errors, Title: "A rule with targets fails",
+		Cause:  "A Kyverno rule with mutate.targets fails on one of its targets, or changes it into an invalid object.",
+		Advice: "Correct the rule, or the manifest that it changes.",
+	},
+	{
+		Code: "tree-failed", Severities: errors, Title: "A mutation tree fails",
+		Cause:  "An expression of a mutation tree cannot be evaluated on the document, or the tree changes the apiVersion or kind of an object.",
+		Advice: "Correct the tree. For fields that may be missing, (field || 'value') gives a default.",
+	},
+	{
+		Code: "not-idempotent", Severities: warningsOrErrors, Title: "Policies change their own output",
+		Cause:  "If the policies run again on their output, as a cluster does, they change or deny it. It is an error with --non-idempotent=fail.",
+		Advice: "Let the policy check whether its change has already been made.",
+	},
+	{
+		Code: "controller-endless", Severities: warnings, Title: "A controller creates objects in an endless loop",
+		Cause:  "A policy changes an object that a controller of Kubernetes has created. The controller no longer recognizes the object, or takes it for one of an earlier revision, and creates another. The policy changes that one as well, and so on.",
+		Advice: "Let the policy change the owner of the object, such as the Deployment instead of its ReplicaSet, or leave the field alone.",
+	},
+	{
+		Code: "namespace-assumed", Severities: warnings, Unsure: true, Title: "A Namespace was not given",
+		Cause:  "A policy reads a Namespace that was not given. Preadmit assumes that its only label is its name (kubernetes.io/metadata.name).",
+		Advice: "Give the Namespace as context.",
+	},
+	{
+		Code: "kyverno-differs", Severities: warnings, Title: "Kyverno does not do what its documentation says",
+		Cause:  "Kyverno 1.19.0 does something else with the policy than Kyverno's documentation says; the message says what. Preadmit does what Kyverno does. `check` reports every such policy, other commands only if Kyverno loses data or denies an object.",
+		Advice: "Follow the message: it says how to write a policy for which both are the same.",
+	},
+	{
+		Code: "exception-expires", Severities: warnings, Unsure: true, Title: "An exception may have expired",
+		Cause:  "A PolicyException has an expiry time. Preadmit has no clock, so it assumes that the exception has not expired.",
+		Advice: "Give the time with --values, as the global value time.now(), or remove the exception.",
+	},
+	{
+		Code: "api-call-assumed", Severities: warnings, Unsure: true, Title: "The answer to an API call is assumed",
+		Cause:  "A Kyverno rule asks the cluster for objects that the input does not contain. Preadmit assumes that a list is empty, and that an object with a default is missing.",
+		Advice: "Give the objects as context, or give the value of the rule's context entry with --values.",
+	},
+	{
+		Code: "param-not-found", Severities: warnings, Unsure: true, Title: "A param was not found",
+		Cause:  "The param of a binding is neither among the manifests nor in the context. parameterNotFoundAction is Allow, so the policy does nothing.",
+		Advice: "Give the param as context, or correct spec.paramRef of the binding.",
+	},
+	{
+		Code: "name-unknown", Severities: warnings, Unsure: true, Title: "A policy names an unknown kind",
+		Cause:  "A policy names an unknown kind, resource, group or version that is similar to a known one. If the name is misspelt, the policy matches nothing.",
+		Advice: "Correct the name, or give the CustomResourceDefinition as context.",
+	},
+	{
+		Code: "webhook-unpredicted", Severities: warnings, Unsure: true, Title: "A webhook may change manifests",
+		Cause:  "The input contains a MutatingWebhookConfiguration. Preadmit can only predict webhooks that run the given policies, not others.",
+		Advice: "Check in a cluster what the webhook does, and remove its configuration from the input.",
+	},
+	{
+		Code: "old-unused", Severities: warnings, Title: "An object before the update is not used",
+		Cause:  "An object before an update is given, but the operation is CREATE, or the manifests do not contain the updated object.",
+		Advice: "Set the option operation to UPDATE, or remove the object before the update.",
+	},
+	{
+		Code: "old-missing", Severities: warnings, Unsure: true, Title: "The object before the update is not known",
+		Cause:  "The operation is UPDATE, but some manifests have no object before the update. An expression that reads oldObject fails on them.",
+		Advice: "Give the current objects of the cluster with the option old.",
+	},
+	{
+		Code: "update-only", Severities: warnings, Title: "A policy acts on UPDATE only",
+		Cause:  "A policy would match manifests if the operation were UPDATE, but it is CREATE. In a cluster, the policy acts on their next update.",
+		Advice: "Set the operation to UPDATE and give the current objects of the cluster with the option old.",
+	},
+	{
+		Code: "resource-unknown", Severities: warnings, Unsure: true, Title: "The resource of a kind is not known",
+		Cause:  "Whether a policy matches the manifest depends on the plural name of its kind, which preadmit does not know.",
+		Advice: "Give the CustomResourceDefinition of the kind as context.",
+	},
+	{
+		Code: "context-cycle", Severities: errors, Title: "Manifests depend on each other in a cycle",
+		Cause:  "Policies look up another manifest to change one, and the changes to that other manifest depend on the first.",
+		Advice: "Give one of them as context instead of as a manifest.",
+	},
+	{
+		Code: "context-failed", Severities: errors, Title: "An object that policies look up is not available",
+		Cause:  "Policies look up another manifest, such as a param or a namespace, and that manifest is invalid or was not admitted.",
+		Advice: "Correct that manifest; its own error says what is wrong.",
+	},
+	{
+		Code: "context-ambiguous", Severities: errors, Title: "An object that policies look up is defined twice",
+		Cause:  "Policies look up an object that is defined more than once, with different content. A cluster can hold only one of them.",
+		Advice: "Remove the wrong definition, or evaluate each directory separately with the option per-directory.",
+	},
+	{
+		Code: "context-overridden", Severities: warnings, Title: "An object is given twice",
+		Cause:  "Policies look up an object that is both among the manifests and in the context, with different content. They see the manifest, because the cluster will hold it.",
+		Advice: "Remove the one that is wrong.",
+	},
+	{
+		Code: "conversion-missing", Severities: warningsOrErrors, Title: "Only a cluster converts the object",
+		Cause:  "A validating policy asks for objects in one version of their kind (matchPolicy Equivalent), and the manifest has another. preadmit converts custom resources, and autoscalers with a CPU metric only.",
+		Advice: "Give the manifest in the version that the policy asks for. It is a warning with --validation=warn.",
+	},
+	{
+		Code: "plugin-config-invalid", Severities: errors, Title: "The configuration of an admission plug-in is wrong",
+		Cause:  "A PodSecurityConfiguration, or an AdmissionConfiguration that contains one, has unknown fields, levels that do not exist, or exemptions that are not valid.",
+		Advice: "Correct the configuration; an API server does not start with it.",
+	},
+	{
+		Code: "would-be-denied", Severities: warnings, Title: "A cluster would refuse the manifest",
+		Cause:  "The API server would refuse the object after the mutations, and the option validation is warn. The text is the server's.",
+		Advice: "Correct the manifest, or the policy.",
+	},
+	{
+		Code: "policy-warning", Severities: warnings, Title: "A validating policy warns",
+		Cause:  "The object violates a ValidatingAdmissionPolicy whose binding has the validationAction Warn, or the level of PodSecurity of which its namespace warns. A cluster accepts the object and sends this warning with its answer.",
+		Advice: "Correct the manifest, or the policy.",
+	},
+	{
+		Code: "failure-ignored", Severities: warnings, Unsure: true, Title: "A policy failed and was ignored",
+		Cause:  "A policy with failurePolicy Ignore failed, so it changed nothing. A cluster accepts the object unchanged, too.",
+		Advice: "Correct the policy, or the manifest that it fails on.",
+	},
+	{
+		Code: "interrupted", Severities: errors, Title: "The run did not finish",
+		Cause:  "The run was cancelled or timed out.",
+		Advice: "Run it again.",
+	},
+	{
+		Code: "mutation", Severities: warnings, Title: "Policies change a field",
+		Cause:  "`preadmit diff` reports this: the policies of the cluster would change this field of the manifest.",
+		Advice: "Run `preadmit render` on the manifest and commit the result.",
+	},
+	{
+		Code: "difference", Severities: infos, Title: "A field differs in the cluster",
+		Cause:  "`preadmit diff --base` reports this: the object that the cluster holds differs between the base and the working tree, because the manifest, a policy or an object that a policy reads has changed.",
+		Advice: "Review the change as you review the diff of the manifests.",
+	},
+	{
+		Code: "secret-exposed", Severities: warnings, Title: "A Secret in clear text",
+		Cause:  "The manifests of the Terraform data source contain a Secret. Terraform stores them in its state without marking them as sensitive.",
+		Advice: "Pass the Secret with sensitive_manifests or manifest_files.",
+	},
+	{
+		Code: "empty-parents", Severities: warnings, Title: "A mutator that removes values creates empty parents",
+		Cause:  "A ModifySet with the operation prune creates the missing parents of its list, even items of lists, and leaves them without the list.",
+		Advice: "Add a path test with MustExist.",
+	},
+	{
+		Code: "value-shared", Severities: warnings, Title: "A mutator changes a value in several places",
+		Cause:  "Gatekeeper does not copy a map that a mutator assigns in several places, for instance in all containers. If another mutator changes one of the places, all of them change.",
+		Advice: "Assign each field of the value separately.",
+	},
+}
+
+var checking = []Entry{
+	{
+		Code: "field-undefined", Severities: warnings, Title: "The kinds do not have the field",
+		Cause:  "An expression or a location names a field that the kinds matched by the policy do not have.",
+		Advice: "Correct the name of the field.",
+	},
+	{
+		Code: "type-mismatch", Severities: warnings, Title: "The field is of another type",
+		Cause:  "An expression compares a field with a value of another type or assigns one, or a location uses the field as another type.",
+		Advice: "Use a value of the field's type.",
+	},
+	{
+		Code: "atomic-list", Severities: warnings, Title: "An ApplyConfiguration writes an atomic list",
+		Cause:  "The list is atomic: it can only be replaced as a whole. API servers refuse an ApplyConfiguration that writes it.",
+		Advice: "Use a JSONPatch.",
+	},
+	{
+		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
+		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run.",
+		Advice: "Compare the field with its default.",
+	},
+	{
+		Code: "call-fails", Severities: warnings, Title: "A call of a function always fails",
+		Cause:  "An expression of JMESPath in a Kyverno rule calls an unknown function, or a function with a wrong number of arguments, or with an argument of a type that it does not take. Kyverno accepts the policy, and the rule fails when it evaluates the call.",
+		Advice: "Correct the call; the caret shows the position.",
+	},
+	{
+		Code: "always-fails", Severities: warnings, Title: "A policy fails on every manifest",
+		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes.",
+		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
+	},
+	{
+		Code: "pods-only", Severities: infos, Title: "A policy matches only Pods, but no manifest is a Pod",
+		Cause:  "A policy matches only Pods, and the manifests contain workloads such as Deployments, but no Pods. The policy changes the Pods in the cluster, not the manifests. This is not a mistake.",
+		Advice: "To see the effect on the Pods, use `preadmit pods`, `diff --pods` or `explain --pods`.",
+	},
+	{
+		Code: "order-dependent", Severities: warnings, Title: "The order of policies matters",
+		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order.",
+		Advice: "Let each policy check for the changes of the other that it needs, and set reinvocationPolicy: IfNeeded.",
+	},
+	{
+		Code: "policies-fight", Severities: warnings, Title: "Two policies write the same field",
+		Cause:  "Two policies write different values into the same field. The policy that runs last wins.",
+		Advice: "Let only one of them write the field.",
+	},
+	{
+		Code: "never-applies", Severities: warnings, Title: "A mutator never applies",
+		Cause:  "No object of its kinds can meet the match criteria or the path tests of a Gatekeeper mutator.",
+		Advice: "Correct the criterion that the message names, or remove the mutator.",
+	},
+	{
+		Code: "name-order", Severities: warnings, Title: "The result depends on the names of mutators",
+		Cause:  "Two mutators of Gatekeeper may apply to the same object, and one of them undoes or prevents the change of the other. Gatekeeper orders mutators by kind and name, so the names decide which change remains.",
+		Advice: "Let only one of them write the field, or let them match different objects.",
+	},
+}
