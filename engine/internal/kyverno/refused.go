@@ -103,10 +103,12 @@ func (r *reader) refusedRule(w *rule) {
 		}
 	}
 	if m.Has("foreach") {
-		for _, entry := range m.At("foreach").Items() {
+		for i, entry := range m.At("foreach").Items() {
 			r.nestedForeach(entry)
+			if i == 0 { // Kyverno looks at no other
+				r.textLabels(entry.At(strategicPatch))
+			}
 		}
-		r.textLabels(m.At("foreach").Items()[0].At(strategicPatch))
 	} else {
 		r.textLabels(m.At(strategicPatch))
 	}
