@@ -154,3 +154,29 @@ func TestFormula(t *testing.T) {
 		t.Errorf("a missing archive: status %d\n%s", r.status, r.stderr)
 	}
 }
+
+// TestSecrets checks that CONTRIBUTING.md lists the secrets that workflows need, and no others.
+func TestSecrets(t *testing.T) {
+	find := func(pattern, text string) []string {
+		var names []string
+		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	workflows, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used strings.Builder
+	for _, name := range workflows {
+		used.WriteString(read(t, name))
+	}
+	_, releases, _ := strings.Cut(read(t, "../CONTRIBUTING.md"), "## Releases")
+	releases, _, _ = strings.Cut(releases, "\n## ")
+	want, got := find(`secrets\.(\w+)`, used.String()), find("`([A-Z]+_[A-Z_]+)`", releases)
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("CONTRIBUTING.md has the secrets %q, the workflows need %q", got, want)
+	}
+}
