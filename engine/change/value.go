@@ -133,6 +133,15 @@ func CloneObject(object map[string]any) map[string]any {
 	return copied
 }
 
+// List returns a list with the items of another type of list.
+func List[T any](items []T) []any {
+	list := make([]any, len(items))
+	for i, item := range items {
+		list[i] = item
+	}
+	return list
+}
+
 // WithItem sets an item of out. out is in until an item differs, and a copy from then on.
 func WithItem(in, out []any, i int, item any) []any {
 	if Same(in[i], item) {

@@ -216,7 +216,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	}
 	st := t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak)
 	if wholeFloats && !st.strict {
-		object, _ = asYAML(object).(map[string]any)
+		object, _ = number.Wholes(object).(map[string]any)
 	}
 	e := d.edits(object, shape, st)
 	if e == nil {
@@ -327,27 +327,6 @@ func (d *Document) place() place {
 	// The indicator before the value is in the column of the collection around the document,
 	// or after a key in that column.
 	return place{column: d.column, item: t.text[n.lead] == '-'}
-}
-
-// asYAML returns a copy of a value with the number types that YAML can distinguish.
-func asYAML(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		copied := make(map[string]any, len(v))
-		for key := range v {
-			copied[key] = asYAML(v[key])
-		}
-		return copied
-	case []any:
-		copied := make([]any, len(v))
-		for i := range v {
-			copied[i] = asYAML(v[i])
-		}
-		return copied
-	case float64:
-		return number.Whole(v)
-	}
-	return value
 }
 
 // A trial has reusable memory for reading an edited text.

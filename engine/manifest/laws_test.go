@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -105,7 +106,7 @@ func checkRead(t *testing.T, text string) {
 		}
 		for form, written := range map[string][]byte{"JSON": d.JSON(), "YAML": d.YAML()} {
 			again, _ := ReadPlain("again", written)
-			if docs := again.Documents(); len(docs) != 1 || form == "JSON" && !change.Equal(docs[0].Object(), object) || !change.Equal(asYAML(docs[0].Object()), asYAML(object)) {
+			if docs := again.Documents(); len(docs) != 1 || form == "JSON" && !change.Equal(docs[0].Object(), object) || !change.Equal(number.Wholes(docs[0].Object()), number.Wholes(object)) {
 				t.Errorf("%q as %s is\n%s", text, form, written)
 			}
 		}
@@ -134,7 +135,7 @@ func checkJoin(t *testing.T, s *Stream, found []source.Diagnostic) {
 		t.Fatalf("%q joined with another is %q, which has %d documents", s.Text(), joined, len(docs))
 	}
 	for i, d := range s.Documents() {
-		if !change.Equal(asYAML(docs[i].Object()), asYAML(d.Object())) {
+		if !change.Equal(number.Wholes(docs[i].Object()), number.Wholes(d.Object())) {
 			t.Errorf("%q joined with another is %q", s.Text(), joined)
 		}
 	}
@@ -275,7 +276,7 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 		return
 	}
 	if !d.unit.tape().styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak).strict {
-		want = asYAML(want).(map[string]any)
+		want = number.Wholes(want).(map[string]any)
 	}
 	if err := d.Set(want, shapes{}); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (r *Request) Attributes(kind, resource *schema.Kind) map[string]any {
 		"requestKind":     kindOf(r.Kind),
 		"requestResource": resourceOf(r.Kind),
 		"operation":       string(r.Operation),
-		"userInfo":        r.User.info(),
+		"userInfo":        r.User.Info(),
 		"object":          nil,
 		"oldObject":       nil,
 		"dryRun":          r.DryRun,
@@ -112,8 +112,8 @@ func resourceOf(k *schema.Kind) map[string]any {
 	return map[string]any{"group": k.Group, "version": k.Version, "resource": k.Resource}
 }
 
-// info returns the JSON form of UserInfo.
-func (u User) info() map[string]any {
+// Info returns the JSON form of UserInfo.
+func (u User) Info() map[string]any {
 	info := map[string]any{}
 	if u.Name != "" {
 		info["username"] = u.Name
@@ -122,12 +122,12 @@ func (u User) info() map[string]any {
 		info["uid"] = u.UID
 	}
 	if len(u.Groups) > 0 {
-		info["groups"] = texts(u.Groups)
+		info["groups"] = change.List(u.Groups)
 	}
 	if len(u.Extra) > 0 {
 		extra := make(map[string]any, len(u.Extra))
 		for key, values := range u.Extra {
-			extra[key] = texts(values)
+			extra[key] = change.List(values)
 		}
 		info["extra"] = extra
 	}
@@ -145,14 +145,6 @@ func (r *Request) options() map[string]any {
 		options["dryRun"] = []any{"All"}
 	}
 	return options
-}
-
-func texts(values []string) []any {
-	list := make([]any, len(values))
-	for i, value := range values {
-		list[i] = value
-	}
-	return list
 }
 
 // FalseCondition is the reason that a matchCondition is false.

@@ -78,13 +78,7 @@ var kyvernoVariablesType = types.NewObjectType("kyverno.variables")
 // kyvernoVariables declares the variables of all expressions, except for the variables of the
 // libraries.
 func kyvernoVariables(object *cel.Type) []cel.EnvOption {
-	return []cel.EnvOption{
-		cel.Variable("object", object),
-		cel.Variable("oldObject", object),
-		cel.Variable("namespaceObject", namespaceType),
-		cel.Variable("request", requestType),
-		cel.Variable("exceptions", exceptionType),
-	}
+	return append(inputVariables(object), cel.Variable("exceptions", exceptionType))
 }
 
 // kyvernoRecords are the declared types that only Kyverno has.

@@ -9,6 +9,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
+
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // globalContext declares the variable globalContext and its members.
@@ -50,9 +52,9 @@ func (l kyvernoLibrary) http() []cel.EnvOption {
 				return failed
 			}
 			// The status is added to an answer that is an object.
-			answer, ok := doubles(body).(map[string]any)
+			answer, ok := number.Floats(body).(map[string]any)
 			if !ok {
-				answer = map[string]any{"body": doubles(body)}
+				answer = map[string]any{"body": number.Floats(body)}
 			}
 			answer["statusCode"] = status
 			return l.NativeToValue(answer)
@@ -88,7 +90,7 @@ func (l kyvernoLibrary) imageData() []cel.EnvOption {
 				if failed != nil {
 					return failed
 				}
-				return l.NativeToValue(doubles(data))
+				return l.NativeToValue(number.Floats(data))
 			}))))
 	}
 	return options

@@ -8,14 +8,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
@@ -71,28 +70,7 @@ func parseJSON(text string) (parsed any, err error) {
 // parseYAML parses YAML as Kyverno does, which converts it to JSON first.
 func parseYAML(text string) (any, error) {
 	parsed, err := manifest.Value(text)
-	return doubles(parsed), err
-}
-
-// doubles converts all numbers to doubles, as reading JSON without a type does.
-func doubles(value any) any {
-	switch value := value.(type) {
-	case int64:
-		return float64(value)
-	case []any:
-		list := make([]any, len(value))
-		for i, item := range value {
-			list[i] = doubles(item)
-		}
-		return list
-	case map[string]any:
-		object := make(map[string]any, len(value))
-		for key, member := range value {
-			object[key] = doubles(member)
-		}
-		return object
-	}
-	return value
+	return number.Floats(parsed), err
 }
 
 func marshal(value ref.Val) ref.Val {
@@ -121,32 +99,8 @@ func jsonOf(value ref.Val) (any, error) {
 			return nil, nil
 		}
 		return jsonOf(value.GetValue())
-	case traits.Mapper:
-		object := map[string]any{}
-		for it := value.Iterator(); it.HasNext() == types.True; {
-			key := it.Next()
-			name, ok := key.(types.String)
-			if !ok {
-				return nil, errors.New("a map with keys that are not strings has no form in JSON")
-			}
-			var err error
-			if object[string(name)], err = jsonOf(value.Get(key)); err != nil {
-				return nil, err
-			}
-		}
-		return object, nil
-	case traits.Lister:
-		list := []any{}
-		for it := value.Iterator(); it.HasNext() == types.True; {
-			item, err := jsonOf(it.Next())
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, item)
-		}
-		return list, nil
 	}
-	return value.Value(), nil
+	return parts(value, jsonOf, stringKey("a map with keys that are not strings has no form in JSON"))
 }
 
 func compress(value ref.Val) ref.Val {

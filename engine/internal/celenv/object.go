@@ -142,7 +142,7 @@ func conversionOf(minor int) conversion {
 // depth, but nested lists and maps stay CEL values.
 func before37(value ref.Val) (any, error) {
 	if isLiteral(value) {
-		return parts(value, itself)
+		return parts(value, itself, mapKey)
 	}
 	return itself(value)
 }
@@ -153,7 +153,7 @@ func since37(value ref.Val) (any, error) {
 	if isLiteral(value) {
 		return before37(value)
 	}
-	return parts(value, since37)
+	return parts(value, since37, mapKey)
 }
 
 // everyLevel converts lists and maps at any depth. No server does this.
@@ -161,7 +161,7 @@ func everyLevel(value ref.Val) (any, error) {
 	if object, ok := value.(*objectValue); ok {
 		return object.native(everyLevel)
 	}
-	return parts(value, everyLevel)
+	return parts(value, everyLevel, mapKey)
 }
 
 // isLiteral reports whether a value is a list or map literal, or the result of a macro.
@@ -180,8 +180,9 @@ func isLiteral(value ref.Val) bool {
 // this is the error.
 func itself(value ref.Val) (any, error) { return value.Value(), nil }
 
-// parts converts the items of a list, or the values of a map.
-func parts(value ref.Val, convert conversion) (any, error) {
+// parts converts the items of a list, or the values of a map. name returns the text of a
+// key.
+func parts(value ref.Val, convert conversion, name func(key ref.Val) (string, error)) (any, error) {
 	switch value := value.(type) {
 	case traits.Lister:
 		list := []any{}
@@ -197,18 +198,35 @@ func parts(value ref.Val, convert conversion) (any, error) {
 		object := map[string]any{}
 		for it := value.Iterator(); it.HasNext() == types.True; {
 			key := it.Next()
-			name, ok := key.Value().(string)
-			if !ok {
-				return nil, fmt.Errorf("map key %q is of type %T, not string", key, key)
+			text, err := name(key)
+			if err != nil {
+				return nil, err
 			}
-			var err error
-			if object[name], err = convert(value.Get(key)); err != nil {
+			if object[text], err = convert(value.Get(key)); err != nil {
 				return nil, err
 			}
 		}
 		return object, nil
 	}
 	return itself(value)
+}
+
+// mapKey returns a key whose Go value is a string.
+func mapKey(key ref.Val) (string, error) {
+	if text, ok := key.Value().(string); ok {
+		return text, nil
+	}
+	return "", fmt.Errorf("map key %q is of type %T, not string", key, key)
+}
+
+// stringKey returns a key that is a string. The error about others is problem.
+func stringKey(problem string) func(key ref.Val) (string, error) {
+	return func(key ref.Val) (string, error) {
+		if text, ok := key.(types.String); ok {
+			return string(text), nil
+		}
+		return "", errors.New(problem)
+	}
 }
 
 // checkTypeNames reports every Object literal whose type name differs from the field path at

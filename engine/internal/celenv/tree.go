@@ -3,7 +3,6 @@ package celenv
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -140,18 +139,8 @@ func manifestValue(value ref.Val) (any, error) {
 			return nil, nil
 		}
 		return manifestValue(value.GetValue())
-	case traits.Mapper:
-		return manifestObject(value)
-	case traits.Lister:
-		list := []any{}
-		for it := value.Iterator(); it.HasNext() == types.True; {
-			item, err := manifestValue(it.Next())
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, item)
-		}
-		return list, nil
+	case traits.Mapper, traits.Lister:
+		return parts(value, manifestValue, stringKey("the result is a map with keys that are not strings"))
 	default:
 		return nil, fmt.Errorf("the result is of type %s, which no manifest can hold", value.Type().TypeName())
 	}
@@ -163,21 +152,4 @@ func manifestNumber(f float64) (any, error) {
 		return nil, fmt.Errorf("the result is %v, which no manifest can hold", f)
 	}
 	return number.Whole(f), nil
-}
-
-func manifestObject(value traits.Mapper) (any, error) {
-	object := map[string]any{}
-	for it := value.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		name, ok := key.(types.String)
-		if !ok {
-			return nil, errors.New("the result is a map with keys that are not strings")
-		}
-		item, err := manifestValue(value.Get(key))
-		if err != nil {
-			return nil, err
-		}
-		object[string(name)] = item
-	}
-	return object, nil
 }

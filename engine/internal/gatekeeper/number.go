@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"math"
 
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -13,27 +14,17 @@ type float float64
 
 // floats returns a value with its numbers as Gatekeeper reads them in an assign.value.
 func floats(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		converted := make(map[string]any, len(value))
-		for key, item := range value {
-			converted[key] = floats(item)
+	return number.Convert(value, func(scalar any) any {
+		switch n := scalar.(type) {
+		case int64:
+			return float(n)
+		case float64:
+			if n == math.Trunc(n) {
+				return float(n)
+			}
 		}
-		return converted
-	case []any:
-		converted := make([]any, len(value))
-		for i := range value {
-			converted[i] = floats(value[i])
-		}
-		return converted
-	case int64:
-		return float(value)
-	case float64:
-		if value == math.Trunc(value) {
-			return float(value)
-		}
-	}
-	return value
+		return scalar
+	})
 }
 
 // whole returns the number as a server reads it from JSON.

@@ -199,7 +199,7 @@ func quotient(a, b float64) (any, error) {
 
 func remainder(a, b float64) (int64, error) {
 	switch {
-	case a != math.Trunc(a) || b != math.Trunc(b) || math.Abs(a) > exact || math.Abs(b) > exact:
+	case a != math.Trunc(a) || b != math.Trunc(b) || math.Abs(a) > Exact || math.Abs(b) > Exact:
 		return 0, errFraction
 	case b == 0:
 		return 0, errDivision

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // function is a function that Kyverno adds.
@@ -64,17 +66,9 @@ func wrongKind(i int, want byte, given kindSet) error {
 func otherList(value any) ([]any, bool) {
 	switch value := value.(type) {
 	case []string:
-		list := make([]any, len(value))
-		for i, item := range value {
-			list[i] = item
-		}
-		return list, true
+		return change.List(value), true
 	case []float64:
-		list := make([]any, len(value))
-		for i, item := range value {
-			list[i] = item
-		}
-		return list, true
+		return change.List(value), true
 	}
 	return nil, false
 }

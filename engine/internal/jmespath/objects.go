@@ -7,16 +7,14 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
 var objectFunctions = []function{
-	{"keys", "o>a", func(a []any) (any, error) {
-		list, _ := otherList(slices.Sorted(maps.Keys(a[0].(map[string]any))))
-		return list, nil
-	}},
-	{"values", "o>a", func(a []any) (any, error) { return valuesInOrder(a) }},
-	{valuesFunction, "v", valuesInOrder},
+	{"keys", "o>a", Keys},
+	{"values", "o>a", Values},
+	{valuesFunction, "v", Values},
 	{"items", "css>a", items},
 	{"lookup", "cv", lookup},
 	{"object_from_lists", "aa>o", objectFromLists},
@@ -45,8 +43,14 @@ var objectFunctions = []function{
 	}},
 }
 
-// valuesInOrder returns the values of an object in the order of its keys; null for other values.
-func valuesInOrder(a []any) (any, error) {
+// Keys is the function keys of JMESPath. The keys are sorted.
+func Keys(a []any) (any, error) {
+	return change.List(slices.Sorted(maps.Keys(a[0].(map[string]any)))), nil
+}
+
+// Values is the function values of JMESPath. The values are in the order of their keys; those of
+// anything but an object are null.
+func Values(a []any) (any, error) {
 	object, ok := a[0].(map[string]any)
 	if !ok {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 )
 
-// exact is the bound up to which a float64 holds every integer.
-const exact = 1 << 53
+// Exact is the bound up to which a float64 holds every integer.
+const Exact = 1 << 53
 
 // Input converts a value to data for Search. JMESPath has no integers, so they become float64.
 // Integers that a float64 cannot hold are kept, and can only be passed on. Lists are copied,
@@ -45,7 +45,7 @@ func input(value any) (data any, other bool) {
 		}
 		return copied, true
 	case int64:
-		if -exact <= value && value <= exact {
+		if -Exact <= value && value <= Exact {
 			return float64(value), true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // failed returns the error of a failed test.
@@ -42,7 +43,7 @@ func equal(value, want any, like func(want any) bool) bool {
 		}
 		return true
 	}
-	return change.Equal(normalize(value), want)
+	return change.Equal(number.Wholes(value), want)
 }
 
 func isEmptyMap(value any) bool {

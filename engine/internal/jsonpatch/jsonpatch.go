@@ -70,7 +70,7 @@ func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string
 		if i == limit.Operations {
 			return nil, limit.Exceeded(limit.Patch, "split the patch", "the JSON Patch has more than %d operations", limit.Operations)
 		}
-		op.Value = normalize(op.Value)
+		op.Value = number.Wholes(op.Value)
 		if err := dialect.apply(&d, op); err != nil {
 			return nil, err
 		}
@@ -84,26 +84,4 @@ func (op Operation) written() any {
 		return null{}
 	}
 	return op.Value
-}
-
-// normalize copies a value of a patch as if it had been written to JSON and read again: 3.0
-// becomes the integer 3.
-func normalize(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		copied := make(map[string]any, len(value))
-		for key, member := range value {
-			copied[key] = normalize(member)
-		}
-		return copied
-	case []any:
-		copied := make([]any, len(value))
-		for i, item := range value {
-			copied[i] = normalize(item)
-		}
-		return copied
-	case float64:
-		return number.Whole(value)
-	}
-	return value
 }

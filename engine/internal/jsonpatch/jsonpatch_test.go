@@ -17,6 +17,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // recording is a line of testdata/apiserver.jsonl, which testdata/record generates.
@@ -314,7 +315,7 @@ func library(t *testing.T, object map[string]any, ops []Operation) (result map[s
 	options.EnsurePathExistsOnAdd = true
 	var list []any
 	for _, op := range ops {
-		list = append(list, map[string]any{"op": op.Op, "path": op.Path, "from": op.From, "value": exact(normalize(op.Value))})
+		list = append(list, map[string]any{"op": op.Op, "path": op.Path, "from": op.From, "value": exact(number.Wholes(op.Value))})
 	}
 	patch, err := jsonpatch.DecodePatch(encode(t, list))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
 // This file does with the anchors of a strategic merge patch what Kyverno v1.19.0 does
@@ -287,7 +288,7 @@ func (p *pattern) holds(object map[string]any, key string) *mismatch {
 func compared(value any) any {
 	switch value := value.(type) {
 	case map[string]any, []any:
-		return floats(value)
+		return number.Floats(value)
 	case nil:
 		return "null"
 	case string:
@@ -295,27 +296,6 @@ func compared(value any) any {
 	default:
 		return jmespath.Text(value)
 	}
-}
-
-// floats returns a value whose whole numbers are floating point numbers.
-func floats(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(value))
-		for key, member := range value {
-			object[key] = floats(member)
-		}
-		return object
-	case []any:
-		items := make([]any, len(value))
-		for i, item := range value {
-			items[i] = floats(item)
-		}
-		return items
-	case int64:
-		return float64(value)
-	}
-	return value
 }
 
 // compareList adds a copy of each item with anchors for each item of the object's list that meets

@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -140,8 +141,8 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 		request["oldObject"] = jmespath.Input(r.OldObject)
 	}
 	if e.user.isGiven() {
-		request["userInfo"] = e.user.variable()
-		request["roles"], request["clusterRoles"] = list(e.user.Roles), list(e.user.ClusterRoles)
+		request["userInfo"] = given.UserInfo(e.user).Complete(policy.User{}).Info()
+		request["roles"], request["clusterRoles"] = change.List(e.user.Roles), change.List(e.user.ClusterRoles)
 	}
 	return request
 }
@@ -259,12 +260,4 @@ func names(text, name string) bool {
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
-}
-
-func list(texts []string) []any {
-	items := make([]any, len(texts))
-	for i, text := range texts {
-		items[i] = text
-	}
-	return items
 }

@@ -176,18 +176,3 @@ func (u userInfo) is(s subject) bool {
 	}
 	return false
 }
-
-// variable returns the variable request.userInfo.
-func (u userInfo) variable() map[string]any {
-	info := map[string]any{}
-	if u.Name != "" {
-		info["username"] = u.Name
-	}
-	if u.UID != "" {
-		info["uid"] = u.UID
-	}
-	if len(u.Groups) > 0 {
-		info["groups"] = list(u.Groups)
-	}
-	return info
-}

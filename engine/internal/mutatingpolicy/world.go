@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -102,10 +103,7 @@ func (w *world) list(apiVersion, resource, namespace string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := make([]any, len(objects))
-	for i, object := range objects {
-		items[i] = object
-	}
+	items := change.List(objects)
 	if len(items) == 0 {
 		where := ""
 		if namespace != "" {

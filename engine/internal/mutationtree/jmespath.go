@@ -194,23 +194,9 @@ var (
 // ownFunctions are added to the functions of the library, or replace them: here keys, values and
 // items return their results in the order of the keys.
 var ownFunctions = []functions.FunctionEntry{
-	{Name: sortedValues, Arguments: []functions.ArgSpec{anything}, Handler: func(arguments []any) (any, error) {
-		object, ok := arguments[0].(map[string]any)
-		if !ok {
-			return nil, nil
-		}
-		return valuesOf(object), nil
-	}},
-	{Name: "values", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
-		return valuesOf(arguments[0].(map[string]any)), nil
-	}},
-	{Name: "keys", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
-		names := []any{}
-		for _, key := range slices.Sorted(maps.Keys(arguments[0].(map[string]any))) {
-			names = append(names, key)
-		}
-		return names, nil
-	}},
+	{Name: sortedValues, Arguments: []functions.ArgSpec{anything}, Handler: jmespath.Values},
+	{Name: "values", Arguments: []functions.ArgSpec{anObject}, Handler: jmespath.Values},
+	{Name: "keys", Arguments: []functions.ArgSpec{anObject}, Handler: jmespath.Keys},
 	{Name: "items", Arguments: []functions.ArgSpec{anObject}, Handler: func(arguments []any) (any, error) {
 		object, pairs := arguments[0].(map[string]any), []any{}
 		for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -226,14 +212,6 @@ var ownFunctions = []functions.FunctionEntry{
 	{Name: "wildcard", Arguments: []functions.ArgSpec{aString, aString}, Handler: func(arguments []any) (any, error) {
 		return wildcard.Match(arguments[0].(string), arguments[1].(string)), nil
 	}},
-}
-
-func valuesOf(object map[string]any) []any {
-	values := []any{}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		values = append(values, object[key])
-	}
-	return values
 }
 
 func at(arguments []any) (any, error) {

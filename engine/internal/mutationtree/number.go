@@ -1,9 +1,12 @@
 package mutationtree
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/number"
 )
 
@@ -18,34 +21,21 @@ type numbers struct {
 	keep bool
 }
 
-// exact is the bound up to which a float64 holds every integer.
-const exact = 1 << 53
-
 // floats returns a copy of a value with the numbers of JMESPath.
 func (n *numbers) floats(value any) any {
-	switch v := value.(type) {
-	case int64:
-		if v < -exact || v > exact {
-			if n.keep {
-				return v
-			}
-			n.note(v)
+	return number.Convert(value, func(scalar any) any {
+		i, ok := scalar.(int64)
+		switch {
+		case !ok:
+			return scalar
+		case -jmespath.Exact <= i && i <= jmespath.Exact:
+		case n.keep:
+			return i
+		default:
+			n.note(i)
 		}
-		return float64(v)
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, item := range v {
-			object[key] = n.floats(item)
-		}
-		return object
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = n.floats(item)
-		}
-		return list
-	}
-	return value
+		return float64(i)
+	})
 }
 
 func (n *numbers) note(v int64) {
@@ -62,6 +52,16 @@ func (n *numbers) note(v int64) {
 
 // plain returns a copy of the result of an expression with the numbers of manifests.
 func (n *numbers) plain(value any) (any, error) {
+	var failed error
+	plain := number.Convert(value, func(scalar any) any {
+		converted, err := n.scalar(scalar)
+		failed = cmp.Or(failed, err)
+		return converted
+	})
+	return plain, failed
+}
+
+func (n *numbers) scalar(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string, int64:
 		return v, nil
@@ -72,32 +72,8 @@ func (n *numbers) plain(value any) (any, error) {
 			return nil, fmt.Errorf("the result is %v, which no manifest can hold", v)
 		}
 		return n.whole(v)
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, item := range v {
-			converted, err := n.plain(item)
-			if err != nil {
-				return nil, err
-			}
-			object[key] = converted
-		}
-		return object, nil
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			converted, err := n.plain(item)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = converted
-		}
-		return list, nil
 	case []string:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = item
-		}
-		return list, nil
+		return change.List(v), nil
 	}
 	return nil, fmt.Errorf("the result is a %T, which no manifest can hold", value)
 }

@@ -64,6 +64,48 @@ func Whole(f float64) any {
 	return f
 }
 
+// Convert returns a copy of a value, with the results of scalar in place of everything that is
+// neither a map nor a list.
+func Convert(value any, scalar func(any) any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for key, member := range value {
+			object[key] = Convert(member, scalar)
+		}
+		return object
+	case []any:
+		list := make([]any, len(value))
+		for i, item := range value {
+			list[i] = Convert(item, scalar)
+		}
+		return list
+	}
+	return scalar(value)
+}
+
+// Wholes returns a copy of a value as if it had been written to JSON and read again: 3.0 becomes the
+// integer 3.
+func Wholes(value any) any {
+	return Convert(value, func(scalar any) any {
+		if f, ok := scalar.(float64); ok {
+			return Whole(f)
+		}
+		return scalar
+	})
+}
+
+// Floats returns a copy of a value whose integers are floats, as reading JSON without a type gives
+// them.
+func Floats(value any) any {
+	return Convert(value, func(scalar any) any {
+		if i, ok := scalar.(int64); ok {
+			return float64(i)
+		}
+		return scalar
+	})
+}
+
 // Decode returns the value of a JSON text.
 func Decode(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
