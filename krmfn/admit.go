@@ -58,15 +58,41 @@ func (a *admission) secrets(c *config) *redact.Redactor {
 	return a.outcome.Secrets
 }
 
-// admit reads the files of the options and runs the policies on manifests. It edits the
-// manifests if there are no errors. lone is a policy used as functionConfig, or nil.
+// admit reads the files of the options and runs the policies on manifests, separately for each
+// directory that has options of its own. It edits the manifests if there are no errors. lone is a
+// policy used as functionConfig, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
 	a := &admission{}
-	if set := p.compile(c, f, a, manifests, lone); set != nil {
-		p.run(ctx, set, manifests, a, f.checking, p.observers(c))
+	parts := p.parts(c, f, manifests)
+	var outcomes []*engine.Outcome
+	for _, part := range parts {
+		one := &admission{}
+		if set := p.compile(part.config, f, one, part.manifests, lone); set != nil {
+			p.run(ctx, set, part.manifests, one, f.checking, p.observers(part.config))
+			outcomes = append(outcomes, one.outcome)
+		}
+		a.join(one)
+	}
+	switch {
+	case len(outcomes) < len(parts):
+	case len(parts) == 1:
+		a.outcome = outcomes[0]
+		p.tellStats(c, a)
+	default:
+		a.outcome = engine.Merge(outcomes)
 		p.tellStats(c, a)
 	}
 	return a
+}
+
+// join adds the diagnostics and inputs of the run for a part of the manifests.
+func (a *admission) join(one *admission) {
+	if len(a.diagnostics) > 0 { // parts read the same policies
+		one.diagnostics = unknown(one.diagnostics, a.diagnostics)
+	}
+	a.add(one.diagnostics...)
+	a.unread = a.unread || one.unread
+	a.policies, a.inputs = append(a.policies, one.policies...), append(a.inputs, one.inputs...)
 }
 
 // policyPaths returns the policies that the environment names.
@@ -90,7 +116,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	policies := given.documents(c, settings.Policies)
 	read := len(f.diagnostics)
 	surroundings := f.cluster(c, given)
-	problems := f.diagnostics[ofManifests:]
+	before, problems := f.diagnostics[:ofManifests], f.diagnostics[ofManifests:]
 	if f.checking { // the policies that can be read are checked all the same
 		a.unread, problems = source.HasErrors(f.diagnostics[:read]), f.diagnostics[read:]
 	}
@@ -102,7 +128,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	if c.partial && (c.options.Build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
 	} else {
-		problems = slices.Concat(f.diagnostics[:ofManifests], problems)
+		problems = slices.Concat(before, problems)
 	}
 	if source.HasErrors(problems) {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
-	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // base is the state of the repository that diff --base compares the working tree with.
@@ -121,8 +120,8 @@ func (b *base) place(p *Process, name string) (string, bool) {
 	return name, err == nil
 }
 
-// placeAll replaces the paths of options and operands by those of the base.
-func (b *base) placeAll(p *Process, c *config, operands []string) (placed []string) {
+// placeAll replaces the paths of options by those of the base.
+func (b *base) placeAll(p *Process, c *config) {
 	for i := range c.documents {
 		list := &c.documents[i].paths
 		var kept []path
@@ -134,6 +133,10 @@ func (b *base) placeAll(p *Process, c *config, operands []string) (placed []stri
 		}
 		*list = kept
 	}
+}
+
+// placeOperands returns the paths of the base for operands.
+func (b *base) placeOperands(p *Process, operands []string) (placed []string) {
 	for _, name := range operands {
 		if name, has := b.place(p, name); has {
 			placed = append(placed, name)
@@ -142,11 +145,34 @@ func (b *base) placeAll(p *Process, c *config, operands []string) (placed []stri
 	return placed
 }
 
+// configure sets the options of the base: those of its own configuration file, or else those of the
+// file of the working tree.
+func (b *base) configure(p, inBase *Process, given arguments, c *config) error {
+	if file := given.file; file != nil {
+		dir, err := b.inTree(file.Dir)
+		if err != nil || !input.IsWithin(dir, b.tree) {
+			dir = file.Dir // outside of the repository, it is the same in both states
+		}
+		full := filepath.Join(dir, filepath.Base(file.Name))
+		moved := *file
+		moved.Dir = dir
+		own, problems := &moved, []source.Diagnostic(nil)
+		if exists(full) {
+			own, problems = inBase.readConfiguration(report.InState(b.name, file.Name), full)
+		}
+		if err := source.Join(problems); err != nil {
+			return err
+		}
+		given.use(inBase, "diff", own)
+	}
+	given.apply(c)
+	return nil
+}
+
 // reportSince runs the policies of the base on the manifests of the base, and those of the working
 // tree on its manifests, and reports how the objects differ that a cluster holds.
 func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, error) {
 	before, after := &reported{}, &reported{}
-	given.apply(&before.config)
 	given.apply(&after.config)
 	operands := given.operands
 	if len(operands) == 0 {
@@ -162,11 +188,15 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 	defer remove()
 	inBase := *p
 	inBase.Dir = b.dir
-	before.config.documents[settings.Policies].add(inputs{paths: p.policyPaths()})
-	inBase.Policies = nil
+	if err := b.configure(p, &inBase, given, &before.config); err != nil {
+		return nil, err
+	}
+	inBase.Policies = b.placeOperands(p, p.Policies)
 	set := &before.config.options
 	set.AllowEmpty, set.Stats, set.StatsFile = true, false, ""
-	inBaseOperands := b.placeAll(p, &before.config, operands)
+	before.config.placed = func(c *config) { b.placeAll(p, c) }
+	before.config.placed(&before.config)
+	inBaseOperands := b.placeOperands(p, operands)
 	if after.config.options.Shard != "" {
 		names := append(p.applications(&after.config, operands), inBase.applications(&before.config, inBaseOperands)...)
 		slices.Sort(names)

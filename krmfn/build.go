@@ -25,6 +25,8 @@ type rendering struct {
 	// name is its directory, relative as the user gave it.
 	name    string
 	program *Program
+	// config has the options for its directory.
+	config *config
 	// plain are the manifests if there is no program.
 	plain []*manifest.Stream
 }
@@ -49,7 +51,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	var found []rendering
 	add := func(dir string, args ...string) {
 		name := f.reader.Name(input.Path{}, dir)
-		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}})
+		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}, config: f.configOf(c, dir)})
 	}
 	_, kustomizations := set.set.Site.Kustomizations()
 	for _, dir := range kustomizations {
@@ -63,7 +65,9 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
 	if len(plain) > 0 && len(found) > 0 {
-		found = append(found, rendering{plain: plain})
+		for _, part := range f.process.parts(c, f, plain) {
+			found = append(found, rendering{plain: part.manifests, config: part.config})
+		}
 	}
 	// That charts and kustomizations are no manifests, and are not rendered, is not news here.
 	f.unrendered = input.Site{}
@@ -129,9 +133,8 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
 			With("leave out --build to evaluate the manifests as they are written"))
 	}
-	r.config.partial = len(all) > 0 && err == nil
-	set := p.compile(&r.config, f, r.run, nil, nil)
-	if set == nil {
+	sets := r.compileAll(p, f, all, len(all) > 0 && err == nil)
+	if sets == nil {
 		return
 	}
 	results := make([]rendered, len(all))
@@ -141,7 +144,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			results[i] = r.buildOne(ctx, p, f, set, all[i])
+			results[i] = r.buildOne(ctx, p, f, sets[all[i].config], all[i])
 		})
 	}
 	wait.Wait()
@@ -167,6 +170,28 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	p.tellStats(&r.config, r.run)
 }
 
+// compileAll compiles the policies for each of the configs of applications; nil if there are errors.
+func (r *reported) compileAll(p *Process, f *files, all []rendering, partial bool) map[*config]*engine.Set {
+	sets, failed := map[*config]*engine.Set{}, false
+	if len(all) == 0 {
+		all = []rendering{{config: &r.config}}
+	}
+	for _, one := range all {
+		if _, done := sets[one.config]; done {
+			continue
+		}
+		one.config.partial = partial
+		run := &admission{}
+		sets[one.config] = p.compile(one.config, f, run, nil, nil)
+		failed = failed || sets[one.config] == nil
+		r.run.join(run)
+	}
+	if failed {
+		return nil
+	}
+	return sets
+}
+
 // buildOne renders one application and runs the policies on it.
 func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engine.Set, one rendering) rendered {
 	result := rendered{streams: one.plain}
@@ -178,13 +203,13 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
 			return rendered{diagnostics: []source.Diagnostic{d}}
 		}
-		stream, problems := r.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
+		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
 	}
 	if f.checking {
-		result.outcome = set.Check(ctx, result.streams, p.observers(&r.config)...)
+		result.outcome = set.Check(ctx, result.streams, p.observers(one.config)...)
 	} else {
-		result.outcome = set.Run(ctx, result.streams, p.observers(&r.config)...)
+		result.outcome = set.Run(ctx, result.streams, p.observers(one.config)...)
 	}
 	return result
 }

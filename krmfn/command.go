@@ -13,7 +13,8 @@
 //	outside of the output directory
 //
 // The files in order: command.go (Main and the commands), options.go (values of
-// options), flags.go, functionconfig.go and inline.go (options from both frontends),
+// options), flags.go, configuration.go, functionconfig.go and inline.go (options from the command
+// line, from the configuration file and from the functionConfig),
 // files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
 // (which files were read and which are written), policies.go (lone policies), admit.go (the
 // run), progress.go, transcript.go, render.go, write.go, replace.go, lock_flock.go with
@@ -22,8 +23,8 @@
 // exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
 // (kustomize's old plugins), explain.go, build.go (renders a repository), diff.go (reports
 // of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies), convert.go, results.go, version.go, help.go,
-// completion.go.
+// kyvernoresult.go (tests of policies), convert.go, results.go, effective.go,
+// version.go, help.go, completion.go.
 package krmfn
 
 import (
@@ -100,6 +101,7 @@ func commands() []command {
 		{"pods", "preadmit pods [flags] [FILE|DIR|-]...", "print the Pods that the cluster will run, as the policies change them", (*Process).pods, podsHelp},
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*Process).view, viewHelp},
 		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*Process).convert, convertHelp},
+		{"options", "preadmit options [flags] COMMAND [DIR]", "print the values of options and where they come from", (*Process).effective, effectiveHelp},
 		{"version", "preadmit version [flags]", "print the version", (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", (*Process).completion, completionHelp},
 		{"help", "preadmit help [COMMAND]", "explain a command", (*Process).help, plainHelp},
@@ -132,6 +134,14 @@ func Main(ctx context.Context, process *Process) int {
 	given, err := parseFlags(c, args)
 	if errors.Is(err, errHelp) {
 		return p.write(func(w io.Writer) { c.help(c, w) })
+	}
+	if err == nil {
+		if problems := p.configure(c.name, &given); len(problems) > 0 {
+			if p.report(problems, "nothing done"); source.HasErrors(problems) {
+				return exitInvalid
+			}
+		}
+		err = given.complete()
 	}
 	if err != nil {
 		return p.misused(err, "preadmit "+c.name+" --help")

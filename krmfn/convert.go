@@ -61,7 +61,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	streams := f.stream(given.operands, &c)
 	a := &admission{}
 	if c.options.To != "" {
-		return p.migrate(ctx, &c, f, a, streams)
+		return p.migrate(ctx, p.sole(&c, f, streams), f, a, streams)
 	}
 	a.add(f.told(&c)...)
 	if !source.HasErrors(a.diagnostics) {

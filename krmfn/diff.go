@@ -96,7 +96,10 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 	before, after := &reported{}, &reported{}
 	given.apply(&before.config)
 	given.apply(&after.config)
-	before.config.documents[settings.Policies].paths = before.config.documents[settings.Against].paths
+	before.config.placed = func(c *config) {
+		c.documents[settings.Policies].paths = c.documents[settings.Against].paths
+	}
+	before.config.placed(&before.config)
 	first, second := p.files(&before.config), p.files(&after.config)
 	before.begin(ctx, p, first, given.operands)
 	second.stdin, second.reader.Pipes = first.stdin, first.reader.Pipes

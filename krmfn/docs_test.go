@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,15 +20,12 @@ import (
 
 // TestDocs checks that the generated reference pages are current.
 func TestDocs(t *testing.T) {
-	schema, err := json.MarshalIndent(functionConfigSchema(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range map[string]string{
 		"commands.md":                commandsPage(),
 		"functionconfig.md":          withOptions(t, "functionconfig.md", fieldsTable()),
 		"options.md":                 withOptions(t, "options.md", optionsTable()),
-		"functionconfig.schema.json": string(schema) + "\n",
+		"functionconfig.schema.json": indented(t, functionConfigSchema()),
+		"configuration.schema.json":  indented(t, configurationSchema()),
 	} {
 		if *update {
 			if err := os.WriteFile(filepath.Join("docs", name), []byte(text), 0o644); err != nil {
@@ -37,6 +35,15 @@ func TestDocs(t *testing.T) {
 			t.Errorf("docs/%s is not current: run go test ./krmfn -run TestDocs -update", name)
 		}
 	}
+}
+
+func indented(t *testing.T, schema map[string]any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
 }
 
 func readDoc(t *testing.T, name string) string {
@@ -89,7 +96,7 @@ func fieldsTable() string {
 // optionsTable returns the table of all options in all frontends.
 func optionsTable() string {
 	var b strings.Builder
-	b.WriteString("| flag | commands | field of a functionConfig | key of a ConfigMap | Terraform | default | since | meaning |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| flag | commands | `.preadmit.yaml` | field of a functionConfig | key of a ConfigMap | Terraform | default | since | meaning |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, o := range settings.Table {
 		flags, others := code(o.Flag), ""
 		if o.Flag != "" {
@@ -107,10 +114,23 @@ func optionsTable() string {
 		if o.Attribute != "" {
 			others = code(o.Attribute) + others
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", flags, strings.Join(o.Commands, ", "), code(o.Field), code(o.Key), others,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", flags, strings.Join(o.Commands, ", "), inFile(&o), code(o.Field), code(o.Key), others,
 			o.Otherwise(), cmp.Or(o.Since, "0.1.0"), cmp.Or(o.Help, o.AttributeHelp))
 	}
 	return b.String()
+}
+
+// inFile says whether a configuration file can set an option.
+func inFile(o *settings.Option) string {
+	switch {
+	case o.IsOfCluster():
+		return "also for a directory"
+	case o.Entry() != "":
+		return "yes"
+	case o.Flag != "":
+		return "no: " + o.Once
+	}
+	return ""
 }
 
 // code returns a name as code in Markdown.
@@ -193,22 +213,58 @@ func schemaOf(o *settings.Option) map[string]any {
 		if value == "on" {
 			values = append(values, true, false)
 		}
+		if number, err := strconv.ParseFloat(value, 64); err == nil {
+			values = append(values, number)
+		}
 	}
 	return map[string]any{"enum": values}
+}
+
+// configurationSchema returns the JSON Schema of a configuration file.
+func configurationSchema() map[string]any {
+	commands, everywhere, ofCluster := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, command := range configured() {
+		options := map[string]any{}
+		for _, o := range settings.Flags(command) {
+			if o.Entry() == "" {
+				continue
+			}
+			property := orNull(schemaOf(o))
+			property["description"] = o.Help
+			options[o.Entry()] = property
+			if o.Flag != "output" {
+				everywhere[o.Entry()] = property
+			}
+			if o.IsOfCluster() {
+				ofCluster[o.Entry()] = property
+			}
+		}
+		commands[command] = orNull(objectSchema(options))
+	}
+	directory := objectSchema(map[string]any{
+		"path":    map[string]any{"type": "string", "minLength": 1, "description": "directory, relative to the file"},
+		"options": described(orNull(objectSchema(ofCluster)), "options for the manifests in the directory, which are evaluated separately"),
+	})
+	directory["required"] = []any{"path"}
+	schema := objectSchema(map[string]any{
+		"options":     described(orNull(objectSchema(everywhere)), "defaults of options, for all commands that have them"),
+		"commands":    described(orNull(objectSchema(commands)), "defaults of options for single commands"),
+		"directories": described(orNull(map[string]any{"type": "array", "items": directory}), "directories with options of their own"),
+	})
+	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+	schema["title"] = "configuration file of preadmit"
+	return schema
+}
+
+func described(schema map[string]any, text string) map[string]any {
+	schema["description"] = text
+	return schema
 }
 
 // TestFunctionConfigSchema shows that the schema and preadmit accept the same functionConfigs, with
 // the functionConfigs of the stories.
 func TestFunctionConfigSchema(t *testing.T) {
-	var schema spec.Schema
-	data, err := json.Marshal(functionConfigSchema())
-	if err == nil {
-		err = json.Unmarshal(data, &schema)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator := validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
+	validator := validatorOf(t, functionConfigSchema())
 	stories, err := filepath.Glob("testdata/stories/fn-*.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -242,5 +298,70 @@ func TestFunctionConfigSchema(t *testing.T) {
 	}
 	if valid == 0 || invalid == 0 {
 		t.Errorf("%d functionConfigs are valid, %d are not", valid, invalid)
+	}
+}
+
+// validatorOf returns a validator for a JSON Schema.
+func validatorOf(t *testing.T, of map[string]any) *validate.SchemaValidator {
+	t.Helper()
+	var schema spec.Schema
+	data, err := json.Marshal(of)
+	if err == nil {
+		err = json.Unmarshal(data, &schema)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
+}
+
+// TestConfigurationSchema shows that the schema and preadmit accept the same configuration files, those
+// of the stories and each option alone. The schema does not know that a path must stay below the file,
+// or that two directories are the same.
+func TestConfigurationSchema(t *testing.T) {
+	validator := validatorOf(t, configurationSchema())
+	texts := map[string]string{}
+	stories, _ := filepath.Glob("testdata/stories/*.txt")
+	for _, name := range stories {
+		for _, file := range readStory(t, name).files {
+			if filepath.Base(file.name) == settings.FileName && !strings.HasPrefix(file.text, "-> ") {
+				texts[name] = file.text
+			}
+		}
+	}
+	for i := range settings.Table {
+		o := &settings.Table[i]
+		if o.Flag == "" {
+			continue
+		}
+		value := sample(o)
+		if o.IsList() {
+			value = "[" + value + "]"
+		}
+		texts["option "+o.Flag] = fmt.Sprintf("options: {%s: %s}", o.Flag, value)
+		texts["directory "+o.Flag] = fmt.Sprintf("directories: [{path: a, options: {%s: %s}}]", o.Flag, value)
+		texts["misspelt "+o.Flag] = fmt.Sprintf("options: {%sz: %s}", o.Flag, value)
+		for _, command := range configured() {
+			texts[command+" "+o.Flag] = fmt.Sprintf("commands: {%s: {%s: %s}}", command, o.Flag, value)
+		}
+	}
+	valid, invalid := 0, 0
+	for name, text := range texts {
+		_, problems := settings.ReadFile(settings.FileName, t.TempDir(), []byte(text), configured())
+		stream, broken := manifest.ReadPlain("-", []byte(text))
+		if len(broken) > 0 || len(stream.Documents()) == 0 {
+			continue
+		}
+		if len(problems) == 0 {
+			valid++
+		} else {
+			invalid++
+		}
+		if result := validator.Validate(stream.Documents()[0].Object()); result.IsValid() != (len(problems) == 0) {
+			t.Errorf("%s: preadmit says %v, the schema %v", name, problems, result.Errors)
+		}
+	}
+	if valid < 100 || invalid < 100 {
+		t.Errorf("%d files are valid, %d are not", valid, invalid)
 	}
 }

@@ -24,6 +24,8 @@ type files struct {
 	// checking says that the run looks for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
+	// configs are the configs for the directories of the configuration file.
+	configs map[int]*config
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]input.File
 	// skipped are the files in directories that hold no manifests; unrendered are the charts
@@ -45,7 +47,7 @@ type fileSet struct {
 // files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
 	return &files{process: p, reader: &input.Reader{
-		Dir: p.Dir, Ignore: c.options.Ignore, Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead,
+		Dir: p.Dir, Ignore: c.options.Ignore, IgnoreDir: p.ignoreDir(&c.given), Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead,
 	}}
 }
 
@@ -54,9 +56,11 @@ func (f *files) bounds() manifest.Bounds {
 	return manifest.Bounds{Documents: limit.DocumentsIn(f.reader.Limit.Bytes)}
 }
 
-// told returns the diagnostics about the files that were read.
+// told returns the diagnostics about the files that were read since the last call.
 func (f *files) told(c *config) []source.Diagnostic {
-	return slices.Concat(f.diagnostics, f.tellSkipped(c.options.Verbose), f.tellUnrendered())
+	all := slices.Concat(f.diagnostics, f.tellSkipped(c.options.Verbose), f.tellUnrendered())
+	f.diagnostics, f.skipped, f.unrendered = nil, nil, input.Site{}
+	return all
 }
 
 func (f *files) set() *fileSet {

@@ -11,7 +11,12 @@ import (
 
 // arguments are the arguments of one command.
 type arguments struct {
-	settings []setting
+	// flags are the flags as given, and settings have the values of the configuration file in
+	// addition.
+	flags, settings []setting
+	// command is the command, and file the configuration file, or nil.
+	command  string
+	file     *settings.File
 	operands []string
 	// dashed reports that the operands follow "--".
 	dashed bool
@@ -19,10 +24,11 @@ type arguments struct {
 	bare bool
 }
 
-// setting is a flag with its value.
+// setting is an option with its value. from names its place in messages.
 type setting struct {
 	option *settings.Option
 	text   string
+	from   path
 }
 
 // errHelp is the error for -h and --help.
@@ -36,7 +42,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	set.Usage = func() {}
 	set.SetInterspersed(c.name != "exec") // the operands of exec are a command with its flags
 	for _, o := range settings.Flags(c.name) {
-		flag := set.VarPF(&flagValue{o, &given.settings}, o.Flag, o.Short, o.Help)
+		flag := set.VarPF(&flagValue{o, &given.flags}, o.Flag, o.Short, o.Help)
 		if o.IsSwitch() {
 			flag.NoOptDefVal = "true"
 		}
@@ -45,15 +51,21 @@ func parseFlags(c *command, args []string) (arguments, error) {
 		return given, explainFlag(err, c.name)
 	}
 	given.operands, given.dashed = set.Args(), set.ArgsLenAtDash() == 0
-	for _, s := range given.settings {
-		if needs := s.option.Needs; needs != "" && !given.has(needs) {
-			return given, misusef("argument-invalid", "--%s needs --%s", s.option.Flag, needs)
-		}
-	}
+	given.settings = given.flags
 	return given, nil
 }
 
-// has reports whether a flag is given, and is not off.
+// complete returns an error if a flag lacks another one that it needs.
+func (given arguments) complete() error {
+	for _, s := range given.flags {
+		if needs := s.option.Needs; needs != "" && !given.has(needs) {
+			return misusef("argument-invalid", "--%s needs --%s", s.option.Flag, needs)
+		}
+	}
+	return nil
+}
+
+// has reports whether an option is given, and is not off.
 func (given arguments) has(flag string) bool {
 	return slices.ContainsFunc(given.settings, func(s setting) bool { return s.option.Flag == flag && s.text != "false" })
 }
@@ -96,7 +108,7 @@ func (v *flagValue) Set(text string) error {
 	if err := v.option.Set(new(settings.Config), text); err != nil {
 		return err
 	}
-	*v.settings = append(*v.settings, setting{v.option, text})
+	*v.settings = append(*v.settings, setting{v.option, text, path{label: "--" + v.option.Flag}})
 	return nil
 }
 
@@ -106,11 +118,12 @@ func (v *flagValue) String() string { return "" }
 // Type implements pflag.Value.
 func (v *flagValue) Type() string { return v.option.Arg }
 
-// apply sets the values of the flags in a config. A flag replaces a value, or is added to a
-// list.
+// apply sets the values of the flags and of the configuration file in a config. They replace a
+// value, or are added to a list.
 func (given arguments) apply(c *config) {
+	c.given = given
 	for _, s := range given.settings {
-		// parseFlags has checked the value.
-		_ = c.set(s.option, s.text, path{label: "--" + s.option.Flag})
+		// parseFlags and settings.ReadFile have checked the value.
+		_ = c.set(s.option, s.text, s.from)
 	}
 }

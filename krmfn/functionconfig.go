@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -150,25 +149,9 @@ func (f *functionConfig) Name(o *settings.Option) string {
 	return "spec." + o.Field
 }
 
-// Text implements settings.Tree. Without quotes, YAML reads on and off as booleans and a version
-// as a number.
+// Text implements settings.Tree.
 func (f *functionConfig) Text(o *settings.Option, value any) (text, problem string) {
-	switch value := value.(type) {
-	case string:
-		return value, ""
-	case bool:
-		switch {
-		case o.IsSwitch():
-			return strconv.FormatBool(value), ""
-		case slices.Contains(o.Values, "on"):
-			return map[bool]string{true: "on", false: "off"}[value], ""
-		}
-	case int64:
-		return strconv.FormatInt(value, 10), ""
-	case float64:
-		return strconv.FormatFloat(value, 'f', -1, 64), ""
-	}
-	return "", o.Expected(value)
+	return o.Scalar(value)
 }
 
 // File implements settings.Tree.

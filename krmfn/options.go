@@ -9,6 +9,10 @@ import (
 
 // config has the values of all options of one run.
 type config struct {
+	// given are the arguments that the values come from. placed changes the paths of a config for
+	// another state of the repository; it may be nil.
+	given     arguments
+	placed    func(c *config)
 	options   settings.Config
 	documents [settings.Roles]inputs
 	// observers collect the details of the run that reports need.
@@ -75,6 +79,15 @@ func (c *config) set(o *settings.Option, text string, from path) error {
 	from.name = text
 	c.documents[o.Files].paths = append(c.documents[o.Files].paths, from)
 	return o.Check(text)
+}
+
+// reset removes the value of an option.
+func (c *config) reset(o *settings.Option) {
+	if o.Files != 0 {
+		c.documents[o.Files].paths = nil
+	} else {
+		o.Reset(&c.options)
+	}
 }
 
 // documents reads the documents of an option.

@@ -39,7 +39,22 @@ func configOf(t *testing.T, text string) config {
 	return withoutOrigins(c)
 }
 
+// configOfFile returns the config of a configuration file with an option of a command.
+func configOfFile(t *testing.T, command, name, value string) config {
+	t.Helper()
+	p := &Process{Dir: t.TempDir(), ledger: newLedger()}
+	makeFile(t, p.Dir, settings.FileName, fmt.Sprintf("commands: {%s: {%s: %s}}", command, name, value))
+	var given arguments
+	if problems := p.configure(command, &given); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var c config
+	given.apply(&c)
+	return withoutOrigins(c)
+}
+
 func withoutOrigins(c config) config {
+	c.given = arguments{}
 	for role := range c.documents {
 		for i, p := range c.documents[role].paths {
 			c.documents[role].paths[i] = path{name: p.name}
@@ -48,7 +63,8 @@ func withoutOrigins(c config) config {
 	return c
 }
 
-// TestFaces shows that an option has the same effect as flag, field and key, and that every command of
+// TestFaces shows that an option has the same effect as flag, in a configuration file, as field and as
+// key, and that every command of
 // the table exists.
 func TestFaces(t *testing.T) {
 	for i := range settings.Table {
@@ -71,6 +87,9 @@ func TestFaces(t *testing.T) {
 					args = append(args, "--"+o.Needs+"="+sample(settings.Find(o.Needs, func(o *settings.Option) string { return o.Flag })))
 				}
 				given, err := parseFlags(c, args)
+				if err == nil {
+					err = given.complete()
+				}
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,6 +102,11 @@ func TestFaces(t *testing.T) {
 				if o.Field != "" {
 					if got := configOf(t, functionConfigWith(o.Field, value)); !reflect.DeepEqual(got, want) {
 						t.Errorf("the field gives %+v, the flag %+v", got, want)
+					}
+				}
+				if o.Entry() != "" && o.Needs == "" && slices.Contains(configured(), name) {
+					if got := configOfFile(t, name, o.Entry(), value); !reflect.DeepEqual(got, want) && (name != "test" || o.Files == 0) {
+						t.Errorf("the file gives %+v, the flag %+v", got, want)
 					}
 				}
 				if o.Key != "" {

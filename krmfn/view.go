@@ -15,10 +15,11 @@ func (p *Process) view(_ context.Context, given arguments) int {
 	given.apply(&c)
 	f := p.files(&c)
 	manifests := f.stream(given.operands, &c)
-	surroundings := f.cluster(&c, f.set())
+	in := p.sole(&c, f, manifests)
+	surroundings := f.cluster(in, f.set())
 	a := &admission{diagnostics: f.told(&c)}
 	if !source.HasErrors(a.diagnostics) {
-		a.outcome = engine.View(manifests, surroundings, c.options.Engine)
+		a.outcome = engine.View(manifests, surroundings, in.options.Engine)
 		a.add(a.outcome.Diagnostics...)
 		if leftOut := len(a.outcome.Diagnostics) > 0; leftOut && len(a.outcome.Manifests) == 0 && !a.outcome.Failed() && !c.options.AllowEmpty {
 			a.add(source.Errorf(source.Position{}, "empty-stream", "policies see none of the manifests in the input").

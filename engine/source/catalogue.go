@@ -456,7 +456,7 @@ var options = []Entry{
 	},
 	{
 		Code: "option-unknown", Severities: errors, Title: "The option does not exist",
-		Cause:  "A functionConfig, or an object with options, has a field that is not an option.",
+		Cause:  "A configuration file, a functionConfig, or an object with options has a field that is not an option.",
 		Advice: "Correct the name; the message suggests the nearest one.",
 	},
 	{

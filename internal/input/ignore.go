@@ -109,8 +109,8 @@ func ignores(lists []*ignoreList, full string, isDir bool) bool {
 }
 
 // ignoreLists returns the rules for a directory that a user names: those of the ignore files from
-// the working directory down to its parent, and the rules of the options. These are relative to the
-// working directory, or to the directory if that is elsewhere.
+// the working directory down to its parent, and the rules of the options. These are relative to their
+// own directory, or to the named directory if that is elsewhere.
 func (r *Reader) ignoreLists(root string) (files []*ignoreList, options *ignoreList, err error) {
 	base := root
 	var dirs []string
@@ -126,6 +126,9 @@ func (r *Reader) ignoreLists(root string) (files []*ignoreList, options *ignoreL
 			return nil, nil, err
 		}
 		files = append(files, list)
+	}
+	if r.IgnoreDir != "" && IsWithin(root, r.IgnoreDir) {
+		base = r.IgnoreDir
 	}
 	options, err = newIgnoreList(base, r.Ignore)
 	return files, options, err

@@ -77,8 +77,10 @@ type Reader struct {
 	// Dir is the working directory, an absolute path.
 	Dir string
 	// Ignore are patterns of files not to read in directories, in addition to those of ignore files.
-	Ignore []string
-	Limit  limit.Input
+	// They are relative to IgnoreDir; to Dir if that is empty.
+	Ignore    []string
+	IgnoreDir string
+	Limit     limit.Input
 	// Pipes holds the contents of pipes and devices, which can be read only once, by their paths.
 	Pipes map[string][]byte
 	// Note is called with the name and the real path of every file that is read, unless it is nil.

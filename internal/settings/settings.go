@@ -3,7 +3,7 @@
 // come from it.
 //
 // The files in order: settings.go (options and their values), table.go (the table), tree.go (options
-// in nested maps), suggest.go (misspelt names).
+// in nested maps), file.go (the configuration file of a repository), suggest.go (misspelt names).
 package settings
 
 import (
@@ -28,6 +28,8 @@ type Option struct {
 	// effect.
 	Commands []string
 	Needs    string
+	// Once says why a configuration file cannot set the option, if it cannot.
+	Once string
 	// Playground says that the page of the playground has the option.
 	Playground bool
 	// Field is the path below spec in a functionConfig, Key the key of a ConfigMap, and Attribute
@@ -106,6 +108,9 @@ type Config struct {
 	Verbose, Stats        bool
 	StatsFile, Report     string
 
+	// Configuration is the configuration file, or "none".
+	Configuration string
+
 	// Update says that test writes the expected files. To is the kind that convert converts to.
 	Update bool
 	To     string
@@ -182,6 +187,18 @@ func (o *Option) Check(text string) error {
 		return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(o.Values))
 	}
 	return nil
+}
+
+// Reset removes the value of the option. Documents have none.
+func (o *Option) Reset(c *Config) {
+	switch target := o.target(c).(type) {
+	case *string:
+		*target = ""
+	case *bool:
+		*target = false
+	case *[]string:
+		*target = nil
+	}
 }
 
 // Set sets the option to a value, or adds the value to a list. Documents are only checked.

@@ -22,6 +22,16 @@ var (
 	running   = slices.Concat(streaming, []string{"fn", "test"})
 	preparing = slices.Concat(running, convert)
 	viewing   = slices.Concat(preparing, []string{"view"})
+	// configured are the commands that read a configuration file. Clients call the others, and have
+	// their own.
+	configured = slices.DeleteFunc(slices.Clone(viewing), func(name string) bool { return name == "cmp" || name == "fn" })
+)
+
+// changesFiles and showsSecrets say why a file cannot set an option.
+const (
+	changesFiles = "it overwrites files"
+	showsSecrets = "it shows the values of Secrets"
+	ofOneCall    = "it is for one call"
 )
 
 const (
@@ -225,6 +235,11 @@ var Table = []Option{
 		Target:        func(c *Config) any { return &c.InputLimit },
 	},
 	{
+		Flag: "config", Arg: "FILE", Commands: slices.Concat(configured, []string{"options"}), Default: "the nearest " + FileName, Once: ofOneCall,
+		Help:   "configuration file with the defaults of options, or none (default: " + FileName + " in the working directory or above, up to the root of the repository)",
+		Target: func(c *Config) any { return &c.Configuration },
+	},
+	{
 		Flag: "allow-empty", Values: switches, Commands: reading,
 		Help:   "accept input without manifests, which is an error otherwise",
 		Target: func(c *Config) any { return &c.AllowEmpty },
@@ -260,7 +275,7 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.Output },
 	},
 	{
-		Flag: "in-place", Values: switches, Commands: render,
+		Flag: "in-place", Once: changesFiles, Values: switches, Commands: render,
 		Help:   "write the manifests back into their files instead of printing them",
 		Target: func(c *Config) any { return &c.InPlace },
 	},
@@ -359,21 +374,21 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.Filter.Changed },
 	},
 	{
-		Flag: "show-secrets", Values: switches, Commands: slices.Concat(reporting, []string{"test"}),
+		Flag: "show-secrets", Once: showsSecrets, Values: switches, Commands: slices.Concat(reporting, []string{"test"}),
 		Help:   "show the values of Secrets, which are masked otherwise",
 		Target: func(c *Config) any { return &c.ShowSecrets },
 	},
 	{
-		Flag: "to", Arg: "KIND", Values: forms, Commands: convert,
+		Flag: "to", Once: ofOneCall, Arg: "KIND", Values: forms, Commands: convert,
 		Help:   "kind to convert to: " + source.Alternatives(forms),
 		Target: func(c *Config) any { return &c.To },
 	},
 	{
-		Flag: "verify", Arg: "PATH", Needs: "to", Commands: convert, Files: Verify,
+		Flag: "verify", Once: ofOneCall, Arg: "PATH", Needs: "to", Commands: convert, Files: Verify,
 		Help: "with --to: manifests to run both forms on; the results must be the same; unordered ignores the order of items",
 	},
 	{
-		Flag: "update", Values: switches, Commands: []string{"test"},
+		Flag: "update", Once: changesFiles, Values: switches, Commands: []string{"test"},
 		Help:   "write the output of the policies to the expected files",
 		Target: func(c *Config) any { return &c.Update },
 	},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -114,6 +115,27 @@ func SetScalar(t Tree, c *Config, o *Option, value any, at change.Path) {
 		problem = err.Error()
 	}
 	t.Fail(at, problem)
+}
+
+// Scalar returns the text of a scalar in YAML, or why the option cannot have it. Without quotes, YAML
+// reads on and off as booleans and a version as a number.
+func (o *Option) Scalar(value any) (text, problem string) {
+	switch value := value.(type) {
+	case string:
+		return value, ""
+	case bool:
+		switch {
+		case o.IsSwitch():
+			return strconv.FormatBool(value), ""
+		case slices.Contains(o.Values, "on"):
+			return map[bool]string{true: "on", false: "off"}[value], ""
+		}
+	case int64:
+		return strconv.FormatInt(value, 10), ""
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64), ""
+	}
+	return "", o.Expected(value)
 }
 
 // Expected says that a scalar has the wrong type for the option.

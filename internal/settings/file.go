@@ -1,0 +1,299 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
+)
+
+// FileName is the name of the configuration file of a repository.
+const FileName = ".preadmit.yaml"
+
+// File is a configuration file: what a team has decided for a repository.
+type File struct {
+	// Name is its path for messages. Dir is the directory that contains it, an absolute path without
+	// symbolic links; paths in the file are relative to it.
+	Name, Dir string
+	// Directories are the directories with options of their own.
+	Directories []Directory
+	options     []Value
+	commands    map[string][]Value
+}
+
+// Directory is a directory with options of its own.
+type Directory struct {
+	// Path is its path relative to the file.
+	Path   string
+	values []Value
+}
+
+// Value is a value of an option in a configuration file. A list has one Value for each item.
+type Value struct {
+	// Name is the name of the option in the file.
+	Name, Text string
+	// At and Field are the place of the value in the file.
+	At    source.Position
+	Field string
+}
+
+// Entry returns the name of the option in a configuration file; "" if a file cannot set it.
+func (o *Option) Entry() string {
+	if o.Once != "" {
+		return ""
+	}
+	return o.Flag
+}
+
+// IsOfCluster reports whether the option describes the cluster or the request, so that it may be
+// different for each directory. Others hold for a whole run.
+func (o *Option) IsOfCluster() bool {
+	_, isSize := o.target(new(Config)).(*Size)
+	return o.Entry() != "" && o.Field != "" && !isSize
+}
+
+// IsPath reports whether the values of the option are paths of files.
+func (o *Option) IsPath() bool {
+	return o.Files != 0 || slices.Contains([]string{"PATH", "DIR", "FILE"}, o.Arg)
+}
+
+// Values returns the values of the file for a command, sorted by name. Those of the command replace
+// those of all commands.
+func (f *File) Values(command string) []Value {
+	of := map[string][]Value{}
+	for _, level := range [][]Value{f.options, f.commands[command]} {
+		maps.Copy(of, byName(level))
+	}
+	var values []Value
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		values = append(values, of[name]...)
+	}
+	return values
+}
+
+// In returns the index of the innermost directory of the file that contains a path, and -1 if none
+// does. The path is absolute and without symbolic links.
+func (f *File) In(real string) int {
+	best, longest := -1, -1
+	for i, d := range f.Directories {
+		dir := filepath.Join(f.Dir, filepath.FromSlash(d.Path))
+		if len(dir) > longest && input.IsWithin(real, dir) {
+			best, longest = i, len(dir)
+		}
+	}
+	return best
+}
+
+// Values returns the values of the directory. They replace those of the file.
+func (d *Directory) Values() []Value { return d.values }
+
+func byName(values []Value) map[string][]Value {
+	of := map[string][]Value{}
+	for _, v := range values {
+		of[v.Name] = append(of[v.Name], v)
+	}
+	return of
+}
+
+// ReadFile reads a configuration file. commands are the commands that read such files. The
+// diagnostics are all errors of the file.
+func ReadFile(name, dir string, text []byte, commands []string) (*File, []source.Diagnostic) {
+	stream, problems := manifest.ReadPlain(name, text)
+	r := &fileReader{file: &File{Name: name, Dir: dir, commands: map[string][]Value{}}, known: commands, problems: problems}
+	for i, d := range stream.Documents() {
+		if r.document = d; i > 0 {
+			r.fail(nil, "option-value", "a configuration file has one document", "")
+			continue
+		}
+		r.fields(d.Object(), nil, map[string]reader{
+			"options":  func(value any, at change.Path) { r.file.options = r.values(value, at, r.refuseAnywhere) },
+			"commands": r.commands, "directories": r.directories,
+		})
+	}
+	source.Sort(r.problems)
+	return r.file, r.problems
+}
+
+// reader reads the value at a path.
+type reader func(value any, at change.Path)
+
+// fileReader reads a configuration file.
+type fileReader struct {
+	file     *File
+	document *manifest.Document
+	known    []string
+	problems []source.Diagnostic
+}
+
+func (r *fileReader) fail(at change.Path, code, message, advice string) {
+	d := source.Errorf(r.document.At(at), code, "%s", message).With(advice)
+	d.Field = at.String()
+	r.problems = append(r.problems, d)
+}
+
+// fields reads a map with known keys.
+func (r *fileReader) fields(value any, at change.Path, known map[string]reader) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.fail(at, "option-value", "expected a map, not "+Describe(value), "")
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		switch read := known[key]; {
+		case read == nil:
+			r.fail(at.Key(key), "option-unknown", "unknown key", source.Suggest(key, slices.Sorted(maps.Keys(known))))
+		case object[key] != nil:
+			read(object[key], at.Key(key))
+		}
+	}
+}
+
+// list reads the items of a list.
+func (r *fileReader) list(value any, at change.Path, read reader) {
+	items, ok := value.([]any)
+	if !ok {
+		r.fail(at, "option-value", "expected a list, not "+Describe(value), "")
+	}
+	for i, item := range items {
+		read(item, at.Index(i))
+	}
+}
+
+// text returns a reader of a text.
+func (r *fileReader) text(target *string) reader {
+	return func(value any, at change.Path) {
+		text, ok := value.(string)
+		switch {
+		case !ok:
+			r.fail(at, "option-value", "expected a string, not "+Describe(value), "")
+		case strings.TrimSpace(text) == "":
+			r.fail(at, "option-value", "the text is empty", "")
+		}
+		*target = text
+	}
+}
+
+// values reads a map of options. refuse returns why an option cannot be there, or "".
+func (r *fileReader) values(value any, at change.Path, refuse func(o *Option) string) []Value {
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.fail(at, "option-value", "expected a map, not "+Describe(value), "")
+	}
+	possible := func(o *Option) string {
+		if o.Entry() == "" || refuse(o) != "" {
+			return ""
+		}
+		return o.Entry()
+	}
+	var values []Value
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		at := at.Key(key)
+		o := Find(key, possible)
+		if o != nil {
+			values = append(values, r.option(o, object[key], at)...)
+			continue
+		}
+		if o = Find(key, func(o *Option) string { return o.Flag }); o == nil {
+			r.fail(at, "option-unknown", "unknown option", Suggest(key, possible))
+		} else if o.Once != "" {
+			r.fail(at, "option-value", "a file cannot set the option: "+o.Once, "give the flag --"+o.Flag)
+		} else {
+			r.fail(at, "option-value", refuse(o), "")
+		}
+	}
+	return values
+}
+
+// option reads the values of an option.
+func (r *fileReader) option(o *Option, value any, at change.Path) (values []Value) {
+	add := func(item any, at change.Path) {
+		text, problem := o.Scalar(item)
+		if problem == "" {
+			if err := o.Set(new(Config), text); err != nil {
+				problem = err.Error()
+			}
+		}
+		if problem != "" {
+			r.fail(at, "option-value", problem, "")
+			return
+		}
+		values = append(values, Value{o.Entry(), text, r.document.At(at), at.String()})
+	}
+	switch {
+	case value == nil:
+	case o.IsList():
+		r.list(value, at, add)
+	default:
+		add(value, at)
+	}
+	return values
+}
+
+// refuseAnywhere refuses options that are different for each command.
+func (r *fileReader) refuseAnywhere(o *Option) string {
+	if len(where(func(other *Option) bool { return other.Flag == o.Flag })) > 1 {
+		return "the values are different for each command; expected it in commands, as in commands: {check: {" + o.Flag + ": …}}"
+	}
+	return ""
+}
+
+// commands reads the options of single commands.
+func (r *fileReader) commands(value any, at change.Path) {
+	known := map[string]reader{}
+	for _, name := range r.known {
+		known[name] = func(value any, at change.Path) {
+			r.file.commands[name] = r.values(value, at, func(o *Option) string {
+				if !slices.Contains(o.Commands, name) {
+					return fmt.Sprintf("the command %s does not have the option", name)
+				}
+				return ""
+			})
+		}
+	}
+	r.fields(value, at, known)
+}
+
+// directories reads the directories with options of their own.
+func (r *fileReader) directories(value any, at change.Path) {
+	first := map[string]change.Path{}
+	r.list(value, at, func(value any, at change.Path) {
+		var d Directory
+		r.fields(value, at, map[string]reader{
+			"path":    r.text(&d.Path),
+			"options": func(value any, at change.Path) { d.values = r.values(value, at, refuseForDirectory) },
+		})
+		if _, isMap := value.(map[string]any); !isMap {
+			return
+		}
+		d.Path = filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Path)))
+		other, twice := first[d.Path]
+		switch {
+		case d.Path == "." && !hasKey(value, "path"):
+			r.fail(at, "option-value", "the path is missing", "expected a directory, relative to the file")
+		case !filepath.IsLocal(d.Path):
+			r.fail(at.Key("path"), "option-value", "the path leads out of the directory of the file", "expected a directory below it")
+		case twice:
+			r.fail(at.Key("path"), "option-value", "the directory has options already at "+r.document.At(other).String(), "write its options there")
+		}
+		first[d.Path] = at
+		r.file.Directories = append(r.file.Directories, d)
+	})
+}
+
+func hasKey(value any, key string) bool {
+	object, _ := value.(map[string]any)
+	return object[key] != nil
+}
+
+func refuseForDirectory(o *Option) string {
+	if !o.IsOfCluster() {
+		return "the option holds for a whole run, not for a directory; expected it in options or commands"
+	}
+	return ""
+}
