@@ -48,20 +48,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 			set.addAny(p)
 		}
 	}
-	var found []rendering
-	add := func(dir string, args ...string) {
-		name := f.reader.Name(input.Path{}, dir)
-		found = append(found, rendering{name: name, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}, config: f.configOf(c, dir)})
-	}
-	_, kustomizations := set.set.Site.Kustomizations()
-	for _, dir := range kustomizations {
-		add(dir, "kustomize", "build", ".")
-	}
-	_, charts := set.set.Site.Charts()
-	for _, dir := range charts {
-		add(dir, "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
-	}
-	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
+	found := f.applications(&set.set.Site, c)
 	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
 	if len(plain) > 0 && len(found) > 0 {
@@ -72,6 +59,24 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	// That charts and kustomizations are no manifests, and are not rendered, is not news here.
 	f.unrendered = input.Site{}
 	f.skipped = slices.DeleteFunc(f.skipped, func(s input.Skipped) bool { return s.Kind != input.OtherFile })
+	return found
+}
+
+// applications returns the kustomizations and charts to render, sorted by name.
+func (f *files) applications(site *input.Site, c *config) (found []rendering) {
+	add := func(dir string, in *config, args ...string) {
+		name := f.reader.Name(input.Path{}, dir)
+		found = append(found, rendering{name: name, config: in, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}})
+	}
+	_, kustomizations := site.Kustomizations()
+	for _, dir := range kustomizations {
+		add(dir, f.configOf(c, dir), "kustomize", "build", ".")
+	}
+	_, charts := site.Charts()
+	for _, dir := range charts {
+		add(dir, f.configOf(c, dir), "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
+	}
+	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
 	return found
 }
 
