@@ -41,16 +41,18 @@ var conflicts = Observer{admit: func(r *run, w *written) {
 		}
 	}
 	var written change.PathIndex
+	var found []source.Diagnostic
 	for i, c := range all {
 		if c.Op == change.Replace || c.Op == change.Remove {
 			for _, earlier := range written.LastAbove(c.Path) {
 				if c.overwrites(all[earlier]) {
-					a.tell(c.conflict(all[earlier], order(programs[earlier], programs[i])))
+					found = append(found, c.conflict(all[earlier], order(programs[earlier], programs[i])))
 				}
 			}
 		}
 		written.Add(c.Path, i)
 	}
+	a.tell(found...)
 }}
 
 // overwrites reports whether a change overwrites a change of another policy.
@@ -74,7 +76,8 @@ func order(first, second policy.Program) string {
 }
 
 func (c Change) conflict(earlier Change, order string) source.Diagnostic {
-	d := source.Warningf(c.At, "policies-fight", "%s writes into %s, and %s overwrites it; the first rule is at %s", earlier.By, c.Path, c.By, earlier.At).
+	d := source.Warningf(source.Position{}, "policies-fight", "%s writes into %s, and %s overwrites it", earlier.By, c.Path, c.By).
+		Naming(earlier.At, earlier.By.String()).Naming(c.At, c.By.String()).
 		With("the policy that runs last wins, and " + order + ": let only one of them write the field")
 	d.Field = c.Path.String()
 	return d

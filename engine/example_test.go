@@ -68,7 +68,8 @@ func ExampleSet_Admit_denied() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// policies.yaml:11:5: error[denied]: ConfigMap/default/shop: policy 'team' with binding 'team' denied request: expression 'Object{metadata: Object.metadata{labels: {"team": object.data.owner}}}' resulted in error: no such key: data
+	// error[denied]: ConfigMap/default/shop: policy 'team' with binding 'team' denied request: expression 'Object{metadata: Object.metadata{labels: {"team": object.data.owner}}}' resulted in error: no such key: data
+	//     policies.yaml:11:5: policy team, binding team, mutations[0]
 }
 
 // Files keep their comments and their order. Only what policies change is edited.

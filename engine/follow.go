@@ -85,8 +85,8 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 
 // exceeded reports that policies do too much for the triggers so far.
 func (f *following) exceeded(trigger *admitted, step policy.Step) {
-	trigger.tell(source.Errorf(step.At, limit.TargetCount, "policies that change other objects are applied too often: once for each target of each object that triggers them, %d times so far; %s is the next", f.steps, step.ID).
-		With("let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests"))
+	trigger.tell(source.Errorf(source.Position{}, limit.TargetCount, "policies that change other objects are applied too often: once for each target of each object that triggers them, %d times so far; %s is the next", f.steps, step.ID).
+		Naming(step.At, step.ID.String()).With("let the policies select fewer targets for each trigger, or run preadmit on parts of the manifests"))
 }
 
 // prepare makes targets of all manifests, once.
@@ -157,8 +157,8 @@ func (f *following) take(trigger *admitted, followed policy.Followed, read []*re
 		return
 	}
 	if err := limit.Object(nil, a.loaded.raw, step.Object); err != nil {
-		d, _ := limited(source.Errorf(step.At, limit.ObjectSize, "%s: %v", step.ID, err), err)
-		a.tell(d)
+		d, _ := limited(source.Errorf(source.Position{}, limit.ObjectSize, "%s: %v", step.ID, err), err)
+		a.tell(d.Naming(step.At, step.ID.String()))
 		return
 	}
 	f.record(a, step, read)
@@ -188,7 +188,7 @@ func (f *following) without(a *admitted, step policy.Step) {
 		a.trace.ignore(*failure)
 		a.warnIgnored(*failure)
 	default:
-		d, _ := limited(source.Errorf(step.At, "target-failed", "%v", failure.Err), failure.Err)
+		d, _ := limited(failure.Errorf("target-failed", "%v", failure.Err), failure.Err)
 		a.tell(d)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -60,6 +62,21 @@ type held struct{ raw, edited map[string]any }
 // failed reports whether the job has no result and will not get one.
 func (j *job) failed() bool {
 	return j.denied || j.blocked != nil || source.HasErrors(j.diagnostics)
+}
+
+// locate gives diagnostics without a position that of their fields in the manifest, or else of the
+// object. changes have led from the manifest to the object that has the fields.
+func (j *job) locate(changes []change.Change, diagnostics []source.Diagnostic) {
+	steps := slices.Clip(changes)
+	for _, d := range diagnostics {
+		field, _ := change.ParsePath(d.Field)
+		steps = append(steps, change.Change{Op: change.Replace, Path: field})
+	}
+	for i, path := range change.Before(steps)[len(changes):] {
+		if d := &diagnostics[i]; !d.At.IsKnown() {
+			d.At = j.document.At(path)
+		}
+	}
 }
 
 // tell adds diagnostics about the job, without what they must not show of sensitive objects.
@@ -122,21 +139,17 @@ func (j *job) refusedBy(f policy.Failure, mode Validation) source.Diagnostic {
 func (j *job) denial(f policy.Failure) source.Diagnostic {
 	var unknown *schema.NoSchemaError
 	if errors.As(f.Err, &unknown) {
-		return source.Errorf(f.At, "schema-missing", "%s: %v", f.ID, unknown).
+		return f.Errorf("schema-missing", "%s: %v", f.ID, unknown).
 			With(fmt.Sprintf("give the CustomResourceDefinition of %s with the option context, or the cluster's OpenAPI document with the option openapi", unknown.Kind.Kind))
 	}
 	var unconverted *policy.UnconvertedError
 	if errors.As(f.Err, &unconverted) {
-		return source.Errorf(f.At, "conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
+		return f.Errorf("conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
 	}
-	if d, exceeded := limited(source.Errorf(f.At, source.CodeDenied, "%v", f.Err), f.Err); exceeded {
+	if d, exceeded := limited(f.Errorf(source.CodeDenied, "%v", f.Err), f.Err); exceeded {
 		return d
 	}
-	d := source.Errorf(f.At, source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
-	if !f.At.IsKnown() {
-		d.At = j.document.At(nil)
-	}
-	return d
+	return f.Errorf(source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
 }
 
 // lacking says which workload will have no Pods because an object of its controller is refused.

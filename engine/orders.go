@@ -265,7 +265,8 @@ func (o ordering) report(order []int) {
 	if field != "" {
 		result = field + " depends on it"
 	}
-	d := source.Warningf(o.object.whereIs(second), "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+	d := source.Warningf(source.Position{}, "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+		Naming(o.object.whereIs(first), first.String()).Naming(o.object.whereIs(second), second.String()).
 		With(orderAdvice(second))
 	d.Field = field
 	o.object.tell(d)
@@ -295,15 +296,15 @@ func moveUp(order []int, from, steps int) []int {
 	return moved
 }
 
-// whereIs returns the position of a rule of an invocation that changed the object, or else of the
-// object.
+// whereIs returns the position of a rule of an invocation that changed the object. It is unknown if
+// none did.
 func (a *admitted) whereIs(id policy.ID) source.Position {
 	for _, e := range a.trace.events {
 		if by := e.by; !e.drops && by.OfPolicy() == id.OfPolicy() && by.Binding == id.Binding && by.Param == id.Param && !change.Equal(e.before, e.written) {
 			return e.at
 		}
 	}
-	return a.job.document.At(nil)
+	return source.Position{}
 }
 
 // orderedProgram runs the invocations of a program in a given order, not in the order of their

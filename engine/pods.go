@@ -151,7 +151,9 @@ func (c *controllers) control(r *run, j *job) []*job {
 		return nil
 	}
 	if path, err := workload.Invalid(kind.Kind, stored); err != nil {
-		(&loaded{job: j}).tell(j.deny(policy.Failure{At: j.document.At(path), Err: err}))
+		d := j.deny(policy.Failure{Err: err})
+		d.At = j.document.At(path)
+		(&loaded{job: j}).tell(d)
 		return nil
 	}
 	var jobs []*job
@@ -202,8 +204,8 @@ func (c *controllers) tellEndless(r *run, a *admitted, stored map[string]any) {
 	}
 	for _, e := range a.trace.events {
 		if change.NewPathIndex(change.Diff(e.before, e.written, kind.Type())).Overlaps(path) {
-			d := source.Warningf(e.at, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, source.Name(owner.result.ID), why).
-				With("a cluster creates such objects in an endless loop: change " + owner.place.kind.Kind.Kind + "s instead, or leave the field alone")
+			d := source.Warningf(source.Position{}, "controller-endless", "%s changes an object that the controller of %s made: %s", e.by, source.Name(owner.result.ID), why).
+				Naming(e.at, e.by.String()).With("a cluster creates such objects in an endless loop: change " + owner.place.kind.Kind.Kind + "s instead, or leave the field alone")
 			d.Field = path.String()
 			a.tell(d)
 			return

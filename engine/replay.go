@@ -26,7 +26,7 @@ func (r *run) replay(w *written) {
 	again := r.again(w.admitted, view)
 	if len(again.failures) > 0 {
 		f := again.failures[0]
-		r.notIdempotent(w.admitted, source.Diagnostic{At: f.At, Message: fmt.Sprintf("the policies would deny their own output: %v", f.Err)}, "")
+		r.notIdempotent(w.admitted, f.Errorf("not-idempotent", "the policies would deny their own output: %v", f.Err), "")
 		return
 	}
 	repeats, acted := w.job.repeats(view, again)
@@ -43,7 +43,7 @@ func (r *run) replay(w *written) {
 		}
 	}
 	if acted && len(left) > 0 && len(named) == 0 {
-		r.notIdempotent(w.admitted, source.Diagnostic{At: w.job.document.At(nil), Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
+		r.notIdempotent(w.admitted, source.Diagnostic{Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }
 
@@ -85,7 +85,8 @@ type repeat struct {
 }
 
 func (r repeat) diagnostic() source.Diagnostic {
-	return source.Diagnostic{At: r.at, Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
+	d := source.Diagnostic{Field: r.path.String(), Message: fmt.Sprintf("%s would change its own output again", r.id)}
+	return d.Naming(r.at, r.id.String())
 }
 
 // repeats returns the steps of a replay that change the output, which has the given view. A step
@@ -131,7 +132,8 @@ func (r *run) replayAll(w *written) {
 	}
 	view, err := r.server.defaulting.view(w.admitted.request.Memo, w.job.place, object)
 	if err != nil {
-		r.notIdempotent(w.admitted, source.Diagnostic{At: repeats[0].at, Message: fmt.Sprintf("%s would change its own output into an invalid object: %v", repeats[0].id, err)}, "")
+		d := source.Diagnostic{Message: fmt.Sprintf("%s would change its own output into an invalid object: %v", repeats[0].id, err)}
+		r.notIdempotent(w.admitted, d.Naming(repeats[0].at, repeats[0].id.String()), "")
 		return
 	}
 	if !change.Equal(view, w.admitted.trace.after) { // otherwise the policies see no difference

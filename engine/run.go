@@ -341,7 +341,7 @@ func (r *run) admitView(a *admitted) {
 	}
 	a.read = request.Snapshot.Sensitive()
 	if err := a.misplaced(); err != nil && len(a.trace.failures) == 0 {
-		a.trace.reject(policy.Failure{At: a.trace.first(), Err: err})
+		a.trace.reject(policy.Failure{ID: a.trace.first().by, At: a.trace.first().at, Err: err})
 	}
 	if len(a.trace.failures) == 0 {
 		r.server.validate(j.place, *request, a.trace)
@@ -383,8 +383,8 @@ func (a *admitted) tellUnwritable() {
 		for _, e := range a.trace.events {
 			before, _ := path.Get(e.before)
 			if value, _ := path.Get(e.written); !e.drops && value != nil && value != before {
-				a.tell(source.Warningf(e.at, "value-not-written", "%s sets %s, which a server keeps, but no manifest can have", e.by, path).
-					With("remove the field from the policy"))
+				a.tell(source.Warningf(source.Position{}, "value-not-written", "%s sets %s, which a server keeps, but no manifest can have", e.by, path).
+					Naming(e.at, e.by.String()).With("remove the field from the policy"))
 				break
 			}
 		}

@@ -119,7 +119,8 @@ func (f *files) copies(before, after map[string]any, shape change.Shape) []strin
 // shown.
 func (f *files) decide(diagnostics []source.Diagnostic, secrets *redact.Redactor) []source.Diagnostic {
 	for i := range diagnostics {
-		if d := &diagnostics[i]; f.sensitive[d.At.File] {
+		d := &diagnostics[i]
+		if f.sensitive[d.At.File] || slices.ContainsFunc(d.Related, func(p source.Place) bool { return f.sensitive[p.At.File] }) {
 			*d = redact.Scope{All: true}.Message(d.With(""))
 			d.Excerpt = ""
 		}

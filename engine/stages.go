@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -46,7 +47,10 @@ func (l *loaded) scope() redact.Scope {
 }
 
 // tell adds diagnostics about the manifest.
-func (l *loaded) tell(diagnostics ...source.Diagnostic) { l.job.tell(l.scope(), diagnostics...) }
+func (l *loaded) tell(diagnostics ...source.Diagnostic) {
+	l.job.locate(nil, diagnostics)
+	l.job.tell(l.scope(), diagnostics...)
+}
 
 // admitted is a loaded manifest with the answer of the server.
 type admitted struct {
@@ -82,8 +86,17 @@ func (a *admitted) scope(further []*redact.Objects) redact.Scope {
 	return scope
 }
 
-// tell adds diagnostics about the object.
-func (a *admitted) tell(diagnostics ...source.Diagnostic) { a.job.tell(a.scope(nil), diagnostics...) }
+// tell adds diagnostics about the object. Their fields are those of the object after admission.
+func (a *admitted) tell(diagnostics ...source.Diagnostic) {
+	var changes []change.Change
+	if a.trace != nil && slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool { return !d.At.IsKnown() && strings.Contains(d.Field, "[") }) {
+		shape := a.job.place.kind.Type()
+		changes = change.Diff(a.loaded.original, a.loaded.raw, shape)
+		changes = append(changes, change.Diff(a.trace.before, a.trace.after, shape)...)
+	}
+	a.job.locate(changes, diagnostics)
+	a.job.tell(a.scope(nil), diagnostics...)
+}
 
 // warn adds a diagnostic about policies, which is the same for all jobs.
 func (a *admitted) warn(d source.Diagnostic) {

@@ -70,10 +70,10 @@ func (t *trace) changed() bool {
 	return slices.ContainsFunc(t.events, func(e event) bool { return !change.Equal(e.before, e.written) })
 }
 
-// first returns the position of the first rule that changed the object.
-func (t *trace) first() source.Position {
+// first returns the first change of a policy.
+func (t *trace) first() event {
 	i := slices.IndexFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) })
-	return t.events[i].at
+	return t.events[i]
 }
 
 // try is one evaluation of a policy, a binding or a rule.

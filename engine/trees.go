@@ -32,11 +32,11 @@ func (r *run) applyTrees(l *loaded) {
 			}
 		}
 		if err != nil {
-			d, _ := limited(source.Errorf(step.At, "tree-failed", "%v", err), err)
+			d, _ := limited(source.Errorf(source.Position{}, "tree-failed", "%v", err), err)
 			if !r.set.settings.Plain {
 				d.Subject = r.set.placeOf(l.job.document, r.schemas).id()
 			}
-			l.tell(d)
+			l.tell(d.Naming(step.At, step.ID.String()))
 			return
 		}
 		l.tree = append(l.tree, event{by: step.ID, at: step.At, before: l.raw, written: step.Object, sensitive: r.set.files.copies(l.raw, step.Object, nil)})

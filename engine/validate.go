@@ -102,11 +102,7 @@ func (a *admitted) tellValidation(mode Validation) {
 	result := a.job.result
 	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)
 	for _, w := range result.Warnings {
-		d := source.Warningf(w.At, "policy-warning", "%s", w.Text)
-		if !w.At.IsKnown() {
-			d.At = a.job.document.At(nil) // of a plug-in
-		}
-		a.tell(d)
+		a.tell(source.Warningf(source.Position{}, "policy-warning", "%s", w.Text).Naming(w.At, w.By.String()))
 	}
 }
 

@@ -108,7 +108,7 @@ func TestKptFailure(t *testing.T) {
 	clients(t, "kpt")
 	const duplicate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: twice\ndata:\n  a: \"1\"\n  a: \"2\"\n"
 	for name, c := range map[string]struct{ file, text, says string }{
-		"denied":         {"policies/on-call-param.yaml", "", "[error] v1/Service/shop/web: policies/on-call.yaml: policy 'on-call.example.com' with binding 'on-call.example.com' denied request"},
+		"denied":         {"policies/on-call-param.yaml", "", "[error] v1/Service/shop/web: policy 'on-call.example.com' with binding 'on-call.example.com' denied request"},
 		"duplicate key":  {"twice.yaml", duplicate, "data.a: the key is repeated"},
 		"unknown option": {"Kptfile", strings.Replace(read(t, "kpt/shop/Kptfile"), "kubernetesVersion", "kubernetesversion", 1), "did you mean kubernetesVersion?"},
 	} {

@@ -233,10 +233,14 @@ func (p *Process) applications(c *config, operands []string) []string {
 // is a result without what they are about.
 func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
 	told := slices.DeleteFunc(unknown(run.diagnostics, known), func(d source.Diagnostic) bool { return d.Severity != source.Error })
-	for i := range told {
-		if d := &told[i]; d.At.IsKnown() {
-			d.At.File = report.InState(b.name, d.At.File)
+	inBase := func(p source.Position) source.Position {
+		if p.IsKnown() {
+			p.File = report.InState(b.name, p.File)
 		}
+		return p
+	}
+	for i, d := range told {
+		told[i] = d.Relocated(inBase)
 		if run.outcome != nil {
 			told[i].Severity = source.Warning
 		}

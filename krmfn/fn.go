@@ -92,7 +92,7 @@ func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int 
 	var results []map[string]any
 	for i, d := range a.diagnostics {
 		results = append(results, l.result(d))
-		a.diagnostics[i].At = l.locate(d.At)
+		a.diagnostics[i] = d.Relocated(l.locate)
 	}
 	if len(results) > 0 {
 		if err := stream.ResourceList().SetResults(results); err != nil {

@@ -110,27 +110,40 @@ func (l *locator) result(d source.Diagnostic) map[string]any {
 	} else if d.At.IsKnown() && d.At.File != "-" {
 		result["file"] = map[string]any{"path": d.At.File}
 	}
-	var message strings.Builder
-	if p := l.locate(d.At); p.IsKnown() && p.File != "-" && (about != at || about == nil) {
-		message.WriteString(p.String() + ": ")
-	}
 	if is && d.Field != "" {
 		result["field"] = map[string]any{"path": d.Field}
 	}
+	text := l.message(d, is)
+	if p := l.locate(d.At); p.IsKnown() && p.File != "-" && (about != at || about == nil) {
+		text = p.String() + ": " + text
+	}
+	result["message"] = strings.ToValidUTF8(text, "\uFFFD") // file names may contain any bytes
+	return result
+}
+
+// message returns the text of a diagnostic, without its subject and its field if the entry of the
+// results has them.
+func (l *locator) message(d source.Diagnostic, known bool) string {
+	var message strings.Builder
 	for _, name := range []string{d.Subject, d.Field} {
-		if !is && name != "" {
+		if !known && name != "" {
 			message.WriteString(source.Printable(name) + ": ")
 		}
 	}
 	message.WriteString(d.Printed())
+	for _, p := range d.Related {
+		message.WriteString("; " + source.Printable(p.Name))
+		if p.At = l.locate(p.At); p.At.File != "-" {
+			message.WriteString(" (" + p.At.String() + ")")
+		}
+	}
 	if d.Advice != "" { // not on a new line: kpt prints a line break as a space
 		message.WriteString("; " + d.Advice)
 	}
 	if d.Excerpt != "" {
 		message.WriteString("\n" + d.Excerpt)
 	}
-	result["message"] = strings.ToValidUTF8(message.String(), "\uFFFD") // file names may contain any bytes
-	return result
+	return message.String()
 }
 
 // nameOf returns the name of a document that is not a manifest, as in diagnostics.

@@ -133,6 +133,9 @@ func (a *admission) detail(d source.Diagnostic) string {
 		}
 	}
 	b.WriteString(d.Printed())
+	for _, p := range d.Related {
+		fmt.Fprintf(&b, "\n\n%s: %s", a.where(p.At), source.Printable(p.Name))
+	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
 			b.WriteString("\n\n" + source.PrintableLines(extra))

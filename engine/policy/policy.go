@@ -341,6 +341,12 @@ type Failure struct {
 	Advice string
 }
 
+// Errorf returns an error about what the policy does to a manifest. Its message is that of
+// source.Messagef.
+func (f Failure) Errorf(code, format string, args ...any) source.Diagnostic {
+	return source.Errorf(source.Position{}, code, format, args...).Naming(f.At, f.ID.String())
+}
+
 // UnconvertedError says that a policy asks for an object in a version to which only a cluster
 // converts it.
 type UnconvertedError struct{ From, To *schema.Kind }

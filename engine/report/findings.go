@@ -50,6 +50,21 @@ func (m *Manifest) findings(full bool) []source.Diagnostic {
 	return findings
 }
 
+// inFile returns the position of a finding in a file: At, or the first related place if At is in
+// standard input or unknown.
+func inFile(d source.Diagnostic) source.Position {
+	isFile := func(p source.Position) bool { return p.IsKnown() && p.File != "-" }
+	if !isFile(d.At) {
+		for _, p := range d.Related {
+			if isFile(p.At) {
+				return p.At
+			}
+		}
+		return source.Position{}
+	}
+	return d.At
+}
+
 // about returns the indexes of the manifests that a diagnostic is about: the manifest that starts
 // at its Origin, or else all manifests with its subject.
 func (r *Report) about(d source.Diagnostic) []int {
@@ -83,7 +98,7 @@ func (r *Report) failed() map[int]bool {
 func FindingsJSON(w io.Writer, findings []source.Diagnostic) {
 	out := []jsonDiagnostic{}
 	for _, d := range findings {
-		out = append(out, jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At)})
+		out = append(out, jsonDiagnosticOf(d))
 	}
 	writeJSON(w, map[string]any{"findings": out})
 }

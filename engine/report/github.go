@@ -19,13 +19,13 @@ func GitHub(w io.Writer, findings []source.Diagnostic) {
 	for _, d := range findings {
 		level := map[source.Severity]string{source.Info: "notice", source.Warning: "warning", source.Error: "error"}[d.Severity]
 		properties := "title=" + githubProperties.Replace("preadmit "+d.Code)
-		if d.At.IsKnown() && d.At.File != "-" {
-			properties += ",file=" + githubProperties.Replace(source.Printable(d.At.File))
-			if d.At.Line > 0 {
-				properties += fmt.Sprintf(",line=%d", d.At.Line)
+		if at := inFile(d); at.IsKnown() {
+			properties += ",file=" + githubProperties.Replace(source.Printable(at.File))
+			if at.Line > 0 {
+				properties += fmt.Sprintf(",line=%d", at.Line)
 			}
-			if d.At.Column > 0 {
-				properties += fmt.Sprintf(",col=%d", d.At.Column)
+			if at.Column > 0 {
+				properties += fmt.Sprintf(",col=%d", at.Column)
 			}
 		}
 		fmt.Fprintf(w, "::%s %s::%s\n", level, properties, githubData.Replace(d.Text()))

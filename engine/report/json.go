@@ -17,7 +17,7 @@ func JSON(w io.Writer, r *Report) {
 		out.Manifests = append(out.Manifests, jsonOf(m))
 	}
 	for _, d := range r.Diagnostics {
-		out.Diagnostics = append(out.Diagnostics, jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At)})
+		out.Diagnostics = append(out.Diagnostics, jsonDiagnosticOf(d))
 	}
 	writeJSON(w, out)
 }
@@ -104,6 +104,21 @@ type jsonDiagnostic struct {
 	Subject  string     `json:"subject,omitempty"`
 	Field    string     `json:"field,omitempty"`
 	At       *jsonPlace `json:"at,omitempty"`
+	// Related are further places, such as the rule that denies the manifest.
+	Related []jsonNamedPlace `json:"related,omitempty"`
+}
+
+type jsonNamedPlace struct {
+	Name string     `json:"name"`
+	At   *jsonPlace `json:"at"`
+}
+
+func jsonDiagnosticOf(d source.Diagnostic) jsonDiagnostic {
+	out := jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At), nil}
+	for _, p := range d.Related {
+		out.Related = append(out.Related, jsonNamedPlace{p.Name, place(p.At)})
+	}
+	return out
 }
 
 func place(p source.Position) *jsonPlace {

@@ -19,16 +19,17 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 			"ruleId": d.Code, "level": map[source.Severity]string{source.Info: "note", source.Warning: "warning", source.Error: "error"}[d.Severity],
 			"message": map[string]any{"text": d.Text()},
 		}
-		if d.At.IsKnown() && d.At.File != "-" {
-			physical := map[string]any{"artifactLocation": map[string]any{"uri": (&url.URL{Path: d.At.File}).String()}}
-			if d.At.Line > 0 {
-				region := map[string]any{"startLine": d.At.Line}
-				if d.At.Column > 0 {
-					region["startColumn"] = d.At.Column
-				}
-				physical["region"] = region
-			}
+		if physical := sarifPlace(inFile(d)); physical != nil {
 			result["locations"] = []any{map[string]any{"physicalLocation": physical}}
+		}
+		var related []any
+		for _, p := range d.Related {
+			if physical := sarifPlace(p.At); physical != nil {
+				related = append(related, map[string]any{"physicalLocation": physical, "message": map[string]any{"text": source.Printable(p.Name)}})
+			}
+		}
+		if related != nil {
+			result["relatedLocations"] = related
 		}
 		results = append(results, result)
 	}
@@ -45,6 +46,22 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 			"columnKind": "unicodeCodePoints", "results": results,
 		}},
 	})
+}
+
+// sarifPlace returns a position as a physicalLocation, or nil if it is in no file.
+func sarifPlace(p source.Position) map[string]any {
+	if !p.IsKnown() || p.File == "-" {
+		return nil
+	}
+	physical := map[string]any{"artifactLocation": map[string]any{"uri": (&url.URL{Path: p.File}).String()}}
+	if p.Line > 0 {
+		region := map[string]any{"startLine": p.Line}
+		if p.Column > 0 {
+			region["startColumn"] = p.Column
+		}
+		physical["region"] = region
+	}
+	return physical
 }
 
 // sarifRule describes a code with the texts of the catalogue.

@@ -3,6 +3,7 @@ package source_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/source"
@@ -31,7 +32,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	var d source.Diagnostic
-	if !errors.As(err, &d) || d != first {
+	if !errors.As(err, &d) || !reflect.DeepEqual(d, first) {
 		t.Errorf("errors.As found %v", d)
 	}
 	for code, want := range map[string]bool{"denied": true, "internal": true, "b": false} {

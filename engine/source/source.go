@@ -8,7 +8,7 @@
 // A message knows the origins of its parts: a literal text, a name, a value of the input. Package
 // redact decides by them what may be shown.
 //
-// The files in order: source.go (Position, Diagnostic), message.go (texts with origins), words.go
+// The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go
 // (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
 // catalogue.go and catalogue_running.go (what each code means), suggest.go (advice about unknown
 // names).
@@ -70,6 +70,8 @@ func (s Severity) String() string {
 
 // Diagnostic is one message to the user.
 type Diagnostic struct {
+	// At is where the reader can change something. In a message about a manifest, it is the field, or
+	// the start of the object; the position of the policy is in Related.
 	At       Position
 	Severity Severity
 	// Code identifies the kind of message and is stable across releases.
@@ -90,9 +92,38 @@ type Diagnostic struct {
 	// Excerpt is the line at At with a caret below it. It is set for policy files
 	// only: manifests may hold secrets.
 	Excerpt string
+	// Related are further places that the message is about, such as the rule of a policy that denies
+	// the manifest at At.
+	Related []Place
 	// said is the message with the origins of its parts, or nil. It does not count if Message has
 	// another text.
 	said *Message
+}
+
+// Place is a position with the name of what is there: "policy team, mutations[0]".
+type Place struct {
+	At   Position
+	Name string
+}
+
+// String prints the place as "file:line:col: name".
+func (p Place) String() string { return p.At.String() + ": " + Printable(p.Name) }
+
+// Naming returns d with a related place. Without a position it returns d.
+func (d Diagnostic) Naming(at Position, name string) Diagnostic {
+	if at.IsKnown() {
+		d.Related = append(slices.Clip(d.Related), Place{at, name})
+	}
+	return d
+}
+
+// Relocated returns d with other names for its places.
+func (d Diagnostic) Relocated(to func(Position) Position) Diagnostic {
+	d.At, d.Related = to(d.At), slices.Clone(d.Related)
+	for i := range d.Related {
+		d.Related[i].At = to(d.Related[i].At)
+	}
+	return d
 }
 
 // Spans returns the parts of Message with their origins.
@@ -122,7 +153,7 @@ func (d Diagnostic) String() string {
 func (d Diagnostic) Printed() string { return MessageOf(d.Spans()...).Printable() }
 
 // Text returns the subject, the field and the message of the diagnostic in one line, then
-// the advice and the excerpt on lines of their own. What comes from the input is printable.
+// the related places, the advice and the excerpt on lines of their own. What comes from the input is printable.
 func (d Diagnostic) Text() string {
 	var b strings.Builder
 	if d.Subject != "" {
@@ -132,6 +163,9 @@ func (d Diagnostic) Text() string {
 		fmt.Fprintf(&b, "%s: ", Printable(d.Field))
 	}
 	b.WriteString(shorten(d.Printed()))
+	for _, p := range d.Related {
+		b.WriteString("\n    " + p.String())
+	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
 			b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableLines(extra)), "\n", "\n    "))
