@@ -144,10 +144,10 @@ func (s server) planned(request *policy.Request) *trace {
 
 // trace returns an empty trace with the plans of an earlier trace, or nil.
 func (s server) trace(plans map[policy.Program]planned) *trace {
-	if plans == nil {
-		plans = map[policy.Program]planned{}
-	}
 	t := &trace{plans: plans}
+	if plans == nil {
+		t.plans, t.notApplied = map[policy.Program]planned{}, &reasons{}
+	}
 	if s.tries != nil {
 		t.tries = s.tries()
 	}

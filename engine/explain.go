@@ -50,7 +50,7 @@ func (w *written) explain(server defaulting) {
 
 func (w *written) explainTrace(server defaulting) {
 	m, trace := w.job.result, w.admitted.trace
-	m.NotApplied = append(m.NotApplied, trace.untouched()...)
+	m.NotApplied = append(m.NotApplied, trace.untouched(always)...)
 	m.Changes = slices.Grow(m.Changes, len(trace.events))
 	for i, e := range trace.events {
 		if !e.drops {

@@ -136,7 +136,7 @@ func (f *following) takeContext(trigger *admitted, followed policy.Followed) {
 	}
 	t := f.targets.All[followed.Target]
 	id := place{t.Kind, t.Namespace, t.Name}.id()
-	trigger.trace.notApplied = append(trigger.trace.notApplied, policy.NotApplied{
+	trigger.trace.notApplied.add(policy.NotApplied{
 		ID: step.ID, At: step.At, Reason: policy.Text("it changes " + id + " of the context in the cluster, not a manifest"),
 	})
 }

@@ -82,7 +82,7 @@ func (a *admitted) behavior() string {
 	for _, id := range a.trace.shuffled {
 		text = append(text, "\n"+id.String()...)
 	}
-	for _, n := range a.trace.notApplied {
+	for _, n := range a.trace.notApplied.all() {
 		text = append(text, "\nnot "+n.ID.String()+": "+n.Reason.String()...)
 	}
 	for _, e := range a.trace.events {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,8 +17,9 @@ type trace struct {
 	// before is the admission view before the policies, after the view after them.
 	before, after map[string]any
 	events        []event
-	// notApplied are the reasons of the first pass and of what follows the passes; see untouched.
-	notApplied []policy.NotApplied
+	// notApplied are the reasons of the first pass and of what follows the passes; see untouched. It
+	// is nil if the request was admitted before: it has no reasons of its own.
+	notApplied *reasons
 	// failures are the reasons for a denial. They are empty if the request is admitted.
 	failures []policy.Failure
 	// refusals are the reasons for which validating admission refuses the object.
@@ -120,6 +122,23 @@ func (t *tries) all() []try {
 	return t.list
 }
 
+// reasons say why policies and rules were not applied. A nil reasons records nothing.
+type reasons struct{ list []policy.NotApplied }
+
+func (r *reasons) add(list ...policy.NotApplied) {
+	if r != nil {
+		r.list = append(r.list, list...)
+	}
+}
+
+// all returns the reasons.
+func (r *reasons) all() []policy.NotApplied {
+	if r == nil {
+		return nil
+	}
+	return r.list
+}
+
 // planned records the policies that a plan leaves out.
 func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	for _, n := range plan.NotApplied {
@@ -128,13 +147,10 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	for _, f := range plan.Failures {
 		t.tries.add(f.ID, failed)
 	}
-	if t.notApplied == nil {
-		t.notApplied = slices.Clip(plan.NotApplied)
-	} else {
-		t.notApplied = append(t.notApplied, plan.NotApplied...)
-	}
+	t.notApplied.add(plan.NotApplied...)
 	t.expected += len(plan.Invocations)
 	if hook.Shuffled {
+		t.shuffled = slices.Grow(t.shuffled, len(plan.Invocations))
 		for _, invocation := range plan.Invocations {
 			t.shuffled = append(t.shuffled, invocation.ID())
 		}
@@ -164,17 +180,32 @@ func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotAppl
 // its answer in the first pass.
 func (t *trace) note(n policy.NotApplied) {
 	if t.pass != 2 {
-		t.notApplied = append(t.notApplied, n)
+		t.notApplied.add(n)
 	}
 }
 
-// untouched returns the reasons of the policies and rules that have not changed the object. What
-// the first pass left out may have changed it in the second one, and a policy that acts on targets
-// runs once for each trigger.
-func (t *trace) untouched() []policy.NotApplied {
-	authors := t.authors()
-	return slices.DeleteFunc(slices.Clone(t.notApplied), func(n policy.NotApplied) bool { return authors[n.ID] })
+// untouched returns the reasons that are of interest of the policies and rules that have not changed
+// the object. What the first pass left out may have changed it in the second one, and a policy that
+// acts on targets runs once for each trigger.
+func (t *trace) untouched(isOfInterest func(fmt.Stringer) bool) []policy.NotApplied {
+	var untouched []policy.NotApplied
+	var authors map[policy.ID]bool
+	for _, n := range t.notApplied.all() {
+		if !isOfInterest(n.Reason) {
+			continue
+		}
+		if authors == nil {
+			authors = t.authors()
+		}
+		if !authors[n.ID] {
+			untouched = append(untouched, n)
+		}
+	}
+	return untouched
 }
+
+// always is of interest in all reasons.
+func always(fmt.Stringer) bool { return true }
 
 // authors returns the policies, bindings and rules that have changed the object.
 func (t *trace) authors() map[policy.ID]bool {
@@ -246,15 +277,14 @@ func (t *trace) decide(failures []policy.Failure) bool {
 
 // redact removes from all texts of policies what a scope hides.
 func (t *trace) redact(scope redact.Scope) {
-	t.notApplied = slices.Clone(t.notApplied) // a plan has them, too
 	for _, failures := range [][]policy.Failure{t.failures, t.refusals, t.ignored} {
 		for i := range failures {
 			failures[i].Err = scope.Error(failures[i].Err)
 		}
 	}
-	for i := range t.notApplied {
-		n := &t.notApplied[i]
-		n.Reason = scope.Reason(n.Reason)
+	reasons := t.notApplied.all()
+	for i := range reasons {
+		reasons[i].Reason = scope.Reason(reasons[i].Reason)
 	}
 }
 

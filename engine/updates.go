@@ -15,9 +15,9 @@ func (r *run) tellUpdates(a *admitted) {
 		return
 	}
 	var missed []policy.NotApplied
-	for _, n := range a.trace.untouched() {
+	for _, n := range a.trace.untouched(policy.IsByOperation) {
 		isKnown := func(m policy.NotApplied) bool { return isOf(n.ID, m.ID) }
-		if policy.IsByOperation(n.Reason) && !slices.ContainsFunc(missed, isKnown) {
+		if !slices.ContainsFunc(missed, isKnown) {
 			missed = append(missed, n)
 		}
 	}

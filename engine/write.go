@@ -15,13 +15,14 @@ func (s server) write(w written) written {
 	if !trace.changed() {
 		return w
 	}
+	unview := admission.Unviews(j.place.kind)
 	for _, e := range trace.events[len(w.dropped):] {
 		var dropped []change.Change
 		if e.drops {
-			dropped, w.edited = w.drop(e.before, e.written)
+			dropped, w.edited = w.drop(unview, e.before, e.written)
 		} else if !change.Equal(e.before, e.written) {
 			from, to := s.defaulting.stored(j.place.kind, e)
-			w.edited = admission.Unview(j.place.kind, w.edited, from, to)
+			w.edited = unview(w.edited, from, to)
 		}
 		w.dropped = append(w.dropped, dropped)
 	}
@@ -37,9 +38,8 @@ func (s server) write(w written) written {
 
 // drop returns the values that a policy wrote and the server drops, and the manifest without them.
 // Values that the manifest had before stay, because the server drops them itself.
-func (w written) drop(before, after map[string]any) (dropped []change.Change, edited map[string]any) {
-	kind := w.job.place.kind
-	for _, c := range change.Diff(before, after, kind.Type()) {
+func (w written) drop(unview func(object, view, mutated map[string]any) map[string]any, before, after map[string]any) (dropped []change.Change, edited map[string]any) {
+	for _, c := range change.Diff(before, after, w.job.place.kind.Type()) {
 		if _, had := c.Path.Get(w.loaded.raw); c.Op == change.Remove && !had {
 			dropped = append(dropped, c)
 		}
@@ -54,7 +54,7 @@ func (w written) drop(before, after map[string]any) (dropped []change.Change, ed
 	for _, l := range dropped {
 		dropped = append(dropped, w.dropEmptied(rest, l.Path)...)
 	}
-	return dropped, admission.Unview(kind, w.edited, before, rest)
+	return dropped, unview(w.edited, before, rest)
 }
 
 // dropEmptied removes maps that became empty because the value at a path was dropped, and that the

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -24,6 +26,30 @@ import (
 // because a default may depend on what changed: see Pin.
 func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]any {
 	return unviewer{kind: kind, limit: math.MaxInt}.unview(object, view, mutated)
+}
+
+// Unviews returns Unview for the steps of one object, which gets the result of the step before. It
+// modifies what earlier steps have made.
+func Unviews(kind *schema.Kind) func(object, view, mutated map[string]any) map[string]any {
+	return unviewer{kind: kind, limit: math.MaxInt, made: made{}}.unview
+}
+
+// made are the maps that an unviewer has made. It is nil if they must not be modified.
+type made map[unsafe.Pointer]bool
+
+// copyOf returns a copy of a map that may be modified: the map itself if it is made.
+func (m made) copyOf(object map[string]any) map[string]any {
+	if m[reflect.ValueOf(object).UnsafePointer()] && !change.Reference {
+		return object
+	}
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if m != nil {
+		m[reflect.ValueOf(out).UnsafePointer()] = true
+	}
+	return out
 }
 
 // Pin returns object with every value that must be written for its View in a namespace to equal
@@ -77,6 +103,7 @@ type unviewer struct {
 	kind *schema.Kind
 	// limit is the length of paths at which maps that differ are written whole.
 	limit int
+	made  made
 }
 
 // difference returns the longest path at which two views differ in a field that is not
@@ -115,10 +142,7 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 	if len(path) >= u.limit {
 		return u.whole(path, object, to)
 	}
-	out := maps.Clone(object)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := u.made.copyOf(object)
 	for key := range from {
 		if _, ok := to[key]; !ok && !ServerOwned(u.kind, path.Key(key)) {
 			delete(out, key)

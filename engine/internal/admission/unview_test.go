@@ -90,6 +90,35 @@ func TestUnview(t *testing.T) {
 	}
 }
 
+// TestUnviews makes the changes of TestUnview, one after another, with Unviews and with Unview.
+func TestUnviews(t *testing.T) {
+	object := readYAML(t, []byte(`{apiVersion: v1, kind: Secret, metadata: {name: s, labels: {a: b}}, data: {a: YQ==}, stringData: {b: b, c: c}}`))
+	kind, before := kindOf(t, object), change.CloneObject(object)
+	view, err := admission.View(nil, kind, object, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unview, together, apart := admission.Unviews(kind), object, object
+	for _, changes := range []string{
+		`{metadata: {labels: {c: d}}}`, `{metadata: {labels: {a: null, e: f}}}`, `{data: {b: bmV3}}`, `{data: {a: null, c: bmV3}}`,
+		`{metadata: {annotations: {a: b}, labels: null}}`, `{metadata: {annotations: {c: d}, labels: {x: y}}}`,
+	} {
+		mutated := merge(change.CloneObject(view), readYAML(t, []byte(changes)))
+		kept := change.CloneObject(apart)
+		together, apart = unview(together, view, mutated), admission.Unview(kind, apart, view, mutated)
+		for _, diff := range change.Diff(apart, together, nil) {
+			t.Errorf("%s: %v", changes, diff)
+		}
+		if change.Equal(kept, apart) {
+			t.Errorf("%s changes nothing", changes)
+		}
+		view = mutated
+	}
+	if !change.Equal(before, object) {
+		t.Error("Unviews has modified the object that it got")
+	}
+}
+
 // merge is a JSON merge patch.
 func merge(object, patch map[string]any) map[string]any {
 	for key, value := range patch {

@@ -34,8 +34,9 @@ type evaluation struct {
 	empty bool
 	// elements counts evaluated foreach elements, whose number is limited.
 	elements int
-	// steps is the memory of the steps of a policy.
+	// steps is the memory of the steps of a policy, path that of the path of a value.
 	steps []policy.Step
+	path  change.Path
 }
 
 func (p *program) evaluate(r *policy.Request) *evaluation {

@@ -29,6 +29,15 @@ var (
 // maxRounds is the maximum number of times that the values of variables may contain variables.
 const maxRounds = 64
 
+// findVariables returns the matches of variablePattern.
+func findVariables(text string) [][]int {
+	const braces = 2
+	if n := len(text); n >= 2*braces && text[:braces] == "{{" && text[n-braces:] == "}}" && !strings.ContainsAny(text[braces:n-braces], "{}") && !change.Reference {
+		return [][]int{{0, n, 0, 0, 0, n}}
+	}
+	return variablePattern().FindAllStringSubmatchIndex(text, -1)
+}
+
 func hasVariables(text string) bool { return variablePattern().MatchString(text) }
 
 // substitution describes the place of a value whose variables are replaced.
@@ -65,7 +74,10 @@ func (e *substituteError) Unwrap() error { return e.err }
 // keys of maps.
 func (s *scope) substitute(value any, at substitution) (any, error) {
 	room := limit.ObjectBytes
-	at.path = append(make(change.Path, 0, len(at.path)+spare), at.path...)
+	path := s.path
+	s.path = nil // what variables load may have variables
+	at.path = append(slices.Grow(path[:0], len(at.path)+spare), at.path...)
+	defer func() { s.path = at.path }()
 	return s.replace(value, at, &room)
 }
 
@@ -94,8 +106,9 @@ func hasSubstitutions(value any) bool {
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
+		var few [8]string
 		result := make(map[string]any, len(value))
-		for _, key := range sortedKeys(value) {
+		for _, key := range appendSorted(few[:0], value) {
 			below := at
 			below.path = append(at.path, change.Key(key))
 			newKey, err := s.substituteKey(key, below)
@@ -137,7 +150,11 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys(object map[string]any) []string {
-	keys := make([]string, 0, len(object))
+	return appendSorted(make([]string, 0, len(object)), object)
+}
+
+// appendSorted appends the keys of a map, in order, to an empty list.
+func appendSorted(keys []string, object map[string]any) []string {
 	for key := range object {
 		keys = append(keys, key)
 	}
@@ -169,7 +186,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 		return text, nil
 	}
 	for round := 0; ; round++ {
-		found := variablePattern().FindAllStringSubmatchIndex(text, -1)
+		found := findVariables(text)
 		if len(found) == 0 {
 			break
 		}
