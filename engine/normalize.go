@@ -2,16 +2,19 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// normalize changes the manifest after the policies, as the options Normalize and WriteNamespace
-// say. Policies never see these changes, because they could distinguish, for instance, an empty
+// normalize changes the manifest after the policies, as the options Normalize, WriteNamespace and
+// OmitNulls say. Policies never see these changes, because they could distinguish, for instance, an empty
 // list from a missing one.
 func (r *run) normalize(w written) written {
 	settings, j := &r.set.settings, w.job
@@ -27,8 +30,57 @@ func (r *run) normalize(w written) written {
 			w.edited = normal
 		}
 	}
-	w.normalized = append(w.normalized, change.Diff(before, w.edited, j.place.kind.Type())...)
+	if settings.OmitNulls {
+		w.edited = withoutNulls(w.edited).(map[string]any)
+	}
+	w.normalized = slices.Concat(w.loaded.omitted, change.Diff(before, w.edited, j.place.kind.Type()))
 	return w
+}
+
+// omitNulls removes the nulls that the client does not send.
+func (l *loaded) omitNulls(kind *schema.Kind) {
+	sent := withoutNulls(l.raw).(map[string]any)
+	l.omitted = change.Diff(l.raw, sent, kind.Type())
+	l.raw = sent
+}
+
+// withoutNulls returns a value without the nulls in its maps and lists. It shares the parts without
+// nulls.
+func withoutNulls(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := value
+		for key, item := range value {
+			kept := withoutNulls(item)
+			if item != nil && change.Same(kept, item) {
+				continue
+			}
+			if change.Same(out, value) {
+				out = maps.Clone(value)
+			}
+			if item == nil {
+				delete(out, key)
+			} else {
+				out[key] = kept
+			}
+		}
+		return out
+	case []any:
+		var out []any
+		for i, item := range value {
+			kept := withoutNulls(item)
+			if out == nil && (item == nil || !change.Same(kept, item)) {
+				out = append(make([]any, 0, len(value)), value[:i]...)
+			}
+			if out != nil && item != nil {
+				out = append(out, kept)
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return value
 }
 
 // normal returns an object of a job in the form in which a server stores it. ok is false if no

@@ -63,6 +63,9 @@ type Options struct {
 	// Normalize also writes the values of manifests in the form in which a server stores them: see
 	// admission.Normalize. WriteNamespace adds the namespace to namespaced manifests without one.
 	Normalize, WriteNamespace bool
+	// OmitNulls means that the client that applies the manifests sends no null, neither in maps nor in
+	// lists, like Terraform's kubernetes_manifest. Policies do not see them, and the output has none.
+	OmitNulls bool
 	// AdmissionPlugins are the names of the admission plug-ins that the server runs. "default"
 	// means the plug-ins of a stock server, and "none" no plug-ins, which is the default.
 	AdmissionPlugins []string

@@ -292,7 +292,11 @@ func (r *run) observe(w *written) {
 func (r *run) load(j *job) *loaded {
 	l := j.loaded
 	if l == nil {
-		return j.load(r.set.settings.Plain)
+		l = j.load(r.set.settings.Plain)
+		if r.set.settings.OmitNulls {
+			l.omitNulls(j.place.kind)
+		}
+		return l
 	}
 	j.loaded = nil // only the result of the next stage keeps it
 	return l
@@ -395,7 +399,7 @@ func (a *admitted) tellUnwritable() {
 // it, and neither policies nor observers need the object. Then the object is not even built.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
-	if r.watched || j.loaded != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || r.isRead(j) {
+	if r.watched || j.loaded != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || settings.OmitNulls || r.isRead(j) {
 		return false
 	}
 	request := r.requestFor(&loaded{job: j}, nil, nil)

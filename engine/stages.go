@@ -18,6 +18,8 @@ type loaded struct {
 	// original after the mutation trees.
 	original, hidden, raw map[string]any
 	tree                  []event
+	// omitted are the nulls that the client does not send (option OmitNulls).
+	omitted []change.Change
 	// untouched are the reasons that trees were not applied.
 	untouched []policy.NotApplied
 }
@@ -119,7 +121,7 @@ type written struct {
 	// a policy wrote and the server drops.
 	dropped [][]change.Change
 	// pinned are the defaults that were written as well, normalized the changes of the options
-	// Normalize and WriteNamespace.
+	// Normalize, WriteNamespace and OmitNulls.
 	pinned, normalized []change.Change
 }
 

@@ -95,7 +95,7 @@ func recordedCases(t *testing.T) map[string]applied {
 			if err != nil || strings.Contains(string(stored), `"kind": "Status"`) || inapplicable[name+"/"+key] != "" {
 				continue // the server refused it
 			}
-			got, err := s.call(t, "mutate", document, policies, map[string]any{"normalize": true, "allow_no_policies": true, "request": recordedRequest})
+			got, err := s.call(t, "mutate", document, policies, map[string]any{"for": "kubernetes_manifest", "allow_no_policies": true, "request": recordedRequest})
 			if err != nil {
 				t.Errorf("%s: %s: %v", name, key, err)
 				continue

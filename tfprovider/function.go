@@ -235,7 +235,7 @@ func (a *admission) unreadable(name string) bool {
 // Paragraphs of the pages of several functions.
 const (
 	onceInLocal = "Terraform evaluates `for_each` once for every instance, so a function call in it takes quadratic time. " +
-		"Put results into a `local`, or use the manifests in `for_each` and call `mutate` in the resource with `each.value`. For `kubernetes_manifest`, set the option `normalize`.\n\n"
+		"Put results into a `local`, or use the manifests in `for_each` and call `mutate` in the resource with `each.value`. Set the option `for` to the resource that applies the results.\n\n"
 	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the whole result if an argument is marked: " +
 		"give a Secret, a secret policy or secret context as `sensitive(file(…))`. " +
 		"Values that a policy copies from an argument without this mark are in clear text.\n\n"

@@ -273,3 +273,72 @@ spec:
 		t.Error(messages)
 	}
 }
+
+// thingDefinition defines a namespaced kind with nullable fields, one of them with a default.
+const thingDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              a: {type: string, nullable: true}
+              size: {type: integer, nullable: true, default: 3}
+              list: {type: array, items: {type: string, nullable: true}}
+`
+
+// sizePolicy tells whether a Thing has the default, and writes a null.
+var sizePolicy = strings.NewReplacer(
+	`apiGroups: [""]`, "apiGroups: [example.com]", "configmaps, secrets", "things",
+	"ApplyConfiguration", "JSONPatch", "applyConfiguration", "jsonPatch",
+	`'Object{metadata: Object.metadata{labels: {"mutated": "yes"}}}'`,
+	`'[JSONPatch{op: "add", path: "/metadata/labels", value: {"size": string(object.spec.size)}}, JSONPatch{op: "add", path: "/spec/a", value: null}]'`,
+).Replace(labelPolicy)
+
+// TestFor shows the options that the option for implies, and that given ones win.
+func TestFor(t *testing.T) {
+	s := newServer(t)
+	const thing = `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"a":null,"list":["x",null],"size":null}}`
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"image":"i","name":"c","resources":{"limits":{"cpu":"0.5"}}}],"tolerations":[]}}`
+	for name, test := range map[string]struct {
+		manifest string
+		options  map[string]any
+		want     string
+	}{
+		"nulls": {
+			thing,
+			map[string]any{"for": "kubernetes_manifest"},
+			`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"labels":{"size":"3"},"name":"a","namespace":"default"},"spec":{"list":["x"]}}`,
+		},
+		"stored": {
+			pod,
+			map[string]any{"for": "kubectl_manifest"},
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"image":"i","name":"c","resources":{"limits":{"cpu":"500m"}}}]}}`,
+		},
+		"given": {pod, map[string]any{"for": "kubernetes_manifest", "normalize": false, "write_namespace": false}, pod},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.options["context"] = []string{thingDefinition}
+			if got, err := s.call(t, "mutate", test.manifest, []string{sizePolicy}, test.options); err != nil || got != test.want {
+				t.Errorf("got:\n%v %v\nwant:\n%s", got, err, test.want)
+			}
+		})
+	}
+	if got, err := s.call(t, "explain", thing, []string{sizePolicy}, map[string]any{"for": "kubernetes_manifest", "context": []string{thingDefinition}}); err != nil || !strings.Contains(fmt.Sprint(got), "normalized") {
+		t.Errorf("the nulls that are omitted are no changes: %v %v", got, err)
+	}
+	if _, err := s.call(t, "mutate", thing, []string{sizePolicy}, map[string]any{"for": "kubernetes_deployment"}); err == nil || !strings.Contains(err.Error(), "expected kubernetes_manifest or kubectl_manifest") {
+		t.Error(err)
+	}
+}

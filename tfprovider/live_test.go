@@ -207,7 +207,7 @@ locals {
   user  = jsondecode(file("${path.module}/user.json"))
   admitted = { for how, cases in local.cases : how => { for key, case in cases :
     key => provider::preadmit::mutate(case.manifest, case.policies, {
-      context = case.context, normalize = true, allow_no_policies = true, request = { user = local.user, authorizer = "allow" }
+      context = case.context, for = "${trimprefix(how, "with-")}_manifest", allow_no_policies = true, request = { user = local.user, authorizer = "allow" }
     })
   } if startswith(how, "with-") }
   given = { for how, cases in local.cases : how => { for key, case in cases : key => case.manifest } if startswith(how, "without-") }

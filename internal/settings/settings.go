@@ -53,6 +53,8 @@ type Option struct {
 	// Target returns a pointer to the value, for other options. Its type decides how values are
 	// parsed: *string, *bool, *Size, *[]string or *map[string][]string.
 	Target func(c *Config) any
+	// Implies sets other options as a value needs them, unless they are given, too.
+	Implies func(c *Config, value string)
 }
 
 // Scope is a part of the Terraform provider. The zero value is all of it.
@@ -111,6 +113,8 @@ type Config struct {
 	// Configuration is the configuration file, or "none".
 	Configuration string
 
+	// For is the resource of Terraform that applies the results.
+	For string
 	// Update says that test writes the expected files. To is the kind that convert converts to.
 	Update bool
 	To     string
@@ -210,6 +214,9 @@ func (o *Option) Set(c *Config, text string) error {
 	switch target := o.target(c).(type) {
 	case *string:
 		*target = text
+		if o.Implies != nil {
+			o.Implies(c, text)
+		}
 	case *bool:
 		*target = text == "true"
 	case *Size:

@@ -195,7 +195,7 @@ var Table = []Option{
 	{
 		Flag: "normalize", Field: "normalize", Key: "normalize", Attribute: "normalize", Values: switches, Commands: running, Playground: true,
 		Help:          "also write the values of the manifests in the form in which a server stores them: omit empty values, write canonical quantities, and data for stringData",
-		AttributeHelp: "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. Use `true` with `kubernetes_manifest`.",
+		AttributeHelp: "Whether to also write the values of the manifests in the form in which a server stores them, default `false`: empty values are omitted, quantities are canonical, `stringData` becomes `data`. `for` sets it.",
 		Target:        func(c *Config) any { return &c.Engine.Normalize },
 	},
 	{
@@ -411,6 +411,19 @@ var Table = []Option{
 	{
 		Attribute: "sensitive_context", Only: DataSource, Sensitive: true, Texts: Context,
 		AttributeHelp: "Context that must stay secret: results that contain its values are sensitive. " + yamlStrings,
+	},
+	{
+		Attribute: "for", Values: []string{"kubernetes_manifest", "kubectl_manifest"},
+		AttributeHelp: "The resource that applies the results. It sets other options as the resource needs them, unless they are given, too: `normalize` for both; " +
+			"for `kubernetes_manifest` also `write_namespace`, and nulls are omitted before policies see the manifest, because the resource does not send them. " +
+			"In the options of functions, write `\"for\"` in quotes: without them, an object that begins with it is a `for` expression.",
+		Target: func(c *Config) any { return &c.For },
+		Implies: func(c *Config, resource string) {
+			c.Engine.Normalize = true
+			if resource == "kubernetes_manifest" {
+				c.Engine.WriteNamespace, c.Engine.OmitNulls = true, true
+			}
+		},
 	},
 	{
 		Attribute: "openapi", Only: Functions, Texts: OpenAPI,

@@ -29,10 +29,18 @@ type Tree interface {
 // Later is a value that is not known yet, so that it is neither used nor wrong.
 type Later interface{ IsLater() }
 
-// Read sets the options that the map at a path of a tree gives. further are names that belong to
-// no option but are allowed.
+// Read sets the options that the map at a path of a tree gives, those that imply others first.
+// further are names that belong to no option but are allowed.
 func Read(t Tree, c *Config, object map[string]any, at change.Path, further ...string) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
+	rank := func(key string) int {
+		if o := Find(at.Key(key).String(), t.Name); o != nil && o.Implies != nil {
+			return 0
+		}
+		return 1
+	}
+	keys := slices.Sorted(maps.Keys(object))
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	for _, key := range keys {
 		at, value := at.Key(key), object[key]
 		name := at.String()
 		o := Find(name, t.Name)

@@ -44,7 +44,7 @@ locals {
 
   mutated = {
     for key, manifest in local.manifests :
-    key => provider::preadmit::mutate(manifest, local.policies, { context = local.context })
+    key => provider::preadmit::mutate(manifest, local.policies, { context = local.context, for = "kubectl_manifest" })
   }
 }
 
