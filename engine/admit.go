@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -19,6 +20,8 @@ type server struct {
 	// programs are sorted by their hooks.
 	programs   []policy.Program
 	defaulting defaulting
+	// minor is the version of the server, 1.minor.
+	minor int
 	// files says which files of policies and context are secret.
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
@@ -35,6 +38,9 @@ type defaulting struct {
 	// prepare returns the objects that validating admission sees, of a request for an object and
 	// its old object, which may be nil.
 	prepare func(p place, object, old map[string]any) (prepared, before map[string]any, err error)
+	// check validates the prepared objects against their kind, on a server of Kubernetes 1.minor. It
+	// is nil if objects are not validated.
+	check func(ctx context.Context, p place, minor int, prepared, before map[string]any) (warnings []string, err error)
 	// stored returns the change of an event in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
@@ -63,6 +69,9 @@ var (
 				return prepared, before, nil
 			}
 			return validation.Created(p.kind, object, bare), nil, nil
+		},
+		check: func(ctx context.Context, p place, minor int, prepared, before map[string]any) (warnings []string, err error) {
+			return validation.Check(ctx, p.kind, minor, prepared, before)
 		},
 		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
 			return admission.Stored(kind, e.before, e.written, e.next)
@@ -127,10 +136,10 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	return a.trace
 }
 
-// covers reports whether any policy may match a request. Most manifests do not need an admission
-// view because of this check.
+// covers reports whether any policy may match a request, or the server validates the kind. Most
+// manifests do not need an admission view because of this check.
 func (s server) covers(request *policy.Request) bool {
-	return slices.ContainsFunc(s.programs, func(p policy.Program) bool { return p.Covers(request) })
+	return s.checks(request.Kind) || slices.ContainsFunc(s.programs, func(p policy.Program) bool { return p.Covers(request) })
 }
 
 // planned returns the trace of a request that no policy matches.
@@ -355,6 +364,9 @@ func (a *passes) convert() bool {
 		return a.trace.reject(policy.Failure{Err: err})
 	}
 	if !change.Equal(a.request.Object, view) {
+		if a.place.kind.Custom {
+			a.trace.unpruned = a.request.Object
+		}
 		a.trace.dropped(a.request.Object, view)
 		a.request.Object = view
 	}

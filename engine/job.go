@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -149,7 +150,21 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 	if d, exceeded := limited(f.Errorf(source.CodeDenied, "%v", f.Err), f.Err); exceeded {
 		return d
 	}
-	return f.Errorf(source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
+	d := f.Errorf(source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
+	if path := fieldOf(f.Err); path != nil {
+		d.At = j.document.At(path)
+	}
+	return d
+}
+
+// fieldOf returns the path of the first invalid field that an error names, or nil.
+func fieldOf(err error) change.Path {
+	var invalid *validation.InvalidError
+	if !errors.As(err, &invalid) {
+		return nil
+	}
+	path, _ := change.ParsePath(invalid.Field) // not every field of a server is a path
+	return path
 }
 
 // lacking says which workload will have no Pods because an object of its controller is refused.

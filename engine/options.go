@@ -260,5 +260,9 @@ func (s *settings) defaulting() defaulting {
 	if s.Defaulting == DefaultingOff {
 		return asWritten
 	}
-	return completing
+	d := completing
+	if s.Validation == ValidationOff {
+		d.check = nil
+	}
+	return d
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -16,10 +18,13 @@ import (
 // for storage. It adds to the trace whether the object is refused, and what policies say about it.
 func (s server) validate(p place, request policy.Request, t *trace) {
 	programs := s.programs[s.mutating():]
-	if !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
+	if !s.checks(p.kind) && !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
 		for _, program := range programs {
 			t.planned(program.Hook(), program.Plan(&request))
 		}
+		return
+	}
+	if s.checks(p.kind) && !s.check(p, &request, t) {
 		return
 	}
 	object, old, err := s.defaulting.prepare(p, t.after, request.OldObject)
@@ -36,6 +41,28 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 			return
 		}
 	}
+}
+
+// checks reports whether the server validates objects of a kind against the kind.
+func (s server) checks(kind *schema.Kind) bool {
+	return s.defaulting.check != nil && validation.Checks(kind)
+}
+
+// check validates an object against its kind, and reports whether the request continues.
+func (s server) check(p place, request *policy.Request, t *trace) bool {
+	object := t.after
+	if t.unpruned != nil {
+		object = inNamespace(t.unpruned, textAt(t.after, "metadata", "namespace"))
+	}
+	object, old, err := s.defaulting.prepare(p, object, request.OldObject)
+	if err != nil {
+		return t.refuse(policy.Failure{Err: err})
+	}
+	warnings, err := s.defaulting.check(request.Context, p, s.minor, object, old)
+	for _, text := range warnings {
+		t.warnings = append(t.warnings, Warning{Text: text})
+	}
+	return err == nil || t.refuse(policy.Failure{Err: err, Status: "Invalid"})
 }
 
 // mutating returns the number of programs before validating admission.

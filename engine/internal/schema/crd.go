@@ -129,6 +129,7 @@ func (d *definition) version(at change.Path, version map[string]any) *Kind {
 		Namespaced:   d.namespaced,
 		Subresources: slices.Sorted(maps.Keys(object(version, "subresources"))),
 		Custom:       true,
+		Definition:   &Definition{Version: version},
 	}
 	k.lazy = &lazyType{load: func() *Type { return CustomType(k.Kind, root) }}
 	return k

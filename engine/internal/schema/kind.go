@@ -25,7 +25,24 @@ type Kind struct {
 	// Unknown says that the kind has no schema: only apiVersion, kind and metadata have a type.
 	Unknown bool
 
+	// Definition says how a CustomResourceDefinition defines the kind. It is nil for other kinds.
+	Definition *Definition
+
 	lazy *lazyType
+}
+
+// Definition is a version in a CustomResourceDefinition.
+type Definition struct {
+	// Version is the item of spec.versions. It must not be modified.
+	Version map[string]any
+	once    sync.Once
+	derived any
+}
+
+// Derived returns what derive returns, which is called once. Only one package may use it.
+func (d *Definition) Derived(derive func() any) any {
+	d.once.Do(func() { d.derived = derive() })
+	return d.derived
 }
 
 // GoType returns the Go type into which a server decodes the kind's objects. It is nil for

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// customRecord is the answer of a server to a custom resource that was sent with fieldValidation
+// Warn. Other are answers to the same request at other times.
+type customRecord struct {
+	Name, Op, Denied string
+	Object, Old      json.RawMessage
+	Warnings, Other  []string
+}
+
+// customExceptions are records in which preadmit says something else.
+var customExceptions = map[string]string{
+	"metadata/no-name":    "a manifest without a name is refused before it is admitted",
+	"after-mutation/kind": "the server names the object as the kind that the policy wrote",
+}
+
+// TestCustomResources compares the refusals of custom resources, and the warnings about finalizers
+// and rules, with recorded answers of kube-apiserver 1.36.3.
+func TestCustomResources(t *testing.T) {
+	files, err := filepath.Glob("testdata/custom/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compared atomic.Int64
+	t.Run("cases", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+				t.Parallel()
+				compared.Add(int64(compareCustom(t, file)))
+			})
+		}
+	})
+	if compared.Load() < 816 {
+		t.Errorf("only %d answers are compared", compared.Load())
+	}
+}
+
+func compareCustom(t *testing.T, file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded struct {
+		Definitions, Policies []json.RawMessage
+		Records               []customRecord
+	}
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	definitions, policies := rawStream(t, recorded.Definitions...), rawStream(t, recorded.Policies...)
+	sets := map[string]*Set{}
+	for _, r := range recorded.Records {
+		set := sets[r.Op]
+		if r.Old != nil || set == nil {
+			options := recordedRequest
+			if options.Operation = policy.Operation(r.Op); r.Old != nil {
+				options.Old = []*manifest.Stream{rawStream(t, r.Old)}
+			}
+			var diagnostics []source.Diagnostic
+			if set, diagnostics = Compile([]*manifest.Stream{policies}, []*manifest.Stream{definitions}, options); set == nil {
+				t.Fatal(diagnostics)
+			}
+			sets[r.Op] = set
+		}
+		outcome := set.Run(t.Context(), []*manifest.Stream{rawStream(t, r.Object)})
+		problem := r.differs(outcome)
+		name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + r.Name
+		if excepted := customExceptions[name] != ""; excepted != (problem != "") {
+			t.Errorf("%s: listed as an exception: %v, but %s", name, excepted, problem)
+		}
+	}
+	return len(recorded.Records)
+}
+
+// differs returns how an outcome differs from the record, or "".
+func (r customRecord) differs(outcome *Outcome) string {
+	got := strings.Join(refusals(outcome), "\n")
+	same := func(want string) bool { return sameWords(got, strings.ReplaceAll(want, "*****", "00000")) }
+	if !same(r.Denied) && !slices.ContainsFunc(r.Other, same) {
+		return "refused with " + got + "\nthe server said " + r.Denied
+	}
+	var warnings []string
+	for _, m := range outcome.Manifests {
+		for _, w := range m.Warnings {
+			warnings = append(warnings, w.Text)
+		}
+	}
+	if r.Denied == "" && !slices.Equal(warnings, r.Warnings) {
+		return "warned " + strings.Join(warnings, "; ") + "\nthe server warned " + strings.Join(r.Warnings, "; ")
+	}
+	return ""
+}
+
+// rawStream returns a stream with objects, whose numbers keep their digits.
+func rawStream(t *testing.T, objects ...json.RawMessage) *manifest.Stream {
+	t.Helper()
+	var text strings.Builder
+	for _, object := range objects {
+		text.WriteString(string(object) + "\n---\n")
+	}
+	return readStream(t, "objects.yaml", text.String())
+}
+
+// TestCustomResourceVersions checks what differs between the servers that are known.
+func TestCustomResourceVersions(t *testing.T) {
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Shop, plural: shops, singular: shop}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          size: {type: integer, format: int32, x-kubernetes-validations: [{rule: self != 3, message: not three}]}
+          spec: {type: object, properties: {a: {type: string, format: k8s-short-name}}, x-kubernetes-validations: [{rule: "!has(self.a) || self.a != 'bad'", message: bad}]}
+`
+	for _, test := range []struct{ version, object, want string }{
+		{"1.34", "size: 3", `Shop.example.com "a" is invalid: size: Invalid value: "integer": not three`},
+		{"1.35", "size: 3", `Shop.example.com "a" is invalid: size: Invalid value: 3: not three`},
+		{"1.34", "spec: {a: bad}", `Shop.example.com "a" is invalid: spec: Invalid value: "object": bad`},
+		{"1.36", "spec: {a: bad}", `Shop.example.com "a" is invalid: spec: Invalid value: bad`},
+		{"1.35", "size: 3000000000", ""},
+		{"1.36", "size: 3000000000", `Shop.example.com "a" is invalid: <nil>: Invalid value: "": Checked value must be of type integer with format int32 in size`},
+		{"1.34", "spec: {a: A}", ""},
+		{"1.35", "spec: {a: A}", `Shop.example.com "a" is invalid: [spec.a: Invalid value: "A": spec.a in body must be of type k8s-short-name: "A", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+	} {
+		set, diagnostics := Compile(nil, []*manifest.Stream{readStream(t, "crd.yaml", definition)}, Options{KubernetesVersion: test.version})
+		if set == nil {
+			t.Fatal(diagnostics)
+		}
+		outcome := set.Run(t.Context(), []*manifest.Stream{readStream(t, "shop.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\n"+test.object+"\n")})
+		if got := strings.Join(refusals(outcome), "\n"); got != inOrder(test.want) {
+			t.Errorf("%s: %s: got %s", test.version, test.object, got)
+		}
+	}
+}

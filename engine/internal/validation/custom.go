@@ -1,0 +1,239 @@
+package validation
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metadata "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	strict "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/version"
+	limits "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// InvalidError is the refusal of an object by the validation of its kind, in the words of a server.
+type InvalidError struct {
+	Text string
+	// Field is the path of the first field with a problem, as the server writes it.
+	Field string
+}
+
+// Error implements error.
+func (e *InvalidError) Error() string { return e.Text }
+
+// Checks reports whether objects of a kind are validated.
+func Checks(kind *schema.Kind) bool { return kind.Definition != nil }
+
+// Check validates an object for which Checks is true, as a server of Kubernetes 1.minor does. old is
+// the object before an update, or nil. The warnings come with the server's answer.
+func Check(ctx context.Context, kind *schema.Kind, minor int, object, old map[string]any) (warnings []string, err error) {
+	c, _ := kind.Definition.Derived(func() any { return newCustom(kind, minor) }).(*custom)
+	if c == nil {
+		return nil, nil
+	}
+	problems, warnings := c.validate(ctx, change.CloneObject(object), old)
+	if len(problems) == 0 {
+		return warnings, nil
+	}
+	name := unstructured.Unstructured{Object: object}
+	return warnings, &InvalidError{
+		Text:  fmt.Sprintf("%s.%s %q is invalid: %v", kind.Kind.Kind, kind.Group, name.GetName(), problems.ToAggregate()),
+		Field: problems[0].Field,
+	}
+}
+
+// custom validates the objects of a version of a CustomResourceDefinition, as the strategy of
+// k8s.io/apiextensions-apiserver v0.36.3 (pkg/registry/customresource) does.
+type custom struct {
+	namespaced bool
+	minor      int
+	structural *structural.Structural
+	schema     schemavalidation.SchemaValidator
+	// rules is nil without x-kubernetes-validations.
+	rules *cel.Validator
+	scale *v1.CustomResourceSubresourceScale
+}
+
+// newCustom returns nil if the schema is not valid. A server refuses its definition.
+func newCustom(kind *schema.Kind, minor int) any {
+	text, err := json.Marshal(kind.Definition.Version)
+	if err != nil {
+		return nil
+	}
+	var external v1.CustomResourceDefinitionVersion
+	var internal apiextensions.CustomResourceValidation
+	if strict.Unmarshal(text, &external) != nil || external.Schema == nil {
+		return nil
+	}
+	if v1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(external.Schema, &internal, nil) != nil {
+		return nil
+	}
+	c := &custom{namespaced: kind.Namespaced, minor: minor}
+	if c.structural, err = structural.NewStructural(internal.OpenAPIV3Schema); err != nil {
+		return nil
+	}
+	var openAPI spec.Schema
+	if schemavalidation.ConvertJSONSchemaPropsWithPostProcess(internal.OpenAPIV3Schema, &openAPI, enforced(minor)) != nil {
+		return nil
+	}
+	c.schema = schemavalidation.NewSchemaValidatorFromOpenAPI(&openAPI)
+	c.rules = cel.NewValidator(c.structural, true, limits.PerCallLimit)
+	if external.Subresources != nil {
+		c.scale = external.Subresources.Scale
+	}
+	return c
+}
+
+// formatsNumbersSince is the first minor version whose servers enforce the formats of numbers.
+const formatsNumbersSince = 36
+
+// enforced removes the formats that a server of Kubernetes 1.minor does not enforce. It enforces
+// formats of strings one version after it knows them.
+func enforced(minor int) schemavalidation.PostProcessFunc {
+	strip := schemavalidation.StripUnsupportedFormatsPostProcessorForVersion(version.MajorMinor(1, uint(minor-1)))
+	return func(s *spec.Schema) error {
+		if minor < formatsNumbersSince && len(s.Type) > 0 && !s.Type.Contains("string") {
+			s.Format = ""
+		}
+		return strip(s)
+	}
+}
+
+// validate returns the errors of an object in the order of the stages of a server, and in each stage
+// by field; a server has some of them in random order.
+func (c *custom) validate(ctx context.Context, object, old map[string]any) (field.ErrorList, []string) {
+	u := &unstructured.Unstructured{Object: object}
+	warnings := finalizerWarnings(u, &unstructured.Unstructured{Object: old})
+	var options []schemavalidation.ValidationOption
+	var ruleOptions []cel.Option
+	var problems field.ErrorList
+	at := field.NewPath("metadata")
+	if old == nil {
+		problems = append(problems, byField(metadata.ValidateObjectMetaAccessor(u, c.namespaced, metadata.NameIsDNSSubdomain, at))...)
+		problems = append(problems, byField(schemavalidation.ValidateCustomResource(nil, object, c.schema))...)
+	} else {
+		correlated := common.NewCorrelatedObject(object, old, &model.Structural{Structural: c.structural})
+		options = append(options, schemavalidation.WithRatcheting(correlated))
+		ruleOptions = append(ruleOptions, cel.WithRatcheting(correlated))
+		problems = append(problems, byField(metadata.ValidateObjectMetaAccessorUpdate(u, &unstructured.Unstructured{Object: old}, at))...)
+		problems = append(problems, byField(schemavalidation.ValidateCustomResourceUpdate(nil, object, old, c.schema, options...))...)
+	}
+	problems = append(problems, c.validateScale(object)...)
+	problems = append(problems, byField(objectmeta.Validate(nil, object, c.structural, false))...)
+	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, c.structural, old)) == 0 {
+		problems = append(problems, byField(listtype.ValidateListSetsAndMaps(nil, c.structural, object))...)
+	}
+	if c.rules == nil {
+		return problems, warnings
+	}
+	if slices.ContainsFunc(problems, blocks) {
+		return append(problems, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")), warnings
+	}
+	ratcheted := &recorder{}
+	var before any // not a nil map, which would be an old object
+	if old != nil {
+		before = old
+	}
+	failed, _ := c.rules.Validate(warning.WithWarningRecorder(ctx, ratcheted), nil, c.structural, object, before, limits.RuntimeCELCostBudget, ruleOptions...)
+	c.showTypes(failed)
+	slices.SortStableFunc(failed, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) }) // rules of one field have an order
+	return append(problems, failed...), append(warnings, ratcheted.texts...)
+}
+
+// byField sorts the errors of one stage, which a server has in random order.
+func byField(problems field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(problems, func(a, b *field.Error) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Error(), b.Error()))
+	})
+	return problems
+}
+
+// blocks reports whether no rules are evaluated because of an error.
+func blocks(err *field.Error) bool {
+	return slices.Contains([]field.ErrorType{field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid}, err.Type)
+}
+
+// showsValuesSince is the first minor version whose servers show values in the errors of rules, and
+// not only types.
+const showsValuesSince = 35
+
+// showTypes replaces values in the errors of rules with their types, if the server does.
+func (c *custom) showTypes(problems field.ErrorList) {
+	if c.minor >= showsValuesSince {
+		return
+	}
+	for _, problem := range problems {
+		if problem.Type == field.ErrorTypeInvalid || problem.Type == field.ErrorTypeDuplicate {
+			problem.BadValue = c.typeAt(problem.Field)
+		}
+	}
+}
+
+// typeAt returns the type of a field in the schema, or object for an unknown path.
+func (c *custom) typeAt(name string) string {
+	path, err := change.ParsePath(name)
+	s := c.structural
+	for _, step := range path {
+		switch child, ok := s.Properties[step.Key]; {
+		case err != nil:
+		case step.Key != "" && ok:
+			s = &child
+		case step.Key == "" && s.Items != nil:
+			s = s.Items
+		case s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
+			s = s.AdditionalProperties.Structural
+		}
+	}
+	return cmp.Or(s.Type, "object")
+}
+
+// validateScale checks the values of the subresource scale.
+func (c *custom) validateScale(object map[string]any) (problems field.ErrorList) {
+	if c.scale == nil {
+		return nil
+	}
+	keys := func(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
+	for _, path := range []string{c.scale.SpecReplicasPath, c.scale.StatusReplicasPath} {
+		n, _, err := unstructured.NestedInt64(object, keys(path)...)
+		switch {
+		case err != nil:
+			problems = append(problems, field.Invalid(field.NewPath(path), n, err.Error()))
+		case n < 0:
+			problems = append(problems, field.Invalid(field.NewPath(path), n, "should be a non-negative integer"))
+		case n > math.MaxInt32:
+			problems = append(problems, field.Invalid(field.NewPath(path), n, fmt.Sprintf("should be less than or equal to %v", math.MaxInt32)))
+		}
+	}
+	if path := c.scale.LabelSelectorPath; path != nil {
+		if text, _, err := unstructured.NestedString(object, keys(*path)...); err != nil {
+			problems = append(problems, field.Invalid(field.NewPath(*path), text, err.Error()))
+		}
+	}
+	return problems
+}
+
+// recorder collects warnings. It implements warning.Recorder.
+type recorder struct{ texts []string }
+
+// AddWarning implements warning.Recorder.
+func (r *recorder) AddWarning(_, text string) { r.texts = append(r.texts, text) }
