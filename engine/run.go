@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -349,6 +350,10 @@ func (r *run) admitView(a *admitted) {
 	}
 	if len(a.trace.failures) == 0 {
 		r.server.validate(j.place, *request, a.trace)
+		if len(a.trace.refusals) > 0 && j.made == nil {
+			refusal := &a.trace.refusals[0]
+			refusal.Advice = cmp.Or(refusal.Advice, r.server.culprit(j.place, *request, a.trace))
+		}
 	}
 	a.read = request.Snapshot.Sensitive()
 	a.trace.redact(a.scope(nil))

@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -111,6 +113,41 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 func (t *trace) refuse(f policy.Failure) bool {
 	t.refusals = append(t.refusals, f)
 	return false
+}
+
+// culprit returns advice about the change that makes the server refuse an object that it accepts
+// before the change; "" if the server refuses the object as it was sent.
+func (s server) culprit(p place, request policy.Request, t *trace) string {
+	var changes []event
+	for _, e := range t.events {
+		if !e.drops && !change.Equal(e.before, e.written) {
+			changes = append(changes, e)
+		}
+	}
+	request.Warn = func(source.Diagnostic) {}
+	refuses := func(object map[string]any) bool {
+		probe := s.trace(nil)
+		probe.after = object
+		s.validate(p, request, probe)
+		return len(probe.refusals) > 0
+	}
+	if len(changes) == 0 || refuses(t.before) {
+		return ""
+	}
+	accepted, refused := -1, len(changes)-1
+	for refused-accepted > 1 {
+		if middle := (accepted + refused) / 2; refuses(changes[middle].next) {
+			refused = middle
+		} else {
+			accepted = middle
+		}
+	}
+	e := changes[refused]
+	text := fmt.Sprintf("the server accepts the object that was sent: %s makes it one that is refused", e.by)
+	if e.at.IsKnown() {
+		text += fmt.Sprintf(" (%s)", e.at)
+	}
+	return text
 }
 
 // said records what a validating policy says about an object besides refusing it.
