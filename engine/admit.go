@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -20,8 +19,6 @@ type server struct {
 	// programs are sorted by their hooks.
 	programs   []policy.Program
 	defaulting defaulting
-	// minor is the version of the server, 1.minor.
-	minor int
 	// files says which files of policies and context are secret.
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
@@ -38,9 +35,9 @@ type defaulting struct {
 	// prepare returns the objects that validating admission sees, of a request for an object and
 	// its old object, which may be nil.
 	prepare func(p place, object, old map[string]any) (prepared, before map[string]any, err error)
-	// check validates the prepared objects against their kind, on a server of Kubernetes 1.minor. It
-	// is nil if objects are not validated.
-	check func(ctx context.Context, p place, minor int, prepared, before map[string]any) (warnings []string, err error)
+	// validation validates the prepared objects against their kind. It is nil if objects are not
+	// validated.
+	validation *validation.Server
 	// stored returns the change of an event in the form in which the server stores it; see
 	// admission.Stored.
 	stored func(kind *schema.Kind, e event) (from, to map[string]any)
@@ -69,9 +66,6 @@ var (
 				return prepared, before, nil
 			}
 			return validation.Created(p.kind, object, bare), nil, nil
-		},
-		check: func(ctx context.Context, p place, minor int, prepared, before map[string]any) (warnings []string, err error) {
-			return validation.Check(ctx, p.kind, minor, prepared, before)
 		},
 		stored: func(kind *schema.Kind, e event) (from, to map[string]any) {
 			return admission.Stored(kind, e.before, e.written, e.next)

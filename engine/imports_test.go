@@ -50,9 +50,7 @@ var owners = []struct {
 	{"k8s.io/client-go", nil},
 	{"github.com/google/cel-go", []string{"engine/internal/celenv", "engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/celenv/expr"}},
 	{"k8s.io/apiserver/pkg/cel/library", nil},
-	{"k8s.io/apiserver/pkg/cel/common", []string{"engine/internal/validation"}},
-	{"k8s.io/apiserver/pkg/cel", []string{"engine/internal/celenv/library"}},
-	{"k8s.io/apiserver/pkg/warning", []string{"engine/internal/validation"}},
+	{"k8s.io/apiserver/pkg/cel", []string{"engine/internal/celenv/library", "engine/internal/celenv", "engine/internal/validation"}},
 	{"k8s.io/apiserver/pkg/apis/cel", []string{"engine/internal/celenv", "engine/internal/validation"}},
 	{"k8s.io/apiserver", []string{"engine/internal/celenv"}},
 	{"google.golang.org/protobuf", []string{"engine/internal/celenv"}},
@@ -172,12 +170,13 @@ func TestNoNetwork(t *testing.T) {
 
 // costly are packages that slow down the start of a program or are useless for it: packages of
 // servers, which register metrics, flags and feature gates when they are imported. The library of
-// PodSecurity needs the types of k8s.io/api, which bring net/http and klog: the row `version` of the
-// page on performance has what they cost.
+// PodSecurity needs the types of k8s.io/api, which bring net/http and klog, and the schemas of custom
+// resources need kube-openapi's formats: the row `version` of the page on performance has what they
+// cost.
 var costly = []string{
 	"expvar",
 	"k8s.io/client-go", "k8s.io/component-base/metrics", "k8s.io/component-base/featuregate", "k8s.io/component-base/logs",
-	"k8s.io/apiserver/pkg/features", "k8s.io/kube-openapi/pkg/validation", "k8s.io/kube-openapi/pkg/schemaconv",
+	"k8s.io/apiserver/pkg/features", "k8s.io/apiserver/pkg/cel/environment", "k8s.io/kube-openapi/pkg/schemaconv",
 	"github.com/prometheus", "go.opentelemetry.io", "github.com/distribution/reference",
 	"sigs.k8s.io/kustomize",
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/release"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -131,6 +132,7 @@ type settings struct {
 	minor      int
 	authorizer celenv.Authorizer
 	kyverno    *kyverno.Language
+	validation *validation.Server
 	// values and context are the parsed Values and Context documents.
 	values  *given.Values
 	context *given.Context
@@ -173,6 +175,7 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	s.problems = append(s.problems, problems...)
 	s.kyverno = kyverno.New(s.values, user, s.Namespace, s.minor)
 	s.User = user.Complete(o.User)
+	s.validation = validation.New(s.minor)
 	return s, diagnostics
 }
 
@@ -261,8 +264,8 @@ func (s *settings) defaulting() defaulting {
 		return asWritten
 	}
 	d := completing
-	if s.Validation == ValidationOff {
-		d.check = nil
+	if s.Validation != ValidationOff {
+		d.validation = s.validation
 	}
 	return d
 }

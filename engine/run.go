@@ -153,7 +153,7 @@ func (r *run) compile() {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
-	r.server.defaulting, r.server.files, r.server.minor = s.settings.defaulting(), s.files, s.settings.minor
+	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
 	for _, program := range r.programs {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:

@@ -47,7 +47,7 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 
 // checks reports whether the server validates objects of a kind against the kind.
 func (s server) checks(kind *schema.Kind) bool {
-	return s.defaulting.check != nil && validation.Checks(kind)
+	return s.defaulting.validation != nil && validation.Checks(kind)
 }
 
 // check validates an object against its kind, and reports whether the request continues.
@@ -60,7 +60,7 @@ func (s server) check(p place, request *policy.Request, t *trace) bool {
 	if err != nil {
 		return t.refuse(policy.Failure{Err: err})
 	}
-	warnings, err := s.defaulting.check(request.Context, p, s.minor, object, old)
+	warnings, err := s.defaulting.validation.Check(request.Context, p.kind, object, old)
 	for _, text := range warnings {
 		t.warnings = append(t.warnings, Warning{Text: text})
 	}

@@ -2,6 +2,7 @@ package celenv
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -35,8 +36,8 @@ type compiler struct {
 	provider *provider
 	syntax   *syntax.Parser
 	checker  *checker.Env
-	// complete is the environment; nil before it is needed.
-	complete *cel.Env
+	// complete makes the environment, once.
+	complete func() (*cel.Env, error)
 }
 
 // borrow returns a compiler for exclusive use until it is given back.
@@ -73,6 +74,7 @@ func (e *Env) newCompiler(d dialect) (*compiler, error) {
 		return nil, err
 	}
 	c := &compiler{env: e, dialect: d, provider: e.newProvider(env, d.patches), syntax: e.syntax()}
+	c.complete = sync.OnceValues(func() (*cel.Env, error) { return e.complete(d, c.provider) })
 	c.checker, err = e.newChecker(env, c.provider, checker.ValidatedDeclarations(shared))
 	if err == nil && d.patches {
 		err = c.checker.AddFunctions(library.EscapeKey())
@@ -135,14 +137,11 @@ func (c *compiler) compile(text string) (checked *ast.AST, issues *cel.Issues, e
 			return checked, nil, nil
 		}
 	}
-	if c.complete == nil {
-		complete, err := c.env.complete(c.dialect, c.provider)
-		if err != nil {
-			return nil, nil, err
-		}
-		c.complete = complete
+	complete, err := c.complete()
+	if err != nil {
+		return nil, nil, err
 	}
-	compiled, issues := c.complete.CompileSource(source)
+	compiled, issues := complete.CompileSource(source)
 	return compiled.NativeRep(), issues, nil
 }
 

@@ -14,7 +14,7 @@
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
 // (values of Object and JSONPatch), govalue.go (Go values of a server), forms.go (when there
 // are any), check.go and guard.go (mistakes that a server accepts), coverage.go (what has been
-// evaluated), draft.go (types of expressions in drafts); tree.go (the environment of mutation
+// evaluated), draft.go (types of expressions in drafts); rules.go (rules of custom resources); tree.go (the environment of mutation
 // trees); kyverno.go (Kyverno's environment), world.go (what its functions ask),
 // kyvernoresource.go and kyvernoasking.go (the functions that ask), kyvernoimage.go,
 // kyvernotext.go, kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
@@ -95,9 +95,10 @@ type Env struct {
 	planner func() (*planner, error)
 	full    func() (*cel.Env, error)
 
-	// syntax and declarations are used to compile expressions; see compiler.
-	syntax                                 func() *syntax.Parser
-	declarations, unauthorizedDeclarations func() (*checker.Env, error)
+	// syntax and declarations are used to compile expressions; see compiler. Rules have no variables of
+	// policies.
+	syntax                                                   func() *syntax.Parser
+	declarations, unauthorizedDeclarations, ruleDeclarations func() (*checker.Env, error)
 
 	mu   sync.Mutex
 	idle map[dialect][]*compiler
@@ -122,6 +123,7 @@ func newEnv(h host) *Env {
 	e.syntax = sync.OnceValue(e.buildSyntax)
 	e.declarations = sync.OnceValues(func() (*checker.Env, error) { return e.declarationsOf(e.base) })
 	e.unauthorizedDeclarations = sync.OnceValues(func() (*checker.Env, error) { return e.declarationsOf(e.unauthorized) })
+	e.ruleDeclarations = sync.OnceValues(func() (*checker.Env, error) { return e.declarationsOf(e.functions) })
 	return e
 }
 

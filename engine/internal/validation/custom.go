@@ -12,22 +12,18 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metadata "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	strict "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/util/version"
-	limits "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -44,10 +40,19 @@ func (e *InvalidError) Error() string { return e.Text }
 // Checks reports whether objects of a kind are validated.
 func Checks(kind *schema.Kind) bool { return kind.Definition != nil }
 
-// Check validates an object for which Checks is true, as a server of Kubernetes 1.minor does. old is
-// the object before an update, or nil. The warnings come with the server's answer.
-func Check(ctx context.Context, kind *schema.Kind, minor int, object, old map[string]any) (warnings []string, err error) {
-	c, _ := kind.Definition.Derived(func() any { return newCustom(kind, minor) }).(*custom)
+// Server validates objects as a server of a version of Kubernetes does.
+type Server struct {
+	minor int
+	cel   *celenv.Env
+}
+
+// New returns the validation of a server of Kubernetes 1.minor.
+func New(minor int) *Server { return &Server{minor, celenv.New(minor)} }
+
+// Check validates an object for which Checks is true. old is the object before an update, or nil. The
+// warnings come with the server's answer.
+func (v *Server) Check(ctx context.Context, kind *schema.Kind, object, old map[string]any) (warnings []string, err error) {
+	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)
 	if c == nil {
 		return nil, nil
 	}
@@ -68,14 +73,14 @@ type custom struct {
 	namespaced bool
 	minor      int
 	structural *structural.Structural
-	schema     schemavalidation.SchemaValidator
+	schema     *spec.Schema
 	// rules is nil without x-kubernetes-validations.
-	rules *cel.Validator
+	rules *ruleNode
 	scale *v1.CustomResourceSubresourceScale
 }
 
 // newCustom returns nil if the schema is not valid. A server refuses its definition.
-func newCustom(kind *schema.Kind, minor int) any {
+func (v *Server) newCustom(kind *schema.Kind) any {
 	text, err := json.Marshal(kind.Definition.Version)
 	if err != nil {
 		return nil
@@ -88,35 +93,18 @@ func newCustom(kind *schema.Kind, minor int) any {
 	if v1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(external.Schema, &internal, nil) != nil {
 		return nil
 	}
-	c := &custom{namespaced: kind.Namespaced, minor: minor}
+	c := &custom{namespaced: kind.Namespaced, minor: v.minor}
 	if c.structural, err = structural.NewStructural(internal.OpenAPIV3Schema); err != nil {
 		return nil
 	}
-	var openAPI spec.Schema
-	if schemavalidation.ConvertJSONSchemaPropsWithPostProcess(internal.OpenAPIV3Schema, &openAPI, enforced(minor)) != nil {
-		return nil
+	c.schema = openAPI(c.structural, v.minor)
+	if hasRules(c.structural) {
+		c.rules = newRuleNode(v.cel, c.structural, c.structural, true, model.SchemaDeclType(c.structural, true))
 	}
-	c.schema = schemavalidation.NewSchemaValidatorFromOpenAPI(&openAPI)
-	c.rules = cel.NewValidator(c.structural, true, limits.PerCallLimit)
 	if external.Subresources != nil {
 		c.scale = external.Subresources.Scale
 	}
 	return c
-}
-
-// formatsNumbersSince is the first minor version whose servers enforce the formats of numbers.
-const formatsNumbersSince = 36
-
-// enforced removes the formats that a server of Kubernetes 1.minor does not enforce. It enforces
-// formats of strings one version after it knows them.
-func enforced(minor int) schemavalidation.PostProcessFunc {
-	strip := schemavalidation.StripUnsupportedFormatsPostProcessorForVersion(version.MajorMinor(1, uint(minor-1)))
-	return func(s *spec.Schema) error {
-		if minor < formatsNumbersSince && len(s.Type) > 0 && !s.Type.Contains("string") {
-			s.Format = ""
-		}
-		return strip(s)
-	}
 }
 
 // validate returns the errors of an object in the order of the stages of a server, and in each stage
@@ -124,20 +112,16 @@ func enforced(minor int) schemavalidation.PostProcessFunc {
 func (c *custom) validate(ctx context.Context, object, old map[string]any) (field.ErrorList, []string) {
 	u := &unstructured.Unstructured{Object: object}
 	warnings := finalizerWarnings(u, &unstructured.Unstructured{Object: old})
-	var options []schemavalidation.ValidationOption
-	var ruleOptions []cel.Option
 	var problems field.ErrorList
+	var correlated *common.CorrelatedObject
 	at := field.NewPath("metadata")
 	if old == nil {
 		problems = append(problems, byField(metadata.ValidateObjectMetaAccessor(u, c.namespaced, metadata.NameIsDNSSubdomain, at))...)
-		problems = append(problems, byField(schemavalidation.ValidateCustomResource(nil, object, c.schema))...)
 	} else {
-		correlated := common.NewCorrelatedObject(object, old, &model.Structural{Structural: c.structural})
-		options = append(options, schemavalidation.WithRatcheting(correlated))
-		ruleOptions = append(ruleOptions, cel.WithRatcheting(correlated))
+		correlated = common.NewCorrelatedObject(object, old, &model.Structural{Structural: c.structural})
 		problems = append(problems, byField(metadata.ValidateObjectMetaAccessorUpdate(u, &unstructured.Unstructured{Object: old}, at))...)
-		problems = append(problems, byField(schemavalidation.ValidateCustomResourceUpdate(nil, object, old, c.schema, options...))...)
 	}
+	problems = append(problems, byField(validateSchema(c.schema, object, correlated))...)
 	problems = append(problems, c.validateScale(object)...)
 	problems = append(problems, byField(objectmeta.Validate(nil, object, c.structural, false))...)
 	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, c.structural, old)) == 0 {
@@ -149,15 +133,16 @@ func (c *custom) validate(ctx context.Context, object, old map[string]any) (fiel
 	if slices.ContainsFunc(problems, blocks) {
 		return append(problems, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")), warnings
 	}
-	ratcheted := &recorder{}
 	var before any // not a nil map, which would be an old object
 	if old != nil {
 		before = old
 	}
-	failed, _ := c.rules.Validate(warning.WithWarningRecorder(ctx, ratcheted), nil, c.structural, object, before, limits.RuntimeCELCostBudget, ruleOptions...)
+	run := ruleRun{ctx: ctx, budget: celenv.RulesBudget}
+	run.evaluate(c.rules, nil, object, before, correlation{value: correlated})
+	failed := run.problems
 	c.showTypes(failed)
 	slices.SortStableFunc(failed, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) }) // rules of one field have an order
-	return append(problems, failed...), append(warnings, ratcheted.texts...)
+	return append(problems, failed...), append(warnings, run.warnings...)
 }
 
 // byField sorts the errors of one stage, which a server has in random order.
@@ -231,9 +216,3 @@ func (c *custom) validateScale(object map[string]any) (problems field.ErrorList)
 	}
 	return problems
 }
-
-// recorder collects warnings. It implements warning.Recorder.
-type recorder struct{ texts []string }
-
-// AddWarning implements warning.Recorder.
-func (r *recorder) AddWarning(_, text string) { r.texts = append(r.texts, text) }

@@ -1,14 +1,16 @@
 // Package validation is what an API server does with an object after mutating admission and before
 // it stores the object. Created and Updated make the object that validating policies see, with the
-// fields that the server sets. Check validates custom resources against their definitions. Values that a cluster draws are fixed here: uids are zero, times are
-// the beginning of 1970, cluster IPs are 10.0.0.0.
+// fields that the server sets. Values that a cluster draws are fixed here: uids are zero, times are the
+// beginning of 1970, cluster IPs are 10.0.0.0. Server validates custom resources against their
+// definitions.
 //
 // Preparation follows k8s.io/kubernetes v1.36.3 (pkg/registry) and k8s.io/apiserver v0.36.3
-// (pkg/registry/rest), and is compared with recorded answers of kube-apiserver 1.36.3. Validation is
-// that of k8s.io/apiextensions-apiserver v0.36.3.
+// (pkg/registry/rest), and is compared with recorded answers of kube-apiserver 1.36.3. Validation uses
+// the packages of k8s.io/apiextensions-apiserver v0.36.3 that do not need those of a server.
 //
 // The files in order: prepare.go (all kinds), created.go (single kinds), update.go (the two objects
-// of an update), custom.go (the validation of custom resources), finalizers.go (its warnings).
+// of an update), custom.go (the validation of custom resources), openapi.go (their schemas),
+// rules.go (x-kubernetes-validations), finalizers.go (warnings).
 package validation
 
 import (
