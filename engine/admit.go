@@ -19,6 +19,8 @@ type server struct {
 	// programs are sorted by their hooks.
 	programs   []policy.Program
 	defaulting defaulting
+	// webhooks are the webhooks whose changes are not predicted.
+	webhooks []webhook
 	// files says which files of policies and context are secret.
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.

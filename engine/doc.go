@@ -30,7 +30,7 @@
 //	context.go, names.go       objects that policies look up, and unknown names in policies
 //	taint.go                   what policies write after they have read sensitive objects
 //	admit.go                   the server: one object, all passes, a record of what happened
-//	validate.go                the server: validating policies, and what they say
+//	webhooks.go, validate.go   the server: validation, validating policies, and what they say
 //	updates.go                 policies that act only on updates
 //	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest

@@ -45,8 +45,8 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	kind := d.Kind()
 	var problem source.Diagnostic
 	switch {
-	case kind.Group == policyGroups[0] && kind.Kind == "MutatingWebhookConfiguration":
-		if r.knownWebhook(d.Name()) {
+	case kind.Group == webhookKind.Group && kind.Kind == webhookKind.Kind:
+		if knownWebhook(r.programs, d.Name()) {
 			return nil
 		}
 		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
@@ -65,11 +65,6 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		return nil
 	}
 	return &problem
-}
-
-// knownWebhook reports whether a webhook belongs to policies that run here.
-func (r *run) knownWebhook(name string) bool {
-	return name != "" && slices.ContainsFunc(r.programs, func(p policy.Program) bool { return p.Hook().Configuration == name })
 }
 
 // tellNames warns about unknown kinds and resources in policies, if their group is part of

@@ -154,6 +154,7 @@ func (r *run) compile() {
 			With("give policies with the option policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
+	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.programs)
 	for _, program := range r.programs {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:

@@ -27,6 +27,8 @@ type trace struct {
 	failures []policy.Failure
 	// refusals are the reasons for which validating admission refuses the object.
 	refusals []policy.Failure
+	// doubted are the reasons for which the server refuses the object, unless a webhook changes it.
+	doubted []policy.Failure
 	// warnings and audit are what validating policies say about the object.
 	warnings []Warning
 	audit    []policy.Annotation
@@ -280,7 +282,7 @@ func (t *trace) decide(failures []policy.Failure) bool {
 
 // redact removes from all texts of policies what a scope hides.
 func (t *trace) redact(scope redact.Scope) {
-	for _, failures := range [][]policy.Failure{t.failures, t.refusals, t.ignored} {
+	for _, failures := range [][]policy.Failure{t.failures, t.refusals, t.doubted, t.ignored} {
 		for i := range failures {
 			failures[i].Err = scope.Error(failures[i].Err)
 		}

@@ -64,7 +64,15 @@ func (s server) check(p place, request *policy.Request, t *trace) bool {
 	for _, text := range warnings {
 		t.warnings = append(t.warnings, Warning{Text: text})
 	}
-	return err == nil || t.refuse(policy.Failure{Err: err, Status: "Invalid"})
+	if err == nil {
+		return true
+	}
+	refusal := policy.Failure{Err: err, Status: "Invalid"}
+	if refusal.Advice = s.doubt(request); refusal.Advice != "" {
+		t.doubted = append(t.doubted, refusal)
+		return true
+	}
+	return t.refuse(refusal)
 }
 
 // mutating returns the number of programs before validating admission.
@@ -162,6 +170,11 @@ func (t *trace) said(step policy.Step) {
 func (a *admitted) tellValidation(mode Validation) {
 	for _, f := range a.trace.refusals {
 		a.tell(a.job.refusedBy(f, mode))
+	}
+	for _, f := range a.trace.doubted {
+		d := a.job.denial(f)
+		d.Severity, d.Code = source.Info, "maybe-denied"
+		a.tell(d)
 	}
 	result := a.job.result
 	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)

@@ -117,6 +117,11 @@ var running = []Entry{
 		Advice: "Correct the manifest, or the policy.",
 	},
 	{
+		Code: "maybe-denied", Severities: infos, Title: "A cluster may refuse the manifest",
+		Cause:  "The API server would refuse the custom resource as it is, with this text. The input contains a MutatingWebhookConfiguration whose webhook may change the object before the server validates it, such as fill in required fields. Preadmit does not predict the webhook.",
+		Advice: "Check the manifest if the webhook does not set the field.",
+	},
+	{
 		Code: "policy-warning", Severities: warnings, Title: "A validating policy warns",
 		Cause:  "The object violates a ValidatingAdmissionPolicy whose binding has the validationAction Warn, or the level of PodSecurity of which its namespace warns. A cluster accepts the object and sends this warning with its answer.",
 		Advice: "Correct the manifest, or the policy.",
