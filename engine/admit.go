@@ -138,6 +138,11 @@ func (s server) covers(request *policy.Request) bool {
 	return s.checks(request.Kind) || slices.ContainsFunc(s.programs, func(p policy.Program) bool { return p.Covers(request) })
 }
 
+// checks reports whether the server validates objects of a kind against the kind.
+func (s server) checks(kind *schema.Kind) bool {
+	return s.defaulting.validation != nil && validation.Checks(kind)
+}
+
 // planned returns the trace of a request that no policy matches.
 func (s server) planned(request *policy.Request) *trace {
 	t := s.trace(nil)

@@ -21,6 +21,7 @@
 //	outcome.go, trace.go       what a run returns, and what it records about an object
 //	secrets.go                 what must not be shown
 //	policies.go, compile.go    the languages; policies become programs, each with its hook (Set)
+//	webhooks.go                webhooks whose changes are not predicted
 //	observe.go                 observers, which get more information about a run than its result
 //	job.go, stages.go          a job for every manifest, and the results of its stages
 //	run.go, directories.go     Set.Run: the stages in order, also for each directory
@@ -30,7 +31,7 @@
 //	context.go, names.go       objects that policies look up, and unknown names in policies
 //	taint.go                   what policies write after they have read sensitive objects
 //	admit.go                   the server: one object, all passes, a record of what happened
-//	webhooks.go, validate.go   the server: validation, validating policies, and what they say
+//	validate.go                the server: validation, validating policies, and what they say
 //	updates.go                 policies that act only on updates
 //	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -43,11 +41,6 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 			return
 		}
 	}
-}
-
-// checks reports whether the server validates objects of a kind against the kind.
-func (s server) checks(kind *schema.Kind) bool {
-	return s.defaulting.validation != nil && validation.Checks(kind)
 }
 
 // check validates an object against its kind, and reports whether the request continues.
