@@ -35,6 +35,7 @@ var ladder = [][]string{
 	{"engine/internal/migrate"},
 	{"engine"},
 	{"engine/report", "internal/input"},
+	{"internal/triage"},
 	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},

@@ -180,7 +180,7 @@ func isDenial(d source.Diagnostic) bool { return d.Code == source.CodeDenied }
 func (e *expectation) isAbout(m *engine.Manifest) bool {
 	kind := m.Document.Kind()
 	groupKind, name := strings.TrimPrefix(kind.Group+"/"+kind.Kind, "/"), strings.TrimPrefix(m.Namespace+"/"+m.Document.Name(), "/")
-	return report.IsCalled(e.object, m.ID, groupKind, name)
+	return report.IsCalled(e.object, report.NamesOf(m.ID, groupKind, name))
 }
 
 // unmet returns how a manifest differs from an expectation.

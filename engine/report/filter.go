@@ -129,27 +129,29 @@ func (r *Report) resemblingField(field string) string {
 }
 
 // by reports whether the filter selects a policy.
-func (f *Filter) by(policy string) bool { return f.Policy == "" || matches(f.Policy, policy) }
+func (f *Filter) by(policy string) bool { return f.Policy == "" || IsNamed(f.Policy, policy) }
 
-// isCalled reports whether a pattern matches the ID of a manifest, or its kind and name with or
-// without group and namespace.
-func (m *Manifest) isCalled(pattern string) bool { return IsCalled(pattern, m.ID, m.Kind, m.Name) }
-
-// IsCalled reports whether a pattern matches the ID of an object, or its kind and name with or
-// without group and namespace.
-func IsCalled(pattern, id, groupKind, namespacedName string) bool {
-	kind, name := groupKind[strings.LastIndexByte(groupKind, '/')+1:], namespacedName[strings.LastIndexByte(namespacedName, '/')+1:]
-	for _, called := range []string{id, kind + "/" + namespacedName, kind + "/" + name, groupKind + "/" + name} {
-		if matches(strings.ToLower(pattern), strings.ToLower(called)) {
-			return true
-		}
-	}
-	return false
+// isCalled reports whether a pattern matches one of the names of a manifest.
+func (m *Manifest) isCalled(pattern string) bool {
+	return IsCalled(pattern, NamesOf(m.ID, m.Kind, m.Name))
 }
 
-// matches reports whether a pattern with * and ? matches a name. A malformed pattern matches only
+// NamesOf returns the names by which people call an object: its ID, or its kind and name with or
+// without group and namespace.
+func NamesOf(id, groupKind, namespacedName string) []string {
+	kind, name := groupKind[strings.LastIndexByte(groupKind, '/')+1:], namespacedName[strings.LastIndexByte(namespacedName, '/')+1:]
+	return []string{id, kind + "/" + namespacedName, kind + "/" + name, groupKind + "/" + name}
+}
+
+// IsCalled reports whether a pattern with * and ? matches one of the names of an object, in upper or
+// lower case.
+func IsCalled(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return IsNamed(strings.ToLower(pattern), strings.ToLower(name)) })
+}
+
+// IsNamed reports whether a pattern with * and ? matches a name. A malformed pattern matches only
 // itself.
-func matches(pattern, name string) bool {
+func IsNamed(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil && pattern == name
 }

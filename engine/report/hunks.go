@@ -47,7 +47,9 @@ func (f *File) hunks(full bool) []hunkText {
 		var text strings.Builder
 		c.writeHunk(&text, lines[h.start:h.end], a.about())
 		a.text = text.String()
-		found = append(found, a)
+		if !a.isKnown() {
+			found = append(found, a)
+		}
 	}
 	return found
 }

@@ -10,6 +10,7 @@
 // (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs),
 // lines.go (the same with numbers), hunks.go (what changed in each), values.go (changes with their
 // values), fold.go (rules that were not applied for one reason), filter.go (parts of a Report),
+// known.go (only new changes),
 // summary.go and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts).
 package report
@@ -103,6 +104,8 @@ type Edit struct {
 	// path is the exact Path. source and result are the path of the value before and after the
 	// policies, and last is the last element of the path.
 	path, source, result change.Path
+	// known means that the edit is left out, because it is not new.
+	known bool
 	// sensitive means that the value must stay secret.
 	sensitive bool
 	last      change.Element

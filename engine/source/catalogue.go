@@ -460,6 +460,11 @@ var options = []Entry{
 		Advice: "Correct the name; the message suggests the nearest one.",
 	},
 	{
+		Code: "baseline-invalid", Severities: errors, Title: "A baseline cannot be used",
+		Cause:  "A file with findings of the past has another form than preadmit writes.",
+		Advice: "Write it anew with `--write-baseline`, and read the difference.",
+	},
+	{
 		Code: "function-config-kind", Severities: errors, Title: "The functionConfig is of another kind",
 		Cause:  "The functionConfig is not a Preadmit, a ConfigMap or a policy.",
 		Advice: "Use one of these.",

@@ -195,6 +195,11 @@ var checking = []Entry{
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
 	},
 	{
+		Code: "acceptance-unused", Severities: warnings, Title: "An accepted finding is not found any more",
+		Cause:  "The configuration file accepts findings of a kind that this run does not have. Only a run that could have found them says so: `check`, and `diff` for the code mutation, on the files of the path of the acceptance.",
+		Advice: "Remove the acceptance, or correct its patterns.",
+	},
+	{
 		Code: "pods-only", Severities: infos, Title: "A policy matches only Pods, but no manifest is a Pod",
 		Cause:  "A policy matches only Pods, and the manifests contain workloads such as Deployments, but no Pods. The policy changes the Pods in the cluster, not the manifests. This is not a mistake.",
 		Advice: "To see the effect on the Pods, use `preadmit pods`, `diff --pods` or `explain --pods`.",

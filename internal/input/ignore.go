@@ -133,3 +133,9 @@ func (r *Reader) ignoreLists(root string) (files []*ignoreList, options *ignoreL
 	options, err = newIgnoreList(base, r.Ignore)
 	return files, options, err
 }
+
+// Match reports whether a pattern with *, ?, […] and ** matches a path with slashes. A malformed pattern
+// matches nothing.
+func Match(pattern, name string) bool {
+	return doublestar.MatchUnvalidated(braces.Replace(pattern), name)
+}

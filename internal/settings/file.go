@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/triage"
 )
 
 // FileName is the name of the configuration file of a repository.
@@ -23,7 +25,9 @@ type File struct {
 	Name, Dir string
 	// Directories are the directories with options of their own.
 	Directories []Directory
-	options     []Value
+	// Rules are the decisions about findings.
+	Rules    triage.Rules
+	options  []Value
 	commands    map[string][]Value
 }
 
@@ -105,7 +109,7 @@ func byName(values []Value) map[string][]Value {
 // diagnostics are all errors of the file.
 func ReadFile(name, dir string, text []byte, commands []string) (*File, []source.Diagnostic) {
 	stream, problems := manifest.ReadPlain(name, text)
-	r := &fileReader{file: &File{Name: name, Dir: dir, commands: map[string][]Value{}}, known: commands, problems: problems}
+	r := &fileReader{file: &File{Name: name, Dir: dir, commands: map[string][]Value{}, Rules: triage.Rules{Dir: dir, Severities: map[string]triage.Severity{}}}, known: commands, problems: problems}
 	for i, d := range stream.Documents() {
 		if r.document = d; i > 0 {
 			r.fail(nil, "option-value", "a configuration file has one document", "")
@@ -113,7 +117,7 @@ func ReadFile(name, dir string, text []byte, commands []string) (*File, []source
 		}
 		r.fields(d.Object(), nil, map[string]reader{
 			"options":  func(value any, at change.Path) { r.file.options = r.values(value, at, r.refuseAnywhere) },
-			"commands": r.commands, "directories": r.directories,
+			"commands": r.commands, "directories": r.directories, "severities": r.severities, "accepted": r.accepted,
 		})
 	}
 	source.Sort(r.problems)
@@ -296,4 +300,80 @@ func refuseForDirectory(o *Option) string {
 		return "the option holds for a whole run, not for a directory; expected it in options or commands"
 	}
 	return ""
+}
+
+// code reports whether the catalogue has a code.
+func (r *fileReader) code(code string, at change.Path) bool {
+	if _, ok := source.Lookup(code); ok {
+		return true
+	}
+	d := "the page of errors lists all codes"
+	if best := source.Nearest(code, codes()); best != "" {
+		d = "did you mean " + best + "?"
+	}
+	r.fail(at, "option-unknown", fmt.Sprintf("no message has the code %q", code), d)
+	return false
+}
+
+// codes returns all codes of the catalogue.
+func codes() (all []string) {
+	for _, section := range source.Catalogue {
+		for _, entry := range section.Entries {
+			all = append(all, entry.Code)
+		}
+	}
+	return all
+}
+
+// severities reads the severities of codes. Without quotes, YAML reads off as false.
+func (r *fileReader) severities(value any, at change.Path) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.fail(at, "option-value", "expected a map, not "+Describe(value), "")
+	}
+	for _, code := range slices.Sorted(maps.Keys(object)) {
+		at := at.Key(code)
+		severity, isText := object[code].(string)
+		if object[code] == false {
+			severity, isText = string(triage.Off), true
+		}
+		switch {
+		case object[code] == nil || !r.code(code, at):
+		case !isText || !slices.Contains(triage.Severities, severity):
+			r.fail(at, "option-value", "expected "+source.Alternatives(triage.Severities), "")
+		case triage.Fixed(code) != "":
+			r.fail(at, "option-value", "the severity cannot be set: "+triage.Fixed(code), "")
+		default:
+			r.file.Rules.Severities[code] = triage.Severity(severity)
+		}
+	}
+}
+
+// accepted reads the accepted findings.
+func (r *fileReader) accepted(value any, at change.Path) {
+	r.list(value, at, func(value any, at change.Path) {
+		a := triage.Acceptance{At: r.document.At(at)}
+		r.fields(value, at, map[string]reader{
+			"code": r.text(&a.Code), "policy": r.text(&a.Policy), "object": r.text(&a.Object), "path": r.text(&a.Path), "reason": r.text(&a.Reason),
+		})
+		if _, isMap := value.(map[string]any); !isMap {
+			return
+		}
+		switch {
+		case !hasKey(value, "code"):
+			r.fail(at, "option-value", "the code is missing", "expected the code of a message, such as "+source.CodeDenied)
+		case r.code(a.Code, at.Key("code")) && triage.Unacceptable(a.Code) != "":
+			r.fail(at.Key("code"), "option-value", "such a message cannot be accepted: "+triage.Unacceptable(a.Code), "")
+		}
+		if !hasKey(value, "reason") {
+			r.fail(at, "option-value", "the reason is missing", "say why the finding is accepted")
+		}
+		if a.Object != "" && !strings.Contains(a.Object, "/") {
+			r.fail(at.Key("object"), "option-value", fmt.Sprintf("%q is not an object", a.Object), fmt.Sprintf("expected a kind and a name, as in '%s/*' or '*/%s'", a.Object, a.Object))
+		}
+		if !filepath.IsLocal(filepath.FromSlash(cmp.Or(a.Path, "."))) {
+			r.fail(at.Key("path"), "option-value", "the path leads out of the directory of the file", "expected a path relative to the file")
+		}
+		r.file.Rules.Accepted = append(r.file.Rules.Accepted, a)
+	})
 }
