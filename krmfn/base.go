@@ -163,7 +163,7 @@ func (b *base) configure(p, inBase *Process, given arguments, c *config) error {
 		if err := source.Join(problems); err != nil {
 			return err
 		}
-		given.use(inBase, "diff", own)
+		given.use(inBase, own)
 	}
 	given.apply(c)
 	return nil

@@ -22,12 +22,17 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		r.run = p.admit(ctx, &r.config, f, nil, nil)
 	}
 	a, c := r.run, &r.config
-	findings := slices.DeleteFunc(a.diagnostics, func(d source.Diagnostic) bool {
+	d := p.decide(c, a, nil, false)
+	if a.outcome != nil && !a.unread {
+		a.add(d.unused(c, given.operands, false)...)
+	}
+	findings := slices.DeleteFunc(a.diagnostics, func(found source.Diagnostic) bool {
+		_, isSet := d.rules.Severities[found.Code]
 		switch {
-		case a.unread && slices.Contains(aboutMissing, d.Code):
+		case a.unread && slices.Contains(aboutMissing, found.Code):
 			return true
-		case d.Severity == source.Info:
-			return !slices.Contains(checkedNotes, d.Code) || c.options.Output == "junit" // JUnit has no notes
+		case found.Severity == source.Info:
+			return !slices.Contains(checkedNotes, found.Code) && !isSet || c.options.Output == "junit" // JUnit has no notes
 		}
 		return false
 	})
@@ -42,13 +47,18 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	if status != exitDone {
 		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
 	}
+	return p.tellFindings(c, findings, len(policyNames(a)), max(status, d.writeBaseline(ctx, c)))
+}
+
+// tellFindings prints the findings of check.
+func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies, status int) int {
 	var b bytes.Buffer
 	if c.options.Output == "" || c.options.Output == "text" {
 		for _, d := range findings {
 			fmt.Fprintln(&b, d)
 		}
 		if status == exitDone {
-			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(len(policyNames(a)), "policy", "policies"))
+			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policies, "policy", "policies"))
 		}
 		return p.emitText(b.Bytes(), status)
 	}

@@ -17,7 +17,7 @@
 // line, from the configuration file and from the functionConfig),
 // files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
 // (which files were read and which are written), policies.go (lone policies), admit.go (the
-// run), progress.go, transcript.go, render.go, write.go, replace.go, lock_flock.go with
+// run), decide.go (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go, replace.go, lock_flock.go with
 // lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
 // and fn.go (commands that print manifests), program.go (the only file that starts programs),
 // exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
@@ -136,7 +136,7 @@ func Main(ctx context.Context, process *Process) int {
 		return p.write(func(w io.Writer) { c.help(c, w) })
 	}
 	if err == nil {
-		if problems := p.configure(c.name, &given); len(problems) > 0 {
+		if problems := p.configure(&given); len(problems) > 0 {
 			if p.report(problems, "nothing done"); source.HasErrors(problems) {
 				return exitInvalid
 			}

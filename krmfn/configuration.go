@@ -22,9 +22,9 @@ var misnamed = []string{".preadmit.yml", ".preadmit.json"}
 
 // configure adds the values of the configuration file to those of the flags. A flag replaces the value
 // of the file, a list as a whole.
-func (p *Process) configure(command string, given *arguments) []source.Diagnostic {
+func (p *Process) configure(given *arguments) []source.Diagnostic {
 	if settings.Find("config", func(o *settings.Option) string {
-		if slices.Contains(o.Commands, command) {
+		if slices.Contains(o.Commands, given.command) {
 			return o.Flag
 		}
 		return ""
@@ -33,15 +33,15 @@ func (p *Process) configure(command string, given *arguments) []source.Diagnosti
 	}
 	file, problems := p.configuration(given)
 	if file != nil && !source.HasErrors(problems) {
-		given.use(p, command, file)
+		given.use(p, file)
 	}
 	return problems
 }
 
 // use adds the values of a configuration file.
-func (given *arguments) use(p *Process, command string, file *settings.File) {
-	given.command, given.file, given.settings = command, file, given.flags
-	given.settings = append(given.fromFile(p, file.Values(command)), given.flags...)
+func (given *arguments) use(p *Process, file *settings.File) {
+	given.file = file
+	given.settings = append(given.fromFile(p, file.Values(given.command)), given.flags...)
 }
 
 // fromFile returns the settings of values in the configuration file for the options that no flag sets.

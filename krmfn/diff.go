@@ -34,19 +34,29 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		r = p.reportOn(ctx, given)
 		r.conclude(r.manifests, nil)
 	}
+	d := p.decide(&r.config, r.run, r.report, false)
+	if r.run.outcome != nil {
+		r.run.add(d.unused(&r.config, given.operands, true)...)
+	}
+	r.report.Diagnostics = r.run.diagnostics
 	status := exitDone
 	if r.run.status() != exitDone {
 		status = exitInvalid
 	} else if r.report.Changed() > 0 {
 		status = exitDiffers
 	}
+	return p.tellDifferences(r, max(status, d.writeBaseline(ctx, &r.config)))
+}
+
+// tellDifferences prints the report of diff.
+func (p *Process) tellDifferences(r *reported, status int) int {
 	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
 	var b bytes.Buffer
-	switch c.options.Output {
+	switch output := r.config.options.Output; output {
 	case "json":
 		report.JSON(&b, r.report)
 	case "sarif", "github":
-		writeFindings(&b, c.options.Output, report.Findings(r.report))
+		writeFindings(&b, output, report.Findings(r.report))
 	case "junit":
 		report.JUnit(&b, report.Cases(r.report))
 	case "markdown":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,7 +16,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/settings"
+	"github.com/preadmit/preadmit/internal/triage"
 )
 
 // TestDocs checks that the generated reference pages are current.
@@ -251,9 +254,41 @@ func configurationSchema() map[string]any {
 		"commands":    described(orNull(objectSchema(commands)), "defaults of options for single commands"),
 		"directories": described(orNull(map[string]any{"type": "array", "items": directory}), "directories with options of their own"),
 	})
+	maps.Copy(schema["properties"].(map[string]any), decisionSchemas())
 	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
 	schema["title"] = "configuration file of preadmit"
 	return schema
+}
+
+// decisionSchemas returns the JSON Schemas of what a configuration file says about findings.
+func decisionSchemas() map[string]any {
+	severities, acceptable := map[string]any{}, []any{}
+	for _, section := range source.Catalogue {
+		for _, e := range section.Entries {
+			if triage.Fixed(e.Code) == "" {
+				severities[e.Code] = described(map[string]any{"enum": []any{false, "off", "note", "warning", "error", nil}}, e.Title)
+			}
+			if triage.Unacceptable(e.Code) == "" {
+				acceptable = append(acceptable, e.Code)
+			}
+		}
+	}
+	text := func(about string) map[string]any {
+		return described(map[string]any{"type": []any{"string", "null"}, "pattern": `\S`}, about)
+	}
+	reason, code := text("why the findings are accepted"), described(map[string]any{"enum": acceptable}, "code of the findings")
+	reason["type"] = "string"
+	object := text("object, as KIND/NAME, with the wildcards * and ?")
+	object["pattern"] = "/"
+	accepted := objectSchema(map[string]any{
+		"code": code, "reason": reason, "object": object, "policy": text("name of a policy, with the wildcards * and ?"),
+		"path": text("file, directory, or pattern with *, ? and **, relative to the file"),
+	})
+	accepted["required"] = []any{"code", "reason"}
+	return map[string]any{
+		"severities": described(orNull(objectSchema(severities)), "severities of codes; off drops the findings"),
+		"accepted":   described(orNull(map[string]any{"type": "array", "items": accepted}), "findings that are accepted"),
+	}
 }
 
 func described(schema map[string]any, text string) map[string]any {
@@ -343,6 +378,12 @@ func TestConfigurationSchema(t *testing.T) {
 		texts["misspelt "+o.Flag] = fmt.Sprintf("options: {%sz: %s}", o.Flag, value)
 		for _, command := range configured() {
 			texts[command+" "+o.Flag] = fmt.Sprintf("commands: {%s: {%s: %s}}", command, o.Flag, value)
+		}
+	}
+	for _, section := range source.Catalogue {
+		for _, e := range section.Entries {
+			texts["severity "+e.Code] = "severities: {" + e.Code + ": off}"
+			texts["accepted "+e.Code] = "accepted: [{code: " + e.Code + ", reason: x}]"
 		}
 	}
 	valid, invalid := 0, 0

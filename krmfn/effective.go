@@ -26,7 +26,7 @@ func (p *Process) effective(_ context.Context, given arguments) int {
 	}
 	asked := arguments{command: command}
 	if given.file != nil {
-		asked.use(p, command, given.file)
+		asked.use(p, given.file)
 		if i := given.file.In(input.RealPath(p.absolute(dir))); i >= 0 {
 			asked.replace(asked.fromFile(p, given.file.Directories[i].Values()))
 		}

@@ -37,7 +37,7 @@ var errHelp = pflag.ErrHelp
 // parseFlags reads the flags of a command. Flags may be before and after the operands, except
 // for exec.
 func parseFlags(c *command, args []string) (arguments, error) {
-	var given arguments
+	given := arguments{command: c.name}
 	set := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	set.Usage = func() {}
 	set.SetInterspersed(c.name != "exec") // the operands of exec are a command with its flags

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,6 +175,9 @@ func leakCommands() []string {
 	for _, format := range []string{"text", "json", "html"} {
 		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
 	}
+	for _, command := range []string{"check", "diff", "diff --base empty"} {
+		commands = append(commands, command+" -p p.yaml --baseline baseline.yaml --write-baseline m.yaml", command+" -p p.yaml --baseline baseline.yaml m.yaml")
+	}
 	for _, format := range reportFormats {
 		commands = append(commands, "diff -o "+format+" -p p.yaml m.yaml", "diff --base old -o "+format+" -p p.yaml m.yaml", "check -o "+format+" -p p.yaml m.yaml", "test -o "+format+" preadmit-test.yaml")
 	}
@@ -250,7 +254,8 @@ func printedBy(t *testing.T, dir, command, manifests string) string {
 		_, results, _ := strings.Cut(stdout.String(), "\nresults:")
 		return stderr.String() + results
 	}
-	return stderr.String() + stdout.String()
+	recorded, _ := os.ReadFile(filepath.Join(dir, "baseline.yaml"))
+	return stderr.String() + stdout.String() + string(recorded)
 }
 
 // leakForms returns the forms in which policies quote or copy a value.

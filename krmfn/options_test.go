@@ -44,8 +44,8 @@ func configOfFile(t *testing.T, command, name, value string) config {
 	t.Helper()
 	p := &Process{Dir: t.TempDir(), ledger: newLedger()}
 	makeFile(t, p.Dir, settings.FileName, fmt.Sprintf("commands: {%s: {%s: %s}}", command, name, value))
-	var given arguments
-	if problems := p.configure(command, &given); len(problems) > 0 {
+	given := arguments{command: command}
+	if problems := p.configure(&given); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	var c config

@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // Leave leaves out the changes that known selects, and the hunks and files without any other change.
 // Files keep their hunks with new changes.
 func (r *Report) Leave(known func(m *Manifest, e *Edit) bool) {
@@ -40,4 +42,14 @@ func (a *hunkText) isKnown() bool {
 		}
 	}
 	return len(a.edits) > 0
+}
+
+// Policies returns the names of the policies that made an edit.
+func (e *Edit) Policies() (names []string) {
+	for _, s := range e.Causes {
+		if s.Policy != "" && !slices.Contains(names, s.Policy) {
+			names = append(names, s.Policy)
+		}
+	}
+	return names
 }

@@ -28,7 +28,7 @@ type File struct {
 	// Rules are the decisions about findings.
 	Rules    triage.Rules
 	options  []Value
-	commands    map[string][]Value
+	commands map[string][]Value
 }
 
 // Directory is a directory with options of its own.

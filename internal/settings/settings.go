@@ -110,6 +110,9 @@ type Config struct {
 	Verbose, Stats        bool
 	StatsFile, Report     string
 
+	// Baseline is the file with the findings of the past, which WriteBaseline writes.
+	Baseline      string
+	WriteBaseline bool
 	// Configuration is the configuration file, or "none".
 	Configuration string
 

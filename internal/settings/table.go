@@ -17,6 +17,7 @@ var (
 	convert   = []string{"convert"}
 	printing  = []string{"render", "exec", "cmp", "pods"}
 	reporting = []string{"explain", "diff", "check"}
+	deciding  = []string{"diff", "check"}
 	streaming = slices.Concat(printing, reporting)
 	reading   = slices.Concat(streaming, []string{"view"})
 	running   = slices.Concat(streaming, []string{"fn", "test"})
@@ -372,6 +373,16 @@ var Table = []Option{
 		Flag: "changed", Values: switches, Commands: explain,
 		Help:   "only manifests that change",
 		Target: func(c *Config) any { return &c.Filter.Changed },
+	},
+	{
+		Flag: "baseline", Arg: "FILE", Commands: deciding,
+		Help:   "findings of the past, which do not count",
+		Target: func(c *Config) any { return &c.Baseline },
+	},
+	{
+		Flag: "write-baseline", Values: switches, Needs: "baseline", Commands: deciding, Once: changesFiles,
+		Help:   "with --baseline: write the findings of this run to the file",
+		Target: func(c *Config) any { return &c.WriteBaseline },
 	},
 	{
 		Flag: "show-secrets", Once: showsSecrets, Values: switches, Commands: slices.Concat(reporting, []string{"test"}),

@@ -30,6 +30,20 @@ type Entry struct {
 // key returns the entry without its file, which may have been renamed, and without its count.
 func (e Entry) key() Entry { e.File, e.Count = "", 0; return e }
 
+// String describes the entry on one line.
+func (e Entry) String() string {
+	text := e.Code
+	for _, part := range []string{e.File, e.Object, e.Field} {
+		if part != "" {
+			text += " " + part
+		}
+	}
+	if e.Policy != "" {
+		text += " by " + e.Policy
+	}
+	return text
+}
+
 func (e Entry) number() int { return max(1, e.Count) }
 
 func (e Entry) compare(other Entry) int {

@@ -64,6 +64,8 @@ func Unacceptable(code string) string {
 // Finding is a message about a run with what decisions look at.
 type Finding struct {
 	source.Diagnostic
+	// Was is its severity before any decision.
+	Was source.Severity
 	// Policies are the names of the policies that it is about.
 	Policies []string
 	// File is the path of the file that it is about, relative to the configuration file.
@@ -72,12 +74,16 @@ type Finding struct {
 
 // A Judge applies the rules to the findings of one run.
 type Judge struct {
+	// Accepted is how many findings were accepted.
+	Accepted int
 	rules    *Rules
 	accepted *acceptances
 }
 
 // NewJudge returns a judge.
-func NewJudge(rules *Rules) *Judge { return &Judge{rules, newAcceptances(rules.Accepted)} }
+func NewJudge(rules *Rules) *Judge {
+	return &Judge{rules: rules, accepted: newAcceptances(rules.Accepted)}
+}
 
 // Judge returns a finding as the team sees it, and whether it counts at all. If output depends on it,
 // errors stay errors: there is no output without what they are about.
@@ -88,7 +94,10 @@ func (j *Judge) Judge(f Finding, output bool) (d source.Diagnostic, counts bool)
 	switch {
 	case isFatal && (output || Unacceptable(d.Code) != ""):
 		return d, true
-	case j.accepted.accept(f), set && severity == Off:
+	case j.accepted.accept(f):
+		j.Accepted++
+		return d, false
+	case set && severity == Off:
 		return d, false
 	case set:
 		d.Severity = [...]source.Severity{source.Info, source.Warning, source.Error}[slices.Index(Severities, string(severity))-1]
