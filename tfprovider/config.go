@@ -73,33 +73,41 @@ func decode(value tftypes.Value) (any, error) {
 		err := value.As(&n)
 		return json.Number(n.Text('f', -1)), err
 	case kind.Is(tftypes.List{}), kind.Is(tftypes.Tuple{}), kind.Is(tftypes.Set{}):
-		var items []tftypes.Value
-		if err := value.As(&items); err != nil {
-			return nil, err
-		}
-		list := make([]any, len(items))
-		for i := range items {
-			var err error
-			if list[i], err = decode(items[i]); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
+		return decodeList(value)
 	case kind.Is(tftypes.Map{}), kind.Is(tftypes.Object{}):
-		var fields map[string]tftypes.Value
-		if err := value.As(&fields); err != nil {
-			return nil, err
-		}
-		object := make(map[string]any, len(fields))
-		for key := range fields {
-			var err error
-			if object[key], err = decode(fields[key]); err != nil {
-				return nil, err
-			}
-		}
-		return object, nil
+		return decodeMap(value)
 	}
 	return nil, fmt.Errorf("there are no values of type %s", value.Type())
+}
+
+func decodeList(value tftypes.Value) (any, error) {
+	var items []tftypes.Value
+	if err := value.As(&items); err != nil {
+		return nil, err
+	}
+	list := make([]any, len(items))
+	for i := range items {
+		var err error
+		if list[i], err = decode(items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func decodeMap(value tftypes.Value) (any, error) {
+	var fields map[string]tftypes.Value
+	if err := value.As(&fields); err != nil {
+		return nil, err
+	}
+	object := make(map[string]any, len(fields))
+	for key := range fields {
+		var err error
+		if object[key], err = decode(fields[key]); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
 }
 
 // holdsUnknown reports whether any part of a value is not known yet.

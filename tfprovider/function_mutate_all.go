@@ -66,23 +66,32 @@ func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest
 		response.Error = response.Result.Set(ctx, results)
 		return
 	}
-	a := admit(ctx, f.sets, &c)
+	response.Error = f.admit(ctx, &c, keys, results)
+	if response.Error == nil {
+		response.Error = response.Result.Set(ctx, results)
+	}
+}
+
+// admit adds the results of the known manifests, whose keys are given, to those of the others.
+func (f *mutateAllFunction) admit(ctx context.Context, c *config, keys []string, results map[string]types.String) *function.FuncError {
+	a := admit(ctx, f.sets, c)
 	a.requireOne()
 	isPart := len(results) > 0
 	if !isPart { // the unknown manifest may be a policy
 		a.requirePolicies()
 	}
-	if response.Error = funcError(a.problems); response.Error != nil && !(isPart && a.mayRecover()) {
-		return
+	failure := funcError(a.problems)
+	if failure != nil && !(isPart && a.mayRecover()) {
+		return failure
 	}
 	for i, key := range keys {
-		if isPart && (response.Error != nil || a.documents[i].dependsOnOthers()) {
+		if isPart && (failure != nil || a.documents[i].dependsOnOthers()) {
 			results[key] = types.StringUnknown()
 		} else {
 			results[key] = types.StringValue(a.documents[i].json)
 		}
 	}
-	response.Error = response.Result.Set(ctx, results)
+	return nil
 }
 
 // dependsOnOthers reports whether other documents could change the result of this one.

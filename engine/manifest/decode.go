@@ -189,26 +189,21 @@ func (d *decoder) block(text string, n *node) {
 	i += int(n.start) + 1
 	indent, end := int(n.column), int(n.end)
 	breaks, blankBefore, content := 0, false, false
-	for {
-		line := text[i:end]
-		size := strings.IndexByte(line, '\n')
-		if size >= 0 {
-			line = line[:size]
-		}
+	for more := true; more; {
+		var line string
+		at := i
+		line, _, more = strings.Cut(text[at:end], "\n")
+		i += len(line) + 1
 		line = strings.TrimSuffix(line, "\r")
 		if len(line) <= indent {
 			breaks++
-		} else {
-			line = line[indent:]
-			blank := isBlank(line[0])
-			d.breaks(i, breaks, content, n.kind == folded && !blankBefore && !blank)
-			d.put(i+indent, line)
-			breaks, blankBefore, content = 0, blank, true
+			continue
 		}
-		if size < 0 {
-			break
-		}
-		i += size + 1
+		line = line[indent:]
+		blank := isBlank(line[0])
+		d.breaks(at, breaks, content, n.kind == folded && !blankBefore && !blank)
+		d.put(at+indent, line)
+		breaks, blankBefore, content = 0, blank, true
 	}
 	if content && chomp != '-' {
 		breaks++

@@ -97,11 +97,18 @@ func (e *editor) replace(i int, p place, to any) {
 	case p.flow || n.kind.isFlow() && n.next > int32(i+1) && !isScalar(to):
 		// A value in brackets stays in brackets.
 		e.cut(start, end, e.flowText(to, e.likeIn(i, p.like), start, e.modelOf(i)))
-		return
 	case p.column < 0:
 		e.replaceRoot(i, to)
-		return
+	default:
+		e.replaceLines(i, p, to, indicator)
 	}
+}
+
+// replaceLines replaces the value at index i in a block collection. indicator is the offset of what
+// is before the value on its line.
+func (e *editor) replaceLines(i int, p place, to any, indicator int) {
+	n := &e.t.nodes[i]
+	start, end := int(n.start), int(n.end)
 	first, rest := e.render(i, p, to)
 	inline := !strings.Contains(e.t.text[indicator:start], "\n")
 	switch {

@@ -43,8 +43,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		return
 	}
 	failedAt := r.scan.failedAt
-	if isOdd {
-		odd, _ := within(r.odd, u.start, u.end)
+	if odd, _ := within(r.odd, u.start, u.end); isOdd {
 		failedAt = odd.at
 	}
 	text := r.stream.text[u.start:u.end]
@@ -52,14 +51,16 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 	root, err := parseNodes(text)
 	switch {
 	case err != nil && !isOdd && r.scan.failed > notJSON:
-		r.refuse(r.scan.failedAt, r.scan.failed)
-		return
+		r.refuse(failedAt, r.scan.failed)
 	case err != nil:
 		w.refuse(r, text, err)
-		return
-	case root == nil || len(root.Content) == 0:
-		return
+	case root != nil && len(root.Content) > 0:
+		r.adopt(u, w, root)
 	}
+}
+
+// adopt gives u the nodes of a document, with a text and a tape that are made from them.
+func (r *reader) adopt(u *unit, w *rewritten, root *yaml.Node) {
 	content := root.Content[0]
 	x := expander{document: w, active: map[*yaml.Node]bool{}, brackets: r.trees || isTreePolicy(content)}
 	w.root = x.value(content, 0)
@@ -79,13 +80,12 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 		r.refuseAt(w.at(w.root), notObject)
 	default:
 		root.Content[0] = w.root
-		t := encodeNodes(root, content, u.lineBreak)
-		if t == nil {
+		if t := encodeNodes(root, content, u.lineBreak); t != nil {
+			u.know(t)
+			u.roots, u.rewritten = []int{0}, w
+		} else {
 			r.refuseAt(w.at(w.root), unwritable)
-			return
 		}
-		u.know(t)
-		u.roots, u.rewritten = []int{0}, w
 	}
 }
 

@@ -143,11 +143,7 @@ func (s *scanner) blockScalar(parent int) bool {
 		return false
 	}
 	for i < s.end {
-		spaces := 0
-		for spaces < indent && s.peek(i+spaces) == ' ' {
-			spaces++
-		}
-		c := s.peek(i + spaces)
+		spaces, c := s.leading(i, indent)
 		isBreak := c == 0 || c == '\n' || c == '\r'
 		if !isBreak && spaces < indent {
 			if c == '\t' {
@@ -156,7 +152,7 @@ func (s *scanner) blockScalar(parent int) bool {
 			break
 		}
 		end := s.lineEnd(i)
-		if (!isBreak || chomp == '+') && i < s.end {
+		if !isBreak || chomp == '+' {
 			last = end
 		}
 		i = s.nextLine(end)
@@ -165,6 +161,14 @@ func (s *scanner) blockScalar(parent int) bool {
 	s.add(n)
 	s.pos, s.line = i, i
 	return true
+}
+
+// leading counts the spaces from i on, at most up to most, and returns the byte after them.
+func (s *scanner) leading(i, most int) (spaces int, next byte) {
+	for spaces < most && s.peek(i+spaces) == ' ' {
+		spaces++
+	}
+	return spaces, s.peek(i + spaces)
 }
 
 // blockIndent finds the column of a block scalar's lines, the first of which is at

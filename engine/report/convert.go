@@ -28,21 +28,7 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 	if to.ID == "" { // a plain document
 		to.ID, to.Name = to.At.String(), to.At.String()
 	}
-	all := from.All()
-	to.Edits = slices.Grow(to.Edits, len(from.Edits))
-	for _, e := range from.Edits {
-		hidden, sensitive := own, isSensitive(e, all)
-		if sensitive {
-			hidden = redact.Everything
-		}
-		edit := c.edit(hidden, e.Change)
-		edit.At, edit.source, edit.result, edit.sensitive = e.At, e.Source, e.Result, sensitive
-		edit.Causes = slices.Grow([]Step(nil), len(e.Causes))
-		for _, i := range e.Causes {
-			edit.Causes = append(edit.Causes, c.step(own, all[i]))
-		}
-		to.Edits = append(to.Edits, edit)
-	}
+	to.Edits = c.edits(own, from)
 	for _, dropped := range from.Changes {
 		if dropped.Disposition == engine.Dropped {
 			to.Dropped = append(to.Dropped, c.step(own, dropped))
@@ -59,6 +45,26 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 		to.Audit = append(to.Audit, policy.Annotation{Key: c.Name(a.Key), Value: c.Text(a.Value)})
 	}
 	return to
+}
+
+// edits converts the edits of a manifest. own says what of the manifest is hidden.
+func (c converter) edits(own redact.Hidden, from *engine.Manifest) []Edit {
+	all := from.All()
+	edits := slices.Grow([]Edit(nil), len(from.Edits))
+	for _, e := range from.Edits {
+		hidden, sensitive := own, isSensitive(e, all)
+		if sensitive {
+			hidden = redact.Everything
+		}
+		edit := c.edit(hidden, e.Change)
+		edit.At, edit.source, edit.result, edit.sensitive = e.At, e.Source, e.Result, sensitive
+		edit.Causes = slices.Grow([]Step(nil), len(e.Causes))
+		for _, i := range e.Causes {
+			edit.Causes = append(edit.Causes, c.step(own, all[i]))
+		}
+		edits = append(edits, edit)
+	}
+	return edits
 }
 
 // isSensitive reports whether a cause of an edit is a policy that has read sensitive values. all

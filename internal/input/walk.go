@@ -313,26 +313,31 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 		w.survey(dir, entries)
 	}
 	for _, e := range entries {
-		full := filepath.Join(dir, e.Name())
-		mode := modeOf(full, e)
-		switch {
-		case w.full:
+		if w.full {
 			return
-		case !w.wants(full, mode.IsDir()):
-		case ignores(lists, full, mode.IsDir()):
-			w.ignored = true
-		case mode.IsDir():
-			w.walk(full, lists[:max(0, len(lists)-1)])
-		case !mode.IsRegular():
-			w.found = true
-			w.fail(s.reader.errorAt(p, full, ErrNotRegular))
-		case w.pattern != "":
-			w.found = true
-			w.fail(s.addFile(p, full, nil))
-		default:
-			w.found = true
-			w.fail(s.addFile(p, full, w.in))
 		}
+		full := filepath.Join(dir, e.Name())
+		w.visit(full, modeOf(full, e), lists)
+	}
+}
+
+// visit adds a file, or walks a directory.
+func (w *walker) visit(full string, mode fs.FileMode, lists []*ignoreList) {
+	switch {
+	case !w.wants(full, mode.IsDir()):
+	case ignores(lists, full, mode.IsDir()):
+		w.ignored = true
+	case mode.IsDir():
+		w.walk(full, lists[:max(0, len(lists)-1)])
+	case !mode.IsRegular():
+		w.found = true
+		w.fail(w.set.reader.errorAt(w.path, full, ErrNotRegular))
+	case w.pattern != "":
+		w.found = true
+		w.fail(w.set.addFile(w.path, full, nil))
+	default:
+		w.found = true
+		w.fail(w.set.addFile(w.path, full, w.in))
 	}
 }
 

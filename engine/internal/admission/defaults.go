@@ -101,56 +101,44 @@ type rule func(r *record)
 // ruleOf returns the rule of a type in Kubernetes 1.minor, nil if the type has no conditional
 // defaults. Each rule is named after the SetDefaults function that it copies.
 func ruleOf(name string, minor int) rule {
-	if minor >= 37 {
-		if r := ruleSince37(name); r != nil {
-			return r
-		}
+	if r := ruleSince37(name); minor >= 37 && r != nil {
+		return r
 	}
-	switch name {
-	case "apiextensions.v1.CustomResourceDefinition":
-		return defaultCustomResourceDefinition
-	case "apps.v1.DaemonSetUpdateStrategy":
-		return defaultDaemonSetUpdateStrategy
-	case "apps.v1.DeploymentStrategy":
-		return defaultDeploymentStrategy
-	case "apps.v1.StatefulSetUpdateStrategy":
-		return defaultStatefulSetUpdateStrategy
-	case "autoscaling.v2.HorizontalPodAutoscalerSpec":
-		return defaultHorizontalPodAutoscaler
-	case "batch.v1.Job":
-		return defaultJob
-	case "networking.v1.NetworkPolicySpec":
-		return defaultNetworkPolicy
-	case "rbac.v1.Subject":
-		return defaultSubject
-	case "resource.v1.DeviceSubRequest", "resource.v1.ExactDeviceRequest", "resource.v1alpha3.DeviceSubRequest", "resource.v1beta1.DeviceSubRequest", "resource.v1beta2.DeviceSubRequest", "resource.v1beta2.ExactDeviceRequest":
-		return defaultDeviceRequest
-	case "resource.v1alpha3.DeviceRequest", "resource.v1beta1.DeviceRequest":
-		return defaultDeviceRequestV1beta1
-	case "core.v1.Container", "core.v1.EphemeralContainer":
-		return defaultContainer
-	case "core.v1.ImageVolumeSource":
-		if minor >= 35 {
-			return defaultImageVolumeSource
-		}
-	case "core.v1.LimitRangeItem":
-		return defaultLimitRangeItem
-	case "core.v1.Namespace":
-		return defaultNamespace
-	case "core.v1.NodeStatus":
-		return defaultNodeStatus
-	case "core.v1.PersistentVolume":
-		return defaultPersistentVolume
-	case "core.v1.Pod":
-		return defaultPod
-	case "core.v1.ReplicationController":
-		return defaultReplicationController
-	case "core.v1.Service":
-		return defaultService
-	case "core.v1.Volume":
-		return defaultVolume
+	if name == "core.v1.ImageVolumeSource" && minor < 35 {
+		return nil
 	}
-	return nil
+	return rules[name]
+}
+
+// rules are the rules by type.
+var rules = map[string]rule{
+	"apiextensions.v1.CustomResourceDefinition":  defaultCustomResourceDefinition,
+	"apps.v1.DaemonSetUpdateStrategy":            defaultDaemonSetUpdateStrategy,
+	"apps.v1.DeploymentStrategy":                 defaultDeploymentStrategy,
+	"apps.v1.StatefulSetUpdateStrategy":          defaultStatefulSetUpdateStrategy,
+	"autoscaling.v2.HorizontalPodAutoscalerSpec": defaultHorizontalPodAutoscaler,
+	"batch.v1.Job":                        defaultJob,
+	"networking.v1.NetworkPolicySpec":     defaultNetworkPolicy,
+	"rbac.v1.Subject":                     defaultSubject,
+	"resource.v1.DeviceSubRequest":        defaultDeviceRequest,
+	"resource.v1.ExactDeviceRequest":      defaultDeviceRequest,
+	"resource.v1alpha3.DeviceSubRequest":  defaultDeviceRequest,
+	"resource.v1beta1.DeviceSubRequest":   defaultDeviceRequest,
+	"resource.v1beta2.DeviceSubRequest":   defaultDeviceRequest,
+	"resource.v1beta2.ExactDeviceRequest": defaultDeviceRequest,
+	"resource.v1alpha3.DeviceRequest":     defaultDeviceRequestV1beta1,
+	"resource.v1beta1.DeviceRequest":      defaultDeviceRequestV1beta1,
+	"core.v1.Container":                   defaultContainer,
+	"core.v1.EphemeralContainer":          defaultContainer,
+	"core.v1.ImageVolumeSource":           defaultImageVolumeSource,
+	"core.v1.LimitRangeItem":              defaultLimitRangeItem,
+	"core.v1.Namespace":                   defaultNamespace,
+	"core.v1.NodeStatus":                  defaultNodeStatus,
+	"core.v1.PersistentVolume":            defaultPersistentVolume,
+	"core.v1.Pod":                         defaultPod,
+	"core.v1.ReplicationController":       defaultReplicationController,
+	"core.v1.Service":                     defaultService,
+	"core.v1.Volume":                      defaultVolume,
 }
 
 // ruleSince37 returns the rule of a type that is new in Kubernetes 1.37, where some former

@@ -16,9 +16,12 @@ import (
 // scalar decodes a value that is neither a struct nor a list nor a map.
 func (d *decoder) scalar(t *schema.Type, in any) (any, bool) {
 	switch kindOf(t) {
-	case goString:
+	case goString, goIntOrString:
 		if _, ok := in.(string); ok {
 			return in, true
+		}
+		if kindOf(t) == goIntOrString {
+			return d.integer(t, in)
 		}
 	case goBool:
 		if _, ok := in.(bool); ok {
@@ -35,11 +38,6 @@ func (d *decoder) scalar(t *schema.Type, in any) (any, bool) {
 		}
 	case goQuantity:
 		return d.quantity(t, in)
-	case goIntOrString:
-		if _, ok := in.(string); ok {
-			return in, true
-		}
-		return d.integer(t, in)
 	case goTime:
 		return d.time(t, in, time.RFC3339)
 	case goMicroTime:

@@ -144,10 +144,8 @@ func (s storer) object(before, written, next map[string]any, t *schema.Type) map
 		}
 	}
 	for key, b := range before {
-		if _, ok := written[key]; ok {
-			continue
-		}
-		if n, ok := next[key]; ok && change.Equal(b, n) {
+		_, stays := written[key]
+		if n, added := next[key]; !stays && added && change.Equal(b, n) {
 			set(key, b, true) // the step removed it, and the server added it again as a default
 		}
 	}

@@ -179,12 +179,7 @@ func contested(field map[valueType]*implied) *contest {
 		if !ends || !goesOn {
 			continue
 		}
-		c.mutators = append(c.mutators, v.ends...)
-		for _, below := range v.fields {
-			for _, child := range below {
-				c.mutators = append(c.mutators, child.users...)
-			}
-		}
+		c.mutators = append(append(c.mutators, v.ends...), v.usersBelow()...)
 	}
 	switch {
 	case len(c.mutators) == 0:
@@ -199,6 +194,17 @@ func contested(field map[valueType]*implied) *contest {
 	slices.SortFunc(c.mutators, compareMutators)
 	c.mutators = slices.Compact(c.mutators)
 	return &c
+}
+
+// usersBelow returns the mutators of the fields.
+func (v *implied) usersBelow() []*mutator {
+	var users []*mutator
+	for _, below := range v.fields {
+		for _, child := range below {
+			users = append(users, child.users...)
+		}
+	}
+	return users
 }
 
 // String describes the conflict.

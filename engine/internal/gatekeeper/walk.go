@@ -92,8 +92,23 @@ func (w *walk) intoList(value any, depth int) (next any, mutated bool, err error
 	if n.glob && w.stops(depth, true) {
 		return nil, false, nil
 	}
-	found := false
-	items := list
+	items, found, mutated, err := w.intoItems(list, depth)
+	switch {
+	case err != nil || found:
+		return items, mutated, err
+	case n.glob:
+		w.stop(emptyList{w.mutator, depth})
+	case !w.stops(depth, false):
+		return w.intoNewItem(list, depth)
+	}
+	return list, false, nil
+}
+
+// intoItems continues the walk in the items of a list that the location selects. found reports
+// whether there are any.
+func (w *walk) intoItems(list []any, depth int) (items []any, found, mutated bool, err error) {
+	n := w.mutator.location[depth]
+	items = list
 	for i, item := range list {
 		if object, ok := item.(map[string]any); ok {
 			item = w.aliases.latest(object)
@@ -102,31 +117,29 @@ func (w *walk) intoList(value any, depth int) (next any, mutated bool, err error
 			continue
 		}
 		if !found && !n.glob && w.stops(depth, true) {
-			return nil, false, nil
+			return nil, true, false, nil
 		}
 		found = true
 		result, changed, err := w.into(item, depth+1)
 		if err != nil {
-			return nil, false, err
+			return nil, true, false, err
 		}
 		if changed {
 			mutated = true
 			items = change.WithItem(list, items, i, result)
 		}
 	}
-	switch {
-	case found:
-	case n.glob:
-		w.stop(emptyList{w.mutator, depth})
-	case !w.stops(depth, false):
-		result, changed, err := w.into(w.missing(depth), depth+1)
-		if err != nil {
-			return nil, false, err
-		}
-		mutated, w.made = changed, w.made || changed
-		items = append(list[:len(list):len(list)], result)
+	return items, found, mutated, nil
+}
+
+// intoNewItem continues the walk in an item that the list does not have.
+func (w *walk) intoNewItem(list []any, depth int) (items []any, mutated bool, err error) {
+	result, mutated, err := w.into(w.missing(depth), depth+1)
+	if err != nil {
+		return nil, false, err
 	}
-	return items, mutated, nil
+	w.made = w.made || mutated
+	return append(list[:len(list):len(list)], result), mutated, nil
 }
 
 // setItem assigns a whole item: the first item that the last node of the location selects.

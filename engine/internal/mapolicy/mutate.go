@@ -62,12 +62,8 @@ func (i *invocation) leaves(step *policy.Step, m *mutation, r *policy.Request, f
 // mutate runs one mutation and fills in the step's result. If matchPolicy led to another version
 // of a built-in kind, kube-apiserver 1.34 to 1.37 fails to convert the result of any mutation.
 func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, forms *celenv.Forms) {
-	deny := func(err error) {
-		failure := i.Deny(err)
-		step.Failure = &failure
-	}
 	if i.to.Kind != r.Kind && !r.Kind.Custom {
-		deny(fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.to.Kind.Version, i.to.Kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
+		i.deny(step, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", i.to.Kind.Version, i.to.Kind.Kind.Kind, r.Kind.Version, r.Kind.Kind.Kind))
 		return
 	}
 	known := true
@@ -95,6 +91,20 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 			r.WarnAssumed(r.Namespace, m.at, "policy "+i.definition.policy.Name+" reads namespaceObject")
 		}
 	}
+	i.conclude(step, m, r, err)
+	if err == nil && i.to.Kind == r.Kind && i.to.Param == nil && change.Same(step.Object, r.Object) {
+		r.Memo.Note(&m.leaves[forms.View()], r.Object, step.Variables)
+	}
+}
+
+// deny fills in the failure that denies the request.
+func (i *invocation) deny(step *policy.Step, err error) {
+	failure := i.Deny(err)
+	step.Failure = &failure
+}
+
+// conclude fills in what becomes of a mutation's result, or of its error.
+func (i *invocation) conclude(step *policy.Step, m *mutation, r *policy.Request, err error) {
 	var refused undecodable
 	var unwritable unencodable
 	var rejected rejection
@@ -103,7 +113,7 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 	var exceeded *limit.Error
 	switch {
 	case errors.As(err, &rejected), errors.As(err, &crash):
-		deny(err)
+		i.deny(step, err)
 		step.Failure.Ignored = false
 	case errors.Is(err, errNotNow):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text(err.Error())}
@@ -118,11 +128,9 @@ func (i *invocation) mutate(step *policy.Step, m *mutation, r *policy.Request, f
 	case errors.As(err, &unknown): // failurePolicy Ignore does not apply
 		step.Failure = &policy.Failure{Err: err, Abort: true}
 	case err != nil:
-		deny(m.draft.explain(err))
+		i.deny(step, m.draft.explain(err))
 	case i.to.Kind != r.Kind:
 		step.Object = policy.InVersion(step.Object, r.Kind)
-	case i.to.Param == nil && change.Same(step.Object, r.Object):
-		r.Memo.Note(&m.leaves[forms.View()], r.Object, step.Variables)
 	}
 	if step.Failure != nil || step.NotApplied != nil {
 		step.Object = nil

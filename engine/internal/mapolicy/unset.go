@@ -24,6 +24,14 @@ func unset(object, patch map[string]any, t *schema.Type) (left, rest map[string]
 
 func unsetIn(object, patch map[string]any, t *schema.Type, at change.Path) (left, rest map[string]any, err error) {
 	left, rest = maps.Clone(object), maps.Clone(patch)
+	set := func(key string, there bool, after, remaining any, emptied bool) {
+		if there {
+			left[key] = after
+		}
+		if rest[key] = remaining; emptied {
+			delete(rest, key)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		at := at.Key(key)
 		switch value := patch[key].(type) {
@@ -42,24 +50,14 @@ func unsetIn(object, patch map[string]any, t *schema.Type, at change.Path) (left
 			if err != nil {
 				return nil, nil, err
 			}
-			if there {
-				left[key] = after
-			}
-			if rest[key] = remaining; len(remaining) == 0 && len(value) > 0 {
-				delete(rest, key)
-			}
+			set(key, there, after, remaining, len(remaining) == 0 && len(value) > 0)
 		case []any:
 			before, there := object[key].([]any)
 			after, remaining, err := unsetItems(before, value, t.FieldType(key), at)
 			if err != nil {
 				return nil, nil, err
 			}
-			if there {
-				left[key] = after
-			}
-			if rest[key] = remaining; len(remaining) == 0 && len(value) > 0 {
-				delete(rest, key)
-			}
+			set(key, there, after, remaining, len(remaining) == 0 && len(value) > 0)
 		}
 	}
 	return left, rest, nil
