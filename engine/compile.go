@@ -150,7 +150,7 @@ func (s *Set) take(streams []*manifest.Stream) {
 
 // configuration returns the documents that configure languages.
 func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document {
-	if s.settings.Plain {
+	if s.settings.options.Plain {
 		return nil
 	}
 	var found []*manifest.Document
@@ -174,7 +174,7 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 	config, diagnostics := builtin.ReadConfig(documents)
 	programs := builtin.Programs(s.settings.plugins, s.settings.minor, config)
 	for i, documents := range byLanguage {
-		if len(documents) == 0 && (i > 0 || len(s.settings.Trees) == 0) {
+		if len(documents) == 0 && (i > 0 || len(s.settings.options.Trees) == 0) {
 			continue
 		}
 		compiled, problems := s.languages[i].Compile(documents)
@@ -189,7 +189,7 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
 	for _, d := range documentsOf(policies) {
-		if s.settings.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
+		if s.settings.options.Plain && s.language(d.Kind()) >= 0 && !s.isPolicy(d.Kind()) {
 			diagnostics = append(diagnostics, source.Errorf(d.At(nil), "policy-for-plain", "policies of kind %s work only on Kubernetes objects, not on plain documents", source.Name(d.Kind().Kind)).
 				With("remove the policy, or the option plain"))
 		}
@@ -201,7 +201,7 @@ func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 // the context to the schemas.
 func (s *Set) loadSchemas() []source.Diagnostic {
 	var diagnostics []source.Diagnostic
-	for _, d := range s.settings.OpenAPI {
+	for _, d := range s.settings.options.OpenAPI {
 		if err := s.schemas.AddOpenAPI(d.Data); err != nil {
 			diagnostics = append(diagnostics, source.Errorf(source.Position{File: d.Name}, "openapi-invalid", "%v", err).
 				With("expected an OpenAPI v3 document in JSON, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints it"))

@@ -173,7 +173,7 @@ func essence(object map[string]any) map[string]any {
 // findOld indexes the objects before an update by identity, and warns about old objects and
 // manifests without a counterpart. Two different documents for one object are an error.
 func (r *run) findOld() {
-	updating := r.set.settings.Operation == policy.Update
+	updating := r.set.settings.options.Operation == policy.Update
 	if len(r.set.old) > 0 && !updating {
 		r.tell(source.Warningf(r.set.old[0].At(nil), "old-unused", "the objects before an update are given, but the operation is CREATE").
 			With("set the option operation to UPDATE, or remove these objects"))

@@ -19,7 +19,7 @@ import (
 // tellPolicies warns about documents that are ignored, but may look like policies: policies of
 // other systems, and kinds with names similar to policies.
 func (r *run) tellPolicies() {
-	if r.set.settings.Plain {
+	if r.set.settings.options.Plain {
 		return
 	}
 	for _, d := range r.set.others {

@@ -22,15 +22,15 @@ func (r *run) normalize(w written) written {
 		return w
 	}
 	before := w.edited
-	if settings.WriteNamespace && j.place.kind.Namespaced {
+	if settings.options.WriteNamespace && j.place.kind.Namespaced {
 		w.edited = inNamespace(w.edited, j.place.namespace)
 	}
-	if settings.Normalize {
+	if settings.options.Normalize {
 		if normal, ok := r.server.normal(w.admitted, w.edited); ok {
 			w.edited = normal
 		}
 	}
-	if settings.OmitNulls {
+	if settings.options.OmitNulls {
 		w.edited = withoutNulls(w.edited).(map[string]any)
 	}
 	w.normalized = slices.Concat(w.loaded.omitted, change.Diff(before, w.edited, j.place.kind.Type()))
@@ -101,7 +101,7 @@ func (s server) normal(a *admitted, object map[string]any) (normal map[string]an
 // unstored reports the values of manifests that a server stores in another form, or not at all.
 var unstored = Observer{admit: func(r *run, w *written) {
 	j, raw := w.job, w.loaded.raw
-	if r.set.settings.Plain || j.made != nil {
+	if r.set.settings.options.Plain || j.made != nil {
 		return
 	}
 	normal, ok := r.server.normal(w.admitted, raw)

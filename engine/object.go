@@ -67,7 +67,7 @@ func (s *Set) AdmitUpdate(ctx context.Context, object, old map[string]any, obser
 		return Answer{}, source.Join(diagnostics)
 	}
 	update := *s.orEmpty()
-	update.settings.Operation, update.old = policy.Update, before.Documents()
+	update.settings.options.Operation, update.old = policy.Update, before.Documents()
 	return update.admitObject(ctx, stream, observers)
 }
 

@@ -128,7 +128,7 @@ const DefaultKyvernoVersion = "1.19"
 
 // settings are the checked options, with defaults filled in.
 type settings struct {
-	Options
+	options    Options
 	minor      int
 	authorizer celenv.Authorizer
 	kyverno    *kyverno.Language
@@ -143,29 +143,29 @@ type settings struct {
 }
 
 func (o Options) check() (settings, []source.Diagnostic) {
-	s := settings{Options: o}
+	s := settings{options: o}
 	diagnostics := slices.Concat(
-		choose("operation", &s.Operation, policy.Create, policy.Update),
-		choose("kyverno-version", &s.KyvernoVersion, DefaultKyvernoVersion),
-		choose("defaulting", &s.Defaulting, DefaultingOn, DefaultingOff),
-		choose("non-idempotent", &s.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip),
-		choose("validation", &s.Validation, ValidationDeny, ValidationWarn, ValidationOff))
-	if s.Authorizer != "" {
-		diagnostics = append(diagnostics, choose("authorizer", &s.Authorizer, AuthorizerAllow, AuthorizerDeny)...)
-		s.authorizer = map[Authorizer]celenv.Authorizer{AuthorizerAllow: celenv.AllowAll, AuthorizerDeny: celenv.DenyAll}[s.Authorizer]
+		choose("operation", &s.options.Operation, policy.Create, policy.Update),
+		choose("kyverno-version", &s.options.KyvernoVersion, DefaultKyvernoVersion),
+		choose("defaulting", &s.options.Defaulting, DefaultingOn, DefaultingOff),
+		choose("non-idempotent", &s.options.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip),
+		choose("validation", &s.options.Validation, ValidationDeny, ValidationWarn, ValidationOff))
+	if s.options.Authorizer != "" {
+		diagnostics = append(diagnostics, choose("authorizer", &s.options.Authorizer, AuthorizerAllow, AuthorizerDeny)...)
+		s.authorizer = map[Authorizer]celenv.Authorizer{AuthorizerAllow: celenv.AllowAll, AuthorizerDeny: celenv.DenyAll}[s.options.Authorizer]
 	}
-	if s.Namespace == "" {
-		s.Namespace = "default"
+	if s.options.Namespace == "" {
+		s.options.Namespace = "default"
 	}
-	if s.KubernetesVersion == "" {
-		s.KubernetesVersion = DefaultKubernetesVersion
+	if s.options.KubernetesVersion == "" {
+		s.options.KubernetesVersion = DefaultKubernetesVersion
 	}
 	var ok bool
-	if s.minor, ok = minorVersion(s.KubernetesVersion); !ok {
-		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a known version", s.KubernetesVersion).
+	if s.minor, ok = minorVersion(s.options.KubernetesVersion); !ok {
+		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option kubernetes-version: %q is not a known version", s.options.KubernetesVersion).
 			With("expected "+KnownKubernetesVersions()))
 	}
-	plugins, unknown := pluginNames(s.AdmissionPlugins, s.minor)
+	plugins, unknown := pluginNames(s.options.AdmissionPlugins, s.minor)
 	s.plugins = plugins
 	diagnostics = append(diagnostics, unknown...)
 	var user given.UserInfo
@@ -173,8 +173,8 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	s.values, s.problems = given.ReadValues(documentsOf(o.Values))
 	user, problems = given.ReadUserInfo(documentsOf(o.UserInfo))
 	s.problems = append(s.problems, problems...)
-	s.kyverno = kyverno.New(s.values, user, s.Namespace, s.minor)
-	s.User = user.Complete(o.User)
+	s.kyverno = kyverno.New(s.values, user, s.options.Namespace, s.minor)
+	s.options.User = user.Complete(o.User)
 	s.validation = validation.New(s.minor)
 	return s, diagnostics
 }
@@ -260,11 +260,11 @@ func minorVersion(version string) (int, bool) {
 
 // defaulting returns the defaulting that the option selects.
 func (s *settings) defaulting() defaulting {
-	if s.Defaulting == DefaultingOff {
+	if s.options.Defaulting == DefaultingOff {
 		return asWritten
 	}
 	d := completing
-	if s.Validation != ValidationOff {
+	if s.options.Validation != ValidationOff {
 		d.validation = s.validation
 	}
 	return d

@@ -33,7 +33,7 @@ func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Reg
 	p := place{kind: kind, name: name}
 	if kind.Namespaced {
 		if p.namespace = namespace; p.namespace == "" {
-			p.namespace = s.settings.Namespace
+			p.namespace = s.settings.options.Namespace
 		}
 	}
 	return p

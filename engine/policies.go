@@ -22,12 +22,12 @@ import (
 // languages is the table of policy languages.
 func languages(s settings) []policy.Language {
 	return []policy.Language{
-		mutationtree.New(s.Trees, celenv.New(s.minor)),
+		mutationtree.New(s.options.Trees, celenv.New(s.minor)),
 		mapolicy.New(s.minor, s.authorizer),
 		vapolicy.New(s.minor, s.authorizer),
 		gatekeeper.New(),
 		s.kyverno,
-		mutatingpolicy.New(s.values, s.context, s.Namespace),
+		mutatingpolicy.New(s.values, s.context, s.options.Namespace),
 	}
 }
 
@@ -43,7 +43,7 @@ func speaking(settings settings) *Set {
 // isPolicy reports whether documents of a kind are policies. Among plain documents, only
 // mutation trees are.
 func (s *Set) isPolicy(kind gvk.Kind) bool {
-	if s.settings.Plain {
+	if s.settings.options.Plain {
 		return kind.Group == mutationtree.PolicyKind.Group
 	}
 	return s.language(kind) >= 0
@@ -128,7 +128,7 @@ func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 // isMisspelt reports whether an unknown kind was probably meant to be a policy, because no known
 // kind of its group has a similar name.
 func (s *Set) isMisspelt(kind gvk.Kind) bool {
-	if s.settings.Plain || s.schemas.Lookup(kind) != nil || slices.Contains(otherKinds[kind.Group], kind.Kind) {
+	if s.settings.options.Plain || s.schemas.Lookup(kind) != nil || slices.Contains(otherKinds[kind.Group], kind.Kind) {
 		return false
 	}
 	group, _ := s.policyKinds(kind.Kind)

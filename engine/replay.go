@@ -70,7 +70,7 @@ func (r *run) again(a *admitted, view map[string]any) *trace {
 func (r *run) notIdempotent(a *admitted, d source.Diagnostic, action string) {
 	d.Severity, d.Code = source.Warning, "not-idempotent"
 	d.Advice = cmp.Or(d.Advice, "a cluster runs the policies on this output again: let the policy check whether its change has already been made")
-	if cmp.Or(NonIdempotent(action), r.set.settings.NonIdempotent) == NonIdempotentFail {
+	if cmp.Or(NonIdempotent(action), r.set.settings.options.NonIdempotent) == NonIdempotentFail {
 		d.Severity = source.Error
 	}
 	a.tell(d)

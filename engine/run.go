@@ -25,7 +25,7 @@ import (
 // about the run.
 func (s *Set) Run(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
 	s = s.orEmpty()
-	if !s.settings.PerDirectory {
+	if !s.settings.options.PerDirectory {
 		return s.run(ctx, manifests, observers)
 	}
 	var outcomes []*Outcome
@@ -41,7 +41,7 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 	if r.invalid() {
 		return r.say()
 	}
-	if s.settings.Plain {
+	if s.settings.options.Plain {
 		parallel.Each(r.jobs, r.changePlain)
 		return r.say()
 	}
@@ -115,7 +115,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	for i, d := range in.manifests {
 		r.jobs = append(r.jobs, &job{index: i, document: d, result: &Manifest{Document: d}, done: make(chan struct{})})
 	}
-	if r.invalid() || s.settings.Plain {
+	if r.invalid() || s.settings.options.Plain {
 		return r
 	}
 	if len(r.trees) > 0 {
@@ -159,14 +159,14 @@ func (r *run) compile() {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:
 			r.trees = append(r.trees, program)
-		case point != policy.Validating || s.settings.Validation != ValidationOff:
+		case point != policy.Validating || s.settings.options.Validation != ValidationOff:
 			r.server.programs = append(r.server.programs, program)
 		}
 		if follower := program.Existing(); follower != nil {
 			r.followers = append(r.followers, follower)
 		}
 	}
-	if s.settings.NonIdempotent != NonIdempotentSkip {
+	if s.settings.options.NonIdempotent != NonIdempotentSkip {
 		r.observers = append([]Observer{replays}, r.observers...)
 	}
 }
@@ -294,8 +294,8 @@ func (r *run) observe(w *written) {
 func (r *run) load(j *job) *loaded {
 	l := j.loaded
 	if l == nil {
-		l = j.load(r.set.settings.Plain)
-		if r.set.settings.OmitNulls {
+		l = j.load(r.set.settings.options.Plain)
+		if r.set.settings.options.OmitNulls {
 			l.omitNulls(j.place.kind)
 		}
 		return l
@@ -364,7 +364,7 @@ func (r *run) admitView(a *admitted) {
 	for _, f := range a.trace.ignored {
 		a.warnIgnored(f)
 	}
-	a.tellValidation(r.set.settings.Validation)
+	a.tellValidation(r.set.settings.options.Validation)
 	a.tellUnwritable()
 }
 
@@ -405,7 +405,7 @@ func (a *admitted) tellUnwritable() {
 // it, and neither policies nor observers need the object. Then the object is not even built.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
-	if r.watched || j.loaded != nil || policy.Operation(settings.Operation) == policy.Update || len(r.followers) > 0 || settings.Normalize || settings.WriteNamespace || settings.OmitNulls || r.isRead(j) {
+	if r.watched || j.loaded != nil || policy.Operation(settings.options.Operation) == policy.Update || len(r.followers) > 0 || settings.options.Normalize || settings.options.WriteNamespace || settings.options.OmitNulls || r.isRead(j) {
 		return false
 	}
 	request := r.requestFor(&loaded{job: j}, nil, nil)
@@ -419,7 +419,7 @@ func (r *run) requestFor(l *loaded, memo *change.Memo, reader *snapshot.Reader) 
 	settings, j := &r.set.settings, l.job
 	request := &policy.Request{
 		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.namespace,
-		Operation: settings.Operation, DryRun: settings.DryRun, User: settings.User,
+		Operation: settings.options.Operation, DryRun: settings.options.DryRun, User: settings.options.User,
 		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader,
 	}
 	if j.place.kind.Kind == namespaceKind { // a request for a namespace is in that namespace

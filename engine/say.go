@@ -33,7 +33,7 @@ func (r *run) say() *Outcome {
 		}
 	}
 	outcome.Diagnostics = r.decide(unique(diagnostics))
-	if r.set != nil && r.set.settings.Strict {
+	if r.set != nil && r.set.settings.options.Strict {
 		escalate(outcome.Diagnostics)
 	}
 	outcome.Invalid = invalidates(outcome.Diagnostics)
@@ -53,7 +53,7 @@ func (r *run) say() *Outcome {
 func (r *run) kyvernoVersion() string {
 	for _, program := range r.server.programs {
 		if strings.HasPrefix(program.Hook().Configuration, "kyverno-") {
-			return cmp.Or(r.set.settings.KyvernoVersion, DefaultKyvernoVersion)
+			return cmp.Or(r.set.settings.options.KyvernoVersion, DefaultKyvernoVersion)
 		}
 	}
 	return ""

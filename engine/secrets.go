@@ -25,7 +25,7 @@ func learn(secrets *redact.Redactor, documents []*manifest.Document) {
 // learnPrivate adds the values of the private documents among documents and among the documents that
 // Compile has got.
 func (s *Set) learnPrivate(secrets *redact.Redactor, documents []*manifest.Document) {
-	for _, d := range slices.Concat(documents, s.context, s.old, documentsOf(s.settings.Values), documentsOf(s.settings.UserInfo)) {
+	for _, d := range slices.Concat(documents, s.context, s.old, documentsOf(s.settings.options.Values), documentsOf(s.settings.options.UserInfo)) {
 		if d.Stream().Private() {
 			secrets.LearnPrivate(d.Object(), s.files.open)
 		}

@@ -28,7 +28,7 @@ func (s *Set) sort(streams []*manifest.Stream) *input {
 		switch {
 		case s.isPolicy(d.Kind()):
 			in.policies = append(in.policies, d)
-		case !s.settings.Plain && isLocal(d):
+		case !s.settings.options.Plain && isLocal(d):
 			in.local = append(in.local, d)
 		default:
 			in.manifests = append(in.manifests, d)

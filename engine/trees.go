@@ -24,7 +24,7 @@ func (r *run) applyTrees(l *loaded) {
 			continue
 		case step.Failure != nil:
 			scope := l.scope()
-			scope.All = scope.All || !r.set.settings.Plain && l.job.document.Kind().Kind == ""
+			scope.All = scope.All || !r.set.settings.options.Plain && l.job.document.Kind().Kind == ""
 			err, step.At = scope.Error(step.Failure.Err), step.Failure.At
 		default:
 			if err = r.checkTree(l.raw, step.Object); err == nil {
@@ -33,7 +33,7 @@ func (r *run) applyTrees(l *loaded) {
 		}
 		if err != nil {
 			d, _ := limited(source.Errorf(source.Position{}, "tree-failed", "%v", err), err)
-			if !r.set.settings.Plain {
+			if !r.set.settings.options.Plain {
 				d.Subject = r.set.placeOf(l.job.document, r.schemas).id()
 			}
 			l.tell(d.Naming(step.At, step.ID.String()))
@@ -66,7 +66,7 @@ func (r *run) treeSteps(object map[string]any) iter.Seq[policy.Step] {
 // checkTree returns an error if a tree has changed the apiVersion or kind of a Kubernetes object.
 func (r *run) checkTree(before, after map[string]any) error {
 	for _, key := range []string{"apiVersion", "kind"} {
-		if !r.set.settings.Plain && !change.Equal(before[key], after[key]) {
+		if !r.set.settings.options.Plain && !change.Equal(before[key], after[key]) {
 			return fmt.Errorf("a mutation tree must not change the %s of an object", key)
 		}
 	}

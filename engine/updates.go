@@ -11,7 +11,7 @@ import (
 // tellUpdates warns about policies that act only on UPDATE, and would have acted on a job if the
 // cluster already had its object.
 func (r *run) tellUpdates(a *admitted) {
-	if a.trace == nil || policy.Operation(r.set.settings.Operation) != policy.Create {
+	if a.trace == nil || policy.Operation(r.set.settings.options.Operation) != policy.Create {
 		return
 	}
 	var missed []policy.NotApplied

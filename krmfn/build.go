@@ -40,7 +40,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	set.read, set.lenient = c.within(f.bounds()), true
 	for _, name := range operands {
 		p := path{name: name}
-		if full, err := set.reader.Resolve(p.input()); err != nil {
+		if full, err := set.files.reader.Resolve(p.input()); err != nil {
 			set.fail(p, err)
 		} else if info, err := os.Stat(full); err != nil || !info.IsDir() {
 			set.fail(p, errors.Join(err, errNotDirectory))

@@ -36,9 +36,9 @@ type files struct {
 
 // fileSet collects files. It reads each file once, even if several paths name it.
 type fileSet struct {
-	*files
-	set  *input.Set
-	read readFunc
+	files *files
+	set   *input.Set
+	read  readFunc
 	// lenient says that links out of a directory are skipped with a warning. Otherwise they are
 	// errors, because the output would be different without the policies there.
 	lenient bool
@@ -99,12 +99,12 @@ func (s *fileSet) add(p path) (empty error) {
 }
 
 func (s *fileSet) addStdin(p path) {
-	if s.stdin == nil {
-		if s.process.StdinIsTerminal {
+	if s.files.stdin == nil {
+		if s.files.process.StdinIsTerminal {
 			s.failStdin(p, "is a terminal; give a file, or pipe manifests in")
 			return
 		}
-		data, err := s.reader.Limit.Read(s.process.Stdin)
+		data, err := s.files.reader.Limit.Read(s.files.process.Stdin)
 		if exceeded(err) {
 			s.fail(p, err)
 			return
@@ -114,18 +114,18 @@ func (s *fileSet) addStdin(p path) {
 			return
 		}
 		stdin := input.NewFile("-", data)
-		s.stdin = &stdin
-		s.process.ledger.noteStream("standard input", s.process.Stdin)
+		s.files.stdin = &stdin
+		s.files.process.ledger.noteStream("standard input", s.files.process.Stdin)
 	}
 	if s.set.First("-") {
-		s.set.Files = append(s.set.Files, *s.stdin)
+		s.set.Files = append(s.set.Files, *s.files.stdin)
 	}
 }
 
 func (s *fileSet) failStdin(p path, why string) {
 	d := source.Errorf(p.at, "path-unreadable", "standard input %s", why)
 	d.Field = p.label
-	s.diagnostics = append(s.diagnostics, d)
+	s.files.diagnostics = append(s.files.diagnostics, d)
 }
 
 // absolute returns an absolute path for a path relative to the working directory.
@@ -167,7 +167,7 @@ func (s *fileSet) fail(p path, err error) {
 		d.Code = "path-outside"
 	case inDirectory:
 		name := pathError.Path
-		if full, err := s.reader.Resolve(p.input()); err == nil && full == name {
+		if full, err := s.files.reader.Resolve(p.input()); err == nil && full == name {
 			name = p.name
 		}
 		d = d.Saying(source.Messagef("%s: %v", source.Name(name), pathError.Err))
@@ -175,7 +175,7 @@ func (s *fileSet) fail(p path, err error) {
 			d.Advice = "paths are relative to " + p.base
 		}
 	}
-	s.diagnostics = append(s.diagnostics, d)
+	s.files.diagnostics = append(s.files.diagnostics, d)
 }
 
 // addAll reads the files of paths. A directory without manifests is an error.
@@ -200,7 +200,7 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 
 // trees reads the mutation trees in the files of paths.
 func (s *fileSet) trees(paths []path) []*manifest.Stream {
-	s.read, s.set.Whole = s.bounds().ReadTrees, true
+	s.read, s.set.Whole = s.files.bounds().ReadTrees, true
 	return s.manifests(paths)
 }
 
@@ -208,18 +208,18 @@ func (s *fileSet) trees(paths []path) []*manifest.Stream {
 func (s *fileSet) parse() []*manifest.Stream {
 	var streams []*manifest.Stream
 	if s.lenient {
-		s.unrendered = s.set.Site
+		s.files.unrendered = s.set.Site
 	}
-	s.diagnostics = append(s.diagnostics, s.set.Problems...)
+	s.files.diagnostics = append(s.files.diagnostics, s.set.Problems...)
 	for _, p := range s.set.Parse(s.read) {
-		s.diagnostics = append(s.diagnostics, p.Problems...)
+		s.files.diagnostics = append(s.files.diagnostics, p.Problems...)
 		streams = append(streams, p.Stream)
-		if s.origins == nil {
-			s.origins = map[*manifest.Stream]input.File{}
+		if s.files.origins == nil {
+			s.files.origins = map[*manifest.Stream]input.File{}
 		}
-		s.origins[p.Stream] = p.File
+		s.files.origins[p.Stream] = p.File
 	}
-	s.skipped = append(s.skipped, s.set.Skipped...)
+	s.files.skipped = append(s.files.skipped, s.set.Skipped...)
 	s.set.Problems, s.set.Skipped = nil, nil
 	return streams
 }

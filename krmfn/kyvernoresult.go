@@ -139,7 +139,7 @@ func (k *kyvernoTest) judgeAll(r kyvernoResult, names []string) {
 // judgeUnnamed checks a result without names of resources. It ignores targets that no policy
 // changes.
 func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
-	before := len(k.cases)
+	before := len(k.tester.cases)
 	resources, targets := k.chosen(r, func(*manifest.Document) bool { return true })
 	for _, d := range resources {
 		k.judge(r, d, d.Name())
@@ -148,7 +148,7 @@ func (k *kyvernoTest) judgeUnnamed(r kyvernoResult) {
 	for _, d := range targets {
 		reasons = append(reasons, k.judgeTarget(r, d, d.Name())...)
 	}
-	if len(k.cases) == before {
+	if len(k.tester.cases) == before {
 		k.add(r.name(""), unreached(r, reasons))
 	}
 }
@@ -201,11 +201,11 @@ func (k *kyvernoTest) judgeTarget(r kyvernoResult, target *manifest.Document, la
 			switch {
 			case run.policy.Name() != r.policy:
 			case m == nil:
-				reasons = append(reasons, problemsOf(run.run.diagnostics))
+				reasons = append(reasons, problemsOf(run.testRun.run.diagnostics))
 			case len(m.Changes) == 0:
-				for _, about := range append(run.run.outcome.Manifests[:1:1], m) {
+				for _, about := range append(run.testRun.run.outcome.Manifests[:1:1], m) {
 					for _, n := range about.NotApplied {
-						reasons = append(reasons, about.ID+": "+run.run.secrets(&run.config).Reason(n.Reason)+"\n")
+						reasons = append(reasons, about.ID+": "+run.testRun.run.secrets(&run.testRun.config).Reason(n.Reason)+"\n")
 					}
 				}
 			default:
@@ -244,7 +244,7 @@ func (k *kyvernoTest) compare(r kyvernoResult, name string, run *kyvernoRun, obj
 	case r.patched == "" || want != nil && bytes.Equal(manifest.JSON(want), manifest.JSON(have)):
 		k.add(name, "")
 	case want != nil:
-		k.add(name, run.difference(r.patched, string(manifest.YAML(want)), string(manifest.YAML(have))))
+		k.add(name, run.testRun.difference(r.patched, string(manifest.YAML(want)), string(manifest.YAML(have))))
 	case r.complete:
 		k.add(name, fmt.Sprintf("the resource is not in %s", r.patched))
 	default:

@@ -21,8 +21,8 @@ type kyvernoRequest struct {
 
 // kyvernoRun is the run of one policy on a resource and the targets.
 type kyvernoRun struct {
-	*testRun
-	policy *manifest.Document
+	testRun *testRun
+	policy  *manifest.Document
 	// object is the resource after the policy.
 	object map[string]any
 	// targets are the targets of the test, each as a stream of this run.
@@ -97,26 +97,26 @@ func isMutatingPolicy(d *manifest.Document) bool { return !hasRules(d) && d.Kind
 // previous policies.
 func (k *kyvernoTest) run(d *manifest.Document, request kyvernoRequest, object map[string]any) *kyvernoRun {
 	r := &kyvernoRun{testRun: &testRun{}, policy: d, object: object, targets: map[*manifest.Document]*manifest.Stream{}}
-	k.given.apply(&r.config)
-	o := &r.config.options.Engine
+	k.tester.given.apply(&r.testRun.config)
+	o := &r.testRun.config.options.Engine
 	o.Defaulting, o.NonIdempotent = cmp.Or(o.Defaulting, engine.DefaultingOff), cmp.Or(o.NonIdempotent, engine.NonIdempotentSkip)
 	o.Operation = cmp.Or(policy.Operation(request.operation), o.Operation)
-	r.manifests = []*manifest.Stream{streamOf(request.resource, nil, object)}
+	r.testRun.manifests = []*manifest.Stream{streamOf(request.resource, nil, object)}
 	if o.Operation == policy.Update {
-		r.config.documents[settings.Old].add(inputs{inline: []*manifest.Stream{streamOf(request.resource, nil, object)}})
+		r.testRun.config.documents[settings.Old].add(inputs{inline: []*manifest.Stream{streamOf(request.resource, nil, object)}})
 	}
 	var targets []*manifest.Stream
 	for _, target := range k.targets {
 		s := alone(target)
 		targets, r.targets[target] = append(targets, s), s
 	}
-	r.config.documents[settings.Values].add(k.values)
-	r.config.documents[settings.UserInfo].add(k.userInfo)
+	r.testRun.config.documents[settings.Values].add(k.values)
+	r.testRun.config.documents[settings.UserInfo].add(k.userInfo)
 	k.surround(r, request.resource)
-	r.config.observers = append(r.config.observers, engine.Explain(), engine.Count(k.Now), engine.Existing(targets))
-	k.evaluate(r.testRun, k.files(&k.config), append(r.manifests, targets...), d)
-	if r.run.status() == exitDone {
-		r.object = written(r.manifests[0])
+	r.testRun.config.observers = append(r.testRun.config.observers, engine.Explain(), engine.Count(k.tester.process.Now), engine.Existing(targets))
+	k.tester.evaluate(r.testRun, k.tester.process.files(&k.tester.config), append(r.testRun.manifests, targets...), d)
+	if r.testRun.run.status() == exitDone {
+		r.object = written(r.testRun.manifests[0])
 	}
 	return r
 }
@@ -133,12 +133,12 @@ func (k *kyvernoTest) surround(r *kyvernoRun, resource *manifest.Document) {
 	for _, d := range k.policies {
 		bound, _ := change.Keys("spec", "policyName").Get(d.Object())
 		if d == r.policy || engine.IsPolicy(d.Kind()) && !isPolicyItself(d) && (bound == r.policy.Name() || bound == nil) {
-			r.config.documents[settings.Policies].add(inputs{inline: []*manifest.Stream{alone(d)}})
+			r.testRun.config.documents[settings.Policies].add(inputs{inline: []*manifest.Stream{alone(d)}})
 		}
 	}
 	for _, d := range slices.Concat(k.resources, k.context) {
 		if d != resource {
-			r.config.documents[settings.Context].add(inputs{inline: []*manifest.Stream{alone(d)}})
+			r.testRun.config.documents[settings.Context].add(inputs{inline: []*manifest.Stream{alone(d)}})
 		}
 	}
 }
@@ -168,8 +168,8 @@ func (v verdict) or(other verdict) verdict {
 // verdicts returns the verdicts about the resource: one for each rule with the given name, or
 // one for the policy.
 func (r *kyvernoRun) verdicts(rule string) []verdict {
-	if r.run.outcome == nil {
-		return []verdict{{"error", problemsOf(r.run.diagnostics)}}
+	if r.testRun.run.outcome == nil {
+		return []verdict{{"error", problemsOf(r.testRun.run.diagnostics)}}
 	}
 	found := map[string]verdict{}
 	var order []string
@@ -186,9 +186,9 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 		}
 		found[name] = found[name].or(v)
 	}
-	for i, m := range r.run.outcome.Manifests {
+	for i, m := range r.testRun.run.outcome.Manifests {
 		for _, n := range m.NotApplied {
-			if v := (verdict{"skip", r.run.secrets(&r.config).Reason(n.Reason)}); i == 0 {
+			if v := (verdict{"skip", r.testRun.run.secrets(&r.testRun.config).Reason(n.Reason)}); i == 0 {
 				if n.IsOutOfScope() {
 					v.result = excludedResult
 				} else if n.Passes() {
@@ -201,9 +201,9 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 			add(c.By.Rule, verdict{result: "pass"})
 		}
 	}
-	for _, s := range r.run.outcome.Stats {
+	for _, s := range r.testRun.run.outcome.Stats {
 		if s.Errors > 0 {
-			add(s.Rule, verdict{"error", problemsOf(r.run.diagnostics)})
+			add(s.Rule, verdict{"error", problemsOf(r.testRun.run.diagnostics)})
 		} else if s.Applied > 0 {
 			add(s.Rule, verdict{result: "pass"})
 		}
@@ -219,14 +219,14 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 
 // target returns the result for a target; nil if the run did not start.
 func (r *kyvernoRun) target(d *manifest.Document) *engine.Manifest {
-	if r.run.outcome == nil {
+	if r.testRun.run.outcome == nil {
 		return nil
 	}
-	i := slices.IndexFunc(r.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Stream() == r.targets[d] })
+	i := slices.IndexFunc(r.testRun.run.outcome.Manifests, func(m *engine.Manifest) bool { return m.Document.Stream() == r.targets[d] })
 	if i < 0 {
 		return nil
 	}
-	return r.run.outcome.Manifests[i]
+	return r.testRun.run.outcome.Manifests[i]
 }
 
 func problemsOf(diagnostics []source.Diagnostic) string {

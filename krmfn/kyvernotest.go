@@ -19,7 +19,7 @@ import (
 // kyvernoTest is the part of a kyverno-test.yaml that is about mutation, as Kyverno 1.19
 // reads it.
 type kyvernoTest struct {
-	*tester
+	tester     *tester
 	document   *manifest.Document
 	dir, suite string
 	// policies are the policies, bindings and exceptions.
@@ -68,7 +68,7 @@ func (t *tester) kyverno(d *manifest.Document, full string) {
 }
 
 func (k *kyvernoTest) tell(diagnostics ...source.Diagnostic) {
-	k.diagnostics = append(k.diagnostics, diagnostics...)
+	k.tester.diagnostics = append(k.tester.diagnostics, diagnostics...)
 }
 
 // firsts returns the documents without later documents of the same object.
@@ -124,12 +124,12 @@ func (k *kyvernoTest) pathsIn(value any) []path {
 }
 
 func (k *kyvernoTest) add(name, failure string) {
-	k.cases = append(k.cases, report.Case{Suite: k.suite, Name: name, Failure: failure})
+	k.tester.cases = append(k.tester.cases, report.Case{Suite: k.suite, Name: name, Failure: failure})
 }
 
 // read reads the documents in the files that a list names.
 func (k *kyvernoTest) read(value any) []*manifest.Document {
-	f := k.files(&k.config)
+	f := k.tester.process.files(&k.tester.config)
 	set := f.set()
 	for _, name := range stringsOf(value) {
 		set.addAll([]path{{name: name, base: k.dir}})

@@ -34,7 +34,7 @@ var (
 
 // tester runs tests and collects their results.
 type tester struct {
-	*Process
+	process     *Process
 	ctx         context.Context
 	given       arguments
 	config      config // from the flags
@@ -54,7 +54,7 @@ type rewrite struct {
 
 // test runs the tests in directories.
 func (p *Process) test(ctx context.Context, given arguments) int {
-	t := &tester{Process: p, ctx: ctx, given: given}
+	t := &tester{process: p, ctx: ctx, given: given}
 	given.apply(&t.config)
 	operands := given.operands
 	if len(operands) == 0 {
@@ -74,8 +74,8 @@ func (p *Process) test(ctx context.Context, given arguments) int {
 // find runs the tests in a file or directory. Tests may be in hidden directories, such as
 // .kyverno-test.
 func (t *tester) find(name string) {
-	root := t.absolute(name)
-	read := t.files(&t.config).set()
+	root := t.process.absolute(name)
+	read := t.process.files(&t.config).set()
 	_ = filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error { // its function returns no errors
 		switch {
 		case err != nil:
@@ -87,13 +87,13 @@ func (t *tester) find(name string) {
 		}
 		return nil
 	})
-	t.diagnostics = append(t.diagnostics, read.diagnostics...)
+	t.diagnostics = append(t.diagnostics, read.files.diagnostics...)
 }
 
 // file runs the tests in a file.
 func (t *tester) file(read *fileSet, full string) {
-	name := read.reader.Name(input.Path{}, full)
-	read.reader.Limit = limit.Input{Bytes: int(t.config.options.InputLimit)} // for each file
+	name := read.files.reader.Name(input.Path{}, full)
+	read.files.reader.Limit = limit.Input{Bytes: int(t.config.options.InputLimit)} // for each file
 	if err := errors.Join(read.set.Add(input.Path{Name: full})...); err != nil {
 		read.fail(path{name: name}, err)
 		return
@@ -159,7 +159,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
 		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
 	}
-	read := t.files(&r.config)
+	read := t.process.files(&r.config)
 	read.diagnostics = f.diagnostics
 	set := read.set()
 	for _, item := range paths {
@@ -188,7 +188,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 // evaluate runs the policies for a test. lone is a policy without a binding, or nil.
 func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream, lone *manifest.Document) {
 	r.config.observers = append(r.config.observers, engine.Cover(), engine.Explain()) // explained, so that a diff hides what policies have copied
-	r.run = t.admit(t.ctx, &r.config, read, manifests, lone)
+	r.run = t.process.admit(t.ctx, &r.config, read, manifests, lone)
 	if r.run.outcome != nil {
 		t.coverage.add(r.run.outcome.Parts)
 	}
@@ -241,11 +241,11 @@ func (t *tester) writeExpected() {
 			continue // another test has written the same text
 		}
 		var problems []source.Diagnostic
-		if err := t.placeBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
+		if err := t.process.placeBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
 			problems = u.file.note(nil, err)
 		} else {
 			texts[u.file.real] = u.file.data
-			_, problems = t.replaceAll(t.ctx, []*replacement{u.file}, nil)
+			_, problems = t.process.replaceAll(t.ctx, []*replacement{u.file}, nil)
 		}
 		for _, d := range problems {
 			t.cases[u.index].Failure += d.Text() + "\n"
@@ -304,21 +304,21 @@ func (t *tester) finish() int {
 	case failed > 0:
 		status = exitDiffers
 	}
-	t.report(t.diagnostics, "not all tests could be run")
+	t.process.report(t.diagnostics, "not all tests could be run")
 	if failed > 0 {
-		fmt.Fprintf(t.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
+		fmt.Fprintf(t.process.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
 	}
 	var b bytes.Buffer
 	switch t.config.options.Output {
 	case "", "text":
 		t.text(&b, failed)
-		return t.emitText(b.Bytes(), status)
+		return t.process.emitText(b.Bytes(), status)
 	case "junit":
 		report.JUnit(&b, t.cases)
 	default:
 		writeFindings(&b, t.config.options.Output, t.findings())
 	}
-	return t.emit(b.Bytes(), status)
+	return t.process.emit(b.Bytes(), status)
 }
 
 func (t *tester) text(w io.Writer, failed int) {
