@@ -155,7 +155,7 @@ func (b *base) configure(p, inBase *Process, given arguments, c *config) error {
 		}
 		full := filepath.Join(dir, filepath.Base(file.Name))
 		moved := *file
-		moved.Dir = dir
+		moved.Move(dir)
 		own, problems := &moved, []source.Diagnostic(nil)
 		if exists(full) {
 			own, problems = inBase.readConfiguration(report.InState(b.name, file.Name), full)

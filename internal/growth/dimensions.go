@@ -19,10 +19,11 @@ type dimension struct {
 	flags []string
 }
 
-// Names of files that are not manifests to run on: policies, context, the standard input, and the
-// manifests of the base.
+// Names of files that are not manifests to run on: policies, context, the standard input, the manifests
+// of the base, the configuration file and the baseline.
 const (
 	policiesFile, contextFile, stdinFile, baseFile = "policies.yaml", "context.yaml", "stdin.yaml", "base/manifests.yaml"
+	configurationFile, baselineFile                = ".preadmit.yaml", "baseline.yaml"
 )
 
 // input returns the files of an input without context.

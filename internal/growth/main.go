@@ -140,7 +140,7 @@ func (d dimension) process(command string, n int, dir string) (process, error) {
 			return process{}, err
 		}
 		switch name {
-		case baseFile:
+		case baseFile, configurationFile, baselineFile:
 		case policiesFile:
 			args = append(args, "-p", name)
 		case contextFile:

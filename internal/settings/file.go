@@ -11,7 +11,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
-	"github.com/preadmit/preadmit/internal/input"
 	"github.com/preadmit/preadmit/internal/triage"
 )
 
@@ -29,6 +28,8 @@ type File struct {
 	Rules    triage.Rules
 	options  []Value
 	commands map[string][]Value
+	// at are the indexes of Directories by their paths.
+	at map[string]int
 }
 
 // Directory is a directory with options of its own.
@@ -81,17 +82,25 @@ func (f *File) Values(command string) []Value {
 	return values
 }
 
+// Move sets the directory that the paths of the file are relative to.
+func (f *File) Move(dir string) {
+	f.Dir, f.Rules.Dir, f.at = dir, dir, map[string]int{}
+	for i, d := range f.Directories {
+		f.at[filepath.Join(dir, filepath.FromSlash(d.Path))] = i
+	}
+}
+
 // In returns the index of the innermost directory of the file that contains a path, and -1 if none
 // does. The path is absolute and without symbolic links.
 func (f *File) In(real string) int {
-	best, longest := -1, -1
-	for i, d := range f.Directories {
-		dir := filepath.Join(f.Dir, filepath.FromSlash(d.Path))
-		if len(dir) > longest && input.IsWithin(real, dir) {
-			best, longest = i, len(dir)
+	for dir := real; ; dir = filepath.Dir(dir) {
+		if i, ok := f.at[dir]; ok {
+			return i
+		}
+		if dir == f.Dir || dir == filepath.Dir(dir) {
+			return -1
 		}
 	}
-	return best
 }
 
 // Values returns the values of the directory. They replace those of the file.
@@ -109,7 +118,7 @@ func byName(values []Value) map[string][]Value {
 // diagnostics are all errors of the file.
 func ReadFile(name, dir string, text []byte, commands []string) (*File, []source.Diagnostic) {
 	stream, problems := manifest.ReadPlain(name, text)
-	r := &fileReader{file: &File{Name: name, Dir: dir, commands: map[string][]Value{}, Rules: triage.Rules{Dir: dir, Severities: map[string]triage.Severity{}}}, known: commands, problems: problems}
+	r := &fileReader{file: &File{Name: name, commands: map[string][]Value{}, Rules: triage.Rules{Severities: map[string]triage.Severity{}}}, known: commands, problems: problems}
 	for i, d := range stream.Documents() {
 		if r.document = d; i > 0 {
 			r.fail(nil, "option-value", "a configuration file has one document", "")
@@ -121,6 +130,7 @@ func ReadFile(name, dir string, text []byte, commands []string) (*File, []source
 		})
 	}
 	source.Sort(r.problems)
+	r.file.Move(dir)
 	return r.file, r.problems
 }
 
