@@ -232,7 +232,15 @@ func (p *Process) applications(c *config, operands []string) []string {
 // tell returns the errors in the base that the working tree does not have. They are warnings if there
 // is a result without what they are about.
 func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
-	told := slices.DeleteFunc(unknown(run.diagnostics, known), func(d source.Diagnostic) bool { return d.Severity != source.Error })
+	type said struct{ code, subject, field, message string }
+	saying := func(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Message} } // lines may have moved
+	same := map[said]bool{}
+	for _, d := range known {
+		same[saying(d)] = true
+	}
+	told := slices.DeleteFunc(slices.Clone(run.diagnostics), func(d source.Diagnostic) bool {
+		return d.Severity != source.Error || same[saying(d)]
+	})
 	inBase := func(p source.Position) source.Position {
 		if p.IsKnown() {
 			p.File = report.InState(b.name, p.File)

@@ -31,6 +31,8 @@ type decisions struct {
 	// policies are the policies and bindings of the run by file, in the order of their positions.
 	policies map[string][]*manifest.Document
 	baseline *baseline
+	// base begins the names of files in the base of diff --base.
+	base string
 	// found are the findings that a baseline records.
 	found []triage.Entry
 }
@@ -50,7 +52,7 @@ type baseline struct {
 func (p *Process) decide(c *config, a *admission, r *report.Report, output bool) *decisions {
 	d := &decisions{Process: p, command: c.given.command, rules: &triage.Rules{}}
 	if c.options.Base != "" {
-		d.command, r = comparing, nil
+		d.command, d.base, r = comparing, report.InState(c.options.Base, ""), nil
 	}
 	if c.given.file != nil {
 		d.rules = &c.given.file.Rules
@@ -74,7 +76,7 @@ func (p *Process) decide(c *config, a *admission, r *report.Report, output bool)
 			findings = append(findings, f)
 		}
 	}
-	a.decided(d.fresh(c, findings, r))
+	a.decided(d.fresh(c, findings, r, a.outcome != nil && !a.unread))
 	if n := d.judge.Accepted; n > 0 {
 		fmt.Fprintf(p.Stderr, "preadmit: %s accepted in %s\n", plural(n, "finding is", "findings are"), source.Printable(c.given.file.Name))
 	}
@@ -116,6 +118,7 @@ func (d *decisions) finding(found source.Diagnostic) triage.Finding {
 		at = append(at, place.At)
 	}
 	for _, p := range at {
+		p.File = strings.TrimPrefix(p.File, d.base)
 		if name := d.policyAt(p); name != "" && !slices.Contains(f.Policies, name) {
 			f.Policies = append(f.Policies, name)
 		}
@@ -126,11 +129,16 @@ func (d *decisions) finding(found source.Diagnostic) triage.Finding {
 
 // fileOf returns the file that a diagnostic is about, relative to the configuration file.
 func (d *decisions) fileOf(found source.Diagnostic) string {
+	return d.below(d.rules.Dir, d.nameOf(found))
+}
+
+// nameOf returns the name of the file that a diagnostic is about: that of the object, if there is one.
+func (d *decisions) nameOf(found source.Diagnostic) string {
 	file := found.At.File
 	if found.Subject != "" && found.Origin.IsKnown() {
 		file = found.Origin.File
 	}
-	return d.below(d.rules.Dir, file)
+	return strings.TrimPrefix(file, d.base)
 }
 
 // below returns the path of a file relative to a directory.
@@ -202,18 +210,13 @@ func (d *decisions) entry(f triage.Finding) triage.Entry {
 		return triage.Entry{} // not recorded
 	}
 	e := triage.Entry{Object: f.Subject, Field: f.Field, Code: f.Code, Policy: strings.Join(f.Policies, ", ")}
-	if file := f.At.File; d.fileOf(f.Diagnostic) != "" {
-		if f.Subject != "" && f.Origin.IsKnown() {
-			file = f.Origin.File
-		}
-		e.File = d.below(filepath.Dir(d.baseline.real), file)
-	}
+	e.File = d.below(filepath.Dir(d.baseline.real), d.nameOf(f.Diagnostic))
 	return e
 }
 
 // fresh returns the findings that the baseline does not have, and leaves only such changes in a report.
-// With --write-baseline, the baseline has all that it may have.
-func (d *decisions) fresh(c *config, findings []triage.Finding, r *report.Report) (fresh []triage.Finding) {
+// With --write-baseline, the baseline has all that it may have. Only a complete run says what is gone.
+func (d *decisions) fresh(c *config, findings []triage.Finding, r *report.Report, isComplete bool) (fresh []triage.Finding) {
 	var known []bool
 	edits, accepted := d.edits(r)
 	if d.baseline != nil {
@@ -223,7 +226,7 @@ func (d *decisions) fresh(c *config, findings []triage.Finding, r *report.Report
 		for _, f := range edits {
 			d.found = append(d.found, d.entry(f))
 		}
-		known = d.compare(c)
+		known = d.compare(c, isComplete)
 	}
 	isKnown := func(i int) bool { return accepted[i] || known != nil && known[i+len(findings)] }
 	for i, f := range findings {
@@ -257,7 +260,7 @@ func (d *decisions) edits(r *report.Report) (edits []triage.Finding, accepted []
 }
 
 // compare returns which of the findings are known, and says how many, and how many others are gone.
-func (d *decisions) compare(c *config) []bool {
+func (d *decisions) compare(c *config, isComplete bool) []bool {
 	recorded, index := []triage.Entry{}, []int{}
 	for i, e := range d.found {
 		if e.Code != "" {
@@ -272,7 +275,9 @@ func (d *decisions) compare(c *config) []bool {
 		d.baseline.entries[d.command] = recorded
 		return known
 	}
-	d.tell(compared)
+	if isComplete {
+		d.tell(compared)
+	}
 	return known
 }
 
