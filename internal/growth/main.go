@@ -9,8 +9,8 @@
 // other goroutines, both are the same in every run.
 //
 // The files in order: main.go, counters.go (blocks of statements), dimensions.go (what grows),
-// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go and commands.go (the
-// dimensions).
+// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go and
+// decisions.go (the dimensions).
 package main
 
 import (
