@@ -118,10 +118,11 @@ type passes struct {
 func (s server) admit(p place, request *policy.Request, written map[string]any, plans map[policy.Program]planned) *trace {
 	a := &passes{
 		server: s, place: p, request: request, written: written, trace: s.trace(plans),
-		invoked: map[policy.ID]int{}, outputs: map[policy.Program]map[string]any{},
-		taint: newTaint(request, s.files),
+		outputs: map[policy.Program]map[string]any{},
+		taint:   newTaint(request, s.files),
 	}
-	a.trace.before = request.Object
+	buffer := eventBuffers.Get().(*[]event)
+	a.trace.before, a.trace.events = request.Object, *buffer
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation, request.Forms = a.trace.pass == 2, celenv.Forms{}
 		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
@@ -129,6 +130,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 		}
 	}
 	a.trace.pass, a.trace.after = 0, a.placed(a.trace.before)
+	a.trace.keep(buffer)
 	return a.trace
 }
 
@@ -209,6 +211,9 @@ func (a *passes) builtIn(program policy.Program) bool {
 // continues.
 func (a *passes) inServer(program policy.Program) bool {
 	plan := a.plan(program)
+	if a.invoked == nil {
+		a.invoked = make(map[policy.ID]int, len(plan.Invocations))
+	}
 	failures := plan.Failures
 	mutated := false
 	for _, invocation := range plan.Invocations {

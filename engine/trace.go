@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -43,8 +44,6 @@ type trace struct {
 	// pass and program are the current pass, 0 after the last, and the current program.
 	pass    int
 	program policy.Program
-	// expected is the number of planned invocations.
-	expected int
 }
 
 // planned is a plan, with the object for which it was made.
@@ -70,6 +69,21 @@ type event struct {
 	drops bool
 	// sensitive are the texts in written that may be sensitive; see taint.
 	sensitive []string
+}
+
+// eventBuffers are buffers for events that no admission uses.
+var eventBuffers = sync.Pool{New: func() any { return new([]event) }}
+
+// keep moves the events from a buffer, in which they were collected, to their own memory.
+func (t *trace) keep(buffer *[]event) {
+	const most = 1024 // which a buffer keeps room for
+	collected := t.events
+	t.events = slices.Clone(collected)
+	if *buffer = nil; cap(collected) <= most {
+		clear(collected)
+		*buffer = collected[:0]
+	}
+	eventBuffers.Put(buffer)
 }
 
 // changed reports whether the object has changed.
@@ -153,7 +167,6 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 		t.tries.add(f.ID, failed)
 	}
 	t.notApplied.add(plan.NotApplied...)
-	t.expected += len(plan.Invocations)
 	if hook.Shuffled {
 		t.shuffled = slices.Grow(t.shuffled, len(plan.Invocations))
 		for _, invocation := range plan.Invocations {
@@ -252,9 +265,6 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive [
 	written := inNamespace(step.Object, namespace)
 	if change.Same(step.Object, next) {
 		next = written
-	}
-	if t.events == nil {
-		t.events = make([]event, 0, t.expected+1)
 	}
 	t.events = append(t.events, event{by: step.ID, at: step.At, program: t.program, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), sensitive: sensitive})
 }

@@ -47,19 +47,22 @@ func (w written) drop(unview func(object, view, mutated map[string]any) map[stri
 	if len(dropped) == 0 {
 		return nil, w.edited
 	}
-	rest := change.CloneObject(before)
-	if err := change.Apply(rest, dropped); err != nil {
-		return nil, w.edited // another change has moved it; pinning handles that
+	copies := change.Copies{}
+	rest := copies.Object(before)
+	for _, c := range dropped {
+		if copies.Apply(rest, c) != nil {
+			return nil, w.edited // another change has moved it; pinning handles that
+		}
 	}
 	for _, l := range dropped {
-		dropped = append(dropped, w.dropEmptied(rest, l.Path)...)
+		dropped = append(dropped, w.dropEmptied(copies, rest, l.Path)...)
 	}
 	return dropped, unview(w.edited, before, rest)
 }
 
 // dropEmptied removes maps that became empty because the value at a path was dropped, and that the
 // manifest did not have.
-func (w written) dropEmptied(object map[string]any, path change.Path) (dropped []change.Change) {
+func (w written) dropEmptied(copies change.Copies, object map[string]any, path change.Path) (dropped []change.Change) {
 	for path = path[:len(path)-1]; len(path) > 0; path = path[:len(path)-1] {
 		value, _ := path.Get(object)
 		inside, isMap := value.(map[string]any)
@@ -67,7 +70,7 @@ func (w written) dropEmptied(object map[string]any, path change.Path) (dropped [
 			break
 		}
 		c := change.Change{Op: change.Remove, Path: path, Old: value}
-		if change.Apply(object, []change.Change{c}) != nil {
+		if copies.Apply(object, c) != nil {
 			break
 		}
 		dropped = append(dropped, c)

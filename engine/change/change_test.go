@@ -128,6 +128,16 @@ func checkApply(t *testing.T, from, to map[string]any, changes []Change) {
 	if !Equal(got, to) {
 		t.Errorf("applying %v\nto   %v\ngave %v\nwant %v", changes, from, got, to)
 	}
+	before, copies := CloneObject(from), Copies{}
+	copied := copies.Object(from)
+	for _, c := range changes {
+		if err := copies.Apply(copied, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !Equal(copied, to) || !Equal(from, before) {
+		t.Errorf("with copies: got %v from %v, want %v from %v", copied, from, to, before)
+	}
 }
 
 func TestApplyErrors(t *testing.T) {

@@ -23,7 +23,8 @@ type Shape interface {
 // list's shape, or, without keys, if they are equal. Items with repeated keys are matched in order.
 // The items between two equal items are compared by position.
 func Diff(from, to map[string]any, shape Shape) []Change {
-	d := differ{path: make(Path, 0, 16)}
+	var few [16]Element
+	d := differ{path: few[:0]}
 	d.object(from, to, shape)
 	return d.changes
 }
@@ -35,7 +36,7 @@ type differ struct {
 }
 
 func (d *differ) add(c Change) {
-	c.Path = slices.Clone(d.path)
+	c.Path = append(make(Path, 0, len(d.path)), d.path...)
 	d.changes = append(d.changes, c)
 }
 

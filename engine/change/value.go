@@ -1,6 +1,7 @@
 package change
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -140,6 +141,69 @@ func List[T any](items []T) []any {
 		list[i] = item
 	}
 	return list
+}
+
+// Copies are the maps and lists of an object that may be modified, because they are copies of shared
+// ones. The zero value has none and takes none.
+type Copies map[unsafe.Pointer]bool
+
+// Object returns a copy of a map with the same members; the map itself if it is a copy.
+func (c Copies) Object(object map[string]any) map[string]any {
+	at, _ := identity(object)
+	if c[at] {
+		return object
+	}
+	copied := maps.Clone(object)
+	if copied == nil {
+		copied = map[string]any{}
+	}
+	if c != nil {
+		at, _ = identity(copied)
+		c[at] = true
+	}
+	return copied
+}
+
+// list is Object for a list.
+func (c Copies) list(list []any) []any {
+	at, _ := identity(list)
+	if at == nil || c[at] {
+		return list
+	}
+	copied := slices.Clone(list)
+	at, _ = identity(copied)
+	c[at] = true
+	return copied
+}
+
+// Apply is Apply for one change of an object that is a copy. It modifies no shared map or list.
+func (c Copies) Apply(object map[string]any, one Change) error {
+	c.around(object, one.Path)
+	return Apply(object, []Change{one})
+}
+
+// around makes copies of the maps and lists around the value at a path of an object.
+func (c Copies) around(object map[string]any, path Path) {
+	around := any(object)
+	for i := range len(path) - 1 {
+		inside, found := path[i : i+1].Get(around)
+		if !found {
+			return
+		}
+		switch value := inside.(type) {
+		case map[string]any:
+			inside = c.Object(value)
+		case []any:
+			inside = c.list(value)
+		}
+		switch around := around.(type) {
+		case map[string]any:
+			around[path[i].Key] = inside
+		case []any:
+			around[path[i].Index] = inside
+		}
+		around = inside
+	}
 }
 
 // WithItem sets an item of out. out is in until an item differs, and a copy from then on.

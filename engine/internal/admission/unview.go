@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -31,25 +29,7 @@ func Unview(kind *schema.Kind, object, view, mutated map[string]any) map[string]
 // Unviews returns Unview for the steps of one object, which gets the result of the step before. It
 // modifies what earlier steps have made.
 func Unviews(kind *schema.Kind) func(object, view, mutated map[string]any) map[string]any {
-	return unviewer{kind: kind, limit: math.MaxInt, made: made{}}.unview
-}
-
-// made are the maps that an unviewer has made. It is nil if they must not be modified.
-type made map[unsafe.Pointer]bool
-
-// copyOf returns a copy of a map that may be modified: the map itself if it is made.
-func (m made) copyOf(object map[string]any) map[string]any {
-	if m[reflect.ValueOf(object).UnsafePointer()] && !change.Reference {
-		return object
-	}
-	out := maps.Clone(object)
-	if out == nil {
-		out = map[string]any{}
-	}
-	if m != nil {
-		m[reflect.ValueOf(out).UnsafePointer()] = true
-	}
-	return out
+	return unviewer{kind: kind, limit: math.MaxInt, copies: change.Copies{}}.unview
 }
 
 // Pin returns object with every value that must be written for its View in a namespace to equal
@@ -103,7 +83,8 @@ type unviewer struct {
 	kind *schema.Kind
 	// limit is the length of paths at which maps that differ are written whole.
 	limit int
-	made  made
+	// copies are the maps that earlier steps have made, nil if they must not be modified.
+	copies change.Copies
 }
 
 // difference returns the longest path at which two views differ in a field that is not
@@ -129,22 +110,23 @@ func (u unviewer) stored(c change.Change) bool {
 
 func (u unviewer) unview(object, view, mutated map[string]any) map[string]any {
 	if !isSecret(u.kind) {
-		return u.object(nil, object, view, mutated, u.kind.Type())
+		return u.object(make(change.Path, 0, depth), object, view, mutated, u.kind.Type())
 	}
 	view, mutated = foldStringData(view), foldStringData(mutated)
-	out := u.object(nil, object, view, mutated, u.kind.Type())
+	out := u.object(make(change.Path, 0, depth), object, view, mutated, u.kind.Type())
 	dropStringData(object, view, mutated, out)
 	return out
 }
 
-// object applies the differences between from and to to object.
+// object applies the differences between from and to to object. Siblings share the memory of their
+// paths.
 func (u unviewer) object(path change.Path, object, from, to map[string]any, shape change.Shape) map[string]any {
 	if len(path) >= u.limit {
 		return u.whole(path, object, to)
 	}
-	out := u.made.copyOf(object)
+	out := u.copies.Object(object)
 	for key := range from {
-		if _, ok := to[key]; !ok && !ServerOwned(u.kind, path.Key(key)) {
+		if _, ok := to[key]; !ok && !ServerOwned(u.kind, append(path, change.Key(key))) {
 			delete(out, key)
 		}
 	}
@@ -153,7 +135,7 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 		if ok && change.Equal(had, wanted) {
 			continue
 		}
-		at := path.Key(key)
+		at := append(path, change.Key(key))
 		if ServerOwned(u.kind, at) {
 			continue
 		}
@@ -186,6 +168,9 @@ func (u unviewer) whole(path change.Path, object, to map[string]any) map[string]
 	return out
 }
 
+// depth is the length of most paths.
+const depth = 12
+
 func isEmptyMap(value any) bool {
 	m, ok := value.(map[string]any)
 	return ok && len(m) == 0
@@ -217,7 +202,7 @@ func (u unviewer) list(path change.Path, object, from, to []any, shape change.Sh
 		case change.Equal(from[i], to[j]):
 			out[j] = object[i]
 		default:
-			out[j] = u.value(path.Index(j), object[i], from[i], to[j], shape.Item())
+			out[j] = u.value(append(path, change.Index(j)), object[i], from[i], to[j], shape.Item())
 		}
 	}
 	return out

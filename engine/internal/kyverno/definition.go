@@ -58,6 +58,8 @@ type rule struct {
 	targets                                   []policy.Node
 	// asksOperation says that the operation may decide whether the rule applies.
 	asksOperation bool
+	// idle returns the step of a patch that changes nothing.
+	idle func() policy.Step
 }
 
 func (r *rule) id() policy.ID {

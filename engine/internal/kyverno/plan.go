@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
@@ -23,6 +24,7 @@ func (r *rule) compile() {
 	r.foreach, r.patch = r.mutation.At("foreach"), readPatch(r.mutation)
 	r.targets = r.mutation.At("targets").Items()
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
+	r.idle = sync.OnceValue(func() policy.Step { return r.skipped(r.mutation.Path, policy.Text(changesNothing)) })
 }
 
 // asksOperation reports whether a string in a value names the operation of the request.
@@ -206,6 +208,8 @@ func (r *rule) steps(steps []policy.Step, results []result, reason string, err e
 	switch {
 	case err != nil:
 		return append(steps, r.failed(err))
+	case len(results) == 0 && reason == changesNothing:
+		return append(steps, r.idle())
 	case len(results) == 0:
 		return append(steps, r.skipped(r.mutation.Path, policy.Text(reason)))
 	}

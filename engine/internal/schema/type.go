@@ -147,7 +147,7 @@ func (t *Type) Declared(name string) *Field {
 	}
 	low, high := 0, len(t.Fields) // package slices would copy every field that it compares
 	for low < high {
-		if middle := (low + high) / 2; t.Fields[middle].Name < name {
+		if middle := (low + high) / 2; isBefore(t.Fields[middle].Name, name) {
 			low = middle + 1
 		} else {
 			high = middle
@@ -157,6 +157,14 @@ func (t *Type) Declared(name string) *Field {
 		return nil
 	}
 	return &t.Fields[low]
+}
+
+// isBefore reports whether a < b. Most names differ in their first letters.
+func isBefore(a, b string) bool {
+	if len(a) > 0 && len(b) > 0 && a[0] != b[0] {
+		return a[0] < b[0]
+	}
+	return a < b
 }
 
 // FieldNames returns the names of the declared fields.
