@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
@@ -42,7 +43,7 @@ var (
 
 // typeAt returns the type of a part of the spec of a policy, or of the items of a list.
 func typeAt(path ...string) *schema.Type {
-	t := policydoc.TypeOf("ClusterPolicy").FieldType("spec")
+	t := policydoc.MutatingType().FieldType("spec")
 	for _, name := range path {
 		if t = t.FieldType(name); t.IsList {
 			t = t.ItemType()
@@ -59,5 +60,18 @@ func fieldsOf(path ...string) func() []string {
 // conforms checks what nobody has checked yet against the CustomResourceDefinition. Fields that a
 // server drops have been reported where they matter.
 func (r *reader) conforms(spec policy.Node) {
-	r.Conforms(spec, typeAt(), func(policy.Node, string, *schema.Type) {})
+	t := typeAt()
+	if slices.ContainsFunc(spec.At("rules").Items(), isOther) {
+		t = policydoc.TypeOf("ClusterPolicy").FieldType("spec")
+	}
+	r.Conforms(spec, t, func(policy.Node, string, *schema.Type) {})
+}
+
+// isOther reports whether a rule has a field that MutatingType does not describe.
+func isOther(rule policy.Node) bool {
+	return slices.ContainsFunc(policydoc.OtherRules, func(name string) bool {
+		fields, _ := rule.Value.(map[string]any)
+		_, given := fields[name]
+		return given
+	})
 }

@@ -19,7 +19,7 @@ import (
 
 // definitions are the CustomResourceDefinitions of policies of Kyverno v1.19.0 and Gatekeeper
 // v3.23.1, one on each line; crds/main.go writes them. The versions of a kind have the same
-// fields.
+// fields. The first one is ClusterPolicy without the types of OtherRules.
 //
 //go:embed crds.json
 var definitions string
@@ -27,7 +27,8 @@ var definitions string
 // typesByKind has a function for each kind that reads its definition when it is first needed.
 var typesByKind = sync.OnceValue(func() map[string]func() *schema.Type {
 	types := map[string]func() *schema.Type{}
-	for line := range strings.Lines(definitions) {
+	_, rest, _ := strings.Cut(definitions, "\n")
+	for line := range strings.Lines(rest) {
 		_, rest, _ := strings.Cut(line, `"names":{"kind":"`)
 		kind, _, _ := strings.Cut(rest, `"`)
 		types[kind] = sync.OnceValue(func() *schema.Type { return typeIn(line) })
@@ -52,6 +53,16 @@ func typeIn(line string) *schema.Type {
 // TypeOf returns the type of a kind of policies of Kyverno or Gatekeeper, from its
 // CustomResourceDefinition.
 func TypeOf(kind string) *schema.Type { return typesByKind()[kind]() }
+
+// OtherRules are the fields of Kyverno's rules that do not mutate.
+var OtherRules = []string{"generate", "imageExtractors", "validate", "verifyImages"}
+
+// MutatingType is TypeOf("ClusterPolicy"), except that OtherRules may have any value. Most policies
+// have none of these fields, and the types of the others are read in half of the time.
+var MutatingType = sync.OnceValue(func() *schema.Type {
+	line, _, _ := strings.Cut(definitions, "\n")
+	return typeIn(line)
+})
 
 // Conforms checks the value at n as an API server checks a custom resource, and reports errors in
 // the server's words. It calls unknown for each field that the server would drop; of is the type

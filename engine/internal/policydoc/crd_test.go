@@ -1,6 +1,7 @@
 package policydoc
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +82,43 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s has another type", kind.Kind.Kind)
 		}
 	}
+	var others []string
+	for _, d := range differences(MutatingType(), TypeOf("ClusterPolicy"), "") {
+		others = append(others, strings.TrimPrefix(d, ".spec.rules[]."))
+	}
+	if !slices.Equal(others, OtherRules) {
+		t.Errorf("MutatingType has other types of %s, want %s", others, OtherRules)
+	}
 	if TypeOf("Policy") != TypeOf("ClusterPolicy") {
 		t.Error("Policies have another type than ClusterPolicies")
 	}
+}
+
+// differences returns the paths at which two types differ, without those below.
+func differences(a, b *schema.Type, path string) (paths []string) {
+	if a == nil || b == nil {
+		if a != b {
+			paths = append(paths, path)
+		}
+		return paths
+	}
+	own := func(t *schema.Type) string {
+		shallow := *t
+		shallow.Fields, shallow.Elem, shallow.Bounds, shallow.Facts = nil, nil, nil, schema.Facts{}
+		text := fmt.Sprintf("%+v %q", shallow, t.FieldNames())
+		if b := t.Bounds; b != nil {
+			text += fmt.Sprintf(" %q %d %v", b.Enum, b.MaxLength, b.Pattern != nil && b.Pattern() != nil)
+		}
+		for _, f := range t.Fields {
+			text += fmt.Sprintf(" %q %v %v %v %v", f.Name, f.Default, f.Required, f.Nullable, f.Zero)
+		}
+		return text
+	}
+	if own(a) != own(b) {
+		return []string{path}
+	}
+	for i := range a.Fields {
+		paths = append(paths, differences(a.Fields[i].Type, b.Fields[i].Type, path+"."+a.Fields[i].Name)...)
+	}
+	return append(paths, differences(a.Elem, b.Elem, path+"[]")...)
 }

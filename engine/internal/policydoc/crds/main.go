@@ -1,5 +1,6 @@
 // Crds writes the CustomResourceDefinitions of policies that package policydoc embeds: one version
-// of each, without descriptions and without the schema of the status.
+// of each, without descriptions and without the schema of the status. The first one is ClusterPolicy
+// without the schemas of otherRules.
 //
 //	go run . KYVERNO GATEKEEPER FILE
 //
@@ -59,6 +60,11 @@ func run(kyverno, gatekeeper, to string) error {
 			if err := sameAsPolicy(definition, filepath.Join(kyverno, ofRules+"policies.yaml")); err != nil {
 				return err
 			}
+			mutating, err := mutating(definition)
+			if err != nil {
+				return err
+			}
+			all = append(mutating, '\n')
 		}
 		all = append(append(all, definition...), '\n')
 	}
@@ -86,6 +92,31 @@ func compact(file string, data []byte) ([]byte, error) {
 			"versions": []any{map[string]any{"name": version["name"], "served": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
 		},
 	})
+}
+
+// otherRules are the fields of rules that do not mutate: see OtherRules of package policydoc.
+var otherRules = []string{"generate", "imageExtractors", "validate", "verifyImages"}
+
+// mutating returns the definition of ClusterPolicy with any value for the fields of rules that do
+// not mutate.
+func mutating(definition []byte) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(definition, &object); err != nil {
+		return nil, err
+	}
+	version := newest(part(object, "spec")["versions"].([]any))
+	at := part(part(version, "schema"), "openAPIV3Schema")
+	for _, key := range []string{"spec", "rules"} {
+		at = part(part(at, "properties"), key)
+	}
+	rule := part(part(at, "items"), "properties")
+	for _, key := range otherRules {
+		if rule[key] == nil {
+			return nil, fmt.Errorf("rules have no field %s", key)
+		}
+		rule[key] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	}
+	return json.Marshal(object)
 }
 
 // sameAsPolicy returns an error if the kind Policy differs from ClusterPolicy in more than its names
