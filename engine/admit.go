@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -25,6 +26,8 @@ type server struct {
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
+	// judging is the context of validating admission if an observer asks for what it reads.
+	judging context.Context
 }
 
 // defaulting is how a server adds defaults to objects.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -82,6 +83,22 @@ func (s *Set) orEmpty() *Set {
 		return emptySet()
 	}
 	return s
+}
+
+// Covers reports whether a policy of the set may change a manifest with the kind, the namespace and the
+// name of a document, whatever else it contains.
+func (s *Set) Covers(d *manifest.Document) bool {
+	p := s.placeOf(d, s.schemas)
+	request := &policy.Request{
+		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.namespace,
+		Operation: s.settings.Operation, User: s.settings.User, Schemas: s.schemas,
+	}
+	if p.kind.Kind == namespaceKind {
+		request.Namespace = p.name
+	}
+	return slices.ContainsFunc(s.programs, func(program policy.Program) bool {
+		return program.Hook().Point != policy.Validating && program.Covers(request)
+	})
 }
 
 // KeyNamespaceOf returns the namespace of a document for keys that must not depend on other input.

@@ -31,6 +31,8 @@ type Observer struct {
 	ended func(*run, *Outcome) []source.Diagnostic
 	// warn is called for diagnostics that are not errors.
 	warn func(source.Diagnostic)
+	// reads is called for the scalars that expressions in CEL get. It is called concurrently.
+	reads func(validating bool, value any)
 	// partial means that manifests without errors stay edited although others have failed.
 	partial bool
 	// tolerant means that sound policies run although others have errors.
@@ -76,6 +78,11 @@ func (o Observer) warned(diagnostics []source.Diagnostic) {
 
 // Warn calls tell, at the end of a run, for every diagnostic of the Outcome that is not an error.
 func Warn(tell func(source.Diagnostic)) Observer { return Observer{warn: tell} }
+
+// Reads calls read for every scalar of an object that an expression in CEL gets: those that it does
+// not get have no effect on it. validating says that the policy cannot change the object. Other
+// policies, selectors, merges and JSON Patch read values without it. read is called concurrently.
+func Reads(read func(validating bool, value any)) Observer { return Observer{reads: read} }
 
 // Progress calls observe, after every manifest, with the number of manifests that are done.
 func Progress(observe func(done, total int)) Observer { return Observer{progress: observe} }

@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
@@ -175,6 +176,10 @@ func (r *run) compile() {
 func (r *run) watch(observers []Observer) {
 	r.watched = slices.ContainsFunc(observers, func(o Observer) bool { return o.admit != nil || o.conclude != nil })
 	for _, o := range observers {
+		if o.reads != nil {
+			r.ctx = celenv.WithReader(r.ctx, func(value any) { o.reads(false, value) })
+			r.server.judging = celenv.WithReader(r.ctx, func(value any) { o.reads(true, value) })
+		}
 		if o.decorate != nil {
 			r.server.programs = o.decorate(r.server.programs)
 		}

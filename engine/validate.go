@@ -33,6 +33,9 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 		return
 	}
 	request.Object, request.OldObject = object, old
+	if s.judging != nil {
+		request.Context = s.judging
+	}
 	if p.kind.Kind != namespaceKind {
 		request.Name = textAt(object, "metadata", "name")
 	}

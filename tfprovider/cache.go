@@ -40,6 +40,68 @@ type compiled struct {
 	once        sync.Once
 	set         *engine.Set // nil if there are errors
 	diagnostics []source.Diagnostic
+
+	// each has every policy as a set of its own, and none has no policies but the plug-ins. They are
+	// compiled when they are needed first.
+	divide sync.Once
+	each   []single
+	none   *engine.Set
+}
+
+// single is one policy, alone.
+type single struct {
+	document *manifest.Document
+	set      *engine.Set // nil if it cannot be compiled alone
+}
+
+// configuring are kinds that decide which objects policies see.
+var configuring = []string{"Config", "MutatingWebhookConfiguration", "PolicyException"}
+
+// singles returns every policy as a set of its own.
+func (e *compiled) singles(given *config) []single {
+	e.divided(given)
+	return e.each
+}
+
+// plugins returns a set of the admission plug-ins.
+func (e *compiled) plugins(given *config) *engine.Set {
+	e.divided(given)
+	return e.none
+}
+
+func (e *compiled) divided(given *config) {
+	e.divide.Do(func() {
+		read := func(role settings.Role) []*manifest.Stream {
+			streams, _ := given.readStreams(slices.Concat(given.texts[role], given.sensitive[role]))
+			return streams
+		}
+		policies, context, options := read(settings.Policies), read(settings.Context), given.engineOptions(read)
+		e.none, _ = engine.Compile(nil, context, options)
+		for _, stream := range slices.Concat(policies, context) {
+			for _, d := range stream.Documents() {
+				if !engine.IsPolicy(d.Kind()) && !slices.Contains(configuring, d.Kind().Kind) {
+					continue
+				}
+				alone, _ := manifest.Read("policy", d.JSON())
+				found := single{document: d}
+				set, diagnostics := engine.Compile([]*manifest.Stream{alone}, context, options)
+				if !source.HasErrors(diagnostics) && engine.IsPolicy(d.Kind()) && !strings.HasSuffix(d.Kind().Kind, "Binding") {
+					found.set = set
+				}
+				e.each = append(e.each, found)
+			}
+		}
+	})
+}
+
+// engineOptions returns the options of the engine. read returns the documents of a role.
+func (c *config) engineOptions(read func(role settings.Role) []*manifest.Stream) engine.Options {
+	options := c.options.Engine
+	options.Old, options.Values, options.UserInfo = read(settings.Old), read(settings.Values), read(settings.UserInfo)
+	for _, t := range c.texts[settings.OpenAPI] {
+		options.OpenAPI = append(options.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
+	}
+	return options
 }
 
 func newCache(size int) *cache {
@@ -127,11 +189,7 @@ func (e *compiled) compile(given *config) {
 		return streams
 	}
 	policies, context := read(settings.Policies), read(settings.Context)
-	options := given.options.Engine
-	options.Old, options.Values, options.UserInfo = read(settings.Old), read(settings.Values), read(settings.UserInfo)
-	for _, t := range given.texts[settings.OpenAPI] {
-		options.OpenAPI = append(options.OpenAPI, engine.OpenAPIDocument{Name: t.name, Data: []byte(t.data)})
-	}
+	options := given.engineOptions(read)
 	if source.HasErrors(e.diagnostics) {
 		return
 	}

@@ -24,13 +24,16 @@ func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionReque
 		Summary: "One object as policies change it",
 		MarkdownDescription: "Returns an object as the mutating policies of a cluster change it, like `mutate` without `jsonencode` and `jsondecode`. Numbers keep their digits.\n\n" +
 			"A value in the object that is not known until apply stays unknown, and the rest of the result is known, with these exceptions:\n\n" +
-			"- If a policy copies the value, the copy is unknown, too.\n" +
-			"- If a policy may use the value in a decision, the whole result is unknown. This is assumed if the policy contains all keys of the path of the value, " +
-			"for example `labels` and `env` for `metadata.labels.env`.\n" +
-			"- The whole result is also unknown if `apiVersion`, `kind`, `metadata.namespace`, a whole list or map, policies or options are unknown, " +
+			"- If an expression of a policy gets the value, the whole result is unknown. Expressions are observed while they run: policies for other kinds, " +
+			"and conditions that are false before they get to the value, do no harm. `has()` gets a value, too.\n" +
+			"- Rules of Kyverno and mutators of Gatekeeper that match the kind are judged by their text: the whole result is unknown if it contains all keys of the path of the value, " +
+			"for example `labels` and `env` for `metadata.labels.env`; in rules with variables (`{{ … }}`), the first of them is enough.\n" +
+			"- The same holds if a selector may choose by the value, if a policy may merge a list by it, such as the name of a container, " +
+			"or if an admission plug-in of the option `admission_plugins` covers the kind.\n" +
+			"- The whole result is also unknown if `apiVersion`, `kind`, `metadata.namespace`, a whole list or map, two booleans, policies or options are unknown, " +
 			"or if the object is not valid without the value.\n\n" +
-			"preadmit cannot detect a policy that iterates over all values of a map, without naming their keys, and compares them with a text. " +
-			"Terraform then fails at apply with an error about an inconsistent plan. In this case, use `mutate` with `jsonencode`: its result is completely unknown if any part of the object is.\n\n" +
+			"If policies deny the object whatever the value is, this is an error at plan. " +
+			"A value that becomes null or empty only at apply may change more than the plan shows; Terraform then fails with an error about an inconsistent plan.\n\n" +
 			onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
 		Parameters: []function.Parameter{
 			function.DynamicParameter{

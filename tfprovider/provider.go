@@ -8,6 +8,7 @@
 //	results are the same as on the command line, byte by byte
 //	the same arguments give the same result, at plan and at apply; functions read no files
 //	known values of a map at plan do not change when other values become known
+//	known parts of an object with unknown parts stay the same, whatever these become (unknown.go)
 //	values of Secrets and sensitive inputs are only in sensitive attributes
 //
 // The files in order: provider.go, options.go (the table of options), config.go (from

@@ -2,20 +2,40 @@ package tfprovider
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
-// An object with unknown parts is admitted several times with different placeholder values. Parts
-// of the results that differ depend on unknown values. This does not detect a policy that compares
-// an unknown value, for example with "prod". But such a policy contains the keys of the path to the
-// value. If a policy contains them, the whole result is unknown.
+// An object with unknown parts is admitted several times with different placeholders. Parts of the
+// results that differ depend on unknown values. A result that is the same for all placeholders may
+// still differ for other values, if something decides on them. So the rest of the result is known
+// only if nothing could decide:
+//
+//   - Expressions in CEL (MutatingAdmissionPolicies, Kyverno's MutatingPolicies) are observed. An
+//     evaluation is deterministic, so that a placeholder that it did not get cannot change it.
+//   - What these policies decide without expressions is judged by their text: selectors of labels,
+//     resourceNames, the keys of list items that a patch merges, and the operation test.
+//   - Rules of Kyverno and mutators of Gatekeeper are not observed. They decide on a value if they
+//     contain the keys of its path; rules with expressions of JMESPath also if they contain the
+//     first of them, and if a key has a wildcard.
+//   - Admission plug-ins may decide on everything in the kinds that they cover.
+//   - A policy that does not cover the kind of the object is never asked.
+//   - Defaults depend on booleans and on the tag of an image. The placeholders have both cases.
+//   - Where a server compares a value itself, the whole result is unknown: see isCompared.
+//
+// Validation only refuses, so it does not change what is known. If policies deny all placeholders
+// with the same words, and nothing got a placeholder, the denial is an error at once.
 
 // guess is one choice of placeholder values.
 type guess struct {
@@ -51,12 +71,16 @@ type partly struct {
 	// the part is in a list.
 	paths [][]string
 	items map[string]bool
+	// direct says by path whether the part is itself an item of a list.
+	direct map[string]bool
 	// whole reports that one part is a list or a map, typed that all parts have a known type.
 	whole, typed bool
+	// switches counts the booleans.
+	switches int
 }
 
 func newPartly(object any) *partly {
-	p := &partly{object: object, typed: true, items: map[string]bool{}}
+	p := &partly{object: object, typed: true, items: map[string]bool{}, direct: map[string]bool{}}
 	p.find(object, nil, false)
 	return p
 }
@@ -68,8 +92,14 @@ func (p *partly) find(value any, keys []string, inList bool) {
 		p.items[strings.Join(keys, "\n")] = inList
 		p.whole = p.whole || v.kind == several
 		p.typed = p.typed && v.kind != anything
+		if v.kind == someBool {
+			p.switches++
+		}
 	case []any:
 		for _, item := range v {
+			if isUnknown(item) {
+				p.direct[strings.Join(keys, "\n")] = true
+			}
 			p.find(item, keys, true)
 		}
 	case map[string]any:
@@ -94,38 +124,104 @@ func (p *partly) isPlaced() bool {
 // depend on the unknown parts.
 func (p *partly) admit(ctx context.Context, sets *cache, c config) (any, []message, error) {
 	nothing := unknown{anything}
-	if p.whole || !p.isPlaced() {
+	if p.whole || !p.isPlaced() || p.switches > 1 || slices.ContainsFunc(p.paths, isCompared) {
 		return nothing, nil, nil
 	}
-	var result any
-	var problems []message
-	count := 0
+	t := trials{partly: p}
 	for _, g := range guesses {
-		a := admit(ctx, sets, c.with(manifest.JSON(plain(p.object, g.value))))
-		if a.outcome == nil || ctx.Err() != nil {
-			return nothing, a.problems, nil // the problems are not about the object
-		}
-		if a.failed() {
-			continue
-		}
-		if a.requirePolicies(); a.failed() {
-			return nothing, a.problems, nil
-		}
-		admitted, err := readJSON(a.documents[0].json)
-		if err != nil {
-			return nil, nil, err
-		}
-		if count++; count == 1 {
-			result, problems = admitted, a.problems
-		} else {
-			result = p.common(result, admitted)
+		if goes, problems, err := t.try(ctx, admit(ctx, sets, c.with(manifest.JSON(plain(p.object, g.value))), t.observer(g))); !goes {
+			return nothing, problems, err
 		}
 	}
-	if count < 2 || p.isNamed(&c) || !p.isLeftIn(result) {
+	switch decided := t.mutating.Load() || p.mayDecide(sets, c.with(manifest.JSON(plain(p.object, guesses[0].value)))); {
+	case !decided && t.isRefused(&c):
+		return nothing, t.refused.problems, nil
+	case decided || t.count < 2 || !p.isLeftIn(t.result):
 		return nothing, nil, nil
 	}
-	return result, problems, nil
+	return t.result, t.problems, nil
 }
+
+// trials are the admissions of an object with different placeholders.
+type trials struct {
+	partly *partly
+	// result is common to all count successful trials, and problems are those of the first.
+	result   any
+	problems []message
+	count    int
+	refused  refusal
+	// mutating and validating report that expressions of policies got placeholders.
+	mutating, validating atomic.Bool
+}
+
+// try adds the admission with one choice of placeholders. It reports whether to go on; if not, the
+// problems are not about the object.
+func (t *trials) try(ctx context.Context, a *admission) (goes bool, problems []message, err error) {
+	if a.outcome == nil || ctx.Err() != nil {
+		return false, a.problems, nil
+	}
+	if a.failed() {
+		t.refused.add(a.problems)
+		return true, nil, nil
+	}
+	t.refused.mixed = true
+	if a.requirePolicies(); a.failed() {
+		return false, a.problems, nil
+	}
+	if t.mutating.Load() {
+		return false, nil, nil
+	}
+	admitted, err := readJSON(a.documents[0].json)
+	if t.count++; t.count == 1 {
+		t.result, t.problems = admitted, a.problems
+	} else {
+		t.result = t.partly.common(t.result, admitted)
+	}
+	return err == nil, nil, err
+}
+
+// observer returns an observer that looks for the placeholders of a guess.
+func (t *trials) observer(g guess) engine.Observer {
+	encoded := base64.StdEncoding.EncodeToString([]byte(g.text)) // stringData becomes data
+	return engine.Reads(func(validating bool, value any) {
+		text := fmt.Sprint(value)
+		switch {
+		case !strings.Contains(text, g.text) && !strings.Contains(text, encoded) && text != g.number.String():
+		case validating:
+			t.validating.Store(true)
+		default:
+			t.mutating.Store(true)
+		}
+	})
+}
+
+// isRefused reports whether policies deny the object whatever the unknown parts are.
+func (t *trials) isRefused(c *config) bool {
+	return t.refused.isCertain() && !t.validating.Load() && len(c.options.Engine.AdmissionPlugins) == 0 && !slices.ContainsFunc(t.partly.paths, isSelected)
+}
+
+// isCompared reports whether a server itself compares the value at a path with another one: it drops
+// an owner that is listed twice, and keeps two fields for the account of a Pod.
+func isCompared(keys []string) bool {
+	return slices.Contains(keys, "ownerReferences") || slices.Contains([]string{"serviceAccount", "serviceAccountName"}, keys[len(keys)-1])
+}
+
+// refusal is what all guesses are refused with.
+type refusal struct {
+	problems []message
+	mixed    bool
+}
+
+func (r *refusal) add(problems []message) {
+	denied := func(m message) bool { return m.severity != source.Error || m.code == "denied" }
+	same := func(a, b message) bool { return a.text() == b.text() }
+	r.mixed = r.mixed || slices.ContainsFunc(problems, func(m message) bool { return !denied(m) }) ||
+		r.problems != nil && !slices.EqualFunc(r.problems, problems, same)
+	r.problems = problems
+}
+
+// isCertain reports whether policies deny all guesses with the same words.
+func (r *refusal) isCertain() bool { return !r.mixed && r.problems != nil }
 
 // isLeftIn reports whether all unknown parts are still in their places. If a policy has replaced
 // one, the result depends on whether it was there.
@@ -215,51 +311,90 @@ var merging = []string{"name", "key", "containerPort", "port", "protocol", "moun
 // without containing these keys.
 var everywhere = []string{"metadata", "spec", "template", "jobTemplate"}
 
-// isNamed reports whether a policy may depend on an unknown part: it contains all keys of the path,
-// or all except the last, which may come from the context.
-func (p *partly) isNamed(c *config) bool {
+// mayDecide reports whether something that is not observed may decide on an unknown part. The
+// config has one of the guesses as its manifest.
+func (p *partly) mayDecide(sets *cache, c *config) bool {
+	stream, _ := manifest.Read("", []byte(c.texts[settings.Manifests][0].data))
+	object := stream.Documents()[0]
+	compiled := sets.compile(c)
+	if compiled.plugins(c).Covers(object) {
+		return true
+	}
 	var context string
 	for _, t := range c.texts[settings.Context] {
 		context += t.data
 	}
-	for _, t := range slices.Concat(c.texts[settings.Policies], c.texts[settings.Context]) {
-		stream, _ := manifest.Read(t.name, []byte(t.data))
-		for _, d := range stream.Documents() {
-			if !engine.IsPolicy(d.Kind()) {
-				continue
-			}
-			names, text := namer(d), string(manifest.JSON(d.Object()["spec"]))
-			for _, keys := range p.paths {
-				last := len(keys) - 1
-				if slices.ContainsFunc(keys[:last], func(key string) bool { return !names(key) }) {
-					continue
-				}
-				merges := p.items[strings.Join(keys, "\n")] && slices.Contains(merging, keys[last]) && hasKey(text, keys[last])
-				if names(keys[last]) || merges || hasKey(context, keys[last]) {
-					return true
-				}
-			}
+	isNamed := !slices.ContainsFunc(p.paths, isName)
+	return slices.ContainsFunc(compiled.singles(c), func(s single) bool {
+		if isNamed && s.set != nil && !s.set.Covers(object) {
+			return false
 		}
+		text := string(manifest.JSON(s.document.Object()["spec"]))
+		isCEL := slices.Contains([]string{"admissionregistration.k8s.io", "policies.kyverno.io"}, s.document.Kind().Group)
+		return slices.ContainsFunc(p.paths, func(keys []string) bool {
+			if isCEL {
+				return selects(text, keys) || p.merges(text, context, keys)
+			}
+			return names(text, keys) || p.merges(text, context, keys) || hasKey(context, keys[len(keys)-1])
+		})
+	})
+}
+
+func isName(keys []string) bool {
+	return slices.Contains([]string{"metadata.name", "metadata.generateName"}, strings.Join(keys, "."))
+}
+
+// isSelected reports whether selectors may choose by the value at a path.
+func isSelected(keys []string) bool { return isName(keys) || isLabel(keys) }
+
+func isLabel(keys []string) bool {
+	return len(keys) > 2 && keys[0] == "metadata" && keys[1] == "labels"
+}
+
+// selects reports whether a policy may choose by a value without an expression.
+func selects(text string, keys []string) bool {
+	switch {
+	case isLabel(keys):
+		return strings.Contains(text, "Selector")
+	case isName(keys):
+		return strings.Contains(text, "resourceNames") || strings.Contains(text, "Selector")
 	}
 	return false
 }
 
-// namer returns a function that reports whether a policy reads a key. In CEL, a field that is read
-// follows a dot or is in quotes; a field that is only written does not have to.
-func namer(d *manifest.Document) func(key string) bool {
-	object := d.Object()
-	text := string(manifest.JSON(object["spec"]))
-	isCEL := slices.Contains([]string{"admissionregistration.k8s.io", "policies.kyverno.io"}, d.Kind().Group)
-	return func(key string) bool {
+// merges reports whether a policy may merge a list by a value, or test it with a JSON Patch.
+func (p *partly) merges(text, context string, keys []string) bool {
+	last := keys[len(keys)-1]
+	isKey := p.items[strings.Join(keys, "\n")] && (slices.Contains(merging, last) || p.direct[strings.Join(keys, "\n")])
+	return isKey && (hasKey(text, last) || hasKey(context, last)) || strings.Contains(text, `"test"`) || strings.Contains(text, `'test'`) || strings.Contains(text, `\"test\"`)
+}
+
+// names reports whether a policy that is not observed may read a value: it contains all keys of the
+// path, except those in the paths of most fields.
+func names(text string, keys []string) bool {
+	if strings.Contains(text, "*") && wildcardKey.MatchString(text) {
+		return true
+	}
+	hasExpressions := strings.Contains(text, "{{") || strings.Contains(text, "request.object")
+	for _, key := range keys {
 		switch {
 		case slices.Contains(everywhere, key):
+		case !hasKey(text, key):
+			return hasExpressions && wholeObject.MatchString(text)
+		case hasExpressions: // it may get all of a map or a list
 			return true
-		case !isCEL:
-			return hasKey(text, key)
 		}
-		return slices.ContainsFunc([]string{".", "?", "'", `"`, "/", "`"}, func(before string) bool { return hasKey(text, before+key) })
 	}
+	return true
 }
+
+var (
+	// wildcardKey matches a key with a wildcard in JSON.
+	wildcardKey = regexp.MustCompile(`"[^"]*[*?][^"]*":`)
+	// wholeObject matches an expression of JMESPath that gets the whole object, or one of the parts that
+	// most objects have.
+	wholeObject = regexp.MustCompile(`request\.object(\.\W*(metadata|spec|template|jobTemplate)\W*)*\s*([^.\s\w]|\.[^\w\\"])`)
+)
 
 // hasKey reports whether a text contains a key, also in the notation of JSON Pointers.
 func hasKey(text, key string) bool {

@@ -99,13 +99,15 @@ type Activation struct {
 	crashes bool
 	// refusal is set when an expression needs something that only the cluster knows.
 	refusal error
+	// reader is nil if nobody observes what expressions read.
+	reader Reader
 	// readNamespace: see ReadNamespace.
 	readNamespace bool
 }
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, host: &s.env.host, crashes: s.env.host.minor < 37}
+	a := &Activation{ctx: ctx, input: input, host: &s.env.host, reader: readerIn(ctx), crashes: s.env.host.minor < 37}
 	a.variables = &variableMap{
 		opaque: opaque{s.env.host.variable}, activation: a, variables: s.variables,
 	}
@@ -116,21 +118,21 @@ func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 func (a *Activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "object":
-		return variableOf(a.input.Object, a.input.GoTypes.Object), true
+		return a.variableOf(a.input.Object, a.input.GoTypes.Object), true
 	case "oldObject":
 		if a.input.OldUnknown {
 			a.refusal = errOldUnknown
 		}
-		return variableOf(a.input.OldObject, a.input.GoTypes.OldObject), true
+		return a.variableOf(a.input.OldObject, a.input.GoTypes.OldObject), true
 	case "params":
-		return variableOf(a.input.Params, a.input.GoTypes.Params), true
+		return a.variableOf(a.input.Params, a.input.GoTypes.Params), true
 	case "namespaceObject":
 		if a.input.Namespace == nil {
 			return nil, true
 		}
-		return variableOf(a.input.Namespace(), a.input.GoTypes.Namespace), true
+		return a.variableOf(a.input.Namespace(), a.input.GoTypes.Namespace), true
 	case "request":
-		return variableOf(a.requestObject(), a.input.GoTypes.Request), true
+		return a.variableOf(a.requestObject(), a.input.GoTypes.Request), true
 	case "variables":
 		return a.variables, a.variables != nil
 	case "authorizer", "authorizer.requestResource":

@@ -98,7 +98,7 @@ func (s *sizes) note(key any, size int) {
 }
 
 func (s *sizes) ofCollection(value ref.Val) int {
-	switch native := value.Value().(type) {
+	switch native := unread(value).(type) {
 	case []ref.Val:
 		return s.sum(func(yield func(ref.Val) bool) {
 			for _, item := range native {

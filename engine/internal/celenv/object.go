@@ -169,7 +169,7 @@ func isLiteral(value ref.Val) bool {
 	if _, ok := value.(*objectValue); ok {
 		return false
 	}
-	switch value.Value().(type) {
+	switch unread(value).(type) {
 	case []ref.Val, map[ref.Val]ref.Val:
 		return true
 	}
@@ -279,7 +279,7 @@ func typeNameErrors(value ref.Val, path string) []error {
 		}
 		return errs
 	}
-	switch raw := value.Value().(type) {
+	switch raw := unread(value).(type) {
 	case []ref.Val:
 		for _, item := range raw {
 			errs = append(errs, typeNameErrors(item, path)...)
