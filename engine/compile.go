@@ -91,7 +91,7 @@ func (s *Set) Covers(d *manifest.Document) bool {
 	p := s.placeOf(d, s.schemas)
 	request := &policy.Request{
 		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.namespace,
-		Operation: s.settings.Operation, User: s.settings.User, Schemas: s.schemas,
+		Operation: s.settings.options.Operation, User: s.settings.options.User, Schemas: s.schemas,
 	}
 	if p.kind.Kind == namespaceKind {
 		request.Namespace = p.name
