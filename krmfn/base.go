@@ -233,7 +233,7 @@ func (p *Process) applications(c *config, operands []string) []string {
 // is a result without what they are about.
 func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
 	type said struct{ code, subject, field, message string }
-	saying := func(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Message} } // lines may have moved
+	saying := func(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Printed()} } // lines may have moved
 	same := map[said]bool{}
 	for _, d := range known {
 		same[saying(d)] = true

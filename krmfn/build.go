@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // rendering is an application in a repository: a kustomization or chart that no other
@@ -74,10 +76,38 @@ func (f *files) applications(site *input.Site, c *config) (found []rendering) {
 	}
 	_, charts := site.Charts()
 	for _, dir := range charts {
-		add(dir, f.configOf(c, dir), "helm", "template", "--include-crds", "--", releaseOf(dir), ".")
+		in := f.configOf(c, dir)
+		add(dir, in, f.chartArgs(in, dir)...)
 	}
 	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
 	return found
+}
+
+// chartArgs returns the command line that renders a chart as the configuration file says.
+func (f *files) chartArgs(c *config, dir string) []string {
+	var chart settings.Chart
+	if file := c.given.file; file != nil {
+		if i := file.In(input.RealPath(dir)); i >= 0 {
+			chart = file.Directories[i].Chart
+		}
+	}
+	args := []string{"helm", "template", "--include-crds"}
+	if namespace := c.options.Engine.Namespace; namespace != "" {
+		args = append(args, "--namespace="+namespace)
+	}
+	for _, name := range chart.Values {
+		full := f.process.absolute(f.process.relative(filepath.Join(c.given.file.Dir, filepath.FromSlash(name)), name))
+		args = append(args, "--values="+quoteCSV(full))
+	}
+	return append(args, "--", cmp.Or(chart.Release, releaseOf(dir)), ".")
+}
+
+// adviseValues says how a chart that needs values gets them.
+func (one *rendering) adviseValues(said string) string {
+	if one.program.name() != "helm" {
+		return said
+	}
+	return strings.TrimLeft(said+"\nif the chart needs values, name their files in "+settings.FileName+": directories: [{path: "+one.name+", chart: {values: [FILE]}}]", "\n")
 }
 
 // errNotDirectory is the error for a path that --build cannot search.
@@ -205,7 +235,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		one.program.Stderr = &stderr
 		output, err := p.start(ctx, one.program)
 		if err != nil {
-			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(lastLines(string(stderr.Bytes())))
+			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(one.adviseValues(lastLines(string(stderr.Bytes()))))
 			return rendered{diagnostics: []source.Diagnostic{d}}
 		}
 		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)

@@ -249,6 +249,10 @@ func configurationSchema() map[string]any {
 		"options": described(orNull(objectSchema(ofCluster)), "options for the manifests in the directory, which are evaluated separately"),
 	})
 	directory["required"] = []any{"path"}
+	directory["properties"].(map[string]any)["chart"] = described(orNull(objectSchema(map[string]any{
+		"release": map[string]any{"type": []any{"string", "null"}, "pattern": `\S`, "description": "name of the release (default: the name of the directory)"},
+		"values":  map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": `\S`}, "description": "files with values, relative to this file"},
+	})), "how --build renders the chart in the directory; its namespace is the option namespace")
 	schema := objectSchema(map[string]any{
 		"options":     described(orNull(objectSchema(everywhere)), "defaults of options, for all commands that have them"),
 		"commands":    described(orNull(objectSchema(commands)), "defaults of options for single commands"),

@@ -35,8 +35,18 @@ type File struct {
 // Directory is a directory with options of its own.
 type Directory struct {
 	// Path is its path relative to the file.
-	Path   string
+	Path string
+	// Chart says how the chart in the directory is rendered.
+	Chart  Chart
 	values []Value
+}
+
+// Chart is how Helm renders the chart in a directory. Its namespace is the option namespace.
+type Chart struct {
+	// Release is the name of the release; the name of the directory if it is empty.
+	Release string
+	// Values are files with values, relative to the configuration file.
+	Values []string
 }
 
 // Value is a value of an option in a configuration file. A list has one Value for each item.
@@ -281,6 +291,7 @@ func (r *fileReader) directories(value any, at change.Path) {
 		r.fields(value, at, map[string]reader{
 			"path":    r.text(&d.Path),
 			"options": func(value any, at change.Path) { d.values = r.values(value, at, refuseForDirectory) },
+			"chart":   func(value any, at change.Path) { r.chart(value, at, &d.Chart) },
 		})
 		if _, isMap := value.(map[string]any); !isMap {
 			return
@@ -297,6 +308,20 @@ func (r *fileReader) directories(value any, at change.Path) {
 		}
 		first[d.Path] = at
 		r.file.Directories = append(r.file.Directories, d)
+	})
+}
+
+// chart reads how a chart is rendered.
+func (r *fileReader) chart(value any, at change.Path, chart *Chart) {
+	r.fields(value, at, map[string]reader{
+		"release": r.text(&chart.Release),
+		"values": func(value any, at change.Path) {
+			r.list(value, at, func(value any, at change.Path) {
+				var name string
+				r.text(&name)(value, at)
+				chart.Values = append(chart.Values, name)
+			})
+		},
 	})
 }
 
