@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -149,7 +150,7 @@ func (r *reader) Text(o *settings.Option, value any) (text, problem string) {
 	switch {
 	case isBool && o.IsSwitch():
 		return strconv.FormatBool(is), ""
-	case isText && !o.IsSwitch():
+	case isText && (!o.IsSwitch() || text == "true" || text == "false"): // Terraform converts between them
 		return text, ""
 	}
 	problem = o.Expected(value)
@@ -165,6 +166,24 @@ func (r *reader) File(o *settings.Option, name string, at change.Path) error {
 	return nil
 }
 
+// fileName matches what can only be the name of a file with manifests.
+var fileName = regexp.MustCompile(`^[^\s:{}]+\.(yaml|yml|json)$`)
+
+// notRead returns the message about names of files where their content is expected.
+func (r *reader) notRead(o *settings.Option, files []string) string {
+	problem := fmt.Sprintf("expected YAML or JSON, not the name of a file, %q", files[0])
+	if len(files) > 1 {
+		problem = fmt.Sprintf("expected YAML or JSON, not the names of %d files, such as %q", len(files), files[0])
+	}
+	problem += "; fileset only lists names: read each file with file"
+	for i := range settings.Table {
+		if other := &settings.Table[i]; other.Files == o.Texts && nameIn(r.scope)(other) != "" {
+			problem += ", or give the names with the option " + other.Attribute
+		}
+	}
+	return problem
+}
+
 // Texts implements settings.Tree. Texts are a list, or a map whose keys are names for messages, such
 // as file names.
 func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
@@ -172,13 +191,23 @@ func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
 	if o.Sensitive {
 		target = &r.config.sensitive[o.Texts]
 	}
+	var files []string
 	add := func(name string, value any, at change.Path) {
-		if data, problem := r.Text(o, value); problem == "" {
-			*target = append(*target, text{r.path(at), name, data})
-		} else {
+		data, problem := r.Text(o, value)
+		switch {
+		case problem != "":
 			r.Fail(at, problem)
+		case fileName.MatchString(data):
+			files = append(files, data)
+		default:
+			*target = append(*target, text{r.path(at), name, data})
 		}
 	}
+	defer func() {
+		if len(files) > 0 {
+			r.Fail(at, r.notRead(o, files))
+		}
+	}()
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -93,7 +94,33 @@ func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnost
 }
 
 func (s *manifestsDataSource) ValidateConfig(_ context.Context, request datasource.ValidateConfigRequest, response *datasource.ValidateConfigResponse) {
-	s.read(request.Config.Raw, &response.Diagnostics)
+	c := s.read(request.Config.Raw, &response.Diagnostics)
+	if response.Diagnostics.HasError() {
+		return
+	}
+	a := &admission{config: c, reported: map[string]bool{}}
+	_, diagnostics := c.readStreams(slices.Concat(c.texts[settings.Policies], c.sensitive[settings.Policies]))
+	a.add(diagnostics...)
+	if _, diagnostics := engine.Compile(nil, nil, c.options.Engine); source.HasErrors(diagnostics) {
+		a.add(diagnostics...)
+	} else if c.isConstant(request.Config.Raw) {
+		a.add(s.sets.compile(c).diagnostics...)
+	}
+	for _, problem := range a.problems {
+		if problem.severity == source.Error {
+			problem.report(&response.Diagnostics)
+		}
+	}
+}
+
+// isConstant reports whether all policies and their context are in the configuration and known.
+func (c *config) isConstant(raw tftypes.Value) bool {
+	for _, patterns := range c.files {
+		if len(patterns) > 0 {
+			return false
+		}
+	}
+	return raw.IsFullyKnown()
 }
 
 func (s *manifestsDataSource) Read(ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse) {

@@ -60,7 +60,9 @@ func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, re
 	}
 	object, err := underlying(ctx, given)
 	if err == nil && !isObject(object) {
-		response.Error = argumentError(0, errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", settings.Describe(object), source.Literal(adviceFor(object))))
+		problem := errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", settings.Describe(object), source.Literal(adviceFor(object)))
+		problem.title = "Invalid Manifest"
+		response.Error = argumentError(0, problem)
 		return
 	}
 	var result any = unknown{anything}

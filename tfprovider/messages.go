@@ -27,11 +27,10 @@ func (m message) summary() string { return m.title + " [" + m.code + "]" }
 // text returns the whole message as one text. Terraform adds a full stop, which must not look like
 // a part of a key in quotes.
 func (m message) text() string {
-	text := m.summary() + ": " + m.detail
-	if last := text[len(text)-1]; last == '"' || last == '?' || last == '^' {
-		text += " (" + m.code + ")"
+	if m.detail != "" && strings.ContainsRune("\"?", rune(m.detail[len(m.detail)-1])) {
+		return m.title + ": " + m.detail + " [" + m.code + "]"
 	}
-	return text
+	return m.summary() + ": " + m.detail
 }
 
 // isInterruption reports whether a text is a message about an interruption.
@@ -67,8 +66,12 @@ func (a *admission) add(diagnostics ...source.Diagnostic) {
 		}
 		at, kind := a.origin(d.At.File)
 		if d.Code == "option-value" { // the table of options checks all others
-			at = path.Root("kubernetes_version")
-			d = d.Saying(source.Messagef("%s", strings.ReplaceAll(d.Printed(), "kubernetes-version", at.String())))
+			for _, o := range []string{"kubernetes-version", "admission-plugins"} {
+				if attribute := strings.ReplaceAll(o, "-", "_"); strings.HasPrefix(d.Printed(), "option "+o+":") {
+					at = path.Root(attribute)
+					d = d.Saying(source.Messagef("%s", strings.Replace(d.Printed(), o, attribute, 1)))
+				}
+			}
 		}
 		m := message{severity: d.Severity, at: at, code: d.Code, title: titles[d.Code], detail: a.detail(d)}
 		switch {

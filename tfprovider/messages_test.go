@@ -56,6 +56,8 @@ func TestMessages(t *testing.T) {
 		{"directory without manifests", map[string]any{"manifest_files": []string{"app", "empty"}}},
 		{"option value", map[string]any{"manifests": []string{two}, "defaulting": "yes", "request": map[string]any{"operation": "PATCH"}}},
 		{"version", map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "kubernetes_version": "1.12"}},
+		{"plug-in", map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "admission_plugins": []string{"Nope"}}},
+		{"names of files", map[string]any{"manifests": []string{two}, "policies": []string{"policies/a.yaml", "policies/b.yaml", "policies/c.yaml"}}},
 		{"denied", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
 		{"denied secret", map[string]any{"manifest_files": []string{}, "sensitive_manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
 		{"no policies", map[string]any{"manifests": []string{two}}},
@@ -66,6 +68,28 @@ func TestMessages(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n%s\n", test.name, plainPaths(messages))
 	}
 	golden(t, file, b.String())
+}
+
+// TestValidate shows that constant nonsense is refused before anything is read.
+func TestValidate(t *testing.T) {
+	s := newServer(t)
+	given := func(name string, value any) map[string]any {
+		config := map[string]any{"manifests": []string{configMap("a")}, "policies": []string{labelPolicy}}
+		config[name] = value
+		return config
+	}
+	for want, config := range map[string]map[string]any{
+		`"1.12" is not a known version`:           given("kubernetes_version", "1.12"),
+		`"Nope" is not a known admission plug-in`: given("admission_plugins", []string{"Nope"}),
+		"undeclared reference":                    given("policies", []string{strings.Replace(labelPolicy, `"yes"`, "nope", 1)}),
+		"malformed-yaml":                          given("policies", []string{"a: [\n"}),
+		"":                                        given("policies", []string{labelPolicy}),
+		"the name of a file, \"a.yaml\"; fileset only lists names": given("policies", []string{"a.yaml"}),
+	} {
+		if got := s.validate(t, config); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
 }
 
 // configMapPolicy is labelPolicy under another name.
@@ -109,6 +133,9 @@ func TestFunctionErrors(t *testing.T) {
 		{"an unbound policy", "admit", []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}, []string{strings.Split(labelPolicy, "---")[0]}}},
 		{"none is allowed", "mutate", []any{configMap("a"), []string{""}, map[string]any{"allow_no_policies": true}}},
 		{"strict", "mutate", []any{inShop("a"), []string{teamPolicy}, map[string]any{"strict": true}}},
+		{"names of files", "mutate", []any{configMap("a"), []string{"policies/a.yaml", "policies/b.yaml", "policies/c.yaml"}}},
+		{"a text instead of an object", "admit", []any{configMap("a"), policies}},
+		{"a text instead of a boolean", "mutate", []any{configMap("a"), policies, map[string]any{"normalize": "true"}}},
 		{"policy type", "mutate", []any{configMap("a"), labelPolicy}},
 		{"policy number", "mutate", []any{configMap("a"), []any{labelPolicy, 1}}},
 		{"policy", "mutate", []any{configMap("a"), []string{labelPolicy, "kind: MutatingAdmissionPolicy\n"}}},
