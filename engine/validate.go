@@ -17,14 +17,14 @@ import (
 // validate runs the validating admission on the object of a trace, after a server has prepared it
 // for storage. It adds to the trace whether the object is refused, and what policies say about it.
 func (s server) validate(p place, request policy.Request, t *trace) {
+	if s.checks(p.kind) && !s.check(p, &request, t) {
+		return
+	}
 	programs := s.programs[s.mutating():]
-	if !s.checks(p.kind) && !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
+	if !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
 		for _, program := range programs {
 			t.planned(program.Hook(), program.Plan(&request))
 		}
-		return
-	}
-	if s.checks(p.kind) && !s.check(p, &request, t) {
 		return
 	}
 	object, old, err := s.defaulting.prepare(p, t.after, request.OldObject)
