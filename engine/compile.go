@@ -88,6 +88,7 @@ func (s *Set) orEmpty() *Set {
 // Covers reports whether a policy of the set may change a manifest with the kind, the namespace and the
 // name of a document, whatever else it contains.
 func (s *Set) Covers(d *manifest.Document) bool {
+	s = s.orEmpty()
 	p := s.placeOf(d, s.schemas)
 	request := &policy.Request{
 		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.namespace,

@@ -175,6 +175,24 @@ func TestAdmitUnknown(t *testing.T) {
 	}
 }
 
+// TestRulesGet shows which expressions of rules get an unknown value.
+func TestRulesGet(t *testing.T) {
+	for text, want := range map[string]bool{
+		"no expression": false, "{{ request.operation }}": false, "{{ request.object.metadata.name }}": false, "{{ request.userInfo }}": false,
+		"{{ to_string(request) }}": true, "{{ request.object }}": true, `{{ request."object".kind }}`: true, "{{ request.object.spec.* }}": true,
+		"{{ request.object.* }}": true, "{{ request.object.spec.template | to_string(@) }}": true, "{{ request.object.spec.containers }}": true,
+		"{{ to_string(request.object.spec) }}": true, "containers and images": true, `{"*": "prod"}`: true,
+	} {
+		if got := names(text, []string{"spec", "template", "spec", "containers", "image"}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	stream, _ := manifest.Read("m", []byte(configMap("a")))
+	if (*engine.Set)(nil).Covers(stream.Documents()[0]) {
+		t.Error("a set without policies covers nothing")
+	}
+}
+
 // TestAdmitPartly makes each value of each manifest of the cases, and of the recorded cases, unknown in
 // turn. Whatever it becomes, among others the texts that the policies contain, the known parts of the
 // planned result must be the same in the final result.

@@ -375,12 +375,12 @@ func names(text string, keys []string) bool {
 	if strings.Contains(text, "*") && wildcardKey.MatchString(text) {
 		return true
 	}
-	hasExpressions := strings.Contains(text, "{{") || strings.Contains(text, "request.object")
+	hasExpressions := strings.Contains(text, "{{") || reference.MatchString(text)
 	for _, key := range keys {
 		switch {
 		case slices.Contains(everywhere, key):
 		case !hasKey(text, key):
-			return hasExpressions && wholeObject.MatchString(text)
+			return getsAll(text)
 		case hasExpressions: // it may get all of a map or a list
 			return true
 		}
@@ -388,12 +388,23 @@ func names(text string, keys []string) bool {
 	return true
 }
 
+// getsAll reports whether an expression of JMESPath gets the whole object, or one of the parts that
+// most objects have.
+func getsAll(text string) bool {
+	return slices.ContainsFunc(reference.FindAllStringSubmatch(text, -1), func(match []string) bool {
+		steps := strings.Split(match[1], ".")[1:]
+		if len(steps) > 0 && steps[0] != "object" {
+			return false
+		}
+		return len(steps) == 0 || !slices.ContainsFunc(steps[1:], func(key string) bool { return !slices.Contains(everywhere, key) })
+	})
+}
+
 var (
 	// wildcardKey matches a key with a wildcard in JSON.
 	wildcardKey = regexp.MustCompile(`"[^"]*[*?][^"]*":`)
-	// wholeObject matches an expression of JMESPath that gets the whole object, or one of the parts that
-	// most objects have.
-	wholeObject = regexp.MustCompile(`request\.object(\.\W*(metadata|spec|template|jobTemplate)\W*)*\s*([^.\s\w]|\.[^\w\\"])`)
+	// reference matches a reference of JMESPath to the request, with the fields that follow.
+	reference = regexp.MustCompile(`\brequest\b((?:\.\w+)*)`)
 )
 
 // hasKey reports whether a text contains a key, also in the notation of JSON Pointers.
