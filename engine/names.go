@@ -16,7 +16,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// tellPolicies warns about documents that are ignored, but may look like policies: policies of
+// tellPolicies tells about documents that are ignored, but may look like policies: policies of
 // other systems, and kinds with names similar to policies.
 func (r *run) tellPolicies() {
 	if r.set.settings.options.Plain {
@@ -39,7 +39,7 @@ func (r *run) tellPolicies() {
 	}
 }
 
-// otherPolicy returns a warning about an ignored policy, once for every kind. It returns nil if the
+// otherPolicy returns a diagnostic about an ignored policy, once for every kind. It returns nil if the
 // document does not look like a policy.
 func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	kind := d.Kind()
@@ -49,11 +49,11 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		if knownWebhook(r.programs, d.Name()) {
 			return nil
 		}
-		problem = source.Warningf(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
+		problem = source.Notef(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").
 			With("preadmit runs policies; test other webhooks in a cluster")
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
-		problem = source.Warningf(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
+		problem = source.Notef(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
 	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
 		_, known := r.set.policyKinds(kind.Kind)
 		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy

@@ -87,11 +87,11 @@ func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
 	return kept
 }
 
-// escalate turns warnings into errors if they mean that preadmit cannot tell what a cluster would
+// escalate turns warnings and notes into errors if they mean that preadmit cannot tell what a cluster would
 // do.
 func escalate(diagnostics []source.Diagnostic) {
 	for i := range diagnostics {
-		if entry, _ := source.Lookup(diagnostics[i].Code); entry.Unsure && diagnostics[i].Severity == source.Warning {
+		if entry, _ := source.Lookup(diagnostics[i].Code); entry.Unsure {
 			diagnostics[i].Severity = source.Error
 		}
 	}

@@ -67,7 +67,7 @@ func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
-var checkedNotes = []string{"value-not-stored", "pods-only"}
+var checkedNotes = []string{"value-not-stored", "pods-only", "webhook-unpredicted", "policy-not-mutating"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
@@ -107,6 +107,8 @@ A finding has one of these codes, or the code of an error:
                          another form
   pods-only              a note, not a mistake: a policy matches only Pods, and the manifests
                          have only controllers
+  policy-not-mutating    a note: the policy validates, or belongs to another program
+  webhook-unpredicted    a note: a webhook may change the manifests as well
 
 Usage:
   %s

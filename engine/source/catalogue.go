@@ -28,6 +28,7 @@ var (
 	errors           = []Severity{Error}
 	warnings         = []Severity{Warning}
 	infos            = []Severity{Info}
+	infosOrWarnings  = []Severity{Info, Warning}
 	warningsOrErrors = []Severity{Warning, Error}
 	errorsOrWarnings = []Severity{Error, Warning}
 )
@@ -284,9 +285,9 @@ var policies = []Entry{
 		Advice: "Nothing to do here. In a cluster, the policy needs a binding.",
 	},
 	{
-		Code: "policy-not-mutating", Severities: warnings, Title: "The policy does not mutate",
-		Cause:  "The policy only validates, generates or verifies, or does not run at admission. It changes no manifest, so preadmit ignores it.",
-		Advice: "Leave the policy out to avoid the warning.",
+		Code: "policy-not-mutating", Severities: infosOrWarnings, Title: "The policy does not mutate",
+		Cause:  "The policy only validates, generates or verifies, or does not run at admission. It changes no manifest, so preadmit ignores it. It is a warning if the kind of the policy is made for mutations.",
+		Advice: "Leave the policy out to avoid the message.",
 	},
 	{
 		Code: "rule-not-mutating", Severities: infos, Title: "The rule does not mutate",

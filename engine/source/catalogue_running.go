@@ -57,7 +57,7 @@ var running = []Entry{
 		Advice: "Correct the name, or give the CustomResourceDefinition as context.",
 	},
 	{
-		Code: "webhook-unpredicted", Severities: warnings, Unsure: true, Title: "A webhook may change manifests",
+		Code: "webhook-unpredicted", Severities: infos, Unsure: true, Title: "A webhook may change manifests",
 		Cause:  "The input contains a MutatingWebhookConfiguration. Preadmit can only predict webhooks that run the given policies, not others.",
 		Advice: "Check in a cluster what the webhook does, and remove its configuration from the input.",
 	},

@@ -202,6 +202,11 @@ func Warningf(at Position, code, format string, args ...any) Diagnostic {
 	return Diagnostic{At: at, Severity: Warning, Code: code}.Saying(Messagef(format, args...))
 }
 
+// Notef returns a note at a position. Its message is that of Messagef.
+func Notef(at Position, code, format string, args ...any) Diagnostic {
+	return Diagnostic{At: at, Severity: Info, Code: code}.Saying(Messagef(format, args...))
+}
+
 // With returns d with advice added.
 func (d Diagnostic) With(advice string) Diagnostic {
 	d.Advice = advice
