@@ -216,7 +216,7 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 		after.report = report.Since(before.state(b.name), after.state("working tree"), after.secretsOfBoth(before))
 	}
 	after.run.add(b.tell(before.run, after.run.diagnostics)...)
-	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.options.Full
+	after.describe()
 	return after, nil
 }
 

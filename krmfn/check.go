@@ -37,6 +37,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		return false
 	})
 	source.Sort(findings)
+	findings = joined(findings, c.options.Verbose)
 	status := exitDone
 	switch {
 	case a.outcome == nil || a.outcome.Invalid || a.unread:

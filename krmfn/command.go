@@ -41,6 +41,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // Process is the environment of a command: its arguments, streams and variables.
@@ -137,7 +138,7 @@ func Main(ctx context.Context, process *Process) int {
 	}
 	if err == nil {
 		if problems := p.configure(&given); len(problems) > 0 {
-			if p.report(problems, "nothing done"); source.HasErrors(problems) {
+			if p.report(problems, "nothing done", false); source.HasErrors(problems) {
 				return exitInvalid
 			}
 		}
@@ -254,58 +255,18 @@ func (p *Process) checkStdout(empty bool) error {
 }
 
 // report prints diagnostics on standard error. If there are errors, the first line counts
-// them and ends in consequence, and the errors follow: clients show only a few lines.
-func (p *Process) report(diagnostics []source.Diagnostic, consequence string) {
-	p.reportFolded(diagnostics, consequence, limit.Messages)
-}
-
-// reportOnTree is report for a whole repository. It prints only some of many messages of the
-// same kind, unless verbose is set.
-func (p *Process) reportOnTree(diagnostics []source.Diagnostic, consequence string, verbose bool) {
-	most := fewOfAKind
-	if verbose {
-		most = limit.Messages
-	}
-	p.reportFolded(diagnostics, consequence, most)
-}
-
-// If more than manyOfAKind messages are of the same kind, fewOfAKind of them are printed.
-const (
-	manyOfAKind = 12
-	fewOfAKind  = 10
-)
-
-// messageKind is the key by which messages are grouped.
-type messageKind struct {
-	severity     source.Severity
-	code, advice string
-}
-
-func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence string, most int) {
+// them and ends in consequence, and the errors follow: clients show only a few lines. What is said
+// of many places is printed once, with all places only if verbose is set.
+func (p *Process) report(diagnostics []source.Diagnostic, consequence string, verbose bool) {
 	var b strings.Builder
 	if source.HasErrors(diagnostics) {
 		fmt.Fprintf(&b, "preadmit: %s: %s\n", count(diagnostics), consequence)
 	}
-	kinds := map[messageKind]int{}
-	for _, d := range diagnostics {
-		kinds[messageKind{d.Severity, d.Code, d.Advice}]++
-	}
-	rest := "-v lists them"
-	if most >= limit.Messages {
-		rest = "they are omitted"
-	}
-	printed, seen := 0, map[messageKind]int{}
+	printed := 0
+	folded := joined(diagnostics, verbose)
 	for _, severity := range []source.Severity{source.Error, source.Warning, source.Info} {
-		for _, d := range diagnostics {
+		for _, d := range folded {
 			if d.Severity != severity {
-				continue
-			}
-			kind := messageKind{d.Severity, d.Code, d.Advice}
-			seen[kind]++
-			if many := kinds[kind]; many > manyOfAKind && seen[kind] > most && d.Code != deniedCode {
-				if seen[kind] == most+1 {
-					fmt.Fprintf(&b, "%s[%s]: %d more like these; %s\n", d.Severity, d.Code, many-most, rest)
-				}
 				continue
 			}
 			if printed++; printed <= limit.Messages {
@@ -316,7 +277,25 @@ func (p *Process) reportFolded(diagnostics []source.Diagnostic, consequence stri
 	if printed > limit.Messages {
 		fmt.Fprintf(&b, "%d more messages are omitted\n", printed-limit.Messages)
 	}
+	isCut := func(d source.Diagnostic) bool { return d.Count > len(d.Also)+1 }
+	if slices.ContainsFunc(folded, isCut) && p.hasVerbose() {
+		b.WriteString("-v lists all places\n")
+	}
 	io.WriteString(p.Stderr, b.String())
+}
+
+// hasVerbose reports whether the command has the flag -v.
+func (p *Process) hasVerbose() bool {
+	return len(p.Args) > 0 && slices.ContainsFunc(settings.Flags(p.Args[0]), func(o *settings.Option) bool { return o.Flag == "verbose" })
+}
+
+// joined folds diagnostics that say the same of several places. All places are listed if verbose is
+// set.
+func joined(diagnostics []source.Diagnostic, verbose bool) []source.Diagnostic {
+	if verbose {
+		return source.Fold(diagnostics, limit.Messages)
+	}
+	return source.Fold(diagnostics, source.FewPlaces)
 }
 
 // count returns text such as "1 manifest denied, 2 errors, 1 warning".

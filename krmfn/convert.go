@@ -67,7 +67,7 @@ func (p *Process) convert(ctx context.Context, given arguments) int {
 	if !source.HasErrors(a.diagnostics) {
 		a.add(engine.Convert(streams)...)
 	}
-	p.report(a.diagnostics, noOutput)
+	p.report(a.diagnostics, noOutput, c.options.Verbose)
 	if a.status() != exitDone {
 		return a.status()
 	}
@@ -81,13 +81,13 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	manifests := f.set().manifests(paths)
 	a.add(f.told(c)...)
 	if source.HasErrors(a.diagnostics) {
-		p.report(a.diagnostics, noOutput)
+		p.report(a.diagnostics, noOutput, c.options.Verbose)
 		return exitInvalid
 	}
 	migrated, diagnostics := engine.Migrate(engine.Form(c.options.To), policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)
 	if len(c.documents[settings.Verify].paths) == 0 || source.HasErrors(a.diagnostics) {
-		p.report(a.diagnostics, noOutput)
+		p.report(a.diagnostics, noOutput, c.options.Verbose)
 		if a.status() != exitDone {
 			return a.status()
 		}
@@ -96,14 +96,14 @@ func (p *Process) migrate(ctx context.Context, c *config, f *files, a *admission
 	proof, diagnostics := engine.Verify(ctx, policies, migrated, surroundings, manifests, order, c.options.Engine)
 	a.add(diagnostics...)
 	if proof == nil {
-		p.report(a.diagnostics, noOutput)
+		p.report(a.diagnostics, noOutput, c.options.Verbose)
 		return a.status()
 	}
 	if a.add(proof.Differences...); source.HasErrors(proof.Differences) {
-		p.report(a.diagnostics, "the forms differ")
+		p.report(a.diagnostics, "the forms differ", c.options.Verbose)
 		return p.emitManifests(migrated, exitDiffers)
 	}
-	p.report(a.diagnostics, noOutput)
+	p.report(a.diagnostics, noOutput, c.options.Verbose)
 	p.tellProof(proof)
 	return p.emitManifests(migrated, exitDone)
 }

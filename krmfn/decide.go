@@ -295,7 +295,7 @@ func (d *decisions) tell(compared triage.Comparison) {
 	}
 	fmt.Fprintf(d.Stderr, "preadmit: %s not found any more; --write-baseline removes what is gone:\n", plural(gone, "finding of "+name+" is", "findings of "+name+" are"))
 	for i, e := range compared.Gone {
-		if i == fewOfAKind {
+		if i == source.FewPlaces {
 			fmt.Fprintf(d.Stderr, "  and %d more\n", len(compared.Gone)-i)
 			break
 		}
@@ -314,7 +314,7 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 		problems = r.note(nil, err)
 	}
 	if _, problems = d.replaceAll(ctx, []*replacement{r}, problems); len(problems) > 0 {
-		d.report(problems, "nothing written")
+		d.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
 	fmt.Fprintf(d.Stderr, "preadmit: %s written to %s\n", plural(len(d.found), "finding", "findings"), source.Printable(d.baseline.name))

@@ -50,7 +50,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 
 // tellDifferences prints the report of diff.
 func (p *Process) tellDifferences(r *reported, status int) int {
-	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
+	p.report(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
 	var b bytes.Buffer
 	switch output := r.config.options.Output; output {
 	case "json":
@@ -121,7 +121,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 		after.report = report.Against(before.side(), after.side(), after.secretsOfBoth(before))
 	}
 	after.run.add(unknown(before.run.diagnostics, after.run.diagnostics)...)
-	after.report.Diagnostics, after.report.Full = after.run.diagnostics, after.config.options.Full
+	after.describe()
 	return after
 }
 

@@ -38,7 +38,12 @@ func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	if r.run.outcome != nil {
 		r.report = report.New(r.run.outcome, manifests, policies, r.run.secrets(&r.config))
 	}
-	r.report.Diagnostics, r.report.Full = r.run.diagnostics, r.config.options.Full
+	r.describe()
+}
+
+// describe completes the report with what the run has told, and with the options of reports.
+func (r *reported) describe() {
+	r.report.Diagnostics, r.report.Full, r.report.Verbose = r.run.diagnostics, r.config.options.Full, r.config.options.Verbose
 }
 
 // begin runs the policies on the manifests that operands name.
@@ -82,7 +87,7 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 	} else { // the other formats show no manifest text
 		r.conclude(nil, nil)
 	}
-	p.reportOnTree(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
+	p.report(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
 	if r.run.outcome == nil {
 		return r.run.status()
 	}

@@ -28,7 +28,7 @@ func (p *Process) function(ctx context.Context, given arguments) int {
 	}
 	list := stream.ResourceList()
 	if list == nil {
-		p.report(f.diagnostics, noOutput)
+		p.report(f.diagnostics, noOutput, false)
 		return exitInvalid
 	}
 	a := &admission{diagnostics: f.diagnostics}
@@ -90,8 +90,10 @@ func isAmong(d *manifest.Document, others []*manifest.Document) bool {
 // answer writes the ResourceList with the diagnostics as results.
 func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int {
 	var results []map[string]any
-	for i, d := range a.diagnostics {
+	for _, d := range joined(a.diagnostics, false) {
 		results = append(results, l.result(d))
+	}
+	for i, d := range a.diagnostics {
 		a.diagnostics[i] = d.Relocated(l.locate)
 	}
 	if len(results) > 0 {
@@ -99,6 +101,6 @@ func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int 
 			a.add(source.Errorf(source.Position{}, "internal", "the results cannot be written into the ResourceList: %v", err))
 		}
 	}
-	p.report(a.diagnostics, unchanged)
+	p.report(a.diagnostics, unchanged, false)
 	return p.emitManifests([]*manifest.Stream{stream}, a.status())
 }

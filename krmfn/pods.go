@@ -28,7 +28,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 				With("expected a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, ReplicationController or Pod; --allow-empty accepts input without them"))
 		}
 	}
-	p.report(a.diagnostics, noOutput)
+	p.report(a.diagnostics, noOutput, c.options.Verbose)
 	if a.status() != exitDone {
 		return a.status()
 	}

@@ -32,7 +32,7 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
 	recorded, transcript, err := p.withTranscript(c.options.Report)
 	if err != nil {
-		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, noOutput)
+		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, noOutput, false)
 		return exitInvalid
 	}
 	f := recorded.files(c)
@@ -43,14 +43,14 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	if err := transcript.claim(p.ledger); err != nil {
 		a.add(unwritable(c.options.Report, err))
 	}
-	recorded.report(a.diagnostics, noOutput)
+	recorded.report(a.diagnostics, noOutput, c.options.Verbose)
 	status := a.status()
 	toFiles := c.options.InPlace || c.options.OutputDir != ""
 	if status == exitDone && toFiles {
 		status = recorded.writeFiles(ctx, c, f, manifests)
 	}
 	if err := transcript.Close(); err != nil {
-		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, "these messages are not in the file")
+		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, "these messages are not in the file", false)
 		status = exitInvalid
 	}
 	if status != exitDone || toFiles {

@@ -68,6 +68,14 @@ func (l *locator) locate(p source.Position) source.Position {
 	return p
 }
 
+// file is locate without positions in the ResourceList.
+func (l *locator) file(p source.Position) source.Position {
+	if p = l.locate(p); p.File == "-" {
+		return source.Position{}
+	}
+	return p
+}
+
 // fileOf returns the file of a document, and its index in the file, from the annotations of the
 // client.
 func fileOf(d *manifest.Document) (file string, index int64) {
@@ -131,9 +139,9 @@ func (l *locator) message(d source.Diagnostic, known bool) string {
 		}
 	}
 	message.WriteString(d.Printed())
-	for _, p := range d.Related {
+	for _, p := range d.Relocated(l.file).Related {
 		message.WriteString("; " + source.Printable(p.Name))
-		if p.At = l.locate(p.At); p.At.File != "-" {
+		if p.At.IsKnown() {
 			message.WriteString(" (" + p.At.String() + ")")
 		}
 	}
@@ -142,6 +150,9 @@ func (l *locator) message(d source.Diagnostic, known bool) string {
 	}
 	if d.Excerpt != "" {
 		message.WriteString("\n" + d.Excerpt)
+	}
+	if others := d.Relocated(l.file).Others(); others != nil {
+		message.WriteString("; " + others[0] + " " + strings.Join(others[1:], ", "))
 	}
 	return message.String()
 }

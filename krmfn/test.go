@@ -248,7 +248,7 @@ func (t *tester) writeExpected() {
 			_, problems = t.process.replaceAll(t.ctx, []*replacement{u.file}, nil)
 		}
 		for _, d := range problems {
-			t.cases[u.index].Failure += d.Text() + "\n"
+			t.cases[u.index].Failure += d.At.String() + ": " + d.Text() + "\n"
 		}
 	}
 }
@@ -304,7 +304,7 @@ func (t *tester) finish() int {
 	case failed > 0:
 		status = exitDiffers
 	}
-	t.process.report(t.diagnostics, "not all tests could be run")
+	t.process.report(t.diagnostics, "not all tests could be run", t.config.options.Verbose)
 	if failed > 0 {
 		fmt.Fprintf(t.process.Stderr, "preadmit: %d of %s failed\n", failed, plural(len(t.cases), "test", "tests"))
 	}

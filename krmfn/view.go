@@ -26,7 +26,7 @@ func (p *Process) view(_ context.Context, given arguments) int {
 				With("the messages below say what is omitted and why; accept this with --allow-empty"))
 		}
 	}
-	p.report(a.diagnostics, noOutput)
+	p.report(a.diagnostics, noOutput, c.options.Verbose)
 	if a.status() != exitDone {
 		return a.status()
 	}

@@ -55,10 +55,10 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 	total := plural(len(manifests), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
-		p.reportOnTree(problems, fmt.Sprintf("only %d of %s written", written, total), c.options.Verbose)
+		p.report(problems, fmt.Sprintf("only %d of %s written", written, total), c.options.Verbose)
 		return exitInvalid
 	case len(problems) > 0:
-		p.reportOnTree(problems, "nothing written", c.options.Verbose)
+		p.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
 	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written\n", written, total)
@@ -120,7 +120,7 @@ func unwritable(name string, err error) source.Diagnostic {
 	case errors.Is(err, input.ErrEscape):
 		err, advice = errors.New("the path leads out of the output directory"), "change the path, or the symbolic link in it"
 	}
-	return source.Errorf(source.Position{}, "path-unwritable", "%s: %v", source.Name(name), err).With(advice)
+	return source.Errorf(source.Position{File: name}, "path-unwritable", "%v", err).With(advice)
 }
 
 // replaceAll writes the new contents of files, or nothing if there are problems, including the

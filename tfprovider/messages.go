@@ -60,7 +60,7 @@ var titles = map[string]string{
 // add adds diagnostics, each only once: errors in policies are found twice if there are policies
 // among the manifests.
 func (a *admission) add(diagnostics ...source.Diagnostic) {
-	for _, d := range diagnostics {
+	for _, d := range source.Fold(diagnostics, source.FewPlaces) {
 		if d.Severity == source.Info {
 			continue
 		}
@@ -143,6 +143,13 @@ func (a *admission) detail(d source.Diagnostic) string {
 		if extra != "" {
 			b.WriteString("\n\n" + source.PrintableLines(extra))
 		}
+	}
+	for i, p := range d.Also {
+		d.Also[i].At.File = a.where(p.At)
+		d.Also[i].At.Line = 0
+	}
+	if others := d.Others(); others != nil {
+		b.WriteString("\n\n" + strings.Join(others, "\n"))
 	}
 	return b.String()
 }

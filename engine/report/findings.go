@@ -18,7 +18,15 @@ func Findings(r *Report) []source.Diagnostic {
 		findings = append(findings, m.findings(r.Full)...)
 	}
 	source.Sort(findings)
-	return findings
+	return r.fold(findings)
+}
+
+// fold joins findings that say the same of several places.
+func (r *Report) fold(findings []source.Diagnostic) []source.Diagnostic {
+	if r.Verbose {
+		return source.Fold(findings, len(findings))
+	}
+	return source.Fold(findings, source.FewPlaces)
 }
 
 // findings returns the edits of a manifest as warnings, with whole values if full is true.

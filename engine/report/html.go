@@ -133,8 +133,8 @@ func (b *htmlWriter) page(p *htmlPage) {
 <span><button type="button" id="previous" title="key p">Previous</button> <button type="button" id="next" title="key n">Next</button> change</span></div></header>
 <main><div>
 `)
-	for _, d := range r.Diagnostics {
-		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Printed(), d.Advice, d.Code)
+	for _, d := range r.fold(r.Diagnostics) {
+		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Printed(), strings.Join(d.Details(), "; "), d.Code)
 	}
 	b.WriteByte('\n')
 	b.index(r.Manifests)

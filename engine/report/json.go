@@ -16,7 +16,7 @@ func JSON(w io.Writer, r *Report) {
 	for _, m := range r.Manifests {
 		out.Manifests = append(out.Manifests, jsonOf(m))
 	}
-	for _, d := range r.Diagnostics {
+	for _, d := range r.fold(r.Diagnostics) {
 		out.Diagnostics = append(out.Diagnostics, jsonDiagnosticOf(d))
 	}
 	writeJSON(w, out)
@@ -106,17 +106,23 @@ type jsonDiagnostic struct {
 	At       *jsonPlace `json:"at,omitempty"`
 	// Related are further places, such as the rule that denies the manifest.
 	Related []jsonNamedPlace `json:"related,omitempty"`
+	// Count is the number of places of which the same is said, and Also are the next of them.
+	Count int              `json:"count,omitempty"`
+	Also  []jsonNamedPlace `json:"also,omitempty"`
 }
 
 type jsonNamedPlace struct {
-	Name string     `json:"name"`
-	At   *jsonPlace `json:"at"`
+	Name string     `json:"name,omitempty"`
+	At   *jsonPlace `json:"at,omitempty"`
 }
 
 func jsonDiagnosticOf(d source.Diagnostic) jsonDiagnostic {
-	out := jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At), nil}
-	for _, p := range d.Related {
-		out.Related = append(out.Related, jsonNamedPlace{p.Name, place(p.At)})
+	return jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At), namedPlaces(d.Related), d.Count, namedPlaces(d.Also)}
+}
+
+func namedPlaces(places []source.Place) (out []jsonNamedPlace) {
+	for _, p := range places {
+		out = append(out, jsonNamedPlace{p.Name, place(p.At)})
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func Markdown(w io.Writer, r *Report) {
 	markdownTable(&b, r.authorTitle("policy"), authors)
 	markdownTable(&b, "kind", kinds)
 	left := 0
-	for _, d := range r.Diagnostics {
+	for _, d := range r.fold(r.Diagnostics) {
 		switch text := markdownCode(strings.ReplaceAll(d.String(), "\n", " ")); {
 		case d.Severity == source.Info:
 		case left > 0 || b.Len()+len(text) > mostMarkdown/2:

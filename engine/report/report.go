@@ -43,6 +43,8 @@ type Report struct {
 	// Full means that what does not change is shown, too: whole values and whole files. What changes
 	// is always whole.
 	Full bool
+	// Verbose means that all places of a finding are listed, not only the first.
+	Verbose bool
 	// resembling is a changed field that resembles Field, if nothing changes in Field.
 	resembling string
 	// since means that the report compares two states of a repository.

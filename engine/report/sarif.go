@@ -23,7 +23,7 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 			result["locations"] = []any{map[string]any{"physicalLocation": physical}}
 		}
 		var related []any
-		for _, p := range d.Related {
+		for _, p := range slices.Concat(d.Related, d.Also) {
 			if physical := sarifPlace(p.At); physical != nil {
 				related = append(related, map[string]any{"physicalLocation": physical, "message": map[string]any{"text": source.Printable(p.Name)}})
 			}

@@ -10,7 +10,7 @@
 //
 // The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go
 // (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
-// catalogue.go and catalogue_running.go (what each code means), suggest.go (advice about unknown
+// fold.go (many diagnostics that say the same), catalogue.go and catalogue_running.go (what each code means), suggest.go (advice about unknown
 // names).
 package source
 
@@ -95,6 +95,10 @@ type Diagnostic struct {
 	// Related are further places that the message is about, such as the rule of a policy that denies
 	// the manifest at At.
 	Related []Place
+	// Count is the number of places if the diagnostic is folded, and Also are the next of them; see
+	// Fold.
+	Count int
+	Also  []Place
 	// said is the message with the origins of its parts, or nil. It does not count if Message has
 	// another text.
 	said *Message
@@ -107,7 +111,15 @@ type Place struct {
 }
 
 // String prints the place as "file:line:col: name".
-func (p Place) String() string { return p.At.String() + ": " + Printable(p.Name) }
+func (p Place) String() string {
+	switch {
+	case !p.At.IsKnown():
+		return Printable(p.Name)
+	case p.Name == "":
+		return p.At.String()
+	}
+	return p.At.String() + ": " + Printable(p.Name)
+}
 
 // Naming returns d with a related place. Without a position it returns d.
 func (d Diagnostic) Naming(at Position, name string) Diagnostic {
@@ -120,8 +132,11 @@ func (d Diagnostic) Naming(at Position, name string) Diagnostic {
 // Relocated returns d with other names for its places.
 func (d Diagnostic) Relocated(to func(Position) Position) Diagnostic {
 	d.At, d.Related = to(d.At), slices.Clone(d.Related)
-	for i := range d.Related {
-		d.Related[i].At = to(d.Related[i].At)
+	d.Also = slices.Clone(d.Also)
+	for _, places := range [][]Place{d.Related, d.Also} {
+		for i := range places {
+			places[i].At = to(places[i].At)
+		}
 	}
 	return d
 }
@@ -153,7 +168,7 @@ func (d Diagnostic) String() string {
 func (d Diagnostic) Printed() string { return MessageOf(d.Spans()...).Printable() }
 
 // Text returns the subject, the field and the message of the diagnostic in one line, then
-// the related places, the advice and the excerpt on lines of their own. What comes from the input is printable.
+// its details on lines of their own. What comes from the input is printable.
 func (d Diagnostic) Text() string {
 	var b strings.Builder
 	if d.Subject != "" {
@@ -163,15 +178,25 @@ func (d Diagnostic) Text() string {
 		fmt.Fprintf(&b, "%s: ", Printable(d.Field))
 	}
 	b.WriteString(shorten(d.Printed()))
+	for _, extra := range d.Details() {
+		b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableLines(extra)), "\n", "\n    "))
+	}
+	return b.String()
+}
+
+// Details returns what follows the message: the related places, the advice, the excerpt, and the
+// other places of which the same is said.
+func (d Diagnostic) Details() []string {
+	var details []string
 	for _, p := range d.Related {
-		b.WriteString("\n    " + p.String())
+		details = append(details, p.String())
 	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
-			b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableLines(extra)), "\n", "\n    "))
+			details = append(details, extra)
 		}
 	}
-	return b.String()
+	return append(details, d.Others()...)
 }
 
 // maxLine is how many bytes of a line are printed. Lines may be long because messages quote

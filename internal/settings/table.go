@@ -252,7 +252,7 @@ var Table = []Option{
 	},
 	{
 		Flag: "verbose", Short: "v", Values: switches, Commands: reading,
-		Help:   "list the files in directories that hold no manifests",
+		Help:   "list the files in directories that hold no manifests, and all places of a message that is about many",
 		Target: func(c *Config) any { return &c.Verbose },
 	},
 	{

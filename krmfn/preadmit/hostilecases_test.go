@@ -86,7 +86,7 @@ func inputCases() []hostile {
 		input("a million separators", repeat("", "---\n", "", 1_000_000), "there are no manifests"),
 		input("a million mistakes", repeat("", "---\na: b: c\n", "", 1_000_000), "there are more than 500 mistakes"),
 		input("a million warnings", repeat(configMap, "k%d: {yes: v}\n", "", 200_000), ""),
-		input("documents without names", repeat("", "---\na: c\n", "", 50_000), "99000 more like these; they are omitted"),
+		input("documents without names", repeat("", "---\na: c\n", "", 50_000), "the same in"),
 		input("many keys", repeat(configMap, "k%d: v\n", "", 200_000), ""),
 		input("many anchors", repeat(configMap, "k%d: &a v\n", "", 500_000), ""),
 		input("alias bomb", text(configMap+bomb), "aliases expand to more than 100,000 values"),
@@ -100,7 +100,7 @@ func inputCases() []hostile {
 		input("quantity with a huge exponent", text(pod+"1e2147483647'}}}]}\n"), ""),
 		input("quantity with many digits", repeat(pod, "9", "'}}}]}\n", 100_000), ""),
 		policyOn("long line in a policy", repeat("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: p}\nspec: {x: '", "a", "'}\n", 20_000_000), text(configMap), "unknown field"),
-		policyOn("many mistaken policies", repeat("", "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: p%d}\nspec: {x: y}\n", "", 20_000), text(configMap), "19000 more like these; they are omitted"),
+		policyOn("many mistaken policies", repeat("", "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: p%d}\nspec: {x: y}\n", "", 20_000), text(configMap), "the same in 19999 more places"),
 	}
 }
 

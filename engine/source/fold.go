@@ -1,0 +1,84 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// FewPlaces is how many places of a folded diagnostic are listed.
+const FewPlaces = 3
+
+// Fold joins diagnostics that say the same of the same field of more than FewPlaces objects: the
+// first of them gets the number of all, and the next places up to a total of most. Items of a list
+// count as the same field.
+func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
+	count := map[saying]int{}
+	for _, d := range diagnostics {
+		count[d.saying()]++
+	}
+	index := map[saying]int{}
+	var folded []Diagnostic
+	for _, d := range diagnostics {
+		key := d.saying()
+		if count[key] <= FewPlaces {
+			folded = append(folded, d)
+			continue
+		}
+		i, ok := index[key]
+		if !ok {
+			index[key] = len(folded)
+			d.Count = count[key]
+			folded = append(folded, d)
+		} else if first := &folded[i]; len(first.Also)+1 < most {
+			first.Also = append(first.Also, Place{d.At, d.about()})
+		}
+	}
+	return folded
+}
+
+// saying is what diagnostics have in common that are folded.
+type saying struct {
+	severity                                       Severity
+	code, field, message, advice, excerpt, related string
+}
+
+// items are the indexes of items in a field path.
+var items = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\d+\]`) })
+
+func (d Diagnostic) saying() saying {
+	field := d.Field
+	if strings.Contains(field, "[") {
+		field = items().ReplaceAllString(field, "[]")
+	}
+	related := ""
+	if d.Related != nil {
+		related = fmt.Sprint(d.Related)
+	}
+	return saying{d.Severity, d.Code, field, d.Message, d.Advice, d.Excerpt, related}
+}
+
+// about returns the object and the field that a diagnostic is about.
+func (d Diagnostic) about() string {
+	if d.Subject != "" && d.Field != "" {
+		return d.Subject + ": " + d.Field
+	}
+	return d.Subject + d.Field
+}
+
+// Others says how many places are the same, and which. It returns nil if the diagnostic is not
+// folded.
+func (d Diagnostic) Others() []string {
+	if d.Count == 0 {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("the same in %d more places:", d.Count-1)}
+	for _, p := range d.Also {
+		lines = append(lines, p.String())
+	}
+	if left := d.Count - 1 - len(d.Also); left > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", left))
+	}
+	return lines
+}
