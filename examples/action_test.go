@@ -46,22 +46,7 @@ func TestAction(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			directory := copied(t, "ci")
-			script, err := filepath.Abs("../.github/action/run")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, text := range map[string]string{"bin/gh": fakeGH, "bin/preadmit": fakePreadmit, "comments": test.comments, "log": "", "body": ""} {
-				path := filepath.Join(directory, ".test", name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-					t.Fatal(err)
-				}
-			}
-			environment := `GH_TOKEN=secret PATH="$PWD/.test/bin:$PATH" GH_LOG=.test/log GH_COMMENTS=.test/comments GH_BODY=.test/body GITHUB_OUTPUT=.test/output GITHUB_REPOSITORY=o/r PULL_REQUEST=3 COMMENT=true `
-			inputs := fmt.Sprintf("COMMAND=diff POLICIES=$'policies\\n' CONTEXT= ARGS=--kubernetes-version=1.36 MANIFESTS=%s ", test.manifests)
-			r := command(t, directory, "", "bash", "-c", environment+inputs+"bash "+script)
+			r := action(t, directory, test.comments, "ARGS=--kubernetes-version=1.36 MANIFESTS="+test.manifests)
 			if r.status != test.status {
 				t.Errorf("exit status %d, want %d\n%s%s", r.status, test.status, r.stdout, r.stderr)
 			}
@@ -73,6 +58,65 @@ func TestAction(t *testing.T) {
 			}
 			if got, want := read(t, filepath.Join(directory, ".test/output")), fmt.Sprintf("status=%d\n", test.status); got != want {
 				t.Errorf("the output is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// action runs the script of the GitHub action with inputs in a directory. comments are the IDs of the
+// comments that gh finds. Its answers are in .test.
+func action(t *testing.T, directory, comments, inputs string) result {
+	t.Helper()
+	script, err := filepath.Abs("../.github/action/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"bin/gh": fakeGH, "bin/preadmit": fakePreadmit, "comments": comments, "log": "", "body": ""} {
+		path := filepath.Join(directory, ".test", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environment := `GH_TOKEN=secret PATH="$PWD/.test/bin:$PATH" GH_LOG=.test/log GH_COMMENTS=.test/comments GH_BODY=.test/body GITHUB_OUTPUT=.test/output GITHUB_REPOSITORY=o/r PULL_REQUEST=3 COMMENT=true `
+	return command(t, directory, "", "bash", "-c", environment+"COMMAND=diff POLICIES=$'policies\\n' CONTEXT= "+inputs+" bash "+script)
+}
+
+// TestActionBase shows that the comment says what a pull request changes in the cluster, in a clone
+// that has only the last commit, as actions/checkout makes it.
+func TestActionBase(t *testing.T) {
+	git := "git -c user.name=a -c user.email=a@example.com -c init.defaultBranch=main "
+	setUp := git + "init -q && git config uploadpack.allowAnySHA1InWant true && git add -A && " + git + "commit -qm base && git rev-parse HEAD && "
+	for name, test := range map[string]struct {
+		change, base string
+		status       int
+		comment, log string
+	}{
+		"nothing":      {"true", "", 0, "", ""},
+		"image":        {"sed -i s/web:3.1/web:3.2/ apps/shop.yaml", "", 1, "+        image: mirror.example.com/shop/web:3.2", "by the manifest"},
+		"policy":       {"sed -i s/mirror.example.com/cache.example.com/ policies/mirror.yaml", "", 1, "+        image: cache.example.com/shop/web:3.1", "by policy mirror"},
+		"without base": {"true", "none", 1, "+        image: mirror.example.com", "preadmit mutation"},
+		"unknown base": {"true", "0000000000000000000000000000000000000001", 2, "", "cannot be fetched"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, clone := copied(t, "ci"), t.TempDir()
+			r := command(t, from, "", "sh", "-ec", setUp+test.change+" && "+git+"commit -qam change --allow-empty && git clone -q --depth=1 file://$PWD "+clone)
+			if r.status != 0 {
+				t.Fatalf("%s%s", r.stdout, r.stderr)
+			}
+			base := test.base
+			if base == "" {
+				base = strings.TrimSpace(r.stdout)
+			}
+			r = action(t, clone, "", "ARGS= MANIFESTS=apps BASE="+base)
+			if r.status != test.status || !strings.Contains(r.stdout, test.log) {
+				t.Errorf("exit status %d, want %d and %q\n%s%s", r.status, test.status, test.log, r.stdout, r.stderr)
+			}
+			if body := read(t, filepath.Join(clone, ".test/body")); !strings.Contains(body, test.comment) || (body == "") != (test.comment == "") {
+				t.Errorf("the comment has no %q:\n%s", test.comment, body)
 			}
 		})
 	}
