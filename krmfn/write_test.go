@@ -182,7 +182,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	f := p.files(&c)
 	streams := f.stream([]string{"a.yaml"}, &c)
 	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
-	if status := p.writeFiles(context.Background(), &c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: the file has changed since it was read") {
+	if status := p.writeFiles(context.Background(), &c, f, streams); status != exitInvalid || !strings.Contains(stderr.String(), "a.yaml: error[path-unwritable]: the file has changed since it was read") {
 		t.Errorf("status %d, %s", status, &stderr)
 	}
 	if got := filesIn(t, dir)["a.yaml"]; got != "theirs\n" {
