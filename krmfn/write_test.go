@@ -151,15 +151,15 @@ func TestReplaceAll(t *testing.T) {
 		wantWritten  int
 		want         string
 	}{
-		{"a directory that cannot be made", []*replacement{at("a.yaml"), at("new.yaml"), at("file/b.yaml")}, 0, "file/b.yaml: not a directory"},
+		{"a directory that cannot be made", []*replacement{at("a.yaml"), at("new.yaml"), at("file/b.yaml")}, 0, "file/b.yaml: error[path-unwritable]: not a directory"},
 		{"all", []*replacement{at("a.yaml"), at("new.yaml")}, 2, ""},
-		{"a directory in the way", []*replacement{at("dir"), at("a.yaml")}, 0, "dir: it is not a regular file"},
+		{"a directory in the way", []*replacement{at("dir"), at("a.yaml")}, 0, "dir: error[path-unwritable]: it is not a regular file"},
 	} {
 		before := filesIn(t, dir)
 		written, problems := new(Process).replaceAll(context.Background(), c.replacements, nil)
 		var messages []string
 		for _, d := range problems {
-			messages = append(messages, d.Message)
+			messages = append(messages, d.String())
 		}
 		if got := strings.Join(messages, "\n"); written != c.wantWritten || got != c.want {
 			t.Errorf("%s: %d written, %q; want %d, %q", c.name, written, got, c.wantWritten, c.want)
@@ -399,7 +399,7 @@ func TestReplaceInterrupted(t *testing.T) {
 	cancel()
 	r := &replacement{name: "a.yaml", real: filepath.Join(dir, "a.yaml"), data: []byte("new")}
 	written, problems := new(Process).replaceAll(ctx, []*replacement{r}, nil)
-	if written != 0 || len(problems) != 1 || problems[0].Message != "a.yaml: context canceled" {
+	if written != 0 || len(problems) != 1 || problems[0].String() != "a.yaml: error[path-unwritable]: context canceled" {
 		t.Errorf("%d written, %v", written, problems)
 	}
 	if got := filesIn(t, dir); got["a.yaml"] != "old" || len(got) != 1 {
