@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -27,33 +28,53 @@ func (w *written) attribute() {
 	kind, result := w.job.place.kind, w.job.result
 	net := change.Diff(w.loaded.original, w.edited, kind.Type())
 	all := result.All()
-	index := causes(all)
+	causes := newCauses(all)
 	sources, results := change.Before(net), change.After(net)
 	result.Edits = slices.Grow(result.Edits, len(net))
 	for i, c := range net {
-		path := results[i]
-		if !index.Overlaps(path) {
-			path = admission.ViewPath(kind, path)
-		}
 		result.Edits = append(result.Edits, Edit{
-			Change: c, Source: sources[i], Result: results[i], At: w.job.document.At(sources[i]), Causes: index.Nearest(path),
+			Change: c, Source: sources[i], Result: results[i], At: w.job.document.At(sources[i]), Causes: causes.of(results[i], kind),
 		})
 	}
 }
 
-// causes returns the changes by their paths in the result. The changes at, inside or above the path
-// of an edit are its causes. Without such changes, the nearest ones are: the manifest may use
-// another field than the view.
-func causes(all []Change) *change.PathIndex {
+// causes are the changes by their paths in the result.
+type causes struct {
+	all   []Change
+	index change.PathIndex
+}
+
+func newCauses(all []Change) *causes {
+	c := &causes{all: all}
 	steps := make([]change.Change, len(all))
-	for i, c := range all {
-		steps[i] = c.Change
+	for i := range all {
+		steps[i] = all[i].Change
 	}
-	index := &change.PathIndex{}
 	for i, path := range change.After(steps) {
 		if all[i].Disposition != Dropped {
-			index.Add(path, i)
+			c.index.Add(path, i)
 		}
 	}
-	return index
+	return c
+}
+
+// of returns the causes of an edit with a path in the result: the changes at, inside or above the
+// path. Without such changes, the nearest ones are, of each author the first: the manifest may use
+// another field than the view, or an item has moved because others have.
+func (c *causes) of(path change.Path, kind *schema.Kind) []int {
+	if found := c.index.Overlapping(path); len(found) > 0 {
+		return found
+	}
+	path = admission.ViewPath(kind, path)
+	if found := c.index.Overlapping(path); len(found) > 0 {
+		return found
+	}
+	return c.index.Nearest(path, c.author)
+}
+
+// author returns what distinguishes the authors of changes, also in what of them may be shown.
+func (c *causes) author(i int) any {
+	author := c.all[i]
+	author.By.Instance = ""
+	return [...]any{author.By, author.At, author.Pass, author.Disposition, author.Sensitive}
 }

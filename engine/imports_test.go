@@ -74,7 +74,7 @@ var owners = []struct {
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 	{"github.com/bmatcuk/doublestar", []string{"internal/input"}},
 	{"golang.org/x/text", []string{"internal/input"}},
-	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit"}},
+	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit", "internal/growth"}},
 }
 
 // starter is the only file that starts programs.

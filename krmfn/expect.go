@@ -113,12 +113,11 @@ func (e expectedWarnings) unmet(said []string) (problems []string) {
 	return problems
 }
 
-// warnings returns the warnings that a server sends with its answers to requests for an object, or
-// for all objects if id is empty.
-func (a *admission) warnings(id string) []string {
+// warningsIn returns the warnings that a server sends with its answers to requests.
+func warningsIn(diagnostics []source.Diagnostic) []string {
 	var texts []string
-	for _, d := range a.diagnostics {
-		if (d.Code == source.CodePolicyWarning || d.Code == source.CodeWouldBeDenied) && (id == "" || d.Subject == id) {
+	for _, d := range diagnostics {
+		if d.Code == source.CodePolicyWarning || d.Code == source.CodeWouldBeDenied {
 			texts = append(texts, d.Printed())
 		}
 	}
@@ -149,22 +148,20 @@ func (r *testRun) judgeObjects(all []expectation) string {
 		return problemsOf(r.run.diagnostics)
 	}
 	var b strings.Builder
+	names, said := r.names(), r.run.bySubject()
 	expected := map[string]bool{} // by ID: objects that must be denied
 	for _, e := range all {
-		found := false
-		for _, m := range r.run.outcome.Manifests {
-			if !e.isAbout(m) {
-				continue
-			}
-			found = true
+		called := report.Called(e.object, names)
+		for _, i := range called {
+			m := r.run.outcome.Manifests[i]
 			if e.denied != "" {
 				expected[m.ID] = true
 			}
-			for _, problem := range r.unmet(e, m) {
+			for _, problem := range r.unmet(e, m, said[m.ID]) {
 				fmt.Fprintf(&b, "%s: %s\n", m.ID, problem)
 			}
 		}
-		if !found {
+		if len(called) == 0 {
 			fmt.Fprintf(&b, "no manifest has the name %s\n", e.object)
 		}
 	}
@@ -174,25 +171,43 @@ func (r *testRun) judgeObjects(all []expectation) string {
 	return b.String() + problemsOf(others)
 }
 
-func isDenial(d source.Diagnostic) bool { return d.Code == source.CodeDenied }
-
-// isAbout reports whether the expectation is about a manifest.
-func (e *expectation) isAbout(m *engine.Manifest) bool {
-	kind := m.Document.Kind()
-	groupKind, name := strings.TrimPrefix(kind.Group+"/"+kind.Kind, "/"), strings.TrimPrefix(m.Namespace+"/"+m.Document.Name(), "/")
-	return report.IsCalled(e.object, report.NamesOf(m.ID, groupKind, name))
+// names returns the numbers of the manifests by the names that an expectation may use.
+func (r *testRun) names() map[string][]int {
+	names := map[string][]int{}
+	for i, m := range r.run.outcome.Manifests {
+		kind := m.Document.Kind()
+		groupKind, name := strings.TrimPrefix(kind.Group+"/"+kind.Kind, "/"), strings.TrimPrefix(m.Namespace+"/"+m.Document.Name(), "/")
+		for _, called := range report.NamesOf(m.ID, groupKind, name) {
+			called = strings.ToLower(called)
+			if numbers := names[called]; len(numbers) == 0 || numbers[len(numbers)-1] != i {
+				names[called] = append(numbers, i)
+			}
+		}
+	}
+	return names
 }
 
-// unmet returns how a manifest differs from an expectation.
-func (r *testRun) unmet(e expectation, m *engine.Manifest) (problems []string) {
+// bySubject returns the diagnostics of each object by its ID.
+func (a *admission) bySubject() map[string][]source.Diagnostic {
+	by := map[string][]source.Diagnostic{}
+	for _, d := range a.diagnostics {
+		by[d.Subject] = append(by[d.Subject], d)
+	}
+	return by
+}
+
+func isDenial(d source.Diagnostic) bool { return d.Code == source.CodeDenied }
+
+// unmet returns how a manifest differs from an expectation. diagnostics are those of the manifest.
+func (r *testRun) unmet(e expectation, m *engine.Manifest, diagnostics []source.Diagnostic) (problems []string) {
 	var denials []string
-	for _, d := range r.run.diagnostics {
-		if isDenial(d) && d.Subject == m.ID {
+	for _, d := range diagnostics {
+		if isDenial(d) {
 			denials = append(denials, d.Text())
 		}
 	}
 	if e.warnings != nil {
-		problems = e.warnings.unmet(r.run.warnings(m.ID))
+		problems = e.warnings.unmet(warningsIn(diagnostics))
 	}
 	said := strings.Join(denials, "\n")
 	switch {

@@ -180,7 +180,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 		failure = t.judge(r, filepath.Dir(full), expected, denied)
 	}
 	if warnings != nil && !source.HasErrors(f.diagnostics) {
-		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(warnings.unmet(r.run.warnings("")), "\n"), "\n")
+		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(warnings.unmet(warningsIn(r.run.diagnostics)), "\n"), "\n")
 	}
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
 }

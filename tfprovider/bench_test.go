@@ -172,6 +172,34 @@ func BenchmarkInstances(b *testing.B) {
 	}
 }
 
+// BenchmarkObjects is BenchmarkInstances for objects. The first forms show that the cost is Terraform's:
+// they call no function, or one that copies its argument.
+func BenchmarkObjects(b *testing.B) {
+	const policies = ", local.policies)"
+	for form, parts := range map[string][2]string{
+		"none":            {"yamldecode(m)", "each.value"},
+		"copy":            {"provider::echo::copy(yamldecode(m))", "each.value"},
+		"admit":           {"provider::preadmit::admit(yamldecode(m)" + policies, "each.value"},
+		"mutate a text":   {"provider::preadmit::mutate(jsonencode(yamldecode(m))" + policies, "jsondecode(each.value)"},
+		"admit in a body": {"m", "provider::preadmit::admit(yamldecode(each.value)" + policies},
+	} {
+		b.Run(form, func(b *testing.B) {
+			directory := large(b, "preadmit", "preadmit/preadmit")
+			writeFiles(b, map[string]string{directory + "/main.tf": strings.Replace(required, "    preadmit = {", "    echo = {\n      source = \"example/echo\"\n    }\n    preadmit = {", 1) + `
+				locals {
+					policies = [file("${path.module}/policies.yaml")]
+					objects  = { for i, m in split("---\n", file("${path.module}/manifests.yaml")) : "web-${i}" => ` + parts[0] + ` if m != "" }
+				}
+				resource "terraform_data" "x" {
+					for_each = local.objects
+					input    = ` + parts[1] + `
+				}
+			`})
+			benchmarkPlan(b, directory, "1000 to add")
+		})
+	}
+}
+
 // BenchmarkRead is the part of BenchmarkPlan inside of the provider.
 func BenchmarkRead(b *testing.B) {
 	c := config{}

@@ -232,8 +232,11 @@ func (a *admission) unreadable(name string) bool {
 	return false
 }
 
-// Paragraphs of the pages of several functions.
+// Paragraphs of the pages of functions.
 const (
+	textsAreCheap = "Terraform converts all objects of `for_each` once for every instance, even without any function. " +
+		"For many manifests, keep texts in `for_each`, and call `admit(yamldecode(each.value), …)` in the resource, " +
+		"or use `mutate` with `jsonencode` in the local and `jsondecode(each.value)` in the resource. The guide \"Limits\" has the costs.\n\n"
 	onceInLocal = "Terraform evaluates `for_each` once for every instance, so a function call in it takes quadratic time. " +
 		"Put results into a `local`, or use the manifests in `for_each` and call `mutate` in the resource with `each.value`. Set the option `for` to the resource that applies the results.\n\n"
 	cannotMark = "A function cannot mark a part of its result as sensitive. Terraform marks the whole result if an argument is marked: " +

@@ -34,7 +34,7 @@ func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionReque
 			"or if the object is not valid without the value.\n\n" +
 			"If policies deny the object whatever the value is, this is an error at plan. " +
 			"A value that becomes null or empty only at apply may change more than the plan shows; Terraform then fails with an error about an inconsistent plan.\n\n" +
-			onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
+			textsAreCheap + onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
 		Parameters: []function.Parameter{
 			function.DynamicParameter{
 				Name: "object", AllowUnknownValues: true,

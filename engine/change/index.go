@@ -10,6 +10,8 @@ type PathIndex struct {
 	// numbers are the numbers of the paths that end here.
 	numbers  []int
 	children map[Element]*PathIndex
+	// nearest is the result of Nearest for paths that end here; nil if it was not needed.
+	nearest []int
 }
 
 // NewPathIndex returns the index of the paths of changes, each with the index of the change.
@@ -80,18 +82,33 @@ func (x *PathIndex) Overlaps(path Path) bool {
 	return len(above) > 0 || whole && (len(at.numbers) > 0 || len(at.children) > 0)
 }
 
-// Nearest returns, sorted, the numbers of the paths that are equal to a path, above it or below it.
-// Without such paths, it returns those that share the longest beginning with the path.
-func (x *PathIndex) Nearest(path Path) []int {
+// Overlapping returns, sorted, the numbers of the paths that are equal to a path, above it or below
+// it.
+func (x *PathIndex) Overlapping(path Path) []int {
 	found, at, whole := x.walk(path)
 	if whole {
-		found = found[:len(found)-len(at.numbers)]
-	}
-	if whole || len(found) == 0 {
-		found = at.all(found)
+		found = at.all(found[:len(found)-len(at.numbers)])
 	}
 	slices.Sort(found)
 	return found
+}
+
+// Nearest returns, sorted, the numbers of the paths that share the longest beginning with a path; of
+// those for which kind returns the same, only the first. All calls must have the same kind. The
+// result must not be modified.
+func (x *PathIndex) Nearest(path Path, kind func(number int) any) []int {
+	_, at, _ := x.walk(path)
+	if at.nearest == nil {
+		known := map[any]bool{}
+		at.nearest = []int{}
+		for _, number := range slices.Sorted(slices.Values(at.all(nil))) {
+			if k := kind(number); !known[k] {
+				known[k] = true
+				at.nearest = append(at.nearest, number)
+			}
+		}
+	}
+	return at.nearest
 }
 
 // all appends the numbers of all paths.

@@ -78,10 +78,7 @@ func (c converter) between(d *manifest.Document, from, to map[string]any, given 
 		index.Add(g.path, i)
 	}
 	for _, difference := range change.Diff(from, to, nil) {
-		var related []int
-		if index.Overlaps(difference.Path) {
-			related = index.Nearest(difference.Path)
-		}
+		related := index.Overlapping(difference.Path)
 		hidden := redact.HiddenIn(d)
 		if slices.ContainsFunc(related, func(i int) bool { return given[i].sensitive }) {
 			hidden = redact.Everything

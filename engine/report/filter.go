@@ -149,6 +149,23 @@ func IsCalled(pattern string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return IsNamed(strings.ToLower(pattern), strings.ToLower(name)) })
 }
 
+// Called returns, sorted, the numbers of the objects that a pattern matches. names are the numbers of
+// the objects by their names in lower case.
+func Called(pattern string, names map[string][]int) []int {
+	pattern = strings.ToLower(pattern)
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return names[pattern]
+	}
+	var called []int
+	for name, numbers := range names {
+		if IsNamed(pattern, name) {
+			called = append(called, numbers...)
+		}
+	}
+	slices.Sort(called)
+	return slices.Compact(called)
+}
+
 // IsNamed reports whether a pattern with * and ? matches a name. A malformed pattern matches only
 // itself.
 func IsNamed(pattern, name string) bool {

@@ -21,12 +21,49 @@ func ofCommands() []dimension {
 			return map[string]string{stdinFile: "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" +
 				indented(labelAll()) + lines(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: c-#, namespace: shop}, data: {a: b}}\n")}
 		}},
+		{name: "generate/objects", commands: []string{generate}, n: 40, files: func(n int) map[string]string {
+			return map[string]string{policiesFile: labelMAP("team"), "manifests.yaml": configMaps(n)}
+		}},
+		{name: "generate/files", commands: []string{generate}, n: 25, files: func(n int) map[string]string {
+			files := map[string]string{policiesFile: labelMAP("team")}
+			for i := range n {
+				files[fmt.Sprintf("manifests-%d.yaml", i)] = strings.ReplaceAll(configMaps(1), "c-0", fmt.Sprint("c-", i))
+			}
+			return files
+		}},
+	}
+}
+
+// ofComparisons are the dimensions of diff with two states or two sets of policies.
+func ofComparisons() []dimension {
+	return []dimension{
 		{name: "base/fields", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 200, files: func(n int) map[string]string {
 			return map[string]string{"manifests.yaml": configMap(n), baseFile: strings.ReplaceAll(configMap(n), ": value-", ": other-")}
 		}},
 		{name: "base/objects", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 40, files: func(n int) map[string]string {
 			return map[string]string{"manifests.yaml": configMaps(n), baseFile: strings.ReplaceAll(configMaps(n), "a: ", "b: ")}
 		}},
+		{name: "base/policies", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 16, files: func(n int) map[string]string {
+			files := input(labels(n), configMaps(1))
+			files[baseFile], files["base/policies.yaml"] = configMaps(1), strings.ReplaceAll(labels(n), `\"x\"`, `\"y\"`)
+			return files
+		}},
+		{name: "against/objects", commands: []string{"diff"}, flags: []string{"--against", otherPolicies}, n: 40, files: func(n int) map[string]string {
+			return against(labelMAP("b"), labelMAP("c"), configMaps(n))
+		}},
+		{name: "against/fields", commands: []string{"diff"}, flags: []string{"--against", otherPolicies}, n: 75, files: func(n int) map[string]string {
+			all := admissionPolicy("all", "configmaps", patch(setAll))
+			return against(all, strings.ReplaceAll(all, `\"new\"`, `\"newer\"`), configMap(n))
+		}},
+		{name: "against/policies", commands: []string{"diff"}, flags: []string{"--against", otherPolicies}, n: 16, files: func(n int) map[string]string {
+			return against(labels(n), strings.ReplaceAll(labels(n), `\"x\"`, `\"y\"`), configMaps(1))
+		}},
+	}
+}
+
+// ofConversions are the dimensions of convert.
+func ofConversions() []dimension {
+	return []dimension{
 		{name: "convert/policies", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 20, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": repeat(n, func(i int) string {
 				return clusterPolicy(fmt.Sprint("p-", i), rule("r", "ConfigMap", "patchStrategicMerge: {metadata: {labels: {team: x}}}"))
@@ -41,6 +78,64 @@ func ofCommands() []dimension {
 			return map[string]string{"kyverno.yaml": clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, "key-#: new, ")+"}}"))}
 		}},
 	}
+}
+
+// ofTests are the dimensions of test.
+func ofTests() []dimension {
+	return []dimension{
+		{name: "test/tests", commands: []string{"test"}, n: 16, files: func(n int) map[string]string {
+			return tested(repeat(n, func(i int) string { return test(fmt.Sprint("t-", i), passes) }), configMaps(1))
+		}},
+		{name: "test/failures", commands: []string{"test"}, n: 16, files: func(n int) map[string]string {
+			return tested(repeat(n, func(i int) string { return test(fmt.Sprint("t-", i), "unchanged: true") }), configMaps(1))
+		}},
+		{name: "test/objects", commands: []string{"test"}, n: 25, files: func(n int) map[string]string {
+			return tested(test("t", passes), configMaps(n))
+		}},
+		{name: "test/rows", commands: []string{"test"}, n: 25, files: func(n int) map[string]string {
+			return tested(test("t", repeat(n, func(i int) string {
+				return fmt.Sprintf("%s}\n  - {object: ConfigMap/c-%d, ", passes, i)
+			})+passes), configMaps(n))
+		}},
+		{name: "test/expected", commands: []string{"test"}, n: 25, files: func(n int) map[string]string {
+			files := tested(strings.Replace(test("t", ""), "  objects:\n  - {object: ConfigMap/*, }\n", "  expected: other/expected.yaml\n", 1), configMaps(n))
+			files["other/expected.yaml"] = strings.ReplaceAll(configMaps(n), "a: b", "a: c")
+			return files
+		}},
+	}
+}
+
+// generate is the command of Argo CD's plugin. It reads its directory.
+const generate = "cmp generate"
+
+// otherPolicies is a file with policies for --against.
+const otherPolicies = "other/policies.yaml"
+
+// against returns an input with two sets of policies.
+func against(policies, others, manifests string) map[string]string {
+	files := input(policies, manifests)
+	files[otherPolicies] = others
+	return files
+}
+
+// labels returns n policies that write the same label: copies of a growing map would count.
+func labels(n int) string {
+	return repeat(n, func(i int) string {
+		return admissionPolicy(fmt.Sprint("p-", i), "configmaps", patch(`[JSONPatch{op: "add", path: "/metadata/labels/team", value: "x"}]`))
+	})
+}
+
+// tested returns an input with tests of a policy.
+func tested(tests, manifests string) map[string]string {
+	return map[string]string{"preadmit-test.yaml": tests, otherPolicies: labelMAP("team"), "other/manifests.yaml": manifests}
+}
+
+// passes is an expectation about objects that tested labels.
+const passes = "fields: {metadata.labels.team: x}"
+
+// test returns a test with an expectation about all ConfigMaps.
+func test(name, expectation string) string {
+	return fmt.Sprintf("---\napiVersion: preadmit.dev/v1alpha1\nkind: PreadmitTest\nmetadata: {name: %s}\nspec:\n  policyPaths: [%s]\n  manifests: [other/manifests.yaml]\n  objects:\n  - {object: ConfigMap/*, %s}\n", name, otherPolicies, expectation)
 }
 
 // indented makes the documents of a stream items of a list in flow style.

@@ -20,7 +20,8 @@ type dimension struct {
 }
 
 // Names of files that are not manifests to run on: policies, context, the standard input, the manifests
-// of the base, the configuration file and the baseline.
+// of the base, the configuration file and the baseline. Other files in directories are not on the command
+// line, either.
 const (
 	policiesFile, contextFile, stdinFile, baseFile = "policies.yaml", "context.yaml", "stdin.yaml", "base/manifests.yaml"
 	configurationFile, baselineFile                = ".preadmit.yaml", "baseline.yaml"
@@ -54,7 +55,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText(), ofPolicies(), ofSurroundings(), ofFindings(), ofCommands(), ofDecisions())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText(), ofPolicies(), ofSurroundings(), ofFindings(), ofCommands(), ofComparisons(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -2,15 +2,15 @@
 // input, in every dimension in which input can grow. Its test runs it. To see the costs of some
 // dimensions and commands:
 //
-//	go run -cover -covermode=atomic -coverpkg=./engine/...,./internal/...,./krmfn/... ./internal/growth 'edits/.*/diff'
+//	go run -cover -covermode=atomic -coverpkg=./engine/...,./internal/...,./krmfn/...,./tfprovider/... ./internal/growth 'edits/.*/diff'
 //
 // The cost is counted, not timed: it is the number of blocks of statements that a command executes,
 // which the coverage of the Go compiler counts, and the number of bytes that it allocates. Without
 // other goroutines, both are the same in every run.
 //
 // The files in order: main.go, counters.go (blocks of statements), dimensions.go (what grows),
-// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go and
-// decisions.go (the dimensions).
+// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go,
+// terraform.go and decisions.go (the dimensions).
 package main
 
 import (
@@ -110,9 +110,9 @@ func measure(d dimension, command string) (growth, error) {
 	defer os.RemoveAll(dir)
 	for i, n := range sizes {
 		in := filepath.Join(dir, fmt.Sprint(i))
-		process, err := d.process(command, n, in)
+		run, err := d.prepare(command, n, in)
 		if err == nil {
-			costs[i], err = process.cost()
+			costs[i], err = costOf(run)
 		}
 		if err != nil {
 			return growth{}, fmt.Errorf("%s/%s, %d: %w", d.name, command, n, err)
@@ -121,26 +121,28 @@ func measure(d dimension, command string) (growth, error) {
 	return growth{d, command, costs[2].minus(costs[1]), costs[3].minus(costs[1])}, nil
 }
 
-// process is a command with its input.
-type process struct {
-	*krmfn.Process
-	stderr *bytes.Buffer
+// prepare returns what runs a command, or a call of the provider, on the input of a size.
+func (d dimension) prepare(command string, n int, dir string) (func() error, error) {
+	if call, ok := calls[command]; ok {
+		return call(d.files(n))
+	}
+	return d.process(command, n, dir)
 }
 
 // process writes the input of a size to a directory, for a command.
-func (d dimension) process(command string, n int, dir string) (process, error) {
+func (d dimension) process(command string, n int, dir string) (func() error, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return process{}, err
+		return nil, err
 	}
-	args, stdin := []string{command}, ""
+	args, stdin := strings.Fields(command), ""
 	var manifests []string
 	for name, text := range d.files(n) {
 		file := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			return process{}, err
+			return nil, err
 		}
 		switch name {
-		case baseFile, configurationFile, baselineFile:
+		case configurationFile, baselineFile:
 		case policiesFile:
 			args = append(args, "-p", name)
 		case contextFile:
@@ -148,28 +150,32 @@ func (d dimension) process(command string, n int, dir string) (process, error) {
 		case stdinFile:
 			stdin = text
 		default:
-			manifests = append(manifests, name)
+			if !strings.Contains(name, "/") && command != generate {
+				manifests = append(manifests, name)
+			}
 		}
 	}
 	slices.Sort(manifests)
-	p := process{stderr: new(bytes.Buffer)}
-	p.Process = &krmfn.Process{
+	var stderr bytes.Buffer
+	p := &krmfn.Process{
 		Args: slices.Concat(args, d.flags, manifests), Dir: dir, Stdin: strings.NewReader(stdin),
-		Stdout: new(bytes.Buffer), Stderr: p.stderr,
+		Stdout: new(bytes.Buffer), Stderr: &stderr,
 	}
-	return p, nil
+	return func() error {
+		if status := krmfn.Main(context.Background(), p); status > 1 && !strings.Contains(stderr.String(), "denied:") {
+			return fmt.Errorf("status %d: %.500s", status, &stderr)
+		}
+		return nil
+	}, nil
 }
 
-// cost runs the process.
-func (p process) cost() (cost, error) {
+// costOf returns what a function costs.
+func costOf(run func() error) (cost, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	status := 0
-	blocks, err := count(func() { status = krmfn.Main(context.Background(), p.Process) })
+	var failure error
+	blocks, err := count(func() { failure = run() })
 	runtime.ReadMemStats(&after)
-	if err == nil && status > 1 && !strings.Contains(p.stderr.String(), "denied:") {
-		err = fmt.Errorf("status %d: %.500s", status, p.stderr)
-	}
-	return cost{blocks, int64(after.TotalAlloc - before.TotalAlloc)}, err
+	return cost{blocks, int64(after.TotalAlloc - before.TotalAlloc)}, errors.Join(failure, err)
 }

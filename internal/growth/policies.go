@@ -32,6 +32,12 @@ func ofPolicies() []dimension {
 		{name: "policies/bindings", n: 25, files: func(n int) map[string]string {
 			return input(labelMAP("team")+lines(n, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: b-#}\nspec: {policyName: team}\n"), configMaps(1))
 		}},
+		{name: "gatekeeper/one list", n: 16, files: func(n int) map[string]string {
+			return input(lines(n, "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: ModifySet\nmetadata: {name: set-#}\nspec:\n  applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}]\n  location: 'spec.containers[name: main].args'\n  parameters: {operation: merge, values: {fromList: [arg]}}\n"), mainPod)
+		}},
+		{name: "gatekeeper/items of one list", n: 16, files: func(n int) map[string]string {
+			return input(lines(n, "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: item-#}\nspec:\n  applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}]\n  location: 'spec.containers[name: c-#].image'\n  parameters: {assign: {value: mirror}, pathTests: [{subPath: 'spec.containers[name: c-#]', condition: MustExist}]}\n"), mainPod)
+		}},
 		{name: "kyverno/rules", n: 16, files: func(n int) map[string]string {
 			return input(clusterPolicy("team", repeat(n, func(i int) string {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {team: x-%d}}}", i))
@@ -73,6 +79,9 @@ func ofPolicies() []dimension {
 		}},
 	}
 }
+
+// mainPod is a Pod with a container named main.
+const mainPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec: {containers: [{name: main, image: app}]}\n"
 
 // targets returns a rule that Secrets trigger, with a ConfigMap as target.
 func targets(name string) string {

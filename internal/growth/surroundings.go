@@ -37,6 +37,16 @@ func ofSurroundings() []dimension {
 			return withContext(boundPolicy("team", "configmaps", paramKind, "  paramRef: {name: p-1, namespace: shop, parameterNotFoundAction: Deny}\n",
 				patch(strings.Replace(setAll, `"new"`, `k + string(params.data.a)`, 1))), params(2), configMap(n))
 		}},
+		{name: "secrets/copied, policies", n: 16, files: func(n int) map[string]string {
+			return withContext(repeat(n, func(i int) string {
+				return boundPolicy(fmt.Sprint("team-", i), "configmaps", paramKind, "  paramRef: {name: p-1, namespace: shop, parameterNotFoundAction: Deny}\n",
+					patch(`[JSONPatch{op: "replace", path: "/data/a", value: "x" + string(params.data.a)}]`))
+			}), params(2), configMaps(1))
+		}},
+		{name: "secrets/copied, objects", n: 25, files: func(n int) map[string]string {
+			return withContext(boundPolicy("team", "configmaps", paramKind, "  paramRef: {name: p-1, namespace: shop, parameterNotFoundAction: Deny}\n",
+				patch(`[JSONPatch{op: "replace", path: "/data/a", value: object.metadata.name + string(params.data.a)}]`)), params(2), configMaps(n))
+		}},
 		{name: "secrets/with edits", n: 50, files: func(n int) map[string]string {
 			return input(admissionPolicy("all", "configmaps", patch(setAll)), params(n)+configMap(n))
 		}},

@@ -109,7 +109,7 @@ type Activation struct {
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 	a := &Activation{ctx: ctx, input: input, host: &s.env.host, reader: readerIn(ctx), crashes: s.env.host.minor < 37}
 	a.variables = &variableMap{
-		opaque: opaque{s.env.host.variable}, activation: a, variables: s.variables,
+		opaque: opaque{s.env.host.variable}, activation: a, scope: s,
 	}
 	return a
 }
@@ -256,26 +256,26 @@ func actualCost(details *cel.EvalDetails) int64 {
 type variableMap struct {
 	opaque
 	activation *Activation
-	variables  []variable
+	scope      *Scope
 	values     map[string]ref.Val
 }
 
 // Get implements traits.Indexer.
 func (m *variableMap) Get(key ref.Val) ref.Val {
-	if value, ok := m.values[string(key.(types.String))]; ok {
+	name := string(key.(types.String))
+	if value, ok := m.values[name]; ok {
 		return value
 	}
-	for i := range m.variables {
-		if v := &m.variables[i]; v.name == string(key.(types.String)) {
-			value := m.evaluate(v)
-			if m.values == nil {
-				m.values = map[string]ref.Val{}
-			}
-			m.values[v.name] = value
-			return value
-		}
+	i, declared := m.scope.numbers[name]
+	if !declared {
+		return types.ValOrErr(key, "no such key: %v", key)
 	}
-	return types.ValOrErr(key, "no such key: %v", key)
+	value := m.evaluate(&m.scope.variables[i])
+	if m.values == nil {
+		m.values = map[string]ref.Val{}
+	}
+	m.values[name] = value
+	return value
 }
 
 // IsSet implements traits.FieldTester. As on the API server, testing whether a variable is set

@@ -31,7 +31,9 @@ type Scope struct {
 	env       *Env
 	hasParams bool
 	variables []variable
-	types     map[string]*types.Type
+	// numbers are the indexes of the variables by name.
+	numbers map[string]int
+	types   map[string]*types.Type
 }
 
 type variable struct {
@@ -42,7 +44,7 @@ type variable struct {
 
 // Scope returns the scope of one policy. params is declared only if hasParams.
 func (e *Env) Scope(hasParams bool) *Scope {
-	return &Scope{env: e, hasParams: hasParams, types: map[string]*types.Type{}}
+	return &Scope{env: e, hasParams: hasParams, numbers: map[string]int{}, types: map[string]*types.Type{}}
 }
 
 // Variable compiles and declares a variable for the following expressions. A variable that does
@@ -54,13 +56,12 @@ func (s *Scope) Variable(name, expression string) error {
 	if err == nil {
 		s.types[name] = s.env.host.variableType(program.output)
 	}
-	for i := range s.variables {
-		if s.variables[i].name == name { // the last of a name wins, as on the server
-			s.variables[i] = v
-			return errorOf(err)
-		}
+	if i, declared := s.numbers[name]; declared { // the last of a name wins, as on the server
+		s.variables[i] = v
+	} else {
+		s.numbers[name] = len(s.variables)
+		s.variables = append(s.variables, v)
 	}
-	s.variables = append(s.variables, v)
 	return errorOf(err)
 }
 

@@ -1,7 +1,7 @@
 // Command standin stands in for the providers that the examples use with ours: it has
 // the attributes that the examples set, and does nothing. Which provider it is follows
-// from the name of its binary. As "echo" it has a data source that copies strings, which
-// is what any data source costs.
+// from the name of its binary. As "echo" it has a data source that copies strings and
+// a function that copies an object, which is what any data source and any function costs.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	dataschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -84,6 +85,13 @@ func (p *standIn) DataSources(context.Context) []func() datasource.DataSource {
 		}
 	}
 	return found
+}
+
+func (p *standIn) Functions(context.Context) []func() function.Function {
+	if p.name != "echo" {
+		return nil
+	}
+	return []func() function.Function{func() function.Function { return copyFunction{} }}
 }
 
 type standInResource struct{ name string }
