@@ -22,6 +22,8 @@ type admission struct {
 	diagnostics []source.Diagnostic
 	// unread says that a check goes on although policies or manifests could not be read.
 	unread bool
+	// blind says that a check goes on without context that could not be read.
+	blind bool
 	// policies are the streams of -p and of the functionConfig; inputs are all streams.
 	policies, inputs []*manifest.Stream
 }
@@ -68,7 +70,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	for _, part := range parts {
 		one := &admission{}
 		if set := p.compile(part.config, f, one, part.manifests, lone); set != nil {
-			p.run(ctx, set, part.manifests, one, f.checking, p.observers(part.config))
+			p.run(ctx, set, one.judged(part.manifests), one, f.checking, p.observers(part.config))
 			outcomes = append(outcomes, one.outcome)
 		}
 		a.join(one)
@@ -85,13 +87,21 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 	return a
 }
 
+// judged returns the manifests on which policies can be checked: none if the policies would miss context.
+func (a *admission) judged(manifests []*manifest.Stream) []*manifest.Stream {
+	if a.blind {
+		return nil
+	}
+	return manifests
+}
+
 // join adds the diagnostics and inputs of the run for a part of the manifests.
 func (a *admission) join(one *admission) {
 	if len(a.diagnostics) > 0 { // parts read the same policies
 		one.diagnostics = unknown(one.diagnostics, a.diagnostics)
 	}
 	a.add(one.diagnostics...)
-	a.unread = a.unread || one.unread
+	a.unread, a.blind = a.unread || one.unread, a.blind || one.blind
 	a.policies, a.inputs = append(a.policies, one.policies...), append(a.inputs, one.inputs...)
 }
 
@@ -117,8 +127,9 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	read := len(f.diagnostics)
 	surroundings := f.cluster(c, given)
 	before, problems := f.diagnostics[:ofManifests], f.diagnostics[ofManifests:]
-	if f.checking { // the policies that can be read are checked all the same
-		a.unread, problems = source.HasErrors(f.diagnostics[:read]), f.diagnostics[read:]
+	if f.checking { // what can be read is checked all the same
+		a.blind = source.HasErrors(f.diagnostics[read:])
+		a.unread, problems = a.blind || source.HasErrors(f.diagnostics[:read]), nil
 	}
 	a.policies = policies
 	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {

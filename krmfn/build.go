@@ -242,7 +242,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
 	}
 	if f.checking {
-		result.outcome = set.Check(ctx, result.streams, p.observers(one.config)...)
+		result.outcome = set.Check(ctx, r.run.judged(result.streams), p.observers(one.config)...)
 	} else {
 		result.outcome = set.Run(ctx, result.streams, p.observers(one.config)...)
 	}

@@ -29,7 +29,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 	findings := slices.DeleteFunc(a.diagnostics, func(found source.Diagnostic) bool {
 		_, isSet := d.rules.Severities[found.Code]
 		switch {
-		case a.unread && slices.Contains(aboutMissing, found.Code):
+		case a.unread && slices.Contains(aboutMissing, found.Code), a.blind && slices.Contains(aboutContext, found.Code):
 			return true
 		case found.Severity == source.Info:
 			return !slices.Contains(checkedNotes, found.Code) && !isSet || c.options.Output == "junit" // JUnit has no notes
@@ -73,6 +73,9 @@ var checkedNotes = []string{"value-not-stored", "pods-only", "webhook-unpredicte
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
 var aboutMissing = []string{"binding-without-policy", "exception-without-policy", "values-without-policy", source.CodeNoPolicies}
+
+// aboutContext are the codes of findings that context may refute.
+var aboutContext = []string{"name-unknown", "resource-unknown", "schema-missing", "param-not-found", "namespace-assumed", "api-call-assumed", "context-failed", "conversion-missing", "no-objects"}
 
 // policyNames returns the names of the policies of a run, without bindings.
 func policyNames(a *admission) []string {

@@ -161,6 +161,11 @@ var leakSituations = []struct {
 		func(labels, _, _, _ string) string { return labels },
 	},
 	{"control characters", leakMap(`"a\n::error::evil\e[31m"`), func(labels, _, _, _ string) string { return labels }},
+	{
+		"commands of CI systems",
+		strings.Replace(leakMap("web"), "metadata:\n", "metadata:\n  annotations:\n    text: |\n      ::error::evil\n      ##vso[task.evil]\n", 1),
+		func(labels, _, _, _ string) string { return labels },
+	},
 }
 
 // leakCommands are the commands with their formats.
@@ -286,8 +291,11 @@ func leakIn(printed string) string {
 		return "a name is hidden:\n" + printed
 	case strings.Contains(printed, "\x1b"):
 		return "an escape sequence is passed:\n" + printed
-	case slices.ContainsFunc(strings.Split(printed, "\n"), func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "::error::evil") }):
-		return "a name begins a line:\n" + printed
+	case slices.ContainsFunc(strings.Split(printed, "\n"), func(line string) bool {
+		line = strings.TrimSpace(line)
+		return strings.HasPrefix(line, "::error::evil") || strings.HasPrefix(line, "##vso[task.evil")
+	}):
+		return "a text of the input begins a line:\n" + printed
 	}
 	return ""
 }

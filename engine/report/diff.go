@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // diffContext is how many unchanged lines are around a change.
@@ -262,10 +263,21 @@ func (c *counter) writeHunk(out *strings.Builder, lines []line, about string) {
 	}
 	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", side(start.before, c.before-start.before), side(start.after, c.after-start.after), about)
 	for _, l := range lines {
-		out.WriteByte(l.op)
-		out.WriteString(l.text)
-		if !strings.HasSuffix(l.text, "\n") {
-			out.WriteString("\n\\ No newline at end of file\n")
+		for _, op := range l.marks() {
+			out.WriteByte(byte(op))
+			out.WriteString(l.text)
+			if !strings.HasSuffix(l.text, "\n") {
+				out.WriteString("\n\\ No newline at end of file\n")
+			}
 		}
 	}
+}
+
+// marks returns the characters with which a line is written. CI systems obey commands in their logs,
+// also after blanks, so a line that does not change, but looks like a command, is removed and added.
+func (l line) marks() string {
+	if l.op == ' ' && source.IsCommand(l.text) {
+		return "-+"
+	}
+	return string(l.op)
 }

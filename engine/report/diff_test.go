@@ -213,3 +213,13 @@ func TestDiffMany(t *testing.T) {
 		t.Errorf("%d of %d changes are found by themselves", removed, documents)
 	}
 }
+
+// TestDiffOfCommands shows that no line of a diff is a command for a CI system, and that the counts of
+// the hunk hold.
+func TestDiffOfCommands(t *testing.T) {
+	got := Diff("a", "b", "x: 1\n  ::error::x\n##[group]x\n", "x: 2\n  ::error::x\n##[group]x\n")
+	want := "--- a\n+++ b\n@@ -1,3 +1,3 @@\n-x: 1\n+x: 2\n-  ::error::x\n+  ::error::x\n-##[group]x\n+##[group]x\n"
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -90,11 +90,13 @@ func (x *explainer) difference(d difference, indent, place string) {
 	}
 	fmt.Fprintf(x.w, "%s%s\n", text, paint(place, dim, x.colored))
 	for _, l := range lines {
-		mark := string(l.op)
+		marks := l.marks()
 		if l.op == leftOut {
-			mark = " "
+			marks = " "
 		}
-		fmt.Fprintf(x.w, "%s%s", indent, paint(mark+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], x.colored))
+		for _, mark := range marks {
+			fmt.Fprintf(x.w, "%s%s", indent, paint(string(mark)+" "+strings.TrimRight(l.text, "\n")+"\n", lineColors[l.op], x.colored))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -61,6 +62,13 @@ func escape(text string, keep func(rest string) bool) string {
 		}
 	}
 	return b.String()
+}
+
+// IsCommand reports whether a CI system takes a line for a command: GitHub (::error::), Azure Pipelines
+// (##[error], ##vso[task]) and TeamCity (##teamcity[message]). They ignore blanks before it.
+func IsCommand(line string) bool {
+	line = strings.TrimSpace(line)
+	return slices.ContainsFunc([]string{"::", "##[", "##vso[", "##teamcity["}, func(begin string) bool { return strings.HasPrefix(line, begin) })
 }
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }
