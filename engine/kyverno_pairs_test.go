@@ -25,8 +25,10 @@ type pairing struct {
 
 // pairings are the runs by kind of policy. The command prints one object for all MutatingPolicies.
 var pairings = map[string]pairing{
-	"ClusterPolicy":  {20, 50, random.clusterPolicy},
-	"MutatingPolicy": {1, 200, random.mutatingPolicy},
+	"ClusterPolicy":            {20, 50, random.clusterPolicy},
+	"Policy":                   {20, 50, random.namespacedPolicy},
+	"MutatingPolicy":           {1, 200, random.mutatingPolicy},
+	"NamespacedMutatingPolicy": {1, 200, random.namespacedMutatingPolicy},
 }
 
 // TestKyvernoPairs compares with Kyverno's command for random rules and manifests, if
@@ -47,17 +49,23 @@ func TestKyvernoPairs(t *testing.T) {
 	t.Logf("PREADMIT_SEED=%d", seed)
 	for kind, p := range pairings {
 		t.Run(kind, func(t *testing.T) {
+			var all pairCounts
 			for run := 0; run*p.policies*p.manifests < pairs; run++ {
-				r := random{rand.New(rand.NewPCG(seed, uint64(run)))}
-				t.Run(strconv.Itoa(run), func(t *testing.T) { comparePairs(t, r, p, command) })
+				r := random{rand.New(rand.NewPCG(seed+uint64(len(kind)), uint64(run)))} // other policies for each kind
+				t.Run(strconv.Itoa(run), func(t *testing.T) { comparePairs(t, r, p, command, &all) })
 			}
+			t.Logf("%d pairs compared: a policy ran in %d, changed the object in %d, failed in %d", all.compared, all.ran, all.changed, all.failed)
 		})
 	}
 }
 
+// pairCounts says how many pairs were compared, and what Kyverno's command did. Manifests are not
+// compared after a policy that fails.
+type pairCounts struct{ compared, ran, changed, failed int }
+
 // comparePairs runs both implementations on random policies and manifests, and reports the first
 // policy after which a manifest differs.
-func comparePairs(t *testing.T, r random, p pairing, command string) {
+func comparePairs(t *testing.T, r random, p pairing, command string, counts *pairCounts) {
 	dir := t.TempDir()
 	var policies []string
 	for i := range p.policies {
@@ -88,16 +96,30 @@ func comparePairs(t *testing.T, r random, p pairing, command string) {
 		for j, policy := range policies {
 			want, ran := theirs[name][fmt.Sprintf("p%02d", j)]
 			next, problem := comparePair(t, policy, text, want, ran)
+			counts.compared++
+			if ran {
+				counts.ran++
+			}
 			if problem != "" {
 				t.Errorf("%s\npolicy\n%s\nmanifest\n%s", problem, policy, text)
 				break
 			}
 			if len(want) == 0 && ran {
+				counts.failed++
 				break // after an error, the command has no object
+			}
+			if ran && !sameValue(t, next, text) {
+				counts.changed++
 			}
 			text = next
 		}
 	}
+}
+
+// sameValue reports whether two documents have the same value.
+func sameValue(t *testing.T, a, b string) bool {
+	t.Helper()
+	return change.Equal(stream(t, "next", a).Documents()[0].Object(), stream(t, "text", b).Documents()[0].Object())
 }
 
 // comparePair runs one policy on one manifest. want is what the command printed if the policy ran:

@@ -7,8 +7,19 @@ import (
 
 // clusterPolicy returns a ClusterPolicy with rules for random kinds.
 func (r random) clusterPolicy(name string) string {
+	return "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: " + name + oneOf(r, "", "", "", ", annotations: {pod-policies.kyverno.io/autogen-controllers: none}",
+		`, annotations: {pod-policies.kyverno.io/autogen-controllers: "Deployment,CronJob"}`) + "}\n" + r.ruleSpec()
+}
+
+// namespacedPolicy returns a Policy of the namespace of the random manifests.
+func (r random) namespacedPolicy(name string) string {
+	return "apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: " + name + ", namespace: default}\n" + r.ruleSpec()
+}
+
+// ruleSpec returns the spec of a policy with rules.
+func (r random) ruleSpec() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: %s}\nspec:\n", name)
+	b.WriteString("spec:\n")
 	b.WriteString(oneOf(r, "", "", "  applyRules: One\n") + "  rules:\n")
 	for i := range 1 + r.IntN(3) {
 		fmt.Fprintf(&b, "  - name: r%d\n    match: %s\n", i, oneOf(r,
@@ -20,11 +31,29 @@ func (r random) clusterPolicy(name string) string {
 			b.WriteString("    exclude: " + oneOf(r, `{any: [{resources: {kinds: [Pod], names: ["m1*"]}}]}`, "{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Pod], selector: {matchLabels: {app: skip}}}}]}") + "\n")
 		}
 		if r.chance(30) {
-			fmt.Fprintf(&b, "    preconditions: {%s: [%s]}\n", oneOf(r, "any", "all"), r.precondition())
+			fmt.Fprintf(&b, "    preconditions: {%s: [%s]}\n", oneOf(r, "any", "all"), r.preconditions())
 		}
-		b.WriteString("    mutate:\n" + r.mutation())
+		mutation := r.mutation()
+		if strings.Contains(mutation, "{{ fact") {
+			spare := oneOf(r, "", "", "", `, {name: spare, variable: {value: "{{ request.object.metadata.annotations.x }}"}}`)
+			b.WriteString("    context: [" + r.fact() + spare + "]\n")
+		}
+		b.WriteString("    mutate:\n" + mutation)
 	}
 	return b.String()
+}
+
+// fact returns an entry of a context.
+func (r random) fact() string {
+	return oneOf(r, "{name: fact, variable: {value: known}}", `{name: fact, variable: {value: "{{ request.object.metadata.name }}"}}`,
+		`{name: fact, variable: {jmesPath: request.object.metadata.labels.app, default: none}}`,
+		`{name: fact, variable: {jmesPath: "length(request.object.metadata.annotations || `+"`{}`"+`)"}}`,
+		`{name: fact, variable: {value: {a: b, c: 1}, jmesPath: "to_string(@)"}}`, `{name: fact, variable: {value: [x, y], jmesPath: "join('-', @)"}}`)
+}
+
+// namespacedMutatingPolicy returns a NamespacedMutatingPolicy of the namespace of the random manifests.
+func (r random) namespacedMutatingPolicy(name string) string {
+	return strings.NewReplacer("kind: MutatingPolicy", "kind: NamespacedMutatingPolicy", "metadata: {name: "+name+"}", "metadata: {name: "+name+", namespace: default}").Replace(r.mutatingPolicy(name))
 }
 
 // mutatingPolicy returns a MutatingPolicy for a random kind. It does not do what only Kyverno's
@@ -63,8 +92,25 @@ spec:
 	return b.String()
 }
 
+// preconditions returns one or two of them.
+func (r random) preconditions() string {
+	if r.chance(70) {
+		return r.precondition()
+	}
+	return r.precondition() + ", " + r.precondition()
+}
+
 func (r random) precondition() string {
 	return oneOf(r,
+		`{key: "{{ request.object.spec.containers[0].resources.limits.memory || '' }}", operator: LessThan, value: 1Gi}`,
+		`{key: "{{ request.object.spec.terminationGracePeriodSeconds || `+"`30`"+` }}", operator: GreaterThanOrEquals, value: 30}`,
+		`{key: "{{ request.object.metadata.annotations.x }}", operator: Equals, value: "y"}`,
+		`{key: "{{ request.object.metadata.annotations.x || '10m' }}", operator: GreaterThan, value: 5m}`,
+		`{key: ["a", "{{ request.object.metadata.labels.app || 'b' }}"], operator: AllIn, value: ["?", web]}`,
+		`{key: "{{ request.object.kind }}", operator: In, value: [Pod, Service]}`,
+		`{key: "{{ request.object.spec.hostNetwork || `+"`false`"+` }}", operator: NotEquals, value: true}`,
+		`{key: "{{ request.object.metadata.labels.app == 'web' }}", operator: Equals, value: true}`,
+		`{key: "{{ request.namespace }}", operator: AnyIn, value: "def*"}`,
 		`{key: "{{ request.object.metadata.name }}", operator: Equals, value: "m?3"}`,
 		`{key: "{{ request.object.metadata.labels.app || '' }}", operator: NotEquals, value: web}`,
 		`{key: "{{ request.object.metadata.labels || `+"`{}`"+` | keys(@) }}", operator: AnyIn, value: [app, team]}`,
@@ -75,20 +121,36 @@ func (r random) precondition() string {
 }
 
 func (r random) mutation() string {
-	switch r.IntN(10) {
+	switch r.IntN(11) {
+	case 10:
+		return r.jsonForeach()
 	case 0, 1:
 		return "      patchesJson6902: |-\n        - " + r.operation() + "\n"
 	case 2, 3:
 		return "      foreach:\n      - list: " + oneOf(r, "request.object.spec.containers || `[]`", `"['a', 'b']"`, "request.object.metadata.labels || `{}` | sort(keys(@))", "request.object.spec.containers[].name || `[]`") + "\n" +
 			oneOf(r, "", "", "        order: Ascending\n", "        order: Descending\n") +
+			oneOf(r, "", "", "        context: [{name: fact, variable: {jmesPath: \"to_string(element)\"}}]\n") +
 			oneOf(r, "", `        preconditions: {all: [{key: "{{ elementIndex }}", operator: LessThan, value: 1}]}`+"\n") +
 			"        patchStrategicMerge: " + oneOf(r,
 			`{metadata: {annotations: {"e-{{ elementIndex }}": "{{ to_string(element) | length(@) }}"}}}`,
-			`{metadata: {labels: {last: "x{{ elementIndex }}"}}}`,
+			`{metadata: {labels: {last: "x{{ elementIndex }}"}}}`, `{metadata: {labels: {app: "{{ @ }}"}}}`, `{metadata: {labels: {a: v, b: "$(./../a) {{ elementIndex }}"}}}`,
+			`{metadata: {annotations: {"{{ to_string(element) | length(@) }}": "{{ element.name || element }}"}}}`,
 			`{spec: {containers: [{name: "n{{ elementIndex }}", image: added}]}}`,
 			`{spec: {containers: [{(image): "*:latest", imagePullPolicy: "{{ elementIndex }}"}]}}`) + "\n"
 	}
 	return "      patchStrategicMerge: {" + r.smp() + "}\n"
+}
+
+// jsonForeach returns a foreach with a JSON Patch, or with another foreach.
+func (r random) jsonForeach() string {
+	return "      foreach:\n      - list: request.object.spec.containers || `[]`\n" + oneOf(r,
+		`        patchesJson6902: '- {op: replace, path: /spec/containers/{{ elementIndex }}/image, value: "x/{{ element.name }}"}'`,
+		`        patchesJson6902: '- {op: add, path: "/spec/containers/{{ elementIndex }}/imagePullPolicy", value: Always}'`,
+		`        patchesJson6902: '- {op: remove, path: "/spec/containers/{{ elementIndex }}"}'`,
+		`        patchesJson6902: '- {op: add, path: /spec/containers/{{ elementIndex }}/env/-, value: {name: N, value: "{{ element.image }}"}}'`,
+		`        patchesJson6902: '[{"op": "add", "path": "/metadata/labels/c{{ elementIndex }}", "value": "{{ element.name }}"}]'`,
+		"        foreach: [{list: 'element.env || `[]`', patchStrategicMerge: {metadata: {annotations: {\"{{ element0.name }}\": \"{{ element.name }}\"}}}}]",
+		"        foreach: [{list: 'element.ports || `[]`', order: Descending, patchesJson6902: '- {op: add, path: /spec/containers/{{ elementIndex0 }}/ports/-, value: {containerPort: 1{{ elementIndex }}}}'}]") + "\n"
 }
 
 func (r random) operation() string {
@@ -98,12 +160,22 @@ func (r random) operation() string {
 		`{op: add, path: /spec/list/1, value: {}}`, `{op: add, path: /spec/tolerations/-, value: {key: x}}`, `{op: remove, path: /spec/containers/1}`)
 }
 
+// textFunctions are annotations with functions of JMESPath.
+var textFunctions = []string{
+	`f: "{{ to_upper(request.object.metadata.name) }}"`, `f: "{{ replace_all(request.object.metadata.name, 'm', 'n$1') }}"`, `f: "{{ base64_encode(request.object.kind) }}"`,
+	`f: "{{ split(request.object.metadata.name, '1')[0] }}"`, `f: "{{ truncate(request.object.kind, ` + "`3`" + `) }}"`, `f: "{{ request.object.metadata.labels || ` + "`{}`" + ` | to_string(@) }}"`,
+	`f: "{{ add(request.object.spec.replicas || ` + "`1`" + `, ` + "`2`" + `) }}"`, `f: "{{ join(',', request.object.spec.containers[].name || ` + "`[]`" + `) }}"`,
+	`f: "{{ regex_replace_all('[aeiou]', request.object.kind, '<$0>') }}"`, `f: "{{ pattern_match('m*1', request.object.metadata.name) }}"`, `f: "{{ request.object.metadata.nothing }}"`,
+	`f: "a {{ request.object.metadata.name }} b {{ request.namespace }}"`, `"{{ request.object.kind }}": "$(./f)", f: x`, `f: "\\{{ request.name }}"`, `f: "{{ images.containers.c0.tag || 'untagged' }}"`,
+	`f: "{{ to_string(request.object.spec.replicas) }}"`, `f: "{{ sort(keys(request.object.metadata)) | join('-', @) }}"`, `f: "{{ request.object.spec.containers[?name=='c1'].image | [0] || '' }}"`,
+}
+
 // smp returns the fields of a strategic merge patch. No list has two items with anchors, because
 // Kyverno's command ends with a crash for some of them.
 func (r random) smp() string {
 	metadata := oneOf(r, "", "", `metadata: {labels: {+(app): added, team: "{{ request.object.metadata.name }}"}}`, `metadata: {labels: {(app): "w*", team: web}}`,
 		`metadata: {annotations: {+(a/b): x, seen: "{{ request.operation }}"}}`, `metadata: {labels: {<(app): "!skip", gate: open}}`, `metadata: {finalizers: [a, b]}`,
-		`metadata: {annotations: {x: "{{ request.object.metadata.annotations.x || 'none' }}"}}`, `metadata: {(labels): {+(more): x}}`, `(metadata): {labels: {app: "?*"}}`)
+		`metadata: {annotations: {x: "{{ request.object.metadata.annotations.x || 'none' }}"}}`, `metadata: {annotations: {fact: "{{ fact }}"}}`, `metadata: {labels: {app: "{{ @ }}-x"}}`, `metadata: {annotations: {+(from): v, to: "$(./../from)"}}`, `metadata: {annotations: {`+oneOf(r, textFunctions...)+`}}`, `metadata: {(labels): {+(more): x}}`, `(metadata): {labels: {app: "?*"}}`)
 	spec := oneOf(r, "", `spec: {containers: [{`+r.item()+`}]}`, `spec: {containers: [{`+r.item()+`}]}`, `spec: {containers: [{name: side, image: side}]}`,
 		`spec: {+(nodeSelector): {disk: ssd}}`, `spec: {nodeSelector: {+(disk): ssd, zone: a}}`, `spec: {(hostNetwork): true, dnsPolicy: Default}`,
 		`spec: {securityContext: {+(runAsNonRoot): true, +(runAsUser): 7}}`, `spec: {tolerations: [{(key): b, effect: NoSchedule}]}`,

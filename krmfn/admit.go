@@ -39,6 +39,14 @@ func (a *admission) status() int {
 	return exitDone
 }
 
+// kyvernoVersion is that of the outcome.
+func (a *admission) kyvernoVersion() string {
+	if a.outcome == nil {
+		return ""
+	}
+	return a.outcome.KyvernoVersion
+}
+
 // streams returns the manifests, and the objects that controllers create from them.
 func (a *admission) streams(manifests []*manifest.Stream) []*manifest.Stream {
 	if a.outcome == nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -46,24 +47,24 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		status = exitDiffers
 	}
 	if status != exitDone {
-		fmt.Fprintf(p.Stderr, "preadmit: %s\n", plural(len(findings), "finding", "findings"))
+		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", plural(len(findings), "finding", "findings"), report.AsKyverno(a.kyvernoVersion()))
 	}
-	return p.tellFindings(c, findings, len(policyNames(a)), max(status, d.writeBaseline(ctx, c)))
+	return p.tellFindings(c, findings, len(policyNames(a)), a.kyvernoVersion(), max(status, d.writeBaseline(ctx, c)))
 }
 
 // tellFindings prints the findings of check.
-func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies, status int) int {
+func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies int, kyverno string, status int) int {
 	var b bytes.Buffer
 	if c.options.Output == "" || c.options.Output == "text" {
 		for _, d := range findings {
 			fmt.Fprintln(&b, d)
 		}
 		if status == exitDone {
-			fmt.Fprintf(&b, "%s checked, nothing found\n", plural(policies, "policy", "policies"))
+			fmt.Fprintf(&b, "%s checked, nothing found%s\n", plural(policies, "policy", "policies"), report.AsKyverno(kyverno))
 		}
 		return p.emitText(b.Bytes(), status)
 	}
-	writeFindings(&b, c.options.Output, findings)
+	writeFindings(&b, c.options.Output, findings, kyverno)
 	return p.emit(b.Bytes(), status)
 }
 

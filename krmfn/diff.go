@@ -56,7 +56,7 @@ func (p *Process) tellDifferences(r *reported, status int) int {
 	case "json":
 		report.JSON(&b, r.report)
 	case "sarif", "github":
-		writeFindings(&b, output, report.Findings(r.report))
+		writeFindings(&b, output, report.Findings(r.report), r.report.KyvernoVersion)
 	case "junit":
 		report.JUnit(&b, report.Cases(r.report))
 	case "markdown":

@@ -109,10 +109,10 @@ func (p *Process) explain(ctx context.Context, given arguments) int {
 }
 
 // writeFindings writes findings in a format for programs.
-func writeFindings(w io.Writer, format string, findings []source.Diagnostic) {
+func writeFindings(w io.Writer, format string, findings []source.Diagnostic, kyvernoVersion string) {
 	switch format {
 	case "json":
-		report.FindingsJSON(w, findings)
+		report.FindingsJSON(w, findings, kyvernoVersion)
 	case "sarif":
 		report.SARIF(w, findings)
 	case "github":

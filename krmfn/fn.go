@@ -91,7 +91,11 @@ func isAmong(d *manifest.Document, others []*manifest.Document) bool {
 func (p *Process) answer(stream *manifest.Stream, a *admission, l *locator) int {
 	var results []map[string]any
 	for _, d := range joined(a.diagnostics, false) {
-		results = append(results, l.result(d))
+		result := l.result(d)
+		if version := a.kyvernoVersion(); version != "" {
+			result["tags"].(map[string]any)["kyvernoVersion"] = version
+		}
+		results = append(results, result)
 	}
 	for i, d := range a.diagnostics {
 		a.diagnostics[i] = d.Relocated(l.locate)

@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type tester struct {
 	coverage    coverage
 	rewrites    []rewrite
 	diagnostics []source.Diagnostic
+	// kyvernoVersion is that of the outcomes, or "" if no policy of Kyverno ran.
+	kyvernoVersion string
 }
 
 // rewrite is new text for the expected file of a case. The file must be below dir, the directory
@@ -191,6 +194,7 @@ func (t *tester) evaluate(r *testRun, read *files, manifests []*manifest.Stream,
 	r.run = t.process.admit(t.ctx, &r.config, read, manifests, lone)
 	if r.run.outcome != nil {
 		t.coverage.add(r.run.outcome.Parts)
+		t.kyvernoVersion = cmp.Or(t.kyvernoVersion, r.run.outcome.KyvernoVersion)
 	}
 }
 
@@ -316,7 +320,7 @@ func (t *tester) finish() int {
 	case "junit":
 		report.JUnit(&b, t.cases)
 	default:
-		writeFindings(&b, t.config.options.Output, t.findings())
+		writeFindings(&b, t.config.options.Output, t.findings(), t.kyvernoVersion)
 	}
 	return t.process.emit(b.Bytes(), status)
 }
@@ -332,7 +336,7 @@ func (t *tester) text(w io.Writer, failed int) {
 			fmt.Fprintf(w, "        %s\n", strings.TrimRight(l, "\n"))
 		}
 	}
-	fmt.Fprintf(w, "%d passed, %d failed\n", len(t.cases)-failed, failed)
+	fmt.Fprintf(w, "%d passed, %d failed%s\n", len(t.cases)-failed, failed, report.AsKyverno(t.kyvernoVersion))
 	t.coverage.text(w)
 }
 

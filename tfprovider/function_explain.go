@@ -32,6 +32,7 @@ type explanation struct {
 	Warnings   []string     `tfsdk:"warnings"`
 	Changes    []changed    `tfsdk:"changes"`
 	NotApplied []notApplied `tfsdk:"not_applied"`
+	Kyverno    string       `tfsdk:"kyverno_version"`
 }
 
 // rule identifies the rule that changed an object.
@@ -85,11 +86,12 @@ func (f *explainFunction) Definition(_ context.Context, _ function.DefinitionReq
 			"- `warnings` (list of strings)\n" +
 			"- `changes` (list of objects) every change to the object as policies see it, defaults of the API included: `policy`, `binding`, `param`, `rule`, `at` (its position), " +
 			"`op`, `path`, `old` and `new` (JSON), and `disposition`: `written`, `pinned by admission` or `dropped by the server`\n" +
-			"- `not_applied` (list of objects) why policies left the object alone: `policy`, `binding`, `param`, `rule`, `at`, `reason`\n\n" + strings.TrimSpace(cannotMark),
+			"- `not_applied` (list of objects) why policies left the object alone: `policy`, `binding`, `param`, `rule`, `at`, `reason`\n" +
+			"- `kyverno_version` (string) the version of Kyverno as which its policies ran; empty without such policies\n\n" + strings.TrimSpace(cannotMark),
 		Parameters:        []function.Parameter{manifestParameter, policiesParameter(false)},
 		VariadicParameter: optionsParameter(false),
 		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{
-			"id": textType, "changed": types.BoolType, "json": textType, "patch": textType, "diff": textType,
+			"id": textType, "changed": types.BoolType, "json": textType, "patch": textType, "diff": textType, "kyverno_version": textType,
 			"warnings":    types.ListType{ElemType: textType},
 			"changes":     types.ListType{ElemType: changedType},
 			"not_applied": types.ListType{ElemType: notAppliedType},
@@ -115,6 +117,7 @@ func (a *admission) explain(d *document) explanation {
 	if d.manifest == nil {
 		return e
 	}
+	e.Kyverno = a.outcome.KyvernoVersion
 	for _, c := range d.manifest.Changes {
 		e.Changes = append(e.Changes, a.change(c))
 	}

@@ -102,11 +102,10 @@ func (r *Report) failed() map[int]bool {
 	return failed
 }
 
-// FindingsJSON writes findings as JSON.
-func FindingsJSON(w io.Writer, findings []source.Diagnostic) {
-	out := []jsonDiagnostic{}
-	for _, d := range findings {
-		out = append(out, jsonDiagnosticOf(d))
-	}
-	writeJSON(w, map[string]any{"findings": out})
+// FindingsJSON writes findings as JSON. kyvernoVersion is that of the outcome.
+func FindingsJSON(w io.Writer, findings []source.Diagnostic, kyvernoVersion string) {
+	writeJSON(w, struct {
+		Findings       []jsonDiagnostic `json:"findings"`
+		KyvernoVersion string           `json:"kyvernoVersion,omitempty"`
+	}{diagnosticsJSON(findings), kyvernoVersion})
 }

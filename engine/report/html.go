@@ -120,9 +120,7 @@ func (b *htmlWriter) page(p *htmlPage) {
 	if r.Field != "" {
 		b.write(` in <code>%s</code>`, r.Field)
 	}
-	if r.KyvernoVersion != "" {
-		b.write(`, as with Kyverno %s`, r.KyvernoVersion)
-	}
+	b.write("%s", AsKyverno(r.KyvernoVersion))
 	b.write("</span>\n<div class=\"tools\"><label>Policy <select id=\"policy\"><option value=\"\">all</option>")
 	for _, policy := range p.Policies {
 		b.write(`<option value="%s">%s (%s)</option>`, policy.name, policy.name, strconv.Itoa(policy.n))

@@ -12,14 +12,19 @@ import (
 // omitted. The edits of a manifest are operations of a JSON Patch: op, from, path (the pointer) and
 // value (the new value).
 func JSON(w io.Writer, r *Report) {
-	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: []jsonDiagnostic{}, Changed: r.Changed(), KyvernoVersion: r.KyvernoVersion}
+	out := jsonReport{Manifests: []jsonManifest{}, Diagnostics: diagnosticsJSON(r.fold(r.Diagnostics)), Changed: r.Changed(), KyvernoVersion: r.KyvernoVersion}
 	for _, m := range r.Manifests {
 		out.Manifests = append(out.Manifests, jsonOf(m))
 	}
-	for _, d := range r.fold(r.Diagnostics) {
-		out.Diagnostics = append(out.Diagnostics, jsonDiagnosticOf(d))
-	}
 	writeJSON(w, out)
+}
+
+func diagnosticsJSON(all []source.Diagnostic) []jsonDiagnostic {
+	out := []jsonDiagnostic{}
+	for _, d := range all {
+		out = append(out, jsonDiagnosticOf(d))
+	}
+	return out
 }
 
 func writeJSON(w io.Writer, value any) {

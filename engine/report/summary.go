@@ -54,10 +54,22 @@ func (r *Report) authorTitle(policies string) string {
 	return policies
 }
 
+// AsKyverno ends a sentence about what policies do. version is the KyvernoVersion of an outcome.
+func AsKyverno(version string) string {
+	if version == "" {
+		return ""
+	}
+	return ", as with Kyverno " + version
+}
+
 // headline says how many manifests change.
 func (r *Report) headline() string {
 	if !r.since {
-		return fmt.Sprintf("%d of %d manifests change", r.Changed(), r.Total)
+		where := ""
+		if r.Field != "" {
+			where = " in " + r.Field
+		}
+		return fmt.Sprintf("%d of %d manifests change%s%s", r.Changed(), r.Total, where, AsKyverno(r.KyvernoVersion))
 	}
 	number := map[presence]int{}
 	for _, m := range r.Manifests {
@@ -65,8 +77,8 @@ func (r *Report) headline() string {
 			number[m.presence]++
 		}
 	}
-	return fmt.Sprintf("%d of %d objects differ in the cluster: %d changed, %d added, %d removed",
-		r.Changed(), r.Total, number[""], number[added], number[removed])
+	return fmt.Sprintf("%d of %d objects differ in the cluster: %d changed, %d added, %d removed%s",
+		r.Changed(), r.Total, number[""], number[added], number[removed], AsKyverno(r.KyvernoVersion))
 }
 
 // Summary writes in a few lines how many manifests change, by kind and by policy.

@@ -45,17 +45,14 @@ func Explain(w io.Writer, r *Report, colored bool) {
 			fmt.Fprintf(w, "  %s %s: %s\n", paint("audit annotation", dim, colored), source.Printable(a.Key), source.Printable(a.Value))
 		}
 	}
-	where := ""
-	if r.Field != "" {
-		where = " in " + r.Field
-	}
-	if r.resembling != "" {
-		where += "; did you mean " + r.resembling + "?"
-	}
 	if len(r.Manifests) > 0 {
 		io.WriteString(w, "\n")
 	}
-	fmt.Fprintf(w, "%s\n", paint(fmt.Sprintf("%d of %d manifests change%s", r.Changed(), r.Total, where), bold, colored))
+	headline := r.headline()
+	if r.resembling != "" {
+		headline += "; did you mean " + r.resembling + "?"
+	}
+	fmt.Fprintf(w, "%s\n", paint(headline, bold, colored))
 }
 
 // edit writes a change to a manifest and the steps that caused it.

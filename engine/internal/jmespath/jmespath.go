@@ -78,6 +78,9 @@ func keysOf(node jmespath.ASTNode) []string {
 	return nil
 }
 
+// Keys returns the keys in a path of keys, nil for any other expression.
+func (e *Expression) Keys() []string { return e.keys }
+
 // TextBelow returns what Search finds if the expression is a path of keys that begins with a prefix
 // and leads to a text in the value at the prefix. It is not ok for everything else. The value need
 // not be made by Input.

@@ -73,15 +73,12 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 	if !n.Given() {
 		return "", nil
 	}
-	at := r.substitution(nil)
 	one := func(item policy.Node) (bool, error) {
-		at.path = item.At("key").Path
-		key, err := s.substitute(item.At("key").Value, at)
+		key, err := s.substitute(item.At("key").Value, alone(item.At("key")))
 		if err != nil {
 			return false, err
 		}
-		at.path = item.At("value").Path
-		value, err := s.substitute(item.At("value").Value, at)
+		value, err := s.substitute(item.At("value").Value, alone(item.At("value")))
 		if err != nil {
 			return false, err
 		}

@@ -102,7 +102,7 @@ var asks = map[string]string{
 
 // text returns a field of an entry with its variables replaced.
 func (s *scope) text(e *entry, n policy.Node) (string, error) {
-	value, err := s.substitute(n.Value, e.rule.substitution(n.Path))
+	value, err := s.substitute(n.Value, alone(n))
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +110,7 @@ func (s *scope) text(e *entry, n policy.Node) (string, error) {
 }
 
 func (s *scope) variable(e *entry) (any, error) {
-	fallback, err := s.substitute(e.body.At("default").Value, e.rule.substitution(e.body.At("default").Path))
+	fallback, err := s.substitute(e.body.At("default").Value, alone(e.body.At("default")))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *scope) variable(e *entry) (any, error) {
 
 func (s *scope) variableValue(e *entry) (any, error) {
 	n := e.body.At("value")
-	value, err := s.substitute(n.Value, e.rule.substitution(n.Path))
+	value, err := s.substitute(n.Value, alone(n))
 	written := e.body.At("jmesPath")
 	if err != nil || !written.Given() {
 		return value, err

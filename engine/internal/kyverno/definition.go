@@ -56,6 +56,8 @@ type rule struct {
 	mutation, context, preconditions, foreach policy.Node
 	patch                                     patch
 	targets                                   []policy.Node
+	// others are the parts outside the patch whose variables Kyverno replaces with those of the patch.
+	others []policy.Node
 	// asksOperation says that the operation may decide whether the rule applies.
 	asksOperation bool
 	// idle returns the step of a patch that changes nothing.

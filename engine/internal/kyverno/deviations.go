@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
+	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -95,6 +97,16 @@ var (
 		Versions: only119, Does: "drops all changes of a policy with a rule that fails, and gives an empty object to the policies after it", Documented: "failurePolicy Ignore ignores the failure",
 		Advice: "correct the rule that fails", Source: "pkg/webhooks/resource/mutation/mutation.go",
 	}
+	// allSubstituted: substituteOthers.
+	allSubstituted = &deviation.Deviation{
+		Versions: only119, Does: "evaluates all conditions of any, and fails if a variable in one of them is missing", Documented: "one condition of any must hold",
+		Advice: "give the variable a default: {{ … || '' }}", Recordings: []string{"whole-rule"},
+	}
+	// selfBelow: expand.
+	selfBelow = &deviation.Deviation{
+		Versions: only119, Does: "takes @ in a foreach for the path of the value without its first key", Documented: "@ is the value at the same path of the object",
+		Advice: "write the path: {{ request.object.… }}", Recordings: []string{"self"},
+	}
 	// flowTextFails: isFlowText.
 	flowTextFails = &deviation.Deviation{
 		Versions: only119, Does: "fails, because a patch that begins with [ must be JSON", Documented: "patchesJson6902 is YAML or JSON",
@@ -106,6 +118,7 @@ var (
 var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk,
 	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, flowTextFails,
+	allSubstituted, selfBelow,
 }
 
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
@@ -216,11 +229,41 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 			found = append(found, mark{patch.Path, flowTextFails})
 		}
 		for _, entry := range n.At("foreach").Items() {
+			walkTexts(entry.At(strategicPatch), func(n policy.Node, text string) {
+				if selfPattern().MatchString(text) {
+					found = append(found, mark{n.Path, selfBelow})
+				}
+			})
 			patches(entry)
 		}
 	}
 	patches(m)
+	for _, n := range r.others {
+		if isCondition := r.preconditions.Given() && n.Path.HasPrefix(r.preconditions.Path); isCondition && mayMiss(n) {
+			found = append(found, mark{n.Path, allSubstituted})
+		}
+	}
 	return found
+}
+
+// selfPattern finds the variable @.
+var selfPattern = lazyregexp.New(`\{\{\s*@\s*\}\}`)
+
+// present are the fields of requests that no policy expects to be missing.
+var present = []string{"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace", "spec"}
+
+// mayMiss reports whether a value has a variable that is the path of a field, which may be missing.
+func mayMiss(n policy.Node) (may bool) {
+	walkTexts(n, func(_ policy.Node, text string) {
+		for _, m := range variablePattern().FindAllStringSubmatch(text, -1) {
+			expression, err := jmespath.Compile(strings.TrimSpace(m[2][2 : len(m[2])-2]))
+			if err == nil {
+				keys := expression.Keys()
+				may = may || len(keys) > 2 && keys[1] == "object" && !slices.Contains(present, strings.Join(keys[2:], "."))
+			}
+		}
+	})
+	return may
 }
 
 // isExtended reports whether Kyverno generates rules for pod controllers from the rule.

@@ -40,21 +40,70 @@ func (e *patchError) Unwrap() error { return e.err }
 const changesNothing = "the patch changes nothing"
 
 // mutate applies all patches of a rule to an object, or none if one fails. reason says why there
-// are no results. self is the variable that @ selects from.
-func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type, self string) (results []result, reason string, err error) {
+// are no results.
+func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type) (results []result, reason string, err error) {
 	if r.foreach.Given() {
 		s.variables() // all elements share them
-		f := foreach{rule: r, shape: t, self: self, object: object}
+		f := foreach{rule: r, shape: t, object: object}
 		if err := f.entries(s, r.foreach, 0, ""); err != nil {
 			return nil, "", err
 		}
 		return f.results, f.reason(), nil
 	}
-	patched, reason, err := s.patch(r, &r.patch, object, t, self)
+	if err := s.substituteOthers(r); err != nil {
+		return nil, "", err
+	}
+	patched, reason, err := s.patch(r, &r.patch, r.substitution(r.patch.Path), object, t)
 	if err != nil || reason != "" {
 		return nil, reason, err
 	}
 	return []result{{object: patched, at: r.patch.Path}}, "", nil
+}
+
+// substituteOthers replaces the variables of a rule outside its patch, to no effect but errors: see
+// allSubstituted.
+func (s *scope) substituteOthers(r *rule) error {
+	for _, n := range r.others {
+		if name := n.At("name").Text(); s.given[name] && !n.Has("variable") {
+			continue // an entry of the context whose value the user gave
+		}
+		if _, err := s.substitute(n.Value, r.substitution(n.Path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOthers returns the parts of a rule outside its patch that have variables, but for
+// preconditions that have been evaluated when the patch is applied.
+func (r *rule) readOthers() (found []policy.Node) {
+	if r.foreach.Given() || r.isLegacy() {
+		return nil
+	}
+	add := func(n policy.Node) {
+		if hasSubstitutions(n.Value) {
+			found = append(found, n)
+		}
+	}
+	for _, key := range sortedKeys(r.root.Object()) {
+		switch n := r.root.At(key); key {
+		case "context":
+			for _, item := range n.Items() {
+				add(item)
+			}
+		case "preconditions":
+			if any := n.At("any").Items(); len(any) > 1 {
+				for _, item := range any[1:] {
+					add(item)
+				}
+			}
+		case "mutate":
+			add(n.At("targets"))
+		default:
+			add(n)
+		}
+	}
+	return found
 }
 
 // patch is the patch of a mutate block or an entry of foreach.
@@ -90,11 +139,9 @@ func patchOf(n policy.Node) policy.Node {
 }
 
 // patch applies one patch. The reason says why nothing changed.
-func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Type, self string) (patched map[string]any, reason string, err error) {
+func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]any, t *schema.Type) (patched map[string]any, reason string, err error) {
 	value := patch.Value
 	if !patch.plain {
-		at := r.substitution(patch.Path)
-		at.self, at.patch = self, len(patch.Path)
 		if value, err = s.substitute(patch.Value, at); err != nil {
 			return nil, "", err
 		}
@@ -113,6 +160,9 @@ func (s *scope) patch(r *rule, patch *patch, object map[string]any, t *schema.Ty
 	case "overlay":
 		patched, reason, err = overlay(object, value, t)
 	default:
+		if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
+			return nil, "", &patchError{patch.Path, errors.New("the variable must be a text with the operations")}
+		}
 		patched, err = patchJSON(object, value)
 	}
 	switch {
@@ -249,7 +299,6 @@ func (r *reader) jsonPatch(n policy.Node) {
 type foreach struct {
 	rule    *rule
 	shape   *schema.Type
-	self    string
 	object  map[string]any
 	results []result
 	// skipped is the reason why the first element without a change changed nothing; count is the
@@ -342,7 +391,8 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
 	}
 	patch := readPatch(entry)
-	patched, reason, err := s.patch(f.rule, &patch, f.object, f.shape, f.self)
+	at := substitution{root: map[string]any{patch.kind(): patch.Value}, path: patch.Path, base: entry.Path}
+	patched, reason, err := s.patch(f.rule, &patch, at, f.object, f.shape)
 	if err != nil {
 		return fmt.Errorf("%s: %w", label, err)
 	}

@@ -22,7 +22,7 @@ func (r *rule) compile() {
 	r.exclude = readFilter(r.root.At("exclude"))
 	r.mutation, r.context, r.preconditions = r.root.At("mutate"), r.root.At("context"), r.root.At("preconditions")
 	r.foreach, r.patch = r.mutation.At("foreach"), readPatch(r.mutation)
-	r.targets = r.mutation.At("targets").Items()
+	r.targets, r.others = r.mutation.At("targets").Items(), r.readOthers()
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
 	r.idle = sync.OnceValue(func() policy.Step { return r.skipped(r.mutation.Path, policy.Text(changesNothing)) })
 }
@@ -198,7 +198,7 @@ func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any, do
 	if s == nil {
 		return append(steps, skipped), false
 	}
-	results, reason, err := s.mutate(r, object, e.request.Kind.Type(), "request.object")
+	results, reason, err := s.mutate(r, object, e.request.Kind.Type())
 	return r.steps(steps, results, reason, err, ""), err != nil
 }
 

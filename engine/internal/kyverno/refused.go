@@ -455,7 +455,7 @@ func (r *reader) variablesOf(w *rule, n policy.Node, text string, allowed func()
 	if strings.Contains(text, "$(") {
 		at := w.substitution(n.Path)
 		for _, m := range referencePattern().FindAllStringSubmatch(text, -1) {
-			if _, err := at.resolve(m[2][2 : len(m[2])-1]); err != nil {
+			if _, err := at.resolve(strings.Trim(m[2], "$()")); err != nil {
 				r.refuse(n, "policy contains invalid variables: variable substitution failed for rule %s: %v", w.name, err)
 			}
 		}

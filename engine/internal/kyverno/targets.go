@@ -55,7 +55,7 @@ func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed 
 	}
 	var all []policy.Followed
 	for _, n := range r.targets {
-		selector, err := s.selector(r, n)
+		selector, err := s.selector(n)
 		if err != nil {
 			all = append(all, policy.Followed{Target: -1, Step: r.failed(err)})
 			continue
@@ -100,10 +100,11 @@ func describeTarget(n policy.Node) string {
 }
 
 // selector reads a target, which may contain variables.
-func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
-	texts := map[string]string{}
+func (s *scope) selector(n policy.Node) (targetSelector, error) {
+	texts, at := map[string]string{}, alone(n)
 	for _, key := range []string{"apiVersion", "kind", "namespace", "name", "uid"} {
-		value, err := s.substitute(n.At(key).Value, r.substitution(n.At(key).Path))
+		at.path = n.At(key).Path
+		value, err := s.substitute(n.At(key).Value, at)
 		if err != nil {
 			return targetSelector{}, err
 		}
@@ -118,7 +119,8 @@ func (s *scope) selector(r *rule, n policy.Node) (targetSelector, error) {
 		parsed := gvk.Parse(texts["apiVersion"], kind.kind)
 		t.kinds.group, t.kinds.version = parsed.Group, parsed.Version
 	}
-	labels, err := s.substitute(n.At("selector").Value, r.substitution(n.At("selector").Path))
+	at.path = n.At("selector").Path
+	labels, err := s.substitute(n.At("selector").Value, at)
 	t.labels, _ = labels.(map[string]any)
 	return t, err
 }
@@ -154,6 +156,6 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 	if reason != "" {
 		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
-	results, reason, err := s.mutate(r, target.Object, target.Kind.Type(), "target")
+	results, reason, err := s.mutate(r, target.Object, target.Kind.Type())
 	return r.steps(nil, results, reason, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
 }

@@ -18,12 +18,12 @@ import (
 )
 
 // variablePattern finds `{{ … }}` that is not escaped, the innermost first. It may contain one
-// level of braces, for the hashes of JMESPath. referencePattern finds `$(…)`.
+// level of braces, for the hashes of JMESPath. referencePattern finds `$(…)`, up to the last ) before
+// a blank: Kyverno takes two references without a blank between them for one.
 var (
 	variablePattern         = lazyregexp.New(`(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})`)
-	escapedVariablePattern  = lazyregexp.New(`\\\{\{(?:\{[^{}]*\}|[^{}])*\}\}`)
-	referencePattern        = lazyregexp.New(`(^|[^\\])(\$\([^ )]*\))`)
-	escapedReferencePattern = lazyregexp.New(`\\\$\([^ )]*\)`)
+	referencePattern        = lazyregexp.New(`(^|[^\\])(\$\(.[^ ]*\))`)
+	escapedReferencePattern = lazyregexp.New(`\\\$\(.[^ )]*\)`)
 )
 
 // maxRounds is the maximum number of times that the values of variables may contain variables.
@@ -42,15 +42,16 @@ func hasVariables(text string) bool { return variablePattern().MatchString(text)
 
 // substitution describes the place of a value whose variables are replaced.
 type substitution struct {
-	// root is the rule. References are relative to it.
+	// root is the value that Kyverno replaces variables in at a time: a rule, the patches of an
+	// entry of foreach, or one operand of a condition. References and @ are relative to it.
 	root any
-	// path is the path of the value in the document; base is the path of the rule, a prefix of
-	// path.
+	// path is the path of the value in the document; base is the path of root, a prefix of path.
 	path, base change.Path
-	// self is the variable that @ selects from, "" if @ has no meaning; patch is the number of
-	// path elements before the patch.
-	self  string
-	patch int
+}
+
+// alone is the substitution for a value that Kyverno takes by itself.
+func alone(n policy.Node) substitution {
+	return substitution{root: n.Value, path: n.Path, base: n.Path}
 }
 
 // substitution returns the substitution for the value at a path of the rule.
@@ -111,9 +112,9 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 		for _, key := range appendSorted(few[:0], value) {
 			below := at
 			below.path = append(at.path, change.Key(key))
-			newKey, err := s.substituteKey(key, below)
+			newKey, err := s.substituteKey(key, at)
 			if err != nil {
-				return nil, err
+				return nil, &substituteError{slices.Clone(below.path), err}
 			}
 			if result[newKey], err = s.replace(value[key], below, room); err != nil {
 				return nil, err
@@ -167,20 +168,17 @@ func (s *scope) substituteKey(key string, at substitution) (string, error) {
 		return key, nil
 	}
 	value, err := s.substituteText(key, at)
-	if err != nil {
-		return "", &substituteError{slices.Clone(at.path), err}
-	}
 	text, ok := value.(string)
-	if !ok {
-		return "", &substituteError{slices.Clone(at.path), errors.New("a key must become a string")}
+	if err == nil && !ok {
+		err = errors.New("a key must become a string")
 	}
-	return text, nil
+	return text, err
 }
 
 func (s *scope) substituteText(text string, at substitution) (any, error) {
-	text, whole, err := s.references(text, at)
-	if err != nil || whole != nil {
-		return whole, err
+	text, err := at.references(text)
+	if err != nil {
+		return nil, err
 	}
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -196,19 +194,24 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 		var out strings.Builder
 		end, shallow := 0, false
 		for _, m := range found {
-			expression := strings.TrimSpace(text[m[4]+2 : m[5]-2])
-			if rest, ok := strings.CutPrefix(expression, "-"); ok {
-				expression, shallow = strings.TrimSpace(rest), true
-			}
-			value, err := s.query(at.expand(expression))
+			var expression string
+			expression, shallow = strings.CutPrefix(strings.TrimSpace(text[m[4]+2:m[5]-2]), "-")
+			expression = strings.TrimSpace(expression)
+			value, err := s.query(s.expand(expression, at))
 			if err != nil {
 				return nil, explain(expression, err, round > 0)
 			}
 			if m[4] == 0 && m[5] == len(text) {
 				return value, nil
 			}
+			inserted := jmespath.Text(value)
+			if _, isText := value.(string); shallow && isText {
+				inserted = strings.ReplaceAll(inserted, "{{", `\{{`)
+			} else if shallow && value != nil {
+				return nil, fmt.Errorf("{{- %s }} in a text must be a text", expression) // Kyverno crashes
+			}
 			out.WriteString(text[end:m[4]])
-			out.WriteString(jmespath.Text(value))
+			out.WriteString(inserted)
 			end = m[5]
 			if out.Len() > limit.TextBytes {
 				return nil, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
@@ -220,7 +223,7 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 			break
 		}
 	}
-	return escapedVariablePattern().ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), nil
+	return strings.ReplaceAll(text, `\{{`, "{{"), nil
 }
 
 // explain names the expression that failed. An expression that was computed from the values of
@@ -239,14 +242,20 @@ func explain(expression string, err error, made bool) error {
 	return fmt.Errorf("an expression with variables in it fails: %w", err)
 }
 
-// expand replaces @ by the path of the value.
-func (at substitution) expand(expression string) string {
-	if expression != "@" || at.self == "" {
+// expand replaces @ by the path of the value in the object, or in the target. Kyverno skips two
+// keys, which are mutate and patchStrategicMerge in a rule, but only patchStrategicMerge and a key of
+// the patch in an entry of foreach (see selfBelow).
+func (s *scope) expand(expression string, at substitution) string {
+	if expression != "@" {
 		return expression
 	}
 	var b strings.Builder
-	b.WriteString(at.self)
-	for _, e := range at.path[min(at.patch, len(at.path)):] {
+	b.WriteString("request.object")
+	if _, err := s.query("target"); err == nil {
+		b.Reset()
+		b.WriteString("target")
+	}
+	for _, e := range at.path[min(len(at.base)+2, len(at.path)):] {
 		if e.IsIndex() {
 			fmt.Fprintf(&b, "[%d]", e.Index)
 		} else {
@@ -257,40 +266,35 @@ func (at substitution) expand(expression string) string {
 	return b.String()
 }
 
-// references replaces references to other values of the rule. If a reference is the whole text,
-// whole is its value.
-func (s *scope) references(text string, at substitution) (replaced string, whole any, err error) {
+// references replaces references to other texts.
+func (at substitution) references(text string) (string, error) {
 	if !strings.Contains(text, "$(") {
-		return text, nil, nil
+		return text, nil
 	}
 	var out strings.Builder
 	end := 0
 	for _, m := range referencePattern().FindAllStringSubmatchIndex(text, -1) {
-		value, err := at.resolve(text[m[4]+2 : m[5]-1])
+		value, err := at.resolve(strings.Trim(text[m[4]:m[5]], "$()"))
 		if err != nil {
-			return "", nil, err
-		}
-		if _, isText := value.(string); m[4] == 0 && m[5] == len(text) && !isText {
-			return "", value, nil
+			return "", err
 		}
 		out.WriteString(text[end:m[4]])
-		out.WriteString(jmespath.Text(value))
+		out.WriteString(value)
 		end = m[5]
 	}
 	out.WriteString(text[end:])
-	text = escapedReferencePattern().ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] })
-	return text, nil, nil
+	return escapedReferencePattern().ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] }), nil
 }
 
-// resolve returns the value of a reference, which is relative to the value itself (./../name) or
-// to the rule (/mutate/…).
-func (at substitution) resolve(reference string) (any, error) {
-	failed := fmt.Errorf("$(%s) refers to nothing in the rule; write \\$(%s) for the text itself", reference, reference)
+// resolve returns the text that a reference names, which is relative to the value itself (./../name)
+// or to the root (/mutate/…). For a map, this is a key.
+func (at substitution) resolve(reference string) (string, error) {
+	failed := fmt.Errorf("$(%s) refers to no text in %s; write \\$(%s) for the text itself", reference, at.extent(), reference)
 	var path []string
 	rest, absolute := strings.CutPrefix(reference, "/")
 	if !absolute {
 		if !strings.HasPrefix(reference, ".") {
-			return nil, failed
+			return "", failed
 		}
 		for _, e := range at.path[min(len(at.base), len(at.path)):] {
 			if e.IsIndex() {
@@ -312,24 +316,38 @@ func (at substitution) resolve(reference string) (any, error) {
 	value, ok := at.root, true
 	for _, part := range path {
 		if value, ok = member(value, part); !ok {
-			return nil, failed
+			return "", failed
 		}
 	}
-	switch value.(type) {
-	case nil, map[string]any, []any:
-		return nil, failed
+	switch value := value.(type) {
+	case string:
+		return value, nil
+	case map[string]any:
+		if keys := sortedKeys(value); len(keys) > 0 {
+			return keys[len(keys)-1], nil
+		}
 	}
-	return value, nil
+	return "", failed
 }
 
-// member selects from a list, or from a map, whose anchors are ignored in keys.
+// extent says in what references are looked for.
+func (at substitution) extent() string {
+	switch _, isMap := at.root.(map[string]any); {
+	case !isMap:
+		return "this value"
+	case len(at.base) > 0 && len(at.base) <= 3: // spec.rules[i]
+		return "the rule"
+	}
+	return "the patches of this foreach"
+}
+
+// member selects from a list, or from a map, whose anchors are ignored in keys. Of keys that differ
+// in their anchors only, it takes the last.
 func member(value any, part string) (any, bool) {
 	switch value := value.(type) {
 	case map[string]any:
-		if found, ok := value[part]; ok {
-			return found, true
-		}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		keys := sortedKeys(value)
+		for _, key := range slices.Backward(keys) {
 			if _, bare := parseAnchor(key); bare == part {
 				return value[key], true
 			}

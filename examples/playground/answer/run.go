@@ -125,13 +125,16 @@ func (in *input) lines(outcome *engine.Outcome) []ResultFile {
 // check returns the findings of `preadmit check`.
 func (s *Session) check(r *Request) json.RawMessage {
 	in := s.input(r)
-	in.run((*engine.Set).Check)
+	kyverno := ""
+	if outcome := in.run((*engine.Set).Check); outcome != nil {
+		kyverno = outcome.KyvernoVersion
+	}
 	findings := slices.DeleteFunc(in.diagnostics, func(d source.Diagnostic) bool {
 		return d.Severity == source.Info && d.Code != "value-not-stored"
 	})
 	source.Sort(findings)
 	var b bytes.Buffer
-	report.FindingsJSON(&b, findings)
+	report.FindingsJSON(&b, findings, kyverno)
 	return b.Bytes()
 }
 
@@ -161,7 +164,7 @@ func (s *Session) view(r *Request) Views {
 		}
 	}
 	var b bytes.Buffer
-	report.FindingsJSON(&b, in.diagnostics)
+	report.FindingsJSON(&b, in.diagnostics, "")
 	views.Notes = b.Bytes()
 	return views
 }
@@ -188,7 +191,7 @@ func (s *Session) pods(r *Request) Views {
 		}
 	}
 	var b bytes.Buffer
-	report.FindingsJSON(&b, in.diagnostics)
+	report.FindingsJSON(&b, in.diagnostics, "")
 	pods.Notes = b.Bytes()
 	return pods
 }
