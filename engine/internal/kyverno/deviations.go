@@ -99,7 +99,7 @@ var (
 	}
 	// allSubstituted: substituteOthers.
 	allSubstituted = &deviation.Deviation{
-		Versions: only119, Does: "evaluates all conditions of any, and fails if a variable in one of them is missing", Documented: "one condition of any must hold",
+		Versions: only119, Does: "fails if this variable is missing, even if the rule does not need it", Documented: "one condition of any decides, and entries of a context are loaded when they are needed",
 		Advice: "give the variable a default: {{ … || '' }}", Recordings: []string{"whole-rule"},
 	}
 	// selfBelow: expand.
@@ -239,9 +239,18 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	}
 	patches(m)
 	for _, n := range r.others {
-		if isCondition := r.preconditions.Given() && n.Path.HasPrefix(r.preconditions.Path); isCondition && mayMiss(n) {
+		isNeeded := n.Has("name") && r.uses(n.At("name").Text()) || !n.Path.HasPrefix(r.preconditions.Path) && !n.Path.HasPrefix(r.context.Path)
+		if !isNeeded && mayMiss(n) {
 			found = append(found, mark{n.Path, allSubstituted})
 		}
+	}
+	return found
+}
+
+// uses reports whether a variable of the rule names an entry of its context.
+func (r *rule) uses(entry string) (found bool) {
+	for _, n := range []policy.Node{r.context, r.preconditions, r.mutation} {
+		walkTexts(n, func(_ policy.Node, text string) { found = found || names(text, entry) })
 	}
 	return found
 }
