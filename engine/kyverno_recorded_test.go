@@ -18,7 +18,7 @@ import (
 )
 
 // leastRecorded is the least number of recorded cases.
-const leastRecorded = 425
+const leastRecorded = 449
 
 // TestKyvernoRecorded compares with what Kyverno 1.19.0's command printed. An error of the command
 // is a denied request.

@@ -25,5 +25,6 @@
 // match.go, scope.go (variables), context.go, apicall.go and images.go (context entries),
 // variables.go (replacing variables), conditions.go (preconditions); mutate.go (patches and
 // foreach), anchors.go, preprocess.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go; check.go (patches that do not fit); deviations.go; refused.go (policies that Kyverno refuses).
+// targets.go; check.go (patches that do not fit); deviations.go; refused.go (policies
+// that Kyverno refuses), conflict.go (match blocks that it refuses).
 package kyverno

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -126,6 +127,33 @@ func TestRules(t *testing.T) {
 		r.compile()
 		if got := e.matchRule(r, e.candidate(e.request.Object)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.rule, got, c.want)
+		}
+	}
+}
+
+// TestClusterKinds requires Kyverno's words for kinds without a namespace in a Policy, which its
+// webhook refuses and its command, which asks no cluster, accepts: ResourceDescription.Validate in
+// api/kyverno/v1/resource_description_types.go.
+func TestClusterKinds(t *testing.T) {
+	for kinds, refused := range map[string]string{
+		"[Pod]": "", "[Namespace]": "Namespace", "[v1/Node]": "v1/Node", "[Pod, ClusterRole]": "ClusterRole", "[apps/v1/Deployment]": "", "['Name*']": "", "[Gadget]": "",
+	} {
+		stream, problems := manifest.Read("p", []byte(`{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: p, namespace: a}, spec: {rules: [{name: r,
+ match: {any: [{resources: {kinds: `+kinds+`}}]}, mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}}]}}`))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		_, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
+		var got string
+		for _, d := range diagnostics {
+			got += d.Message
+		}
+		want := ""
+		if refused != "" {
+			want = "Forbidden: Cluster wide resource '" + refused + "' not allowed in namespaced policy"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", kinds, got, want)
 		}
 	}
 }

@@ -238,6 +238,9 @@ func (r *reader) refusedResources(resources policy.Node, namespaced bool) {
 	if namespaces := resources.At("namespaces"); namespaced && len(namespaces.Items()) > 0 {
 		r.refuse(namespaces, "Forbidden: Filtering namespaces not allowed in namespaced policies")
 	}
+	if namespaced {
+		r.clusterKinds(resources.At("kinds"))
+	}
 	selector := resources.At("selector")
 	labels := selector.At("matchLabels")
 	switch {
@@ -305,23 +308,6 @@ func onlyMetadata(m policy.Node) bool {
 	}
 	operations, _ := parseJSONPatch(text)
 	return !slices.ContainsFunc(operations, func(o jsonpatch.Operation) bool { return !strings.HasPrefix(o.Path, "/metadata") })
-}
-
-// matchesNothing reports a rule whose exclude block has a block of its match block.
-func (r *reader) matchesNothing(n policy.Node) {
-	matched, excluded := n.At("match"), n.At("exclude")
-	if matched.Has("all") || excluded.Has("all") {
-		return
-	}
-	same := change.Equal(matched.At("resources").Value, excluded.At("resources").Value) && excluded.Has("resources")
-	for _, a := range matched.At("any").Items() {
-		for _, b := range excluded.At("any").Items() {
-			same = same || change.Equal(a.Value, b.Value)
-		}
-	}
-	if same {
-		r.refuse(excluded, "Rule is matching an empty set")
-	}
 }
 
 // operations are the values of the variable request.operation.
