@@ -86,3 +86,29 @@ func step(f policy.Followed) any {
 	}
 	return change.Clone(f.Step.Object)
 }
+
+// FuzzSettled compares the two ways to resolve a patch without anchors: as it is, and as a pattern.
+func FuzzSettled(f *testing.F) {
+	for _, patch := range []string{
+		`{metadata: {labels: {a: b}}}`, `{spec: {containers: [{name: a, image: x}]}}`, `{spec: {containers: [{image: x}, {name: b}]}}`, `{spec: {list: [a, 1, null]}}`,
+		`{spec: {containers: {a: b}}}`, `{spec: null}`, `{spec: {a: [[{b: c}]]}}`, `{metadata: {labels: [a]}}`, `{spec: {containers: [{name: a, env: [{name: B, value: c}]}]}}`,
+		`{a: [{$patch: replace}, {b: c}]}`, `{spec: {tolerations: [{key: k, effect: e}]}}`, `{a: {b: {}}}`, `{a: []}`,
+	} {
+		f.Add(patch, fuzzedPod)
+	}
+	f.Fuzz(func(t *testing.T, patch, text string) {
+		value, err := manifest.Value(patch)
+		against, problem := manifest.Value(text)
+		object, isObject := against.(map[string]any)
+		if _, isMap := value.(map[string]any); err != nil || problem != nil || !isMap || !isObject || !isSettled(value) {
+			return
+		}
+		fast := newForm(value)
+		slow := form{value: fast.value, pattern: newPattern(value)}
+		got, failed, err := fast.resolve(object)
+		want, unmet, problem := slow.resolve(object)
+		if !change.Equal(got, want) && err == nil || (failed == nil) != (unmet == nil) || (err == nil) != (problem == nil) {
+			t.Errorf("as it is %v, %v, %v\nas a pattern %v, %v, %v", got, failed, err, want, unmet, problem)
+		}
+	})
+}

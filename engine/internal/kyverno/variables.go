@@ -226,6 +226,9 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 	return strings.ReplaceAll(text, `\{{`, "{{"), nil
 }
 
+// longestQuoted is how many bytes of an expression an error repeats.
+const longestQuoted = 200
+
 // explain names the expression that failed. An expression that was computed from the values of
 // variables is not repeated, because they may be secret.
 func explain(expression string, err error, made bool) error {
@@ -233,6 +236,9 @@ func explain(expression string, err error, made bool) error {
 	var syntax *jmespath.SyntaxError
 	switch {
 	case !made:
+		if len(expression) > longestQuoted {
+			expression = strings.ToValidUTF8(expression[:longestQuoted], "") + " …"
+		}
 		return fmt.Errorf("%s: %w", expression, err)
 	case errors.As(err, &missing):
 		return errors.New("an expression with variables in it names a key that is missing")
@@ -289,12 +295,30 @@ func (at substitution) references(text string) (string, error) {
 // resolve returns the text that a reference names, which is relative to the value itself (./../name)
 // or to the root (/mutate/…). For a map, this is a key.
 func (at substitution) resolve(reference string) (string, error) {
-	failed := fmt.Errorf("$(%s) refers to no text in %s; write \\$(%s) for the text itself", reference, at.extent(), reference)
-	var path []string
+	path, ok := at.pathOf(reference)
+	value := at.root
+	for i := 0; ok && i < len(path); i++ {
+		value, ok = member(value, path[i])
+	}
+	switch value := value.(type) {
+	case string:
+		if ok {
+			return value, nil
+		}
+	case map[string]any:
+		if keys := sortedKeys(value); ok && len(keys) > 0 {
+			return keys[len(keys)-1], nil
+		}
+	}
+	return "", fmt.Errorf("$(%s) refers to no text in %s; write \\$(%s) for the text itself", reference, at.extent(), reference)
+}
+
+// pathOf returns the keys and indexes from the root to what a reference names.
+func (at substitution) pathOf(reference string) (path []string, ok bool) {
 	rest, absolute := strings.CutPrefix(reference, "/")
 	if !absolute {
 		if !strings.HasPrefix(reference, ".") {
-			return "", failed
+			return nil, false
 		}
 		for _, e := range at.path[min(len(at.base), len(at.path)):] {
 			if e.IsIndex() {
@@ -313,21 +337,7 @@ func (at substitution) resolve(reference string) (string, error) {
 			path = append(path, part)
 		}
 	}
-	value, ok := at.root, true
-	for _, part := range path {
-		if value, ok = member(value, part); !ok {
-			return "", failed
-		}
-	}
-	switch value := value.(type) {
-	case string:
-		return value, nil
-	case map[string]any:
-		if keys := sortedKeys(value); len(keys) > 0 {
-			return keys[len(keys)-1], nil
-		}
-	}
-	return "", failed
+	return path, true
 }
 
 // extent says in what references are looked for.
