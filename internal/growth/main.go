@@ -75,6 +75,9 @@ const (
 	// mostBytes is the same for allocated bytes. It is larger because the capacity of slices grows
 	// in steps.
 	mostBytes = 10
+	// noise is how many bytes the runtime itself may allocate meanwhile, such as for pools that a
+	// garbage collection has emptied.
+	noise = 32 << 10
 )
 
 // cost is what a command costs.
@@ -90,7 +93,7 @@ type growth struct {
 }
 
 func (g growth) tooFast() bool {
-	return g.large.blocks > mostBlocks*g.small.blocks || g.large.bytes > mostBytes*g.small.bytes
+	return g.large.blocks > mostBlocks*g.small.blocks || g.large.bytes > mostBytes*max(g.small.bytes, 0)+noise
 }
 
 func (g growth) String() string {
