@@ -166,7 +166,7 @@ var textFunctions = []string{
 	`f: "{{ split(request.object.metadata.name, '1')[0] }}"`, `f: "{{ truncate(request.object.kind, ` + "`3`" + `) }}"`, `f: "{{ request.object.metadata.labels || ` + "`{}`" + ` | to_string(@) }}"`,
 	`f: "{{ add(request.object.spec.replicas || ` + "`1`" + `, ` + "`2`" + `) }}"`, `f: "{{ join(',', request.object.spec.containers[].name || ` + "`[]`" + `) }}"`,
 	`f: "{{ regex_replace_all('[aeiou]', request.object.kind, '<$0>') }}"`, `f: "{{ pattern_match('m*1', request.object.metadata.name) }}"`, `f: "{{ request.object.metadata.nothing }}"`,
-	`f: "a {{ request.object.metadata.name }} b {{ request.namespace }}"`, `"{{ request.object.kind }}": "$(./f)", f: x`, `f: "\\{{ request.name }}"`, `f: "{{ images.containers.c0.tag || 'untagged' }}"`,
+	`f: "a {{ request.object.metadata.name }} b {{ request.namespace }}"`, `"{{ request.object.kind }}": "$(./../f)", f: x`, `f: "\\{{ request.name }}"`, `f: "{{ images.containers.c0.tag || 'untagged' }}"`,
 	`f: "{{ to_string(request.object.spec.replicas) }}"`, `f: "{{ sort(keys(request.object.metadata)) | join('-', @) }}"`, `f: "{{ request.object.spec.containers[?name=='c1'].image | [0] || '' }}"`,
 }
 
