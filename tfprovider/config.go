@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"regexp"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -166,8 +167,11 @@ func (r *reader) File(o *settings.Option, name string, at change.Path) error {
 	return nil
 }
 
-// fileName matches what can only be the name of a file with manifests.
-var fileName = regexp.MustCompile(`^[^\s:{}]+\.(yaml|yml|json)$`)
+// isFileName reports whether a text can only be the name of a file with manifests.
+func isFileName(text string) bool {
+	extension := filepath.Ext(text)
+	return extension != text && slices.Contains([]string{".yaml", ".yml", ".json"}, extension) && !strings.ContainsAny(text, " \t\r\n:{}")
+}
 
 // notRead returns the message about names of files where their content is expected.
 func (r *reader) notRead(o *settings.Option, files []string) string {
@@ -197,7 +201,7 @@ func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
 		switch {
 		case problem != "":
 			r.Fail(at, problem)
-		case fileName.MatchString(data):
+		case isFileName(data):
 			files = append(files, data)
 		default:
 			*target = append(*target, text{r.path(at), name, data})

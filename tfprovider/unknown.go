@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine"
@@ -372,10 +373,10 @@ func (p *partly) merges(text, context string, keys []string) bool {
 // names reports whether a policy that is not observed may read a value: it contains all keys of the
 // path, except those in the paths of most fields.
 func names(text string, keys []string) bool {
-	if strings.Contains(text, "*") && wildcardKey.MatchString(text) {
+	if strings.Contains(text, "*") && wildcardKey().MatchString(text) {
 		return true
 	}
-	hasExpressions := strings.Contains(text, "{{") || reference.MatchString(text)
+	hasExpressions := strings.Contains(text, "{{") || reference().MatchString(text)
 	for _, key := range keys {
 		switch {
 		case slices.Contains(everywhere, key):
@@ -391,7 +392,7 @@ func names(text string, keys []string) bool {
 // getsAll reports whether an expression of JMESPath gets the whole object, or one of the parts that
 // most objects have.
 func getsAll(text string) bool {
-	return slices.ContainsFunc(reference.FindAllStringSubmatch(text, -1), func(match []string) bool {
+	return slices.ContainsFunc(reference().FindAllStringSubmatch(text, -1), func(match []string) bool {
 		steps := strings.Split(match[1], ".")[1:]
 		if len(steps) > 0 && steps[0] != "object" {
 			return false
@@ -402,9 +403,9 @@ func getsAll(text string) bool {
 
 var (
 	// wildcardKey matches a key with a wildcard in JSON.
-	wildcardKey = regexp.MustCompile(`"[^"]*[*?][^"]*":`)
+	wildcardKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*[*?][^"]*":`) })
 	// reference matches a reference of JMESPath to the request, with the fields that follow.
-	reference = regexp.MustCompile(`\brequest\b((?:\.\w+)*)`)
+	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\brequest\b((?:\.\w+)*)`) })
 )
 
 // hasKey reports whether a text contains a key, also in the notation of JSON Pointers.

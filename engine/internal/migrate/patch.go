@@ -277,6 +277,10 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 // leaf returns the node of a value that replaces the value at a place.
 func (b *builder) leaf(s *scope, at place, value any) (*node, error) {
 	value, err := b.scope(s, at).value(value)
+	isText := func(t *schema.Type) bool { return t != nil && t.Scalar == schema.String }
+	if c, ok := value.(code); ok && (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, isText) {
+		return nil, noFormf("write to_string(…) around it", "a number or a boolean for the text %s, which Kyverno makes a text only if the object has one already", at.at.x)
+	}
 	return &node{at: at.at, value: value, isLeaf: true}, err
 }
 
