@@ -42,7 +42,7 @@ func copied(t *testing.T, example string) string {
 }
 
 // write writes a file.
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
