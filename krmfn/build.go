@@ -172,17 +172,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	if sets == nil {
 		return
 	}
-	results := make([]rendered, len(all))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range all {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			results[i] = r.buildOne(ctx, p, f, sets[all[i].config], all[i])
-		})
-	}
-	wait.Wait()
+	results := r.buildEach(ctx, p, f, sets, all)
 	var outcomes []*engine.Outcome
 	for i, result := range results {
 		r.run.add(result.diagnostics...)
@@ -203,6 +193,22 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 	p.tellStats(&r.config, r.run)
+}
+
+// buildEach evaluates renderings in parallel.
+func (r *reported) buildEach(ctx context.Context, p *Process, f *files, sets map[*config]*engine.Set, all []rendering) []rendered {
+	results := make([]rendered, len(all))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range all {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = r.buildOne(ctx, p, f, sets[all[i].config], all[i])
+		})
+	}
+	wait.Wait()
+	return results
 }
 
 // compileAll compiles the policies for each of the configs of applications; nil if there are errors.

@@ -174,13 +174,7 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 	found := map[string]verdict{}
 	var order []string
 	add := func(name string, v verdict) {
-		name = strings.TrimPrefix(name, "rule ")
-		if !hasRules(r.policy) {
-			if name != "" && v.result == "skip" {
-				v.result = "pass" // the policy ran; only one of its mutations had nothing to change
-			}
-			name = ""
-		}
+		name, v = r.byRule(strings.TrimPrefix(name, "rule "), v)
 		if _, ok := found[name]; !ok {
 			order = append(order, name)
 		}
@@ -188,13 +182,8 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 	}
 	for i, m := range r.testRun.run.outcome.Manifests {
 		for _, n := range m.NotApplied {
-			if v := (verdict{"skip", r.testRun.run.secrets(&r.testRun.config).Reason(n.Reason)}); i == 0 {
-				if n.IsOutOfScope() {
-					v.result = excludedResult
-				} else if n.Passes() {
-					v.result = "pass"
-				}
-				add(n.ID.Rule, v)
+			if i == 0 {
+				add(n.ID.Rule, r.skipped(n))
 			}
 		}
 		for _, c := range m.Changes {
@@ -215,6 +204,28 @@ func (r *kyvernoRun) verdicts(rule string) []verdict {
 		}
 	}
 	return all
+}
+
+// byRule returns the rule to which a verdict counts, "" in a policy without rules.
+func (r *kyvernoRun) byRule(name string, v verdict) (string, verdict) {
+	if hasRules(r.policy) {
+		return name, v
+	}
+	if name != "" && v.result == "skip" {
+		v.result = "pass" // the policy ran; only one of its mutations had nothing to change
+	}
+	return "", v
+}
+
+// skipped returns the verdict about a rule that was not applied to the resource.
+func (r *kyvernoRun) skipped(n policy.NotApplied) verdict {
+	v := verdict{"skip", r.testRun.run.secrets(&r.testRun.config).Reason(n.Reason)}
+	if n.IsOutOfScope() {
+		v.result = excludedResult
+	} else if n.Passes() {
+		v.result = "pass"
+	}
+	return v
 }
 
 // target returns the result for a target; nil if the run did not start.

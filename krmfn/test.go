@@ -127,45 +127,28 @@ type testRun struct {
 // testFields are the fields of the spec of a PreadmitTest that a Preadmit does not have.
 var testFields = []string{"manifests", "expected", "denied", "warnings", "objects"}
 
+// expected is what the spec of a PreadmitTest expects.
+type expected struct {
+	manifests      []any
+	output, denied string
+	// objects are the expectations for single objects, if there are any: given.
+	objects  []expectation
+	given    bool
+	warnings *expectedWarnings
+}
+
 // own runs a PreadmitTest. Its spec has the fields of a Preadmit, and in addition the manifests
 // and the expected results.
 func (t *tester) own(d *manifest.Document, text []byte, full string) {
-	object := d.Object()
-	spec, _ := object["spec"].(map[string]any)
-	paths, _ := spec["manifests"].([]any)
-	expected, _ := spec["expected"].(string)
-	denied, _ := spec["denied"].(string)
-	texts, warned := spec["warnings"]
-	objects, given := spec["objects"]
-	for _, key := range testFields {
-		delete(spec, key)
-	}
 	r := &testRun{}
 	t.given.apply(&r.config)
 	f := t.functionConfig(d, text, &r.config, filepath.Dir(full))
-	for _, key := range testFields {
-		f.further = append(f.further, "spec."+key)
-	}
-	f.fields(object)
-	if len(paths) == 0 {
-		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")
-	}
-	var all []expectation
-	if given {
-		all = f.expectations(objects)
-		r.config.partial = true
-	}
-	var warnings *expectedWarnings
-	if warned {
-		warnings = f.expectedWarnings(texts, change.Keys("spec", "warnings"))
-	}
-	if (expected != "") == (denied != "") && !given || given && expected+denied != "" {
-		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
-	}
+	want := f.expected(d.Object())
+	r.config.partial = want.given
 	read := t.process.files(&r.config)
 	read.diagnostics = f.diagnostics
 	set := read.set()
-	for _, item := range paths {
+	for _, item := range want.manifests {
 		text, _ := item.(string)
 		from := f.from
 		from.name = text
@@ -177,15 +160,45 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 	switch {
 	case source.HasErrors(f.diagnostics):
 		failure = problemsOf(r.run.diagnostics)
-	case given:
-		failure = r.judgeObjects(all)
+	case want.given:
+		failure = r.judgeObjects(want.objects)
 	default:
-		failure = t.judge(r, filepath.Dir(full), expected, denied)
+		failure = t.judge(r, filepath.Dir(full), want.output, want.denied)
 	}
-	if warnings != nil && !source.HasErrors(f.diagnostics) {
-		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(warnings.unmet(warningsIn(r.run.diagnostics)), "\n"), "\n")
+	if want.warnings != nil && !source.HasErrors(f.diagnostics) {
+		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(want.warnings.unmet(warningsIn(r.run.diagnostics)), "\n"), "\n")
 	}
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
+}
+
+// expected takes the fields of a PreadmitTest out of an object, and reads the others as those of a
+// Preadmit.
+func (f *functionConfig) expected(object map[string]any) (want expected) {
+	spec, _ := object["spec"].(map[string]any)
+	want.manifests, _ = spec["manifests"].([]any)
+	want.output, _ = spec["expected"].(string)
+	want.denied, _ = spec["denied"].(string)
+	texts, warned := spec["warnings"]
+	objects, given := spec["objects"]
+	want.given = given
+	for _, key := range testFields {
+		delete(spec, key)
+		f.further = append(f.further, "spec."+key)
+	}
+	f.fields(object)
+	if len(want.manifests) == 0 {
+		f.fail(change.Keys("spec", "manifests"), "option-value", "expected a list of paths", "")
+	}
+	if given {
+		want.objects = f.expectations(objects)
+	}
+	if warned {
+		want.warnings = f.expectedWarnings(texts, change.Keys("spec", "warnings"))
+	}
+	if (want.output != "") == (want.denied != "") && !given || given && want.output+want.denied != "" {
+		f.fail(change.Keys("spec"), "option-value", "expected one of expected (a file), denied (a part of the message) and objects (expectations for some of them)", "")
+	}
+	return want
 }
 
 // evaluate runs the policies for a test. lone is a policy without a binding, or nil.

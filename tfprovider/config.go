@@ -129,23 +129,23 @@ func holdsUnknown(value any) bool {
 	return false
 }
 
-// reader sets the values of options in a config.
-type reader struct {
+// optionReader sets the values of options in a config.
+type optionReader struct {
 	scope    settings.Scope
 	config   *config
 	problems []message
 }
 
 // read reads options. It skips values that are not known yet.
-func (r *reader) read(object map[string]any) {
+func (r *optionReader) read(object map[string]any) {
 	settings.Read(r, &r.config.options, object, nil)
 }
 
 // Name implements settings.Tree.
-func (r *reader) Name(o *settings.Option) string { return nameIn(r.scope)(o) }
+func (r *optionReader) Name(o *settings.Option) string { return nameIn(r.scope)(o) }
 
 // Text implements settings.Tree.
-func (r *reader) Text(o *settings.Option, value any) (text, problem string) {
+func (r *optionReader) Text(o *settings.Option, value any) (text, problem string) {
 	is, isBool := value.(bool)
 	text, isText := value.(string)
 	switch {
@@ -162,7 +162,7 @@ func (r *reader) Text(o *settings.Option, value any) (text, problem string) {
 }
 
 // File implements settings.Tree.
-func (r *reader) File(o *settings.Option, name string, at change.Path) error {
+func (r *optionReader) File(o *settings.Option, name string, at change.Path) error {
 	r.config.files[o.Files] = append(r.config.files[o.Files], pattern{r.path(at), name})
 	return nil
 }
@@ -174,7 +174,7 @@ func isFileName(text string) bool {
 }
 
 // notRead returns the message about names of files where their content is expected.
-func (r *reader) notRead(o *settings.Option, files []string) string {
+func (r *optionReader) notRead(o *settings.Option, files []string) string {
 	problem := fmt.Sprintf("expected YAML or JSON, not the name of a file, %q", files[0])
 	if len(files) > 1 {
 		problem = fmt.Sprintf("expected YAML or JSON, not the names of %d files, such as %q", len(files), files[0])
@@ -190,7 +190,7 @@ func (r *reader) notRead(o *settings.Option, files []string) string {
 
 // Texts implements settings.Tree. Texts are a list, or a map whose keys are names for messages, such
 // as file names.
-func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
+func (r *optionReader) Texts(o *settings.Option, value any, at change.Path) {
 	target := &r.config.texts[o.Texts]
 	if o.Sensitive {
 		target = &r.config.sensitive[o.Texts]
@@ -228,7 +228,7 @@ func (r *reader) Texts(o *settings.Option, value any, at change.Path) {
 
 // Unknown implements settings.Tree. An unknown option is an error, because a typo must not silently
 // disable a policy. The data source has other attributes, too, and Terraform checks their names.
-func (r *reader) Unknown(at change.Path, advice string) {
+func (r *optionReader) Unknown(at change.Path, advice string) {
 	if r.scope == settings.Functions {
 		at := r.path(at)
 		r.problems = append(r.problems, errorf(at, "option-unknown", "%s: unknown option; %s", at, advice))
@@ -236,14 +236,14 @@ func (r *reader) Unknown(at change.Path, advice string) {
 }
 
 // Fail implements settings.Tree.
-func (r *reader) Fail(to change.Path, problem string) {
+func (r *optionReader) Fail(to change.Path, problem string) {
 	at := r.path(to)
 	r.problems = append(r.problems, errorf(at, "option-value", "%s: %s", at, problem))
 }
 
 // path returns a path in the notation of Terraform: keys up to the name of an option are attributes,
 // and those below it are keys of a map.
-func (r *reader) path(at change.Path) path.Path {
+func (r *optionReader) path(at change.Path) path.Path {
 	to, isOption := path.Empty(), false
 	for i, step := range at {
 		switch {

@@ -76,7 +76,7 @@ var outputs = map[string]schema.Attribute{
 
 // read converts the configuration to a config.
 func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnostics) *config {
-	r := reader{scope: settings.DataSource, config: &config{}}
+	r := optionReader{scope: settings.DataSource, config: &config{}}
 	value, err := decode(raw)
 	if err != nil {
 		errorf(path.Empty(), "internal", "%v", err).report(diagnostics)

@@ -92,7 +92,7 @@ func (c *config) take(ctx context.Context, policies types.Dynamic, given []types
 		return true, argumentError(optionsIndex+1, errorf(path.Empty(), "argument-invalid", "expected one object with all options"))
 	}
 	c.private = true // the arguments may be sensitive
-	r := &reader{scope: settings.Functions, config: c}
+	r := &optionReader{scope: settings.Functions, config: c}
 	decoded, err := underlying(ctx, policies)
 	if err != nil {
 		return true, argumentError(argumentIndex["policies"], errorf(path.Empty(), "internal", "%v", err))

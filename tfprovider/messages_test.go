@@ -187,13 +187,13 @@ func TestOptionsReachTheEngine(t *testing.T) {
 			continue
 		}
 		for _, scope := range []settings.Scope{settings.DataSource, settings.Functions} {
-			r := &reader{scope: scope, config: &config{}}
+			r := &optionReader{scope: scope, config: &config{}}
 			r.read(sample(o, ""))
 			known := nameIn(scope)(o) != ""
 			if known != (len(r.problems) == 0 && !reflect.DeepEqual(r.config, &config{})) && (known || scope == settings.Functions) {
 				t.Errorf("%s, scope %d: %v %+v", o.Attribute, scope, r.problems, r.config)
 			}
-			r = &reader{scope: scope, config: &config{}}
+			r = &optionReader{scope: scope, config: &config{}}
 			r.read(sample(o, "z"))
 			if want := "did you mean " + o.Attribute + "?"; !reflect.DeepEqual(r.config, &config{}) ||
 				known && scope == settings.Functions && (len(r.problems) != 1 || !strings.HasSuffix(r.problems[0].detail, want)) {

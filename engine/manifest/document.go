@@ -247,7 +247,7 @@ func (d *Document) edits(object map[string]any, shape change.Shape, st style) *e
 		st.quoted = way.quoted
 		e := d.editor(st)
 		e.tidy, e.exact = way.tidy, way.exact
-		e.edit(d.root, d.place(), text, shape)
+		e.edit(d.root, d.surroundings(), text, shape)
 		if d.readsAs(e.splices, object) {
 			return e
 		}
@@ -255,7 +255,7 @@ func (d *Document) edits(object map[string]any, shape change.Shape, st style) *e
 	for level := d.unit.tape().height(d.root); level > 0; level-- {
 		e := d.editor(st)
 		e.tidy, e.limit = true, level
-		e.edit(d.root, d.place(), text, shape)
+		e.edit(d.root, d.surroundings(), text, shape)
 		if d.readsAs(e.splices, object) {
 			return e
 		}
@@ -314,19 +314,19 @@ func (d *Document) isAt(t *tape, i int, object map[string]any) bool {
 	return len(object) == count && t.within(i, object)
 }
 
-// place returns the place of the document in its unit.
-func (d *Document) place() place {
+// surroundings returns those of the document in its unit.
+func (d *Document) surroundings() surroundings {
 	t := d.unit.tape()
 	n := &t.nodes[d.root]
 	switch {
 	case n.lead < 0 && n.kind.isFlow():
-		return place{flow: true}
+		return surroundings{flow: true}
 	case n.lead < 0:
-		return place{column: -1}
+		return surroundings{column: -1}
 	}
 	// The indicator before the value is in the column of the collection around the document,
 	// or after a key in that column.
-	return place{column: d.column, item: t.text[n.lead] == '-'}
+	return surroundings{column: d.column, item: t.text[n.lead] == '-'}
 }
 
 // A trial has reusable memory for reading an edited text.

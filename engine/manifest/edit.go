@@ -23,8 +23,8 @@ type editor struct {
 	anew         []int
 }
 
-// A place describes the surroundings of a value.
-type place struct {
+// surroundings are what is around a value.
+type surroundings struct {
 	// column is the column of the block collection around the value, -1 for a root.
 	column int
 	// item means that the value is after a dash, not after a colon.
@@ -45,7 +45,7 @@ func (e *editor) cutLines(start, end int, lines string) {
 }
 
 // edit makes the value at index i read as to.
-func (e *editor) edit(i int, p place, to any, shape change.Shape) {
+func (e *editor) edit(i int, p surroundings, to any, shape change.Shape) {
 	e.names.define(e.t, i, to)
 	n := &e.t.nodes[i]
 	switch {
@@ -62,7 +62,7 @@ func (e *editor) edit(i int, p place, to any, shape change.Shape) {
 
 // editInside edits the collection at index i. It does nothing and returns false if the whole value
 // must be replaced.
-func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
+func (e *editor) editInside(i int, p surroundings, to any, shape change.Shape) bool {
 	n := &e.t.nodes[i]
 	e.level++
 	defer func() { e.level-- }()
@@ -80,7 +80,7 @@ func (e *editor) editInside(i int, p place, to any, shape change.Shape) bool {
 }
 
 // replace replaces the value at index i. The anchor of the value stays.
-func (e *editor) replace(i int, p place, to any) {
+func (e *editor) replace(i int, p surroundings, to any) {
 	n := &e.t.nodes[i]
 	start, end := int(n.start), int(n.end)
 	indicator := int(n.lead) // the offset of the indicator before the node
@@ -106,7 +106,7 @@ func (e *editor) replace(i int, p place, to any) {
 
 // replaceLines replaces the value at index i in a block collection. indicator is the offset of what
 // is before the value on its line.
-func (e *editor) replaceLines(i int, p place, to any, indicator int) {
+func (e *editor) replaceLines(i int, p surroundings, to any, indicator int) {
 	n := &e.t.nodes[i]
 	start, end := int(n.start), int(n.end)
 	first, rest := e.render(i, p, to)
@@ -166,7 +166,7 @@ func (e *editor) replaceRoot(i int, to any) {
 
 // render writes the replacement of the value at index i. first goes on the line of its key or dash,
 // and rest on the lines below.
-func (e *editor) render(i int, p place, to any) (first, rest string) {
+func (e *editor) render(i int, p surroundings, to any) (first, rest string) {
 	n := &e.t.nodes[i]
 	out := e.emitter()
 	if s, ok := to.(string); ok {

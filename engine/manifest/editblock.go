@@ -15,7 +15,7 @@ type blockLayout struct {
 	limit int
 }
 
-func (e *editor) blockLayout(i int, p place, entries []entry) *blockLayout {
+func (e *editor) blockLayout(i int, p surroundings, entries []entry) *blockLayout {
 	n := &e.t.nodes[i]
 	l := &blockLayout{e: e, entries: entries, isMap: n.kind == blockMap, column: int(n.column)}
 	if p.column < 0 && l.isMap {
@@ -27,7 +27,9 @@ func (e *editor) blockLayout(i int, p place, entries []entry) *blockLayout {
 	return l
 }
 
-func (l *blockLayout) place() place { return place{column: l.column, item: !l.isMap} }
+func (l *blockLayout) surroundings() surroundings {
+	return surroundings{column: l.column, item: !l.isMap}
+}
 
 func (l *blockLayout) isOrderly() bool { return true }
 
@@ -147,7 +149,7 @@ func (l *blockLayout) reorder(goals []goal) {
 			if !l.startsLine(i) {
 				text.WriteString(strings.Repeat(" ", l.column))
 			}
-			lines := l.e.edited(l.entries[i], l.place(), g, starts[i], ends[i])
+			lines := l.e.edited(l.entries[i], l.surroundings(), g, starts[i], ends[i])
 			text.WriteString(lines)
 			if !strings.HasSuffix(lines, "\n") {
 				text.WriteString(l.e.style.lineBreak)

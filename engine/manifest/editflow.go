@@ -20,7 +20,7 @@ type flowLayout struct {
 	apart bool
 }
 
-func (e *editor) flowLayout(i int, p place, entries []entry) *flowLayout {
+func (e *editor) flowLayout(i int, p surroundings, entries []entry) *flowLayout {
 	n := &e.t.nodes[i]
 	around := plain
 	if n.kind == flowSequence {
@@ -49,10 +49,10 @@ func (l *flowLayout) commaAfter(i int) int {
 	return -1
 }
 
-func (l *flowLayout) place() place    { return place{flow: true, like: l.like} }
-func (l *flowLayout) start(i int) int { return l.e.t.start(l.entries[i].key) }
-func (l *flowLayout) end(i int) int   { return int(l.e.t.nodes[l.entries[i].value].end) }
-func (l *flowLayout) last() int       { return len(l.entries) - 1 }
+func (l *flowLayout) surroundings() surroundings { return surroundings{flow: true, like: l.like} }
+func (l *flowLayout) start(i int) int            { return l.e.t.start(l.entries[i].key) }
+func (l *flowLayout) end(i int) int              { return int(l.e.t.nodes[l.entries[i].value].end) }
+func (l *flowLayout) last() int                  { return len(l.entries) - 1 }
 
 // next returns the start of the entry after the entry at index i, or of the closing bracket.
 func (l *flowLayout) next(i int) int {
@@ -229,7 +229,7 @@ func (l *flowLayout) reorder(goals []goal) {
 		if g.old < 0 {
 			texts[j] = l.write(g, 0)
 		} else {
-			texts[j] = l.e.edited(l.entries[g.old], l.place(), g, l.start(g.old), l.end(g.old))
+			texts[j] = l.e.edited(l.entries[g.old], l.surroundings(), g, l.start(g.old), l.end(g.old))
 		}
 	}
 	if !l.apart {

@@ -38,8 +38,8 @@ type goal struct {
 
 // A layout is the way in which the entries of a collection are written.
 type layout interface {
-	// place returns the place of the values.
-	place() place
+	// surroundings returns those of the values.
+	surroundings() surroundings
 	// update adds and removes entries. The others keep their order, and at least one stays.
 	update(goals []goal)
 	// reorder writes all entries anew in another order, each with its edited text.
@@ -49,7 +49,7 @@ type layout interface {
 }
 
 // layout returns the layout of the collection at index i, which has entries.
-func (e *editor) layout(i int, p place, entries []entry) layout {
+func (e *editor) layout(i int, p surroundings, entries []entry) layout {
 	if e.t.nodes[i].kind.isFlow() {
 		return e.flowLayout(i, p, entries)
 	}
@@ -58,7 +58,7 @@ func (e *editor) layout(i int, p place, entries []entry) layout {
 
 // editMap edits the entries of the map at index m. If no entry stays, it does nothing and returns
 // false.
-func (e *editor) editMap(m int, p place, to map[string]any, shape change.Shape) bool {
+func (e *editor) editMap(m int, p surroundings, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	goals := make([]goal, 0, len(to))
 	for i, en := range entries {
@@ -94,7 +94,7 @@ func added(entries []entry, to map[string]any) []string {
 
 // editList edits the items of the sequence at index q. If no item stays, it does nothing and
 // returns false.
-func (e *editor) editList(q int, p place, to []any, shape change.Shape) bool {
+func (e *editor) editList(q int, p surroundings, to []any, shape change.Shape) bool {
 	from, _ := e.t.value(q).([]any)
 	pairs := change.Align(from, to, shape)
 	pairEqual(pairs, from, to)
@@ -147,7 +147,7 @@ func (g goal) index() int { return g.old }
 
 // editEntries turns the entries of the collection at index i into the goals. It returns false if
 // the collection must be written anew.
-func (e *editor) editEntries(i int, p place, entries []entry, goals []goal, moved bool) bool {
+func (e *editor) editEntries(i int, p surroundings, entries []entry, goals []goal, moved bool) bool {
 	l := e.layout(i, p, entries)
 	isNew := func(g goal) bool { return g.old < 0 }
 	stay := len(goals) == len(entries) && !slices.ContainsFunc(goals, isNew)
@@ -163,7 +163,7 @@ func (e *editor) editEntries(i int, p place, entries []entry, goals []goal, move
 		if g.old >= 0 {
 			en := entries[g.old]
 			e.names.pass(e.t, en.key, en.value)
-			e.edit(en.value, l.place(), g.to, g.shape)
+			e.edit(en.value, l.surroundings(), g.to, g.shape)
 		}
 	}
 	if !stay {
@@ -173,7 +173,7 @@ func (e *editor) editEntries(i int, p place, entries []entry, goals []goal, move
 }
 
 // edited returns the text from start to end, with the value of an entry in it edited.
-func (e *editor) edited(en entry, p place, g goal, start, end int) string {
+func (e *editor) edited(en entry, p surroundings, g goal, start, end int) string {
 	inner := *e
 	inner.splices = nil
 	inner.edit(en.value, p, g.to, g.shape)
@@ -187,7 +187,7 @@ func (e *editor) edited(en entry, p place, g goal, start, end int) string {
 // setEntry sets the value of one entry of the root map at index m, without comparing the other
 // entries. An empty list removes the entry.
 func (e *editor) setEntry(m int, name string, list []any) {
-	p := place{column: -1}
+	p := surroundings{column: -1}
 	entries := e.t.entries(m)
 	goals := make([]goal, 0, len(entries)+1)
 	at := -1
@@ -201,7 +201,7 @@ func (e *editor) setEntry(m int, name string, list []any) {
 	l := e.layout(m, p, entries)
 	switch {
 	case at >= 0 && len(list) > 0:
-		e.replace(entries[at].value, l.place(), list)
+		e.replace(entries[at].value, l.surroundings(), list)
 		return
 	case len(list) > 0:
 		goals = append(goals, goal{old: -1, name: name, to: list})

@@ -108,7 +108,7 @@ func (d *Document) hasMixedComments() bool {
 	for i := d.root; i < int(t.nodes[d.root].next); i++ {
 		if entries := t.entries(i); t.nodes[i].kind.isFlow() && len(entries) > 0 {
 			e := d.editor(t.styleOf(d.root, d.root, d.unit.lineBreak))
-			if !e.flowLayout(i, place{}, entries).isOrderly() {
+			if !e.flowLayout(i, surroundings{}, entries).isOrderly() {
 				return true
 			}
 		}

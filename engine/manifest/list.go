@@ -10,7 +10,7 @@ import (
 
 // addUnit turns the roots of a unit into documents. It postpones the first unit until it is known
 // whether the stream has another, because a ResourceList must be the only one.
-func (r *reader) addUnit(u *unit) {
+func (r *streamReader) addUnit(u *unit) {
 	s := r.stream
 	if u.rewritten == nil {
 		u.know(r.scan.tape())
@@ -25,14 +25,14 @@ func (r *reader) addUnit(u *unit) {
 }
 
 // addOnlyUnit adds the only unit of a stream.
-func (r *reader) addOnlyUnit() {
+func (r *streamReader) addOnlyUnit() {
 	if units := r.stream.units; len(units) == 1 {
 		r.list(units[0], len(units[0].roots) == 1)
 	}
 }
 
 // list turns the roots of a unit into documents. single means that the stream has no other root.
-func (r *reader) list(u *unit, single bool) {
+func (r *streamReader) list(u *unit, single bool) {
 	if at := r.sharedAt(u, single); at >= 0 {
 		u.roots, r.scan.failed, r.scan.failedAt = nil, outside, at
 		r.rewrite(u, false)
@@ -55,7 +55,7 @@ func (r *reader) list(u *unit, single bool) {
 }
 
 // resourceList adds the items of the ResourceList d as documents, and reads its functionConfig.
-func (r *reader) resourceList(d *Document) {
+func (r *streamReader) resourceList(d *Document) {
 	u, t := d.unit, d.unit.tape()
 	list := &ResourceList{unit: u, root: d.root}
 	r.stream.list = list
@@ -69,7 +69,7 @@ func (r *reader) resourceList(d *Document) {
 }
 
 // add adds a document to its unit and to the stream.
-func (r *reader) add(d *Document) {
+func (r *streamReader) add(d *Document) {
 	d.identify()
 	d.unit.docs = append(d.unit.docs, d)
 	r.stream.docs = append(r.stream.docs, d)
@@ -91,7 +91,7 @@ func (t *tape) listOf(root int) (items int, implied map[string]string) {
 
 // sharedAt returns the position of an alias for text outside of its document in u, or -1. Such text
 // belongs to several documents, so it cannot be edited for one of them.
-func (r *reader) sharedAt(u *unit, single bool) int {
+func (r *streamReader) sharedAt(u *unit, single bool) int {
 	if r.plain || len(u.roots) != 1 || !u.tape().hasAliases(u.roots[0]) {
 		return -1
 	}
@@ -141,7 +141,7 @@ func (t *tape) listed(docs []int, i int, single bool) []int {
 }
 
 // expand adds a document, or its items if it is a list.
-func (r *reader) expand(d *Document) {
+func (r *streamReader) expand(d *Document) {
 	if items, implied := d.unit.tape().listOf(d.root); items >= 0 {
 		r.items(d, implied)
 		return
@@ -150,7 +150,7 @@ func (r *reader) expand(d *Document) {
 }
 
 // items adds the items of the list d. Items without a key of implied get its value.
-func (r *reader) items(d *Document, implied map[string]string) {
+func (r *streamReader) items(d *Document, implied map[string]string) {
 	t := d.unit.tape()
 	items := t.lookup(d.root, "items")
 	if items < 0 || t.nodes[items].kind.isScalar() && t.value(items) == nil {

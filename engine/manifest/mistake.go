@@ -8,7 +8,7 @@ import (
 
 // explain replaces the messages about a refused document, from an index on, by the probable
 // mistake, if the messages only name a consequence of it.
-func (r *reader) explain(u *unit, from int) {
+func (r *streamReader) explain(u *unit, from int) {
 	if !source.HasErrors(r.found[from:]) {
 		return
 	}
@@ -29,7 +29,7 @@ func (r *reader) explain(u *unit, from int) {
 
 // firstLine returns the first position that look finds in the lines of a unit, or -1. look gets the
 // start of a line and the line. Lines of block scalars are skipped.
-func (r *reader) firstLine(u *unit, look func(start int, line string) int) int {
+func (r *streamReader) firstLine(u *unit, look func(start int, line string) int) int {
 	text, block := r.stream.text[:u.end], -1 // the indentation of the line with its header
 	for at := u.start; at < u.end; {
 		stop := lineEnd(text, at)

@@ -37,7 +37,7 @@ type rewritten struct {
 
 // rewrite reads the document of u with the YAML library, and gives u a new text and tape. If the
 // library cannot read the document either, the failure of the scanner explains why.
-func (r *reader) rewrite(u *unit, isOdd bool) {
+func (r *streamReader) rewrite(u *unit, isOdd bool) {
 	if u.end-u.start > limit.YAMLBytes {
 		r.refuse(u.start, tooOdd)
 		return
@@ -60,7 +60,7 @@ func (r *reader) rewrite(u *unit, isOdd bool) {
 }
 
 // adopt gives u the nodes of a document, with a text and a tape that are made from them.
-func (r *reader) adopt(u *unit, w *rewritten, root *yaml.Node) {
+func (r *streamReader) adopt(u *unit, w *rewritten, root *yaml.Node) {
 	content := root.Content[0]
 	x := expander{document: w, active: map[*yaml.Node]bool{}, brackets: r.trees || isTreePolicy(content)}
 	w.root = x.value(content, 0)
@@ -135,7 +135,7 @@ func libraryLines(text string, start, end int) []int {
 
 // refuse reports an error of the YAML library. The message of the library may contain a scalar, so
 // it is not shown.
-func (w *rewritten) refuse(r *reader, text string, err error) {
+func (w *rewritten) refuse(r *streamReader, text string, err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
 		name, _, _ := strings.Cut(rest, "'")

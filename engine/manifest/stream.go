@@ -145,20 +145,20 @@ type Bounds struct{ Documents int }
 
 // Read is Read within bounds.
 func (b Bounds) Read(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{bounds: b})
+	return read(name, data, streamReader{bounds: b})
 }
 
 // ReadPlain is ReadPlain within bounds.
 func (b Bounds) ReadPlain(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{bounds: b, plain: true})
+	return read(name, data, streamReader{bounds: b, plain: true})
 }
 
 // ReadTrees is ReadTrees within bounds.
 func (b Bounds) ReadTrees(name string, data []byte) (*Stream, []source.Diagnostic) {
-	return read(name, data, reader{bounds: b, plain: true, trees: true})
+	return read(name, data, streamReader{bounds: b, plain: true, trees: true})
 }
 
-func read(name string, data []byte, r reader) (*Stream, []source.Diagnostic) {
+func read(name string, data []byte, r streamReader) (*Stream, []source.Diagnostic) {
 	s := &Stream{name: name, text: unsafe.String(unsafe.SliceData(data), len(data))}
 	s.lines = sync.OnceValue(func() []int32 { return lineStarts(s.text) })
 	r.stream = s
@@ -314,8 +314,8 @@ func isUTF16(text string) bool {
 // nodeSize is the smallest usual number of bytes of a manifest per node.
 const nodeSize = 11
 
-// A reader fills a stream.
-type reader struct {
+// A streamReader fills a stream.
+type streamReader struct {
 	stream *Stream
 	bounds Bounds
 	scan   scanner
@@ -335,12 +335,12 @@ type oddity struct {
 	why reason
 }
 
-func (r *reader) refuse(at int, why reason) *source.Diagnostic {
+func (r *streamReader) refuse(at int, why reason) *source.Diagnostic {
 	return r.refuseAt(r.stream.position(at), why)
 }
 
 // refuseAt reports a problem. It returns the diagnostic, which is not shown if there are too many.
-func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
+func (r *streamReader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	e := explanations[why]
 	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
 	if why >= booleanKey {
@@ -354,7 +354,7 @@ func (r *reader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 }
 
 // another counts a new document, and reports whether it is within the bound.
-func (r *reader) another(at int) bool {
+func (r *streamReader) another(at int) bool {
 	if most := cmp.Or(r.bounds.Documents, limit.Documents); r.documents == most && !r.stopped {
 		r.refuse(at, tooMany).Message = fmt.Sprintf("there are more than %d documents", most)
 		r.stopped = true
@@ -364,7 +364,7 @@ func (r *reader) another(at int) bool {
 }
 
 // full reports whether reading must stop before the end of the stream, and reports the reason once.
-func (r *reader) full(at int) bool {
+func (r *streamReader) full(at int) bool {
 	switch {
 	case r.stopped:
 	case len(r.found)-min(r.warnings, limit.Messages) > limit.Mistakes:
@@ -380,7 +380,7 @@ func refuses(problems []problem) bool {
 }
 
 // findOddities finds the positions odd and bad in one pass over the text.
-func (r *reader) findOddities() {
+func (r *streamReader) findOddities() {
 	text, line := r.stream.text, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -428,7 +428,7 @@ func within(places []oddity, start, end int) (oddity, bool) {
 }
 
 // split cuts the stream at its document separators and reads the parts.
-func (r *reader) split() {
+func (r *streamReader) split() {
 	text := r.stream.text
 	exact := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
 	for at := len(text) - len(strings.TrimPrefix(text, byteOrderMark)); ; exact = false {
@@ -465,7 +465,7 @@ func lineEnd(text string, i int) int {
 }
 
 // unit reads the text from start to end. It has zero or one YAML document, or several JSON objects.
-func (r *reader) unit(start, end int, exact bool) {
+func (r *streamReader) unit(start, end int, exact bool) {
 	text := r.stream.text
 	if strings.HasPrefix(text[start:end], byteOrderMark) {
 		start += len(byteOrderMark)
@@ -497,7 +497,7 @@ func (r *reader) unit(start, end int, exact bool) {
 
 // unroll gives the scanner an empty tape with room for size nodes. It keeps the tape of the first
 // unit, which is still needed.
-func (r *reader) unroll(size int) {
+func (r *streamReader) unroll(size int) {
 	s := &r.scan
 	if len(r.stream.units) == 1 {
 		s.nodes, s.anchors, s.aliases = nil, nil, nil
@@ -507,7 +507,7 @@ func (r *reader) unroll(size int) {
 
 // documentEnd returns the end of the document from start to end: before its "...", if it has one.
 // Only comments may follow the "...".
-func (r *reader) documentEnd(start, end int) int {
+func (r *streamReader) documentEnd(start, end int) int {
 	text := r.stream.text[:end]
 	for at := start; ; {
 		if strings.HasPrefix(text[at:], "...") && (at+3 == end || strings.IndexByte(" \t\r\n", text[at+3]) >= 0) {
@@ -540,7 +540,7 @@ func firstToken(text string, start, end int) int {
 
 // jsonUnit reads consecutive JSON objects. If the first is not JSON, it reads nothing and returns
 // false.
-func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
+func (r *streamReader) jsonUnit(u *unit, first int, exact bool) bool {
 	for at := first; at < u.end && !r.full(at); {
 		root, stop, ok := r.scan.json(at, u.end, exact)
 		if !ok && at == first {
@@ -566,7 +566,7 @@ func (r *reader) jsonUnit(u *unit, first int, exact bool) bool {
 }
 
 // yamlUnit reads one YAML document.
-func (r *reader) yamlUnit(u *unit) {
+func (r *streamReader) yamlUnit(u *unit) {
 	if !r.another(u.start) {
 		return
 	}
@@ -597,7 +597,7 @@ const maxProblems = 100
 
 // accept adds the root that the scanner has found, or refuses it because of its problems. Like
 // kubectl, it ignores a document that is null.
-func (r *reader) accept(u *unit, root int) {
+func (r *streamReader) accept(u *unit, root int) {
 	t := r.scan.tape()
 	if t.equals(root, nil) {
 		return

@@ -41,7 +41,7 @@ var (
 // Parse reads a match block. Missing fields get the server's defaults. Unknown fields are
 // ignored. If there are errors, which have the server's order, the Resources are nil.
 func (h Host) Parse(value any) (*Resources, []Problem) {
-	r := reader{}
+	r := decoder{}
 	block := r.object(value, nil)
 	text := func(name, byDefault string) string { return r.text(block[name], change.Keys(name), byDefault) }
 	policy := text("matchPolicy", "Equivalent")
@@ -78,7 +78,7 @@ func (h Host) Parse(value any) (*Resources, []Problem) {
 // ParseSelector reads a label selector. If there are errors, the selector must not be
 // used.
 func ParseSelector(value any) (Selector, []Problem) {
-	r := reader{}
+	r := decoder{}
 	text := r.selector(value, nil)
 	if len(r.errors) > 0 {
 		return Selector{}, r.errors
@@ -98,17 +98,17 @@ type expression struct {
 	values        []string
 }
 
-// reader takes values from a document as Go's JSON decoder would, and collects values of a wrong
+// decoder takes values from a document as Go's JSON decoder would, and collects values of a wrong
 // type. null counts as missing.
-type reader struct{ errors []Problem }
+type decoder struct{ errors []Problem }
 
-func (r *reader) expected(what string, value any, path change.Path) {
+func (r *decoder) expected(what string, value any, path change.Path) {
 	r.errors = append(r.errors, Problem{
 		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, change.Describe(value)),
 	})
 }
 
-func (r *reader) object(value any, path change.Path) map[string]any {
+func (r *decoder) object(value any, path change.Path) map[string]any {
 	object, ok := value.(map[string]any)
 	if !ok && value != nil {
 		r.expected("a map", value, path)
@@ -116,7 +116,7 @@ func (r *reader) object(value any, path change.Path) map[string]any {
 	return object
 }
 
-func (r *reader) list(value any, path change.Path) []any {
+func (r *decoder) list(value any, path change.Path) []any {
 	list, ok := value.([]any)
 	if !ok && value != nil {
 		r.expected("a list", value, path)
@@ -124,7 +124,7 @@ func (r *reader) list(value any, path change.Path) []any {
 	return list
 }
 
-func (r *reader) text(value any, path change.Path, byDefault string) string {
+func (r *decoder) text(value any, path change.Path, byDefault string) string {
 	if value == nil {
 		return byDefault
 	}
@@ -135,7 +135,7 @@ func (r *reader) text(value any, path change.Path, byDefault string) string {
 	return text
 }
 
-func (r *reader) texts(value any, path change.Path) []string {
+func (r *decoder) texts(value any, path change.Path) []string {
 	var texts []string
 	for i, item := range r.list(value, path) {
 		texts = append(texts, r.text(item, path.Index(i), ""))
@@ -143,7 +143,7 @@ func (r *reader) texts(value any, path change.Path) []string {
 	return texts
 }
 
-func (r *reader) selector(value any, path change.Path) selectorText {
+func (r *decoder) selector(value any, path change.Path) selectorText {
 	var s selectorText
 	object := r.object(value, path)
 	labels := path.Key("matchLabels")
@@ -164,7 +164,7 @@ func (r *reader) selector(value any, path change.Path) selectorText {
 	return s
 }
 
-func (r *reader) rules(value any, path change.Path) []rule {
+func (r *decoder) rules(value any, path change.Path) []rule {
 	var rules []rule
 	for i, item := range r.list(value, path) {
 		at := path.Index(i)

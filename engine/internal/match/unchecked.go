@@ -13,7 +13,7 @@ import (
 // k8s.io/apimachinery v0.36.3). The error is about the first invalid requirement, in the words
 // of that library. Values of a wrong type are ignored.
 func NewSelector(value any) (Selector, error) {
-	text := (&reader{}).selector(value, nil)
+	text := (&decoder{}).selector(value, nil)
 	var s Selector
 	for _, label := range text.labels {
 		s.requirements = append(s.requirements, requirement{label[0], "=", label[1:]})

@@ -199,7 +199,7 @@ func (l *library) typeNamed(component string) *Type {
 	if _, found := findLine(l.text(), "t "+component+"\t"); !found {
 		return nil
 	}
-	r := reader{library: l}
+	r := typeReader{library: l}
 	root := r.component(component)
 	for len(r.queue) > 0 {
 		t := r.queue[0]
@@ -227,8 +227,8 @@ func (v variant) complete() {
 	v.set(v.typ)
 }
 
-// reader parses types.
-type reader struct {
+// typeReader parses types.
+type typeReader struct {
 	library  *library
 	rest     string
 	queue    []*Type
@@ -236,7 +236,7 @@ type reader struct {
 }
 
 // component returns the type of a component. The text of a new component is parsed later.
-func (r *reader) component(name string) *Type {
+func (r *typeReader) component(name string) *Type {
 	if t := r.library.types[name]; t != nil {
 		return t
 	}
@@ -250,7 +250,7 @@ func (r *reader) component(name string) *Type {
 }
 
 // pointer parses a type and returns a pointer to it.
-func (r *reader) pointer() *Type {
+func (r *typeReader) pointer() *Type {
 	if r.rest[0] == '&' {
 		r.rest = r.rest[1:]
 		of := r.component(r.word())
@@ -269,7 +269,7 @@ func (r *reader) pointer() *Type {
 }
 
 // typ parses a type that is written in place.
-func (r *reader) typ() Type {
+func (r *typeReader) typ() Type {
 	var t Type
 	c := r.rest[0]
 	r.rest = r.rest[1:]
@@ -305,7 +305,7 @@ func (r *reader) typ() Type {
 // scalarLetters are the letters of String, Integer and the following scalars.
 const scalarLetters = "sinbIqu"
 
-func (r *reader) fields() []Field {
+func (r *typeReader) fields() []Field {
 	fields := make([]Field, 0, 8)
 	for !r.skip('}') {
 		var f Field
@@ -327,7 +327,7 @@ func (r *reader) fields() []Field {
 }
 
 // attributes parses the attributes after a type; nil if there are no attributes.
-func (r *reader) attributes() func(*Type) {
+func (r *typeReader) attributes() func(*Type) {
 	var a Type
 	before := len(r.rest)
 	a.AtomicMap = r.skip('!')
@@ -356,7 +356,7 @@ func (r *reader) attributes() func(*Type) {
 }
 
 // json parses a JSON value up to the end of its field.
-func (r *reader) json() any {
+func (r *typeReader) json() any {
 	depth, end := 0, 0
 	for quoted := false; ; end++ {
 		switch c := r.rest[end]; {
@@ -393,7 +393,7 @@ func readDefault(text string) any {
 	return value
 }
 
-func (r *reader) word() string {
+func (r *typeReader) word() string {
 	end := strings.IndexAny(r.rest, ",]>}=*@~!+")
 	if end < 0 {
 		end = len(r.rest)
@@ -403,7 +403,7 @@ func (r *reader) word() string {
 	return word
 }
 
-func (r *reader) skip(c byte) bool {
+func (r *typeReader) skip(c byte) bool {
 	if r.rest == "" || r.rest[0] != c {
 		return false
 	}
@@ -411,14 +411,14 @@ func (r *reader) skip(c byte) bool {
 	return true
 }
 
-func (r *reader) expect(c byte) {
+func (r *typeReader) expect(c byte) {
 	if !r.skip(c) {
 		r.damaged()
 	}
 }
 
 // damaged panics: the generator never writes such a text.
-func (r *reader) damaged() {
+func (r *typeReader) damaged() {
 	panic(fmt.Sprintf("schema: the embedded text is damaged before %.40q", r.rest))
 }
 

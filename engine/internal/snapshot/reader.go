@@ -113,34 +113,34 @@ func (r *Reader) object(k key) (map[string]any, error) {
 // key must be of a type that the caller defines.
 func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	if known, ok := r.snapshot.made.Load(key); ok {
-		known := known.(made)
+		known := known.(onceValue)
 		return r.take(known), nil
 	}
 	before := r.read
 	r.read = reading{}
 	value, err := compute()
-	result := made{value: value}
+	result := onceValue{value: value}
 	if len(r.read.objects) > 0 {
 		result.sensitive = redact.Join(r.read.objects)
 	}
 	r.read = before
 	if err == nil {
 		known, _ := r.snapshot.made.LoadOrStore(key, result)
-		result = known.(made)
+		result = known.(onceValue)
 	}
 	return r.take(result), err
 }
 
 // take returns a value of Once, and records the sensitive objects that it depends on.
-func (r *Reader) take(m made) any {
+func (r *Reader) take(m onceValue) any {
 	if m.sensitive != nil {
 		r.AddSensitive(m.sensitive)
 	}
 	return m.value
 }
 
-// made is a value of Once, and the sensitive objects that it depends on, or nil.
-type made struct {
+// onceValue is a value of Once, and the sensitive objects that it depends on, or nil.
+type onceValue struct {
 	value     any
 	sensitive *redact.Objects
 }
