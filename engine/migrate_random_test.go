@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/racing"
 )
 
 // TestMigrateRandom converts random rules, and runs both forms on random manifests and on generated
@@ -15,7 +16,7 @@ import (
 func TestMigrateRandom(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv("PREADMIT_CONVERSIONS"))
 	if err != nil {
-		count = 200
+		count = racing.Least(200)
 	}
 	seed, _ := strconv.ParseUint(os.Getenv("PREADMIT_SEED"), 10, 64)
 	converted := 0
