@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -62,7 +63,8 @@ func Redefault(memo *change.Memo, kind *schema.Kind, object map[string]any) (map
 
 // KeepType returns an object that a policy has changed with the apiVersion and kind of its kind. As
 // in kube-apiserver 1.36.3, an object of a built-in kind keeps them if the policy has removed or
-// emptied them, and anything else is an error.
+// emptied them, a custom resource is converted from another version, and anything else is an error:
+// a *KindError if the server finds it only when it validates the object.
 func KeepType(kind *schema.Kind, object map[string]any) (map[string]any, error) {
 	apiVersion, isText := object["apiVersion"].(string)
 	name, isName := object["kind"].(string)
@@ -72,7 +74,7 @@ func KeepType(kind *schema.Kind, object map[string]any) (map[string]any, error) 
 	case !isText && object["apiVersion"] != nil, !isName && object["kind"] != nil:
 		return object, nil // decoding refuses it
 	case kind.GoType() == nil:
-		return nil, customType(kind, gvk.Parse(apiVersion, name), object)
+		return customType(kind, gvk.Parse(apiVersion, name), object)
 	}
 	kept := gvk.Parse(cmp.Or(apiVersion, kind.APIVersion()), cmp.Or(name, kind.Kind.Kind))
 	if kept != kind.Kind {
@@ -83,17 +85,35 @@ func KeepType(kind *schema.Kind, object map[string]any) (map[string]any, error) 
 	return object, nil
 }
 
-// customType returns the error of kube-apiserver 1.36.3 for a custom resource that a policy has made
-// an object of another kind.
-func customType(kind *schema.Kind, made gvk.Kind, object map[string]any) error {
-	if made.Kind == "" {
+// A KindError refuses a custom resource whose kind a policy has changed.
+type KindError struct{ text string }
+
+// Error returns the text of the API server's validation.
+func (e *KindError) Error() string { return e.text }
+
+// customType converts a custom resource whose apiVersion a policy has changed, as kube-apiserver
+// 1.36.3 does: another version of the definition becomes that of the request, also if it is not
+// served. Any other apiVersion is an error, and so is another kind.
+func customType(kind *schema.Kind, made gvk.Kind, object map[string]any) (map[string]any, error) {
+	switch {
+	case made.Kind == "":
 		text, err := json.Marshal(object)
-		return errors.Join(err, fmt.Errorf("Object 'Kind' is missing in '%s'", text))
+		return nil, errors.Join(err, fmt.Errorf("Object 'Kind' is missing in '%s'", text))
+	case strings.Contains(made.Version, "/"):
+		return nil, fmt.Errorf("unexpected GroupVersion string: %s", made.APIVersion())
+	case made.Group != kind.Group || kind.Definition == nil && made.Version != kind.Version:
+		return nil, fmt.Errorf("failed to convert object: %s is unstructured and is not suitable for converting to %q", made, kind.APIVersion())
+	case made.Version != kind.Version && kind.Definition.Versions == nil:
+		return nil, fmt.Errorf("failed to convert object: a webhook converts %s to %q, and preadmit does not call it", made, kind.APIVersion())
+	case made.Version != kind.Version && !slices.Contains(kind.Definition.Versions, made.Version):
+		return nil, fmt.Errorf("failed to convert object: request to convert CR from an invalid group/version: %s", made.APIVersion())
+	case made.Kind != kind.Kind.Kind:
+		name := text(child(object, "metadata"), "name")
+		return nil, &KindError{fmt.Sprintf("%s.%s %q is invalid: kind: Invalid value: %q: must be %s", made.Kind, made.Group, name, made.Kind, kind.Kind.Kind)}
 	}
-	if made.APIVersion() != kind.APIVersion() {
-		return fmt.Errorf("failed to convert object: %s is unstructured and is not suitable for converting to %q", made, kind.APIVersion())
-	}
-	return fmt.Errorf("kind: Invalid value: %q: must be %s", made.Kind, kind.Kind.Kind)
+	object = maps.Clone(object)
+	object["apiVersion"] = kind.APIVersion()
+	return object, nil
 }
 
 // see decodes and defaults an object; if request is true it converts the object too.

@@ -107,6 +107,7 @@ func (i *invocation) deny(step *policy.Step, err error) {
 func (i *invocation) conclude(step *policy.Step, m *mutation, r *policy.Request, err error) {
 	var refused undecodable
 	var unwritable unencodable
+	var invalid *admission.KindError
 	var rejected rejection
 	var crash *jsonpatch.CrashError
 	var unknown *schema.NoSchemaError
@@ -119,6 +120,8 @@ func (i *invocation) conclude(step *policy.Step, m *mutation, r *policy.Request,
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text(err.Error())}
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
+	case errors.As(err, &invalid):
+		step.Failure = &policy.Failure{Err: err, Status: "Invalid", Abort: true}
 	case errors.As(err, &refused):
 		step.Failure = &policy.Failure{Err: fmt.Errorf("Internal error occurred: %w", err), Abort: true}
 	case errors.As(err, &unwritable):
@@ -189,10 +192,11 @@ func (i *invocation) decodes(patched map[string]any, r *policy.Request) error {
 		if err == nil {
 			err = i.to.Kind.StrictDecode(r.Memo, patched)
 		}
-		if err != nil {
-			return undecodable{err}
+		var invalid *admission.KindError
+		if err == nil || errors.As(err, &invalid) {
+			return err
 		}
-		return nil
+		return undecodable{err}
 	}
 	apiVersion, _ := patched["apiVersion"].(string)
 	name, _ := patched["kind"].(string)

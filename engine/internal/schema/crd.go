@@ -95,6 +95,7 @@ func (d *definition) versions() []*Kind {
 		d.problem(at, "expected a list of at least one version")
 	}
 	var kinds []*Kind
+	names := d.convertible(list)
 	for i, item := range list {
 		version, _ := item.(map[string]any)
 		if version["served"] != true {
@@ -105,10 +106,23 @@ func (d *definition) versions() []*Kind {
 			continue
 		}
 		if k := d.version(at.Index(i), version); k != nil {
+			k.Definition.Versions = names
 			kinds = append(kinds, k)
 		}
 	}
 	return kinds
+}
+
+// convertible returns the names of the versions, or nil if a webhook converts between them.
+func (d *definition) convertible(versions []any) (names []string) {
+	if text(object(object(d.object, "spec"), "conversion"), "strategy") == "Webhook" {
+		return nil
+	}
+	for _, item := range versions {
+		version, _ := item.(map[string]any)
+		names = append(names, text(version, "name"))
+	}
+	return names
 }
 
 func (d *definition) version(at change.Path, version map[string]any) *Kind {

@@ -35,6 +35,10 @@ type Kind struct {
 type Definition struct {
 	// Version is the item of spec.versions. It must not be modified.
 	Version map[string]any
+	// Versions are the names of all versions, also of those that are not served. A server converts
+	// between them by the apiVersion alone. They are nil if a webhook converts.
+	Versions []string
+
 	once    sync.Once
 	derived any
 }
