@@ -33,7 +33,7 @@ func (w *written) explain(server defaulting) {
 	m := w.job.result
 	for _, e := range w.loaded.tree {
 		for _, c := range change.Diff(e.before, e.written, w.job.place.kind.Type()) {
-			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written, Sensitive: len(e.sensitive) > 0})
+			m.Tree = append(m.Tree, Change{Change: c, By: e.by, At: e.at, Disposition: Written, Sensitive: e.sensitive.hides()})
 		}
 	}
 	m.NotApplied = append(m.NotApplied, w.loaded.untouched...)
@@ -85,7 +85,7 @@ func (a *admitted) changes(server defaulting, e event) []Change {
 	all := change.Diff(from, to, kind.Type())
 	changes := make([]Change, 0, len(all))
 	for _, c := range all {
-		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: len(e.sensitive) > 0}
+		by := Change{Change: c, By: e.by, At: e.at, Pass: e.pass, Disposition: Written, Sensitive: e.sensitive.hides()}
 		if admission.ServerOwned(kind, c.Path) {
 			by.Disposition = Dropped
 		}

@@ -67,7 +67,7 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 		return
 	}
 	request.Object = state.view
-	if a.loaded.isSensitive() || slices.ContainsFunc(a.trace.events, func(e event) bool { return len(e.sensitive) > 0 }) {
+	if a.loaded.isSensitive() || slices.ContainsFunc(a.trace.events, func(e event) bool { return e.sensitive.hides() }) {
 		reader.AddSensitive(redact.NewObjects(request.Object))
 	}
 	for followed := range follower.Follow(request, f.targets) {
@@ -209,7 +209,7 @@ func (f *following) record(a *admitted, step policy.Step, read []*redact.Objects
 	if len(read) > 0 || files.sensitive[step.At.File] {
 		var open openTexts
 		open.learn(read)
-		sensitive = files.reveals(state.view, step.Object, kind.Type(), &open)
+		sensitive.texts = files.reveals(state.view, step.Object, kind.Type(), &open)
 	}
 	a.trace.events = append(a.trace.events, event{by: step.ID, at: step.At, before: state.view, written: step.Object, next: step.Object, sensitive: sensitive})
 	f.spent += copied(state.view, step.Object)

@@ -216,7 +216,7 @@ func (r *run) locate(j *job) {
 	j.place = r.set.placeAs(j.document.Kind(), namespace, name, r.currentSchemas())
 	j.result.ID, j.result.Namespace = j.place.id(), j.place.namespace
 	for _, e := range tree {
-		for _, text := range e.sensitive { // a tree has computed the name from the data of a Secret
+		for _, text := range e.sensitive.texts { // a tree has computed the name from the data of a Secret
 			j.result.ID = strings.ReplaceAll(j.result.ID, text, redact.Mask)
 		}
 	}
@@ -506,10 +506,10 @@ func (r *run) learnWritten(w *written) {
 		events = slices.Concat(events, w.admitted.trace.events)
 	}
 	for _, e := range events {
-		if len(e.sensitive) > 0 {
+		if e.sensitive.hides() {
 			w.job.result.Sensitive = true
 			r.lock.Lock()
-			r.input.secrets.LearnTexts(e.sensitive)
+			r.input.secrets.LearnTexts(e.sensitive.texts)
 			r.lock.Unlock()
 		}
 	}

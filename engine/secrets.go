@@ -37,6 +37,8 @@ type files struct {
 	// sensitive are the names of files that must stay secret, open the texts of public policies.
 	sensitive map[string]bool
 	open      []string
+	// words are the words of public policies.
+	words source.Words
 }
 
 func newFiles(policies, context []*manifest.Stream) files {
@@ -49,6 +51,7 @@ func newFiles(policies, context []*manifest.Stream) files {
 	for _, stream := range policies {
 		if stream != nil && !stream.Sensitive() {
 			f.open = append(f.open, stream.Text())
+			f.words = f.words.With(map[string]bool{stream.Text(): true})
 		}
 	}
 	return f
@@ -102,17 +105,41 @@ func (o *openTexts) has(text string) bool {
 	return o.few[text] || slices.ContainsFunc(o.many, func(texts map[string]bool) bool { return texts[text] })
 }
 
-// copies returns the texts that a policy has added to a Secret and that contain one of its values.
-func (f *files) copies(before, after map[string]any, shape change.Shape) []string {
+// revealed are the texts that a step has put into an object and that may hold values of Secrets.
+type revealed struct {
+	texts []string
+	// derived means that there are further texts in the open fields of a Secret that a policy may have
+	// computed from its values. Nobody knows what other objects have such a text, so it is hidden
+	// only there.
+	derived bool
+}
+
+// hides reports whether what the step wrote is hidden.
+func (r revealed) hides() bool { return r.derived || len(r.texts) > 0 }
+
+// copies returns what a policy has added to a Secret and may have taken from its values: the texts that
+// contain one, and whether others have words that are neither in policies nor public in the Secret.
+func (f *files) copies(before, after map[string]any, shape change.Shape) revealed {
 	if !redact.IsSecret(before) {
-		return nil
+		return revealed{}
 	}
-	own := []*redact.Objects{redact.NewObjects(before)}
+	object := redact.NewObjects(before)
+	own := []*redact.Objects{object}
 	var open openTexts
 	open.learn(own)
-	return slices.DeleteFunc(f.reveals(before, after, shape, &open), func(text string) bool {
-		return !redact.Scope{Objects: own}.Hides([]source.Span{{Text: text}})
-	})
+	var words source.Words
+	var found revealed
+	for _, text := range f.reveals(before, after, shape, &open) {
+		if (redact.Scope{Objects: own}).Hides([]source.Span{{Text: text}}) {
+			found.texts = append(found.texts, text)
+		} else if !found.derived && f.words.Origin(text) == source.Computed {
+			if words == nil {
+				words = f.words.With(object.Open())
+			}
+			found.derived = words.Origin(text) == source.Computed
+		}
+	}
+	return found
 }
 
 // decide removes from diagnostics what must not be shown. Of a sensitive file, only the position is

@@ -52,7 +52,7 @@ func (t *taint) planned(plan policy.Plan) {
 func (t *taint) begin(id policy.ID) { t.current, t.seen = id.Policy, t.reads() }
 
 // texts returns the sensitive texts that a step has put into the object.
-func (t *taint) texts(step policy.Step, shape change.Shape) []string {
+func (t *taint) texts(step policy.Step, shape change.Shape) revealed {
 	if t.reads() > t.seen {
 		t.tainted[t.current] = true
 	}
@@ -63,5 +63,5 @@ func (t *taint) texts(step policy.Step, shape change.Shape) []string {
 	if t.request.Snapshot != nil {
 		t.open.learn(t.request.Snapshot.Sensitive())
 	}
-	return t.files.reveals(before, step.Object, shape, &t.open)
+	return revealed{texts: t.files.reveals(before, step.Object, shape, &t.open)}
 }

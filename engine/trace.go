@@ -68,7 +68,7 @@ type event struct {
 	// drops means that the server changed before into written.
 	drops bool
 	// sensitive are the texts in written that may be sensitive; see taint.
-	sensitive []string
+	sensitive revealed
 }
 
 // eventBuffers are buffers for events that no admission uses.
@@ -256,7 +256,7 @@ func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failur
 
 // wrote records a step with a result. It adds no event if the result equals the object before, or
 // if the step only removed the namespace, which the server restores.
-func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive []string) {
+func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive revealed) {
 	t.tries.step(step, applied)
 	if change.Same(before, step.Object) && change.Same(before, next) {
 		return

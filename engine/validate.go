@@ -156,8 +156,8 @@ func (s server) culprit(p place, request policy.Request, t *trace) string {
 
 // said records what a validating policy says about an object besides refusing it.
 func (t *trace) said(step policy.Step) {
-	if step.Warning != "" {
-		t.warnings = append(t.warnings, Warning{Text: step.Warning, By: step.ID, At: step.At})
+	if step.Warning.Text != "" {
+		t.warnings = append(t.warnings, Warning{Text: step.Warning.Text, By: step.ID, At: step.At, origin: step.Warning.Origin})
 	}
 	t.audit = append(t.audit, step.Annotations...)
 }
@@ -174,8 +174,13 @@ func (a *admitted) tellValidation(mode Validation) {
 	}
 	result := a.job.result
 	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)
+	scope := a.scope(nil)
+	for i, annotation := range result.Audit {
+		result.Audit[i].Shown = scope.Text(source.Span{Text: annotation.Value, Origin: annotation.Origin})
+	}
 	for _, w := range result.Warnings {
-		a.tell(source.Warningf(source.Position{}, "policy-warning", "%s", w.Text).Naming(w.At, w.By.String()))
+		text := source.MessageOf(source.Span{Text: w.Text, Origin: w.origin})
+		a.tell(source.Warningf(source.Position{}, "policy-warning", "%v", text).Naming(w.At, w.By.String()))
 	}
 }
 
@@ -185,6 +190,8 @@ type Warning struct {
 	By   policy.ID
 	// At is the position of the validation.
 	At source.Position
+	// origin is that of the text.
+	origin source.Origin
 }
 
 // The limits of warnings in characters: beyond all of them together, each is cut.
@@ -228,6 +235,9 @@ func combined(annotations []policy.Annotation) []policy.Annotation {
 	for _, a := range annotations {
 		if values[a.Key] == nil {
 			kept = append(kept, a)
+		}
+		if i := slices.IndexFunc(kept, func(k policy.Annotation) bool { return k.Key == a.Key }); a.Origin == source.Computed {
+			kept[i].Origin = a.Origin
 		}
 		if !slices.Contains(values[a.Key], a.Value) {
 			values[a.Key] = append(values[a.Key], a.Value)

@@ -22,7 +22,7 @@ var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
 		labels:  nativePolicy("Fail", "", `Object{metadata: Object.metadata{labels: {"seen": "yes"}}}`),
 		fails:   nativePolicy("Fail", "", quotingExpressions...),
 		ignored: nativePolicy("Ignore", "", quotingExpressions...),
-		copies: nativePolicy("Fail", "Secret", `Object{metadata: Object.metadata{labels: {"short": string(params.data.short), "middle": string(params.data.middle), "long": string(params.data.long.upperAscii())}}}`,
+		copies: nativePolicy("Fail", "Secret", `Object{metadata: Object.metadata{labels: {"own": string(object.?data.long.orValue("none")).upperAscii(), "part": string(object.?data.long.orValue("no long text")).substring(1, 9)}}}`, `Object{metadata: Object.metadata{labels: {"short": string(params.data.short), "middle": string(params.data.middle), "long": string(params.data.long.upperAscii())}}}`,
 			`Object{metadata: Object.metadata{annotations: {"own": string(object.?data.short.orValue(""))}}}`),
 	},
 	"MutatingPolicy": {
@@ -48,6 +48,10 @@ var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
 	"ClusterPolicy, changed values": {
 		fails:   clusterPolicy("Fail", changingPatches...),
 		ignored: clusterPolicy("Ignore", changingPatches...),
+	},
+	"ValidatingAdmissionPolicy": {
+		fails:   validatingPolicy("Fail", "[Deny]"),
+		ignored: validatingPolicy("Ignore", "[Warn, Audit]"),
 	},
 	"MutatingTree, changed values": {
 		fails: treePolicy(`seen: "(cel; {'x': '1'}[string(bindings.payload.?data.long.orValue('no long text')).upperAscii()])"`),
@@ -103,6 +107,16 @@ func nativePolicy(failurePolicy, paramKind string, expressions ...string) string
 		fmt.Fprintf(&b, "  - {patchType: ApplyConfiguration, applyConfiguration: {expression: '%s'}}\n", e)
 	}
 	return b.String() + "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: leak}\nspec: {policyName: leak" + reference + "}\n"
+}
+
+// validatingPolicy quotes values in messages and audit annotations.
+func validatingPolicy(failurePolicy, actions string) string {
+	const long, short = `string(object.?data.long.orValue("none of the text"))`, `string(object.?data.short.orValue("none"))`
+	return "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: leak}\nspec:\n  failurePolicy: " + failurePolicy + "\n" +
+		"  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps, secrets], operations: ['*']}]}\n" +
+		"  auditAnnotations:\n  - {key: upper, valueExpression: '" + long + ".upperAscii()'}\n  - {key: part, valueExpression: '" + long + ".substring(1, 9)'}\n  - {key: short, valueExpression: '" + short + "'}\n" +
+		"  validations:\n  - {expression: 'false', messageExpression: '\"no \" + " + long + ".upperAscii()'}\n  - {expression: 'false', messageExpression: '\"no \" + " + short + "'}\n" +
+		"---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: leak}\nspec: {policyName: leak, validationActions: " + actions + "}\n"
 }
 
 func kyvernoNativePolicy(failurePolicy string, expressions ...string) string {
@@ -166,6 +180,9 @@ var leakSituations = []struct {
 		strings.Replace(leakMap("web"), "metadata:\n", "metadata:\n  annotations:\n    text: |\n      ::error::evil\n      ##vso[task.evil]\n", 1),
 		func(labels, _, _, _ string) string { return labels },
 	},
+	{"command of a CI system in a policy", leakMap("web"), func(labels, _, _, _ string) string {
+		return labels + "---\napiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: unreadable}\nspec:\n  ::error::evil: 1\n"
+	}},
 }
 
 // leakCommands are the commands with their formats.

@@ -149,7 +149,7 @@ func (l *locator) message(d source.Diagnostic, known bool) string {
 		message.WriteString("; " + d.Advice)
 	}
 	if d.Excerpt != "" {
-		message.WriteString("\n" + d.Excerpt)
+		message.WriteString("\n" + source.PrintableDetail(d.Excerpt))
 	}
 	if others := d.Relocated(l.file).Others(); others != nil {
 		message.WriteString("; " + others[0] + " " + strings.Join(others[1:], ", "))

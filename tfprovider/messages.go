@@ -141,7 +141,7 @@ func (a *admission) detail(d source.Diagnostic) string {
 	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
-			b.WriteString("\n\n" + source.PrintableLines(extra))
+			b.WriteString("\n\n" + source.PrintableDetail(extra))
 		}
 	}
 	for i, p := range d.Also {

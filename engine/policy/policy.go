@@ -280,7 +280,7 @@ type Step struct {
 	NotApplied *NotApplied
 	Failure    *Failure
 	// Warning and Annotations are what a validating policy says about an object besides refusing it.
-	Warning     string
+	Warning     source.Span
 	Annotations []Annotation
 	// Replay says what to do if the rule would change its own output again: "fail", "warn" or
 	// "skip". If it is empty, the option of the run decides.
@@ -294,6 +294,9 @@ type Step struct {
 // Annotation is an annotation of the audit event of a request.
 type Annotation struct {
 	Key, Value string
+	// Origin is that of the value. Shown is the value as it may be printed; the engine sets it.
+	Origin source.Origin
+	Shown  string
 	// Combine says what becomes of several values for one key.
 	Combine Combine
 }

@@ -58,9 +58,12 @@ type scoped struct {
 // Unwrap returns the message and the error.
 func (e *scoped) Unwrap() []error { return []error{e.Message, e.err} }
 
-// Text returns a text of the origin Input that may be shown.
-func (s Scope) Text(text string) string {
-	return source.MessageOf(s.text([]source.Span{{Text: text, Origin: source.Input}})...).String()
+// Text returns a text as it may be shown.
+func (s Scope) Text(text source.Span) string {
+	if !s.Hides([]source.Span{text}) {
+		return text.Text
+	}
+	return source.MessageOf(s.text([]source.Span{text})...).String()
 }
 
 // Message returns a diagnostic whose message may be shown.

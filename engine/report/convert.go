@@ -39,8 +39,8 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 		to.NotApplied = append(to.NotApplied, c.notApplied(n))
 	}
 	for _, a := range from.Audit {
-		if own != nil && c.Redactor != nil {
-			a.Value = redact.Scope{Objects: []*redact.Objects{redact.NewObjects(from.Document.Object())}}.Text(a.Value)
+		if c.Redactor != nil {
+			a.Value = a.Shown
 		}
 		to.Audit = append(to.Audit, policy.Annotation{Key: c.Name(a.Key), Value: c.Text(a.Value)})
 	}

@@ -17,6 +17,16 @@ func PrintableLines(text string) string {
 	return escape(text, func(rest string) bool { return rest[0] == '\n' || rest[0] == '\t' })
 }
 
+// PrintableDetail is PrintableLines for a text that is printed in lines of its own. A text with a line
+// that a CI system would obey has a bar before all of its lines.
+func PrintableDetail(text string) string {
+	text = PrintableLines(text)
+	if !slices.ContainsFunc(strings.Split(text, "\n"), IsCommand) {
+		return text
+	}
+	return "| " + strings.ReplaceAll(text, "\n", "\n| ")
+}
+
 // Printable returns the message as it is printed. Only line breaks of ours, and those before the lines
 // with which CEL quotes an expression, remain.
 func (m *Message) Printable() string {

@@ -179,7 +179,7 @@ func (d Diagnostic) Text() string {
 	}
 	b.WriteString(shorten(d.Printed()))
 	for _, extra := range d.Details() {
-		b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableLines(extra)), "\n", "\n    "))
+		b.WriteString("\n    " + strings.ReplaceAll(shorten(PrintableDetail(extra)), "\n", "\n    "))
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"unicode"
@@ -20,6 +21,20 @@ func WordsOf(object map[string]any) Words {
 	return words
 }
 
+// With returns these words and those of texts.
+func (w Words) With(texts map[string]bool) Words {
+	words := maps.Clone(w)
+	if words == nil {
+		words = Words{}
+	}
+	for text := range texts {
+		for word := range splitWords(text) {
+			words[word] = true
+		}
+	}
+	return words
+}
+
 // Derive returns an error whose text counts as Computed if it has other words than these and those of
 // errors. The value in the text is then from the input, perhaps in another form: "no such key: APP" is
 // what remains of an expression that turns a value to upper case.
@@ -27,7 +42,7 @@ func (w Words) Derive(err error) error {
 	parts := append([]Span(nil), Spans(err)...)
 	derived := false
 	for i, part := range parts {
-		if part.Origin == Input && !w.has(part.Text) {
+		if part.Origin == Input && w.Origin(part.Text) == Computed {
 			parts[i].Origin, derived = Computed, true
 		}
 	}
@@ -37,14 +52,14 @@ func (w Words) Derive(err error) error {
 	return &judged{err, parts}
 }
 
-// has reports whether a text has only known words.
-func (w Words) has(text string) bool {
+// Origin returns Computed for a text with other words than these and those of errors, else Input.
+func (w Words) Origin(text string) Origin {
 	for word := range splitWords(text) {
 		if !w[word] && !errorWords()[word] {
-			return false
+			return Computed
 		}
 	}
-	return true
+	return Input
 }
 
 // splitWords yields the runs of letters, digits and underscores in a text.

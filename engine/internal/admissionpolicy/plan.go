@@ -119,7 +119,7 @@ func (l *Language) failure(p *Policy, b *Binding, err error) policy.Failure {
 	if b != nil {
 		id = p.through(b)
 	}
-	return policy.Failure{ID: id, At: p.At, Err: l.Denied(id.Policy, id.Binding, p.words().Derive(err)), Ignored: p.Ignore}
+	return policy.Failure{ID: id, At: p.At, Err: l.Denied(id.Policy, id.Binding, p.Words().Derive(err)), Ignored: p.Ignore}
 }
 
 // Deny returns an error of the application as a failure.

@@ -35,8 +35,8 @@ type Policy struct {
 	// conditioned are the facts that it is known which condition is false for an object, by the
 	// view of its forms.
 	conditioned [celenv.Views]change.Fact
-	// words are the words of the document.
-	words func() source.Words
+	// Words returns the words of the document.
+	Words func() source.Words
 }
 
 // Condition is a matchCondition.
@@ -80,7 +80,7 @@ func (l *Language) Reader(d *manifest.Document) *Reader { return &Reader{policyd
 // with a paramKind in the form that readParamKind reads.
 func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
 	spec := r.Root.At("spec")
-	p := &Policy{Name: r.name(), Document: r.Document, words: sync.OnceValue(func() source.Words { return source.WordsOf(r.Document.Object()) }), At: r.Document.At(r.Root.At("metadata").At("name").Path)}
+	p := &Policy{Name: r.name(), Document: r.Document, Words: sync.OnceValue(func() source.Words { return source.WordsOf(r.Document.Object()) }), At: r.Document.At(r.Root.At("metadata").At("name").Path)}
 	p.Ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		p.ParamKind = readParamKind(kind)

@@ -138,7 +138,7 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 		}
 		step.Annotations = c.annotations
 		for _, text := range c.warnings {
-			if !yield(policy.Step{ID: i.ID(), Warning: text}) {
+			if !yield(policy.Step{ID: i.ID(), Warning: source.Span{Text: text}}) {
 				return
 			}
 		}

@@ -368,7 +368,7 @@ func (s *scope) warnLost(r *rule, p *patch, value any, object, patched map[strin
 			cause, at = m.Deviation, m.path
 		}
 	}
-	s.request.Warn(cause.Warning(r.at(at), "policy "+r.key()+", rule "+r.name, ": "+change.Summary(lost)))
+	s.request.Warn(cause.Warning(r.at(at), "policy "+r.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(lost))))
 }
 
 // removes reports whether a patch itself removes the value at a path, or replaces the list around

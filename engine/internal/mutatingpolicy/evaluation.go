@@ -282,9 +282,9 @@ func (e *evaluation) failure(failed *stepError) policy.Failure {
 	f.Err = source.Messagef("Resource: %s/%s, Kind: %s, Errors: [Policy %s: failed to evaluate policy: %v]", source.Name(namespace), source.Name(name), source.Name(e.kind.Kind.Kind), source.Name(d.name), d.words().Derive(failed.err))
 	switch {
 	case failed.deviation != nil:
-		e.request.Warn(failed.deviation.Warning(failed.at, "policy "+d.key(), ": "+failed.err.Error()))
+		e.request.Warn(failed.deviation.Warning(failed.at, "policy "+d.key(), source.Messagef(": %v", d.words().Derive(failed.err))))
 	case e.unit.autogen != "" && !d.ignore:
-		e.request.Warn(d.whyExtended().Warning(failed.at, "policy "+d.key(), ": it fails for a "+e.kind.Kind.Kind))
+		e.request.Warn(d.whyExtended().Warning(failed.at, "policy "+d.key(), source.Messagef(": it fails for a %s", source.Name(e.kind.Kind.Kind))))
 	}
 	var exceeded *limit.Error
 	var unknown *schema.NoSchemaError

@@ -52,7 +52,8 @@ func (i *invocation) answer(r *policy.Request, d decision) policy.Step {
 		return step
 	}
 	if slices.Contains(i.actions, warn) {
-		step.Warning = fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", i.to.ID.Policy, i.to.ID.Binding, d.message)
+		text := fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", i.to.ID.Policy, i.to.ID.Binding, d.message)
+		step.Warning = source.Span{Text: text, Origin: i.to.Policy.Words().Origin(d.message)}
 	}
 	if slices.Contains(i.actions, audit) {
 		step.Annotations = []policy.Annotation{i.audit(d)}
@@ -69,7 +70,7 @@ func (i *invocation) audit(d decision) policy.Annotation {
 		ExpressionIndex   int      `json:"expressionIndex"`
 		ValidationActions []string `json:"validationActions"`
 	}{{d.message, i.to.ID.Policy, i.to.ID.Binding, d.index, i.actions}})
-	a := policy.Annotation{Key: "validation.policy.admission.k8s.io/validation_failure", Value: string(value)}
+	a := policy.Annotation{Key: "validation.policy.admission.k8s.io/validation_failure", Value: string(value), Origin: i.to.Policy.Words().Origin(d.message)}
 	if i.minor >= listsFailuresSince {
 		a.Combine = policy.JoinLists
 	}

@@ -180,7 +180,7 @@ func (e *evaluation) annotate() (annotations []policy.Annotation, failures []dec
 			d.final = true
 			failures = append(failures, d)
 		case text != "":
-			annotations = append(annotations, policy.Annotation{Key: a.key, Value: text[:min(len(text), maxAnnotation)], Combine: policy.JoinValues})
+			annotations = append(annotations, policy.Annotation{Key: a.key, Value: text[:min(len(text), maxAnnotation)], Origin: e.to.Policy.Words().Origin(text), Combine: policy.JoinValues})
 		}
 	}
 	return annotations, failures, false

@@ -36,6 +36,6 @@ func (d *Deviation) String() string {
 }
 
 // Warning returns a warning that the deviation has an effect.
-func (d *Deviation) Warning(at source.Position, subject, effect string) source.Diagnostic {
-	return source.Warningf(at, Code, "%s: Kyverno %s%s", source.Name(subject), source.Literal(d.Does), effect).With(d.Advice)
+func (d *Deviation) Warning(at source.Position, subject string, effect *source.Message) source.Diagnostic {
+	return source.Warningf(at, Code, "%s: Kyverno %s%v", source.Name(subject), source.Literal(d.Does), effect).With(d.Advice)
 }
