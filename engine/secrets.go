@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -37,8 +38,8 @@ type files struct {
 	// sensitive are the names of files that must stay secret, open the texts of public policies.
 	sensitive map[string]bool
 	open      []string
-	// words are the words of public policies.
-	words source.Words
+	// words returns the words of public policies.
+	words func() source.Words
 }
 
 func newFiles(policies, context []*manifest.Stream) files {
@@ -51,9 +52,9 @@ func newFiles(policies, context []*manifest.Stream) files {
 	for _, stream := range policies {
 		if stream != nil && !stream.Sensitive() {
 			f.open = append(f.open, stream.Text())
-			f.words = f.words.With(map[string]bool{stream.Text(): true})
 		}
 	}
+	f.words = sync.OnceValue(func() source.Words { return source.Words{}.With(f.open...) })
 	return f
 }
 
@@ -132,9 +133,9 @@ func (f *files) copies(before, after map[string]any, shape change.Shape) reveale
 	for _, text := range f.reveals(before, after, shape, &open) {
 		if (redact.Scope{Objects: own}).Hides([]source.Span{{Text: text}}) {
 			found.texts = append(found.texts, text)
-		} else if !found.derived && f.words.Origin(text) == source.Computed {
+		} else if !found.derived && f.words().Origin(text) == source.Computed {
 			if words == nil {
-				words = f.words.With(object.Open())
+				words = f.words().With(slices.Collect(maps.Keys(object.Open()))...)
 			}
 			found.derived = words.Origin(text) == source.Computed
 		}

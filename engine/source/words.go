@@ -22,12 +22,9 @@ func WordsOf(object map[string]any) Words {
 }
 
 // With returns these words and those of texts.
-func (w Words) With(texts map[string]bool) Words {
+func (w Words) With(texts ...string) Words {
 	words := maps.Clone(w)
-	if words == nil {
-		words = Words{}
-	}
-	for text := range texts {
+	for _, text := range texts {
 		for word := range splitWords(text) {
 			words[word] = true
 		}
