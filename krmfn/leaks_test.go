@@ -22,7 +22,7 @@ var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
 		labels:  nativePolicy("Fail", "", `Object{metadata: Object.metadata{labels: {"seen": "yes"}}}`),
 		fails:   nativePolicy("Fail", "", quotingExpressions...),
 		ignored: nativePolicy("Ignore", "", quotingExpressions...),
-		copies: nativePolicy("Fail", "Secret", `Object{metadata: Object.metadata{labels: {"own": string(object.?data.long.orValue("none")).upperAscii(), "part": string(object.?data.long.orValue("no long text")).substring(1, 9)}}}`, `Object{metadata: Object.metadata{labels: {"short": string(params.data.short), "middle": string(params.data.middle), "long": string(params.data.long.upperAscii())}}}`,
+		copies: nativePolicy("Fail", "Secret", `Object{metadata: Object.metadata{labels: {"short": string(params.data.short), "middle": string(params.data.middle), "long": string(params.data.long.upperAscii())}}}`,
 			`Object{metadata: Object.metadata{annotations: {"own": string(object.?data.short.orValue(""))}}}`),
 	},
 	"MutatingPolicy": {
@@ -40,6 +40,7 @@ var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
 	"MutatingAdmissionPolicy, changed values": {
 		fails:   nativePolicy("Fail", "", changingExpressions...),
 		ignored: nativePolicy("Ignore", "", changingExpressions...),
+		copies:  nativePolicy("Fail", "", `Object{metadata: Object.metadata{labels: {"own": string(object.?data.long.orValue("none")).upperAscii(), "part": string(object.?data.long.orValue("no long text")).substring(1, 9)}}}`),
 	},
 	"MutatingPolicy, changed values": {
 		fails:   kyvernoNativePolicy("Fail", changingExpressions[2:]...),
