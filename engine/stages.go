@@ -84,6 +84,13 @@ func (a *admitted) scope(further []*redact.Objects) redact.Scope {
 	if len(own) > 0 && a.trace != nil {
 		own = append(own, redact.NewObjects(a.trace.before, a.trace.after))
 	}
+	if a.trace != nil {
+		for _, e := range a.trace.events {
+			if len(e.sensitive.texts) > 0 { // an error about the object may quote what a policy computed
+				own = append(own, redact.NewObjects(map[string]any{"data": change.List(e.sensitive.texts)}))
+			}
+		}
+	}
 	scope.Objects = slices.Concat(further, a.read, own)
 	return scope
 }

@@ -42,6 +42,12 @@ var leakPolicies = map[string]struct{ labels, fails, ignored, copies string }{
 		ignored: nativePolicy("Ignore", "", changingExpressions...),
 		copies:  nativePolicy("Fail", "", `Object{metadata: Object.metadata{labels: {"own": string(object.?data.long.orValue("none")).upperAscii(), "part": string(object.?data.long.orValue("no long text")).substring(1, 9)}}}`),
 	},
+	"MutatingAdmissionPolicy, custom resource": {
+		fails: strings.Replace(
+			nativePolicy("Fail", "Secret", `Object{spec: Object.spec{a: string(params.data.short).upperAscii(), b: string(params.data.middle).upperAscii(), c: string(params.data.long).upperAscii()}}`),
+			"apiGroups: [''], apiVersions: [v1], resources: [configmaps, secrets, pods]", "apiGroups: [example.com], apiVersions: [v1], resources: [leaks]", 1,
+		),
+	},
 	"MutatingPolicy, changed values": {
 		fails:   kyvernoNativePolicy("Fail", changingExpressions[2:]...),
 		ignored: kyvernoNativePolicy("Ignore", changingExpressions...),
@@ -151,6 +157,27 @@ func leakMap(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n  namespace: default\ndata: {short: public}\n"
 }
 
+// leakCustom is a custom resource, with a definition whose refusals quote values.
+const leakCustom = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: leaks.example.com}
+spec:
+  group: example.com
+  names: {kind: Leak, plural: leaks}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, enum: [x]}, b: {type: string, enum: [x]}, c: {type: string, enum: [x]}}}}}}
+---
+apiVersion: example.com/v1
+kind: Leak
+metadata: {name: custom, namespace: default}
+spec: {}
+`
+
 func leakData(form func(string) string) string {
 	var b strings.Builder
 	for _, key := range []string{"short", "middle", "long"} {
@@ -167,7 +194,7 @@ var leakSituations = []struct {
 	{"well-formed", leakSecret + "---\n" + leakMap("web"), func(labels, _, _, _ string) string { return labels }},
 	{"malformed sibling", leakMap("web") + "---\n" + leakSecret + leakData(func(value string) string { return value }), func(labels, _, _, _ string) string { return labels }},
 	{"sibling without a kind", leakMap("web") + "---\n" + strings.Replace(leakSecret, "kind:", "Kind:", 1), func(labels, _, _, _ string) string { return labels }},
-	{"value in an error", leakSecret + "---\n" + leakMap("web"), func(_, fails, _, _ string) string { return fails }},
+	{"value in an error", leakSecret + "---\n" + leakMap("web") + leakCustom, func(_, fails, _, _ string) string { return fails }},
 	{"value in an ignored error", leakSecret + "---\n" + leakMap("web"), func(_, _, ignored, _ string) string { return ignored }},
 	{"value copied by a policy", leakSecret + "---\n" + leakMap("web"), func(_, _, _, copies string) string { return copies }},
 	{
@@ -324,7 +351,7 @@ func TestLeaksQuote(t *testing.T) {
 	public := strings.Replace(leakSecret, "kind: Secret", "kind: ConfigMap", 1)
 	for language, policies := range leakPolicies {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"fails.yaml": policies.fails, "copies.yaml": policies.copies, "labels.yaml": policies.labels, "m.yaml": public, "named.yaml": leakMap("vx3kpw-config") + "---\n" + leakSecret} {
+		for name, text := range map[string]string{"fails.yaml": strings.Replace(policies.fails, "kind: Secret}", "kind: ConfigMap}", 1), "copies.yaml": policies.copies, "labels.yaml": policies.labels, "m.yaml": public + leakCustom, "named.yaml": leakMap("vx3kpw-config") + "---\n" + leakSecret} {
 			writeFile(t, filepath.Join(dir, name), text)
 		}
 		if output := runIn(dir, []string{"diff", "-p", "labels.yaml", "named.yaml"}); policies.labels != "" && (!strings.Contains(output, "ConfigMap default/vx3kpw-config, Secret default/s by ") || !strings.Contains(output, "  name: vx3kpw-config\n")) {
