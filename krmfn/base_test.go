@@ -147,6 +147,19 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// putInPath puts programs with shell scripts in front of others of their names, until the test ends.
+func putInPath(t *testing.T, scripts map[string]string) {
+	t.Helper()
+	bin := t.TempDir()
+	for name, script := range scripts {
+		writeFile(t, filepath.Join(bin, name), "#!/bin/sh\n"+script+"\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // TestBaseShards checks that shards of both states have the same applications.
 func TestBaseShards(t *testing.T) {
 	r := newRepository(t)
@@ -157,12 +170,7 @@ func TestBaseShards(t *testing.T) {
 	}
 	r.commit(files)
 	r.commit(map[string]string{"apps/b/kustomization.yaml": "resources: [web.yaml]\n", "apps/b/web.yaml": configMap("b", "one"), "apps/d/web.yaml": configMap("d", "two")})
-	bin := t.TempDir()
-	writeFile(t, filepath.Join(bin, "kustomize"), "#!/bin/sh\ncat web.yaml\n")
-	if err := os.Chmod(filepath.Join(bin, "kustomize"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	putInPath(t, map[string]string{"kustomize": "cat web.yaml"})
 	var all strings.Builder
 	for _, shard := range []string{"1/3", "2/3", "3/3"} {
 		_, stdout, stderr := r.diff(t.Context(), "", "--base", "HEAD~1", "--build", "--stat", "--shard", shard, "-p", "policies", "apps")
