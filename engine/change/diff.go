@@ -310,8 +310,8 @@ func pairRenamed(pairs []int, from, to []any, keys []string) {
 	}
 }
 
-// isRenamed reports whether two items differ in nothing but their keys, or whether more of the
-// values in them are equal than not.
+// isRenamed reports whether two items differ in nothing but their keys and what b has in addition, or
+// whether more of the values in them are equal than not.
 func isRenamed(a, b map[string]any, keys []string) bool {
 	equal, differ := 0, 0
 	for name, value := range a {
@@ -322,12 +322,15 @@ func isRenamed(a, b map[string]any, keys []string) bool {
 			}
 		}
 	}
+	if differ == 0 {
+		return true
+	}
 	for name := range b {
 		if _, ok := a[name]; !ok && !slices.Contains(keys, name) {
 			differ++
 		}
 	}
-	return differ == 0 || equal > differ
+	return equal > differ
 }
 
 // compare counts the values without children of a that are equal in b, and those that differ. What b
