@@ -20,7 +20,7 @@ var findings = map[string]bool{
 	"passes.mutated": true, "event.drops": true, "job.denied": true,
 	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
 	"Manifest.DependsOnOthers": true, "Manifest.Sensitive": true, "Change.Sensitive": true,
-	"followState.changed": true, "followState.touched": true,
+	"followState.changed": true, "followState.touched": true, "revealed.derived": true,
 	// The needs of observers; see isUntouched.
 	"Observer.partial": true, "Observer.tolerant": true, "run.watched": true,
 }
