@@ -2,6 +2,7 @@ package validation
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/kube-openapi/pkg/validation/errors"
+	openapi "k8s.io/kube-openapi/pkg/validation/errors"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
@@ -99,8 +100,8 @@ func validateSchema(s *spec.Schema, object map[string]any, correlated *common.Co
 
 // fieldError converts an error of the validation of values to that of a server.
 func fieldError(err error) *field.Error {
-	invalid, ok := err.(*errors.Validation)
-	if !ok {
+	var invalid *openapi.Validation
+	if !errors.As(err, &invalid) {
 		return field.Invalid(nil, "", err.Error())
 	}
 	var at *field.Path
@@ -112,15 +113,15 @@ func fieldError(err error) *field.Error {
 		value = ""
 	}
 	switch invalid.Code() {
-	case errors.RequiredFailCode:
+	case openapi.RequiredFailCode:
 		return field.Required(at, "")
-	case errors.EnumFailCode:
+	case openapi.EnumFailCode:
 		return field.NotSupported(at, invalid.Value, texts(invalid.Values))
-	case errors.TooLongFailCode:
+	case openapi.TooLongFailCode:
 		return field.TooLong(at, "", count(invalid.Valid))
-	case errors.MaxItemsFailCode, errors.TooManyPropertiesCode:
+	case openapi.MaxItemsFailCode, openapi.TooManyPropertiesCode:
 		return field.TooMany(at, count(invalid.Value), count(invalid.Valid))
-	case errors.InvalidTypeCode:
+	case openapi.InvalidTypeCode:
 		return field.TypeInvalid(at, value, err.Error())
 	}
 	return field.Invalid(at, value, err.Error())
