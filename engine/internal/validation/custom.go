@@ -99,7 +99,7 @@ func (v *Server) newCustom(kind *schema.Kind) any {
 	}
 	c.schema = openAPI(c.structural, v.minor)
 	if hasRules(c.structural) {
-		c.rules = newRuleNode(v.cel, c.structural, c.structural, true, model.SchemaDeclType(c.structural, true))
+		c.rules = newRuleNode(v.cel, c.structural, c.structural, model.WithTypeAndObjectMeta(c.structural), model.SchemaDeclType(c.structural, true))
 	}
 	if external.Subresources != nil {
 		c.scale = external.Subresources.Scale

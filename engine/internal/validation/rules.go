@@ -26,17 +26,18 @@ import (
 // compiled when an object first has a value for the node.
 type ruleNode struct {
 	// schema is the structural part of the schema. Its rules may come from an allOf.
-	schema            *structural.Structural
-	sources           []v1.ValidationRule
-	declared          *values.DeclType
-	isRoot            bool
+	schema   *structural.Structural
+	sources  []v1.ValidationRule
+	declared *values.DeclType
+	// visible is the schema with all fields that rules see.
+	visible           *structural.Structural
 	items, additional *ruleNode
 	properties        map[string]*ruleNode
 	allOf             []*ruleNode
 
 	env  *celenv.Env
 	once sync.Once
-	// rules are the compiled sources; failure says why there are none.
+	// rules are the compiled sources, unless they have a failure.
 	rules   []rule
 	failure error
 }
@@ -50,16 +51,17 @@ type rule struct {
 	at string
 }
 
-// newRuleNode returns the rules of a schema. It is nil if there are none. given has the rules, and may be
-// part of an allOf; declared is the type that rules see, or nil if they cannot see such values.
-func newRuleNode(env *celenv.Env, given, s *structural.Structural, isRoot bool, declared *values.DeclType) *ruleNode {
-	n := &ruleNode{schema: s, sources: given.XValidations, declared: declared, isRoot: isRoot, env: env, properties: map[string]*ruleNode{}}
+// newRuleNode returns the rules of a schema, or nil if neither it nor a schema in it has rules. given has
+// the rules, and may be part of an allOf; visible is the schema that rules see; declared is its type, or
+// nil if rules cannot see such values.
+func newRuleNode(env *celenv.Env, given, s, visible *structural.Structural, declared *values.DeclType) *ruleNode {
+	n := &ruleNode{schema: s, sources: given.XValidations, declared: declared, visible: visible, env: env, properties: map[string]*ruleNode{}}
 	var elem *values.DeclType
 	if declared != nil {
 		elem = declared.ElemType
 	}
 	if given.Items != nil && s.Items != nil {
-		n.items = newRuleNode(env, given.Items, s.Items, s.Items.XEmbeddedResource, elem)
+		n.items = newRuleNode(env, given.Items, s.Items, visibleOf(s.Items), elem)
 	}
 	for name, property := range given.Properties {
 		spine, ok := s.Properties[name]
@@ -67,17 +69,17 @@ func newRuleNode(env *celenv.Env, given, s *structural.Structural, isRoot bool, 
 			continue
 		}
 		if t := propertyType(declared, name, &spine); t != nil {
-			if child := newRuleNode(env, &property, &spine, spine.XEmbeddedResource, t); child != nil {
+			if child := newRuleNode(env, &property, &spine, visibleOf(&spine), t); child != nil {
 				n.properties[name] = child
 			}
 		}
 	}
 	if a, b := given.AdditionalProperties, s.AdditionalProperties; a != nil && b != nil && a.Structural != nil && b.Structural != nil {
-		n.additional = newRuleNode(env, a.Structural, b.Structural, b.Structural.XEmbeddedResource, elem)
+		n.additional = newRuleNode(env, a.Structural, b.Structural, visibleOf(b.Structural), elem)
 	}
 	if given.ValueValidation != nil {
 		for i := range given.ValueValidation.AllOf {
-			if child := newRuleNode(env, asStructural(&given.ValueValidation.AllOf[i]), s, isRoot, declared); child != nil {
+			if child := newRuleNode(env, asStructural(&given.ValueValidation.AllOf[i]), s, visible, declared); child != nil {
 				n.allOf = append(n.allOf, child)
 			}
 		}
@@ -86,6 +88,14 @@ func newRuleNode(env *celenv.Env, given, s *structural.Structural, isRoot bool, 
 		return nil
 	}
 	return n
+}
+
+// visibleOf returns the schema of a value in an object as rules see it.
+func visibleOf(s *structural.Structural) *structural.Structural {
+	if s.XEmbeddedResource {
+		return model.WithTypeAndObjectMeta(s)
+	}
+	return s
 }
 
 // hasRules reports whether a schema has rules outside of allOf. Without them, a server evaluates none.
@@ -209,11 +219,7 @@ func (r *ruleRun) evaluateRules(n *ruleNode, at *field.Path, value, old any, was
 		r.end(at, n, celenv.ErrBudget.Error())
 		return
 	}
-	s := n.schema
-	if n.isRoot {
-		s = model.WithTypeAndObjectMeta(s)
-	}
-	input := celenv.NewRuleInput(&model.Structural{Structural: s}, value, old)
+	input := celenv.NewRuleInput(&model.Structural{Structural: n.visible}, value, old)
 	optional := input.Optional()
 	for i := range n.rules {
 		rule, in := &n.rules[i], input
