@@ -85,10 +85,12 @@ func (a *admitted) scope(further []*redact.Objects) redact.Scope {
 		own = append(own, redact.NewObjects(a.trace.before, a.trace.after))
 	}
 	if a.trace != nil {
+		var computed []string // an error about the object may quote them
 		for _, e := range a.trace.events {
-			if len(e.sensitive.texts) > 0 { // an error about the object may quote what a policy computed
-				own = append(own, redact.NewObjects(map[string]any{"data": change.List(e.sensitive.texts)}))
-			}
+			computed = append(computed, e.sensitive.texts...)
+		}
+		if len(computed) > 0 {
+			own = append(own, redact.NewObjects(map[string]any{"data": change.List(computed)}))
 		}
 	}
 	scope.Objects = slices.Concat(further, a.read, own)
