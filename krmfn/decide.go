@@ -24,7 +24,7 @@ const mutationCode = "mutation"
 
 // decisions are what a team has decided about the findings of a run.
 type decisions struct {
-	*Process
+	process *Process
 	command string
 	rules   *triage.Rules
 	judge   *triage.Judge
@@ -50,7 +50,7 @@ type baseline struct {
 // decide applies the decisions of a team to the findings of a run: its diagnostics and, if r is not nil,
 // the changes in a report. output says that the run is for its output.
 func (p *Process) decide(c *config, a *admission, r *report.Report, output bool) *decisions {
-	d := &decisions{Process: p, command: c.given.command, rules: &triage.Rules{}}
+	d := &decisions{process: p, command: c.given.command, rules: &triage.Rules{}}
 	if c.options.Base != "" {
 		d.command, d.base, r = comparing, report.InState(c.options.Base, ""), nil
 	}
@@ -146,7 +146,7 @@ func (d *decisions) below(dir, file string) string {
 	if file == "" || file == "-" {
 		return ""
 	}
-	if name, err := filepath.Rel(dir, input.RealPath(d.absolute(filepath.FromSlash(file)))); err == nil {
+	if name, err := filepath.Rel(dir, input.RealPath(d.process.absolute(filepath.FromSlash(file)))); err == nil {
 		return filepath.ToSlash(name)
 	}
 	return file
@@ -288,18 +288,18 @@ func (d *decisions) tell(compared triage.Comparison) {
 		gone += e.Count
 	}
 	if compared.Left > 0 {
-		fmt.Fprintf(d.Stderr, "preadmit: %s in %s\n", plural(compared.Left, "finding is", "findings are"), name)
+		fmt.Fprintf(d.process.Stderr, "preadmit: %s in %s\n", plural(compared.Left, "finding is", "findings are"), name)
 	}
 	if gone == 0 {
 		return
 	}
-	fmt.Fprintf(d.Stderr, "preadmit: %s not found any more; --write-baseline removes what is gone:\n", plural(gone, "finding of "+name+" is", "findings of "+name+" are"))
+	fmt.Fprintf(d.process.Stderr, "preadmit: %s not found any more; --write-baseline removes what is gone:\n", plural(gone, "finding of "+name+" is", "findings of "+name+" are"))
 	for i, e := range compared.Gone {
 		if i == source.FewPlaces {
-			fmt.Fprintf(d.Stderr, "  and %d more\n", len(compared.Gone)-i)
+			fmt.Fprintf(d.process.Stderr, "  and %d more\n", len(compared.Gone)-i)
 			break
 		}
-		fmt.Fprintf(d.Stderr, "  %s\n", source.Printable(e.String()))
+		fmt.Fprintf(d.process.Stderr, "  %s\n", source.Printable(e.String()))
 	}
 }
 
@@ -310,13 +310,13 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 	}
 	r := &replacement{name: d.baseline.name, real: d.baseline.real, within: filepath.Dir(d.baseline.real), data: d.baseline.entries.Text(), origin: d.baseline.text}
 	var problems []source.Diagnostic
-	if err := d.ledger.claim("the baseline", r.real); err != nil {
+	if err := d.process.ledger.claim("the baseline", r.real); err != nil {
 		problems = r.note(nil, err)
 	}
-	if _, problems = d.replaceAll(ctx, []*replacement{r}, problems); len(problems) > 0 {
-		d.report(problems, "nothing written", c.options.Verbose)
+	if _, problems = d.process.replaceAll(ctx, []*replacement{r}, problems); len(problems) > 0 {
+		d.process.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
-	fmt.Fprintf(d.Stderr, "preadmit: %s written to %s\n", plural(len(d.found), "finding", "findings"), source.Printable(d.baseline.name))
+	fmt.Fprintf(d.process.Stderr, "preadmit: %s written to %s\n", plural(len(d.found), "finding", "findings"), source.Printable(d.baseline.name))
 	return exitDone
 }
