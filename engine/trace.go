@@ -19,7 +19,7 @@ type trace struct {
 	before, after map[string]any
 	events        []event
 	// unpruned is a custom resource after the policies with the unknown fields that they added, which
-	// a server prunes only after its validation. It is nil if there are none.
+	// a server prunes only after its validation. It is nil if they added no unknown fields.
 	unpruned map[string]any
 	// notApplied are the reasons of the first pass and of what follows the passes; see untouched. It
 	// is nil if the request was admitted before: it has no reasons of its own.

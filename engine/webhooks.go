@@ -63,7 +63,7 @@ func (w *webhook) mayChange(request *policy.Request) bool {
 }
 
 // doubt returns advice about a webhook that may repair an object before a server validates it; "" if
-// there is none.
+// no webhook may change it.
 func (s server) doubt(request *policy.Request) string {
 	i := slices.IndexFunc(s.webhooks, func(w webhook) bool { return w.mayChange(request) })
 	if i < 0 {

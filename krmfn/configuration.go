@@ -82,7 +82,7 @@ func (given *arguments) sets(o *settings.Option) bool {
 	return slices.ContainsFunc(given.flags, func(s setting) bool { return s.option == o })
 }
 
-// configuration reads the configuration file; nil if there is none.
+// configuration reads the configuration file; nil if no file is found.
 func (p *Process) configuration(given *arguments) (*settings.File, []source.Diagnostic) {
 	name := ""
 	for _, s := range given.flags {

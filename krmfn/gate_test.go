@@ -12,8 +12,8 @@ import (
 // gateSteps are the commands of the workflow in testdata/gate/repository.
 var gateSteps = []string{"check kubernetes-manifests", "test tests", "diff --base main... kubernetes-manifests"}
 
-// gateChanges are pull requests: files with a text and what replaces it. An empty text stands for the
-// whole file, and without a replacement the file is deleted.
+// gateChanges are pull requests: files with a text and what replaces it. If the text is empty, the whole
+// file is replaced, and without a replacement the file is deleted.
 var gateChanges = map[string]struct {
 	file, from, to string
 	red            bool

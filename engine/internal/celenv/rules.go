@@ -124,8 +124,8 @@ type RuleInput struct {
 	sizes     sizes
 }
 
-// NewRuleInput returns the input for a value of a schema and the value before an update, which is nil if
-// there is none.
+// NewRuleInput returns the input for a value of a schema and the value before an update; nil if
+// the object is new.
 func NewRuleInput(schema common.Schema, self, old any) *RuleInput {
 	in := &RuleInput{self: common.UnstructuredToVal(self, schema)}
 	if old != nil {

@@ -83,7 +83,7 @@ func enforces(minor int, s *spec.Schema) bool {
 }
 
 // validateSchema returns how an object violates its schema. correlated is the object with the object
-// before an update, whose errors remain accepted; nil if there is none.
+// before an update, whose errors remain accepted; nil if the object is new.
 func validateSchema(s *spec.Schema, object map[string]any, correlated *common.CorrelatedObject) field.ErrorList {
 	var result *validate.Result
 	if correlated == nil {
