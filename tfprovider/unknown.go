@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -403,9 +402,9 @@ func getsAll(text string) bool {
 
 var (
 	// wildcardKey matches a key with a wildcard in JSON.
-	wildcardKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*[*?][^"]*":`) })
+	wildcardKey = lazyregexp.New(`"[^"]*[*?][^"]*":`)
 	// reference matches a reference of JMESPath to the request, with the fields that follow.
-	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\brequest\b((?:\.\w+)*)`) })
+	reference = lazyregexp.New(`\brequest\b((?:\.\w+)*)`)
 )
 
 // hasKey reports whether a text contains a key, also in the notation of JSON Pointers.

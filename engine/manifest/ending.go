@@ -5,8 +5,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // A text may end in a block scalar without a line break, whose last line then has no line break

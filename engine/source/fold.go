@@ -2,9 +2,9 @@ package source
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // FewPlaces is how many places of a folded diagnostic are listed.
@@ -45,7 +45,7 @@ type saying struct {
 }
 
 // items are the indexes of items in a field path.
-var items = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\d+\]`) })
+var items = lazyregexp.New(`\[\d+\]`)
 
 func (d Diagnostic) saying() saying {
 	field := d.Field

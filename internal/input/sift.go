@@ -3,16 +3,15 @@ package input
 import (
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // Kind is the kind of a file without manifests, in the singular and in the plural. Manifests have
@@ -295,13 +294,9 @@ func isOurs(kind gvk.Kind) bool {
 var (
 	// objectKey matches what is an apiVersion in any place, or kind as a key in any spelling: in
 	// quotes, before spaces and a colon, or after a question mark.
-	objectKey = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)apiVersion|\bkind["']?\s*:|\?\s*["']?kind\b`)
-	})
+	objectKey = lazyregexp.New(`(?i)apiVersion|\bkind["']?\s*:|\?\s*["']?kind\b`)
 	// escapes matches escapes in strings in double quotes.
-	escapes = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})`)
-	})
+	escapes = lazyregexp.New(`\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})`)
 )
 
 // mentionsObject reports whether a text that cannot be parsed has an apiVersion or a kind. One

@@ -92,7 +92,7 @@ func unread(value ref.Val) any {
 
 // observedMap is a map of an object.
 type observedMap struct {
-	*orderedMap
+	traits.Mapper
 	object map[string]any
 	reader Reader
 }
@@ -108,7 +108,7 @@ func (m *observedMap) Value() any {
 // ConvertToNative implements ref.Val.
 func (m *observedMap) ConvertToNative(want reflect.Type) (any, error) {
 	m.reader.all(m.object)
-	return m.orderedMap.ConvertToNative(want)
+	return m.Mapper.ConvertToNative(want)
 }
 
 // observedList is a list of an object.

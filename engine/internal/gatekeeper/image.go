@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // image is an image reference, split into the parts of AssignImage. The tag includes its

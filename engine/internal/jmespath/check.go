@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // Problem is a call of a function that always fails, at Offset bytes from the start of the

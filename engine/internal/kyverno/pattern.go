@@ -12,8 +12,8 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // mismatch says where an object does not match a pattern. Its text contains no values.

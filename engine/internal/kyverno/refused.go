@@ -9,11 +9,11 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // This file has the policies that Kyverno v1.19.0 refuses when they are created, so that no cluster

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // The terms of a selector in the labelSelector of a URL. The numeric comparisons gt and lt are

@@ -8,7 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // conversion converts a call of a function whose arguments have the right number and kinds.

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // rewrite returns the policy that Kyverno generates from a policy for pods, for controllers with a

@@ -6,7 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // The syntax of strings in trees, as in kyverno-json (pkg/core/expression, 2024-10): "(jp;

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // A tree is a compiled mutation tree.

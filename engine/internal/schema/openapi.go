@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // AddOpenAPI adds the kinds of an OpenAPI v3 document, as an API server returns it for one group

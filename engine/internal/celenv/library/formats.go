@@ -13,7 +13,7 @@ import (
 	values "k8s.io/apiserver/pkg/cel"
 
 	"github.com/preadmit/preadmit/engine/internal/dns"
-	"github.com/preadmit/preadmit/engine/internal/lazyregexp"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // formats are the named formats of texts. The cost of a check depends on the size of the API
