@@ -29,6 +29,14 @@ func denying(t *testing.T) string {
 
 const pinned = "apiVersion: v1\nkind: %s\nmetadata: {name: pinned}\ndata: {pin: c2VjcmV0}\n"
 
+// manyPinned are more objects than a message lists one by one.
+func manyPinned() (texts []string) {
+	for i := range 6 {
+		texts = append(texts, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pinned-%d}\ndata: {pin: x}\n", i))
+	}
+	return texts
+}
+
 // TestMessages checks the exact text of messages.
 func TestMessages(t *testing.T) {
 	file, err := filepath.Abs("testdata/messages.txt")
@@ -59,6 +67,7 @@ func TestMessages(t *testing.T) {
 		{"plug-in", map[string]any{"manifests": []string{two}, "policies": []string{labelPolicy}, "admission_plugins": []string{"Nope"}}},
 		{"names of files", map[string]any{"manifests": []string{two}, "policies": []string{"policies/a.yaml", "policies/b.yaml", "policies/c.yaml"}}},
 		{"denied", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
+		{"many denied", map[string]any{"manifests": manyPinned(), "policies": []string{denying(t)}}},
 		{"denied secret", map[string]any{"manifest_files": []string{}, "sensitive_manifests": []string{fmt.Sprintf(pinned, "ConfigMap")}, "policies": []string{denying(t)}}},
 		{"no policies", map[string]any{"manifests": []string{two}}},
 		{"secret in clear text", map[string]any{"manifests": []string{fmt.Sprintf(pinned, "Secret")}, "policies": []string{labelPolicy}}},
