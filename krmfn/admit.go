@@ -140,9 +140,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		a.unread, problems = a.blind || source.HasErrors(f.diagnostics[:read]), nil
 	}
 	a.policies = policies
-	for _, streams := range [][]*manifest.Stream{manifests, policies, surroundings} {
-		a.inputs = append(a.inputs, streams...)
-	}
+	a.inputs = slices.Concat(a.inputs, manifests, policies, surroundings)
 	a.add(f.told(c)...)
 	if c.partial && (c.options.Build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
@@ -153,7 +151,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		return nil
 	}
 	if lone != nil {
-		binding, notes := bindAlone(lone, append(append(policies[:len(policies):len(policies)], surroundings...), manifests...))
+		binding, notes := bindAlone(lone, slices.Concat(policies, surroundings, manifests))
 		if binding != nil {
 			policies = append(policies, binding)
 		}

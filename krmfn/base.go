@@ -188,14 +188,9 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 	defer remove()
 	inBase := *p
 	inBase.Dir = b.dir
-	if err := b.configure(p, &inBase, given, &before.config); err != nil {
+	if err := b.prepare(p, &inBase, given, &before.config); err != nil {
 		return nil, err
 	}
-	inBase.Policies = b.placeOperands(p, p.Policies)
-	set := &before.config.options
-	set.AllowEmpty, set.Stats, set.StatsFile = true, false, ""
-	before.config.placed = func(c *config) { b.placeAll(p, c) }
-	before.config.placed(&before.config)
 	inBaseOperands := b.placeOperands(p, operands)
 	if after.config.options.Shard != "" {
 		names := append(p.applications(&after.config, operands), inBase.applications(&before.config, inBaseOperands)...)
@@ -209,15 +204,32 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 	if len(inBaseOperands) > 0 {
 		before.begin(ctx, &inBase, first, inBaseOperands)
 	}
-	after.report = &report.Report{}
-	if before.run.outcome == nil || after.run.outcome == nil {
-		after.run.outcome = nil
-	} else {
-		after.report = report.Since(before.state(b.name), after.state("working tree"), after.secretsOfBoth(before))
-	}
-	after.run.add(b.tell(before.run, after.run.diagnostics)...)
-	after.describe()
+	after.compare(b, before)
 	return after, nil
+}
+
+// prepare sets the options and policies of the base.
+func (b *base) prepare(p, inBase *Process, given arguments, c *config) error {
+	if err := b.configure(p, inBase, given, c); err != nil {
+		return err
+	}
+	inBase.Policies = b.placeOperands(p, p.Policies)
+	c.options.AllowEmpty, c.options.Stats, c.options.StatsFile = true, false, ""
+	c.placed = func(c *config) { b.placeAll(p, c) }
+	c.placed(c)
+	return nil
+}
+
+// compare makes the report of how the working tree differs from the base.
+func (r *reported) compare(b *base, before *reported) {
+	r.report = &report.Report{}
+	if before.run.outcome == nil || r.run.outcome == nil {
+		r.run.outcome = nil
+	} else {
+		r.report = report.Since(before.state(b.name), r.state("working tree"), r.secretsOfBoth(before))
+	}
+	r.run.add(b.tell(before.run, r.run.diagnostics)...)
+	r.describe()
 }
 
 // applications returns the names of the applications in directories.

@@ -51,34 +51,39 @@ func (f *functionConfig) expectations(value any) []expectation {
 				f.fail(at.Key(name), "option-unknown", "unknown field", source.Suggest(name, expectationFields))
 			}
 		}
-		var e expectation
-		e.object, _ = entry["object"].(string)
-		e.denied, _ = entry["denied"].(string)
-		e.unchanged = entry["unchanged"] == true
-		if fields, given := entry["fields"]; given {
-			e.fields = f.expectedFields(fields, at.Key("fields"))
-		}
-		if texts, given := entry["warnings"]; given {
-			e.warnings = f.expectedWarnings(texts, at.Key("warnings"))
-		}
-		if e.object == "" {
-			f.fail(at, "option-value", "expected object: KIND/NAME, which may contain the wildcards * and ?", "")
-		}
-		given := 0
-		for _, is := range []bool{len(e.fields) > 0, e.unchanged, e.denied != ""} {
-			if is {
-				given++
-			}
-		}
-		if given > 1 || given == 0 && e.warnings == nil {
-			f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message), or warnings (a part of each)", "")
-		}
-		all = append(all, e)
+		all = append(all, f.expectation(entry, at))
 	})
 	if items, ok := value.([]any); ok && len(items) == 0 {
 		f.fail(change.Keys("spec", "objects"), "option-value", "expected at least one object, because a test of none always passes", "")
 	}
 	return all
+}
+
+// expectation reads an entry of spec.objects.
+func (f *functionConfig) expectation(entry map[string]any, at change.Path) expectation {
+	var e expectation
+	e.object, _ = entry["object"].(string)
+	e.denied, _ = entry["denied"].(string)
+	e.unchanged = entry["unchanged"] == true
+	if fields, given := entry["fields"]; given {
+		e.fields = f.expectedFields(fields, at.Key("fields"))
+	}
+	if texts, given := entry["warnings"]; given {
+		e.warnings = f.expectedWarnings(texts, at.Key("warnings"))
+	}
+	if e.object == "" {
+		f.fail(at, "option-value", "expected object: KIND/NAME, which may contain the wildcards * and ?", "")
+	}
+	given := 0
+	for _, is := range []bool{len(e.fields) > 0, e.unchanged, e.denied != ""} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 || given == 0 && e.warnings == nil {
+		f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message), or warnings (a part of each)", "")
+	}
+	return e
 }
 
 // expectedWarnings reads a list of texts. It returns nil if the value is wrong.

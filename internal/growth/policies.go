@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ofPolicies are the dimensions of policies.
+// ofPolicies are the dimensions of MutatingAdmissionPolicies.
 func ofPolicies() []dimension {
 	return []dimension{
 		{name: "policies/none matches", n: 50, files: func(n int) map[string]string {
@@ -32,12 +32,24 @@ func ofPolicies() []dimension {
 		{name: "policies/bindings", n: 25, files: func(n int) map[string]string {
 			return input(labelMAP("team")+lines(n, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: b-#}\nspec: {policyName: team}\n"), configMaps(1))
 		}},
+	}
+}
+
+// ofMutators are the dimensions of mutators of Gatekeeper.
+func ofMutators() []dimension {
+	return []dimension{
 		{name: "gatekeeper/one list", n: 16, files: func(n int) map[string]string {
 			return input(lines(n, "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: ModifySet\nmetadata: {name: set-#}\nspec:\n  applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}]\n  location: 'spec.containers[name: main].args'\n  parameters: {operation: merge, values: {fromList: [arg]}}\n"), mainPod)
 		}},
 		{name: "gatekeeper/items of one list", n: 16, files: func(n int) map[string]string {
 			return input(lines(n, "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: item-#}\nspec:\n  applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}]\n  location: 'spec.containers[name: c-#].image'\n  parameters: {assign: {value: mirror}, pathTests: [{subPath: 'spec.containers[name: c-#]', condition: MustExist}]}\n"), mainPod)
 		}},
+	}
+}
+
+// ofRules are the dimensions of rules of Kyverno.
+func ofRules() []dimension {
+	return []dimension{
 		{name: "kyverno/rules", n: 16, files: func(n int) map[string]string {
 			return input(clusterPolicy("team", repeat(n, func(i int) string {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {team: x-%d}}}", i))
@@ -57,6 +69,12 @@ func ofPolicies() []dimension {
 			return input(clusterPolicy("team", "  - name: r\n    match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    context:\n"+
 				lines(n, "    - {name: v#, variable: {value: '#'}}\n")+"    mutate: {patchStrategicMerge: {metadata: {labels: {team: \"{{v0}}\"}}}}\n"), configMaps(20))
 		}},
+	}
+}
+
+// ofTargets are the dimensions of policies that change other objects.
+func ofTargets() []dimension {
+	return []dimension{
 		{name: "kyverno/targets", n: 16, files: func(n int) map[string]string {
 			return input(targets("c-1"), configMaps(n)+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\n")
 		}},

@@ -13,8 +13,8 @@ func params(n int) string {
 	return lines(n, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: p-#, namespace: shop, labels: {pick: \"#\"}}\nstringData: {a: password-#}\n")
 }
 
-// ofSurroundings are the dimensions of what policies look up, and of Secrets.
-func ofSurroundings() []dimension {
+// ofParams are the dimensions of params.
+func ofParams() []dimension {
 	fromParam := patch(`[JSONPatch{op: "add", path: "/data/b", value: "x" + string(params.metadata.name)}]`)
 	return []dimension{
 		{name: "params/objects", n: 25, files: func(n int) map[string]string {
@@ -28,6 +28,12 @@ func ofSurroundings() []dimension {
 				return boundPolicy(fmt.Sprint("team-", i), "configmaps", paramKind, fmt.Sprintf("  paramRef: {name: p-%d, namespace: shop, parameterNotFoundAction: Deny}\n", i), fromParam)
 			}), params(n), configMaps(1))
 		}},
+	}
+}
+
+// ofSecrets are the dimensions of Secrets.
+func ofSecrets() []dimension {
+	return []dimension{
 		{name: "secrets", n: 25, files: func(n int) map[string]string { return input(labelAll(), params(n)) }},
 		{name: "secrets/values", n: 75, files: func(n int) map[string]string { return input(labelAll(), secretData(n)) }},
 		{name: "secrets/in text", n: 25, files: func(n int) map[string]string {
@@ -50,6 +56,12 @@ func ofSurroundings() []dimension {
 		{name: "secrets/with edits", n: 50, files: func(n int) map[string]string {
 			return input(admissionPolicy("all", "configmaps", patch(setAll)), params(n)+configMap(n))
 		}},
+	}
+}
+
+// ofContext are the dimensions of what policies and schemas look up.
+func ofContext() []dimension {
+	return []dimension{
 		{name: "namespaces", n: 25, files: func(n int) map[string]string {
 			return withContext(strings.Replace(labelMAP("team"), "  matchConstraints: {", "  matchConstraints: {namespaceSelector: {matchLabels: {team: x}}, ", 1),
 				lines(n, "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: n-#, labels: {team: x}}\n"), lines(n, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: n-#, labels: {a: b}}\n"))
