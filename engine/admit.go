@@ -35,6 +35,8 @@ type defaulting struct {
 	// view returns the admission view of an object at a place. The memo, here and below, has facts
 	// about unchanged parts of the object; it may be nil.
 	view func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
+	// drop returns an object that policies have changed without what the server cannot store.
+	drop func(kind *schema.Kind, object map[string]any) (map[string]any, error)
 	// again returns the view of an object that a policy has changed.
 	again func(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error)
 	// prepare returns the objects that validating admission sees, of a request for an object and
@@ -59,6 +61,7 @@ var (
 		view: func(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
 			return admission.View(memo, p.kind, object, p.namespace)
 		},
+		drop:  admission.DropMalformed,
 		again: admission.Redefault,
 		prepare: func(p place, object, old map[string]any) (prepared, before map[string]any, err error) {
 			bare := maps.Clone(object)
@@ -84,6 +87,7 @@ var (
 	}
 	asWritten = defaulting{
 		view: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
+		drop: func(_ *schema.Kind, object map[string]any) (map[string]any, error) { return object, nil },
 		again: func(_ *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
 			return admission.KeepType(kind, object)
 		},
@@ -362,13 +366,16 @@ func (a *passes) complete() error {
 
 // convert rebuilds the object of the request after a pass with mutations, as a server does when it
 // converts the object to its internal form and back. Fields that this drops, such as unknown fields
-// of a custom resource, are not in the manifest either.
+// of a custom resource and those of its metadata with a wrong type, are not in the manifest either.
 func (a *passes) convert() bool {
 	a.changes++
 	a.mutated = true
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
-	view, err := a.server.defaulting.view(a.request.Memo, p, a.request.Object)
+	view, err := a.server.defaulting.drop(p.kind, a.request.Object)
+	if err == nil {
+		view, err = a.server.defaulting.view(a.request.Memo, p, view)
+	}
 	if err != nil {
 		return a.trace.reject(policy.Failure{Err: err})
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -20,12 +22,15 @@ import (
 type customRecord struct {
 	Name, Op, Denied string
 	Object, Old      json.RawMessage
+	Result           map[string]any
 	Warnings, Other  []string
 }
 
 // customExceptions are records in which preadmit says something else.
 var customExceptions = map[string]string{
 	"metadata/no-name": "a manifest without a name is refused before it is admitted",
+
+	"after-mutation-metadata/deletiongraceperiodseconds-1": "no manifest can have it; a warning says so",
 
 	"after-mutation-types/kind-empty":   "the server quotes its managedFields",
 	"after-mutation-types/kind-null":    "the server quotes its managedFields",
@@ -48,7 +53,7 @@ func TestCustomResources(t *testing.T) {
 			})
 		}
 	})
-	if int(compared.Load()) < racing.Least(865) {
+	if int(compared.Load()) < racing.Least(934) {
 		t.Errorf("only %d answers are compared", compared.Load())
 	}
 }
@@ -81,7 +86,7 @@ func compareCustom(t *testing.T, file string) int {
 			sets[r.Op] = set
 		}
 		outcome := set.Run(t.Context(), []*manifest.Stream{rawStream(t, r.Object)})
-		problem := r.differs(outcome)
+		problem := r.differs(t, outcome)
 		name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + r.Name
 		if excepted := customExceptions[name] != ""; excepted != (problem != "") {
 			t.Errorf("%s: listed as an exception: %v, but %s", name, excepted, problem)
@@ -91,11 +96,17 @@ func compareCustom(t *testing.T, file string) int {
 }
 
 // differs returns how an outcome differs from the record, or "".
-func (r customRecord) differs(outcome *Outcome) string {
+func (r customRecord) differs(t *testing.T, outcome *Outcome) string {
 	got := strings.Join(refusals(outcome), "\n")
 	same := func(want string) bool { return sameWords(got, strings.ReplaceAll(want, "*****", "00000")) }
 	if !same(r.Denied) && !slices.ContainsFunc(r.Other, same) {
 		return "refused with " + got + "\nthe server said " + r.Denied
+	}
+	if r.Result != nil {
+		_, text := outcome.Manifests[0].Document.Text()
+		if got := readStream(t, "result.yaml", text).Documents()[0].Object(); !change.Equal(got, r.Result) {
+			return fmt.Sprintf("admitted as %v\nthe server has %v", got, r.Result)
+		}
 	}
 	var warnings []string
 	for _, m := range outcome.Manifests {

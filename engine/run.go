@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -384,7 +385,11 @@ func (a *admitted) misplaced() error {
 		return errors.New("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	if textAt(a.trace.after, "metadata", "name") == "" && textAt(a.trace.after, "metadata", "generateName") == "" {
-		return errors.New("metadata.name: Required value: name or generateName is required")
+		required := "metadata.name: Required value: name or generateName is required"
+		if p.kind.Custom {
+			required = fmt.Sprintf("%s.%s \"\" is invalid: %s", p.kind.Kind.Kind, p.kind.Kind.Group, required)
+		}
+		return errors.New(required)
 	}
 	if version := textAt(a.trace.after, "metadata", "resourceVersion"); version != "" && version != textAt(a.trace.before, "metadata", "resourceVersion") && a.request.Operation == policy.Create && !a.request.DryRun {
 		return errors.New("resourceVersion should not be set on objects to be created")

@@ -37,10 +37,12 @@ func (s server) write(w written) written {
 }
 
 // drop returns the values that a policy wrote and the server drops, and the manifest without them.
-// Values that the manifest had before stay, because the server drops them itself.
+// Values that the server drops from the manifest, too, stay.
 func (w written) drop(unview func(object, view, mutated map[string]any) map[string]any, before, after map[string]any) (dropped []change.Change, edited map[string]any) {
 	for _, c := range change.Diff(before, after, w.job.place.kind.Type()) {
-		if _, had := c.Path.Get(w.loaded.raw); c.Op == change.Remove && !had {
+		_, had := c.Path.Get(w.loaded.raw)
+		kept, stayed := c.Path.Get(w.admitted.trace.before)
+		if c.Op == change.Remove && (!had || stayed && !change.Equal(kept, c.Old)) {
 			dropped = append(dropped, c)
 		}
 	}

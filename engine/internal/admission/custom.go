@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"errors"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
@@ -22,6 +24,31 @@ func (d *decoder) withMetadata(object map[string]any) map[string]any {
 		r.set("metadata", d.metadata(metadata))
 	}
 	return r.out
+}
+
+// DropMalformed returns a custom resource that policies have changed as kube-apiserver 1.36.3 stores
+// it: without the fields of its metadata that ObjectMeta cannot have
+// (k8s.io/apiextensions-apiserver v0.36.3, pkg/apiserver/schema/objectmeta). It is an error if the
+// metadata is not a map.
+func DropMalformed(kind *schema.Kind, object map[string]any) (map[string]any, error) {
+	given, ok := object["metadata"]
+	if !kind.Custom || !ok {
+		return object, nil
+	}
+	fields, ok := given.(map[string]any)
+	if !ok {
+		return nil, errors.New("Internal error occurred: system metadata was not initialized")
+	}
+	r := record{in: object, out: object}
+	metadata := record{in: fields, out: fields}
+	for key, value := range fields {
+		d := decoder{kind: kind}
+		if d.metadata(map[string]any{key: value}); len(d.problems) > 0 {
+			metadata.remove(key)
+		}
+	}
+	r.set("metadata", metadata.out)
+	return r.out, nil
 }
 
 // metadata reads and writes the metadata of an object.
