@@ -115,7 +115,9 @@ func IsPolicy(kind gvk.Kind) bool { return emptySet().isPolicy(kind) }
 
 // newSet returns a set whose policies are not compiled yet, or nil if the options are wrong.
 func newSet(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	options, described := options.describedBy(slices.Concat(documentsOf(policies), documentsOf(context)))
 	settings, diagnostics := options.check()
+	diagnostics = append(described, diagnostics...)
 	if source.HasErrors(diagnostics) {
 		return nil, diagnostics
 	}
@@ -160,6 +162,7 @@ func (s *Set) take(streams []*manifest.Stream) {
 		switch {
 		case s.isPolicy(d.Kind()):
 			s.policies = append(s.policies, d)
+		case d.Kind() == ClusterKind: // it describes the options
 		case !given.IsContext(d.Kind()):
 			s.context = append(s.context, d)
 		}

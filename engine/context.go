@@ -230,8 +230,8 @@ func (r *run) compareOld() {
 func readKinds(programs []policy.Program) map[gvk.Kind]bool {
 	kinds := map[gvk.Kind]bool{namespaceKind: true, definitionKind: true}
 	for _, program := range programs {
-		for _, kind := range program.Reads() {
-			kinds[kind] = true
+		for _, read := range program.Reads() {
+			kinds[read.Kind] = true
 		}
 	}
 	return kinds

@@ -17,7 +17,8 @@
 // results of earlier stages, returns its own, and calls no later stage. The files are in the order
 // of the stages:
 //
-//	options.go, place.go       the options, and the place of an object in a cluster
+//	options.go, cluster.go     the options, and documents that describe a cluster
+//	place.go                   the place of an object in a cluster
 //	outcome.go, trace.go       what a run returns, and what it records about an object
 //	secrets.go                 what must not be shown
 //	policies.go, compile.go    the languages; policies become programs, each with its hook (Set)
@@ -43,7 +44,7 @@
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	say.go                     the outcome, without the values of Secrets
 //
-// Some files are separate entry points: object.go (Set.Admit), view.go (View: the objects that
-// policies see), fields.go (Fields, for editors), convert.go and migrate.go (policies in other
-// forms) and verify.go (whether two forms are equivalent).
+// Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up),
+// view.go (View: the objects that policies see), fields.go (Fields, for editors), convert.go and
+// migrate.go (policies in other forms) and verify.go (whether two forms are equivalent).
 package engine

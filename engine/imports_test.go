@@ -34,7 +34,7 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report", "internal/input"},
+	{"engine/report", "internal/input", "internal/cluster"},
 	{"internal/triage"},
 	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},

@@ -111,7 +111,7 @@ func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 		case kind.Kind == "" || kind.Version == "":
 			problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
 				With("every Kubernetes object has both")
-		case s.isPolicy(kind):
+		case s.isPolicy(kind), kind == ClusterKind:
 			continue
 		case s.isMisspelt(kind):
 			problem = s.misspelt(d)

@@ -24,9 +24,12 @@ func newProgress(w io.Writer, now func() time.Time) *progress {
 }
 
 // observe shows how many manifests are done.
-func (p *progress) observe(done, total int) {
+func (p *progress) observe(done, total int) { p.show("%d/%d manifests", done, total) }
+
+// show shows a text that only grows.
+func (p *progress) show(format string, args ...any) {
 	if now := p.now(); now.After(p.next) {
-		fmt.Fprintf(p.w, "\r%d/%d manifests", done, total)
+		fmt.Fprintf(p.w, "\r"+format, args...)
 		p.next, p.shown = now.Add(progressInterval), true
 	}
 }

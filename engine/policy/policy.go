@@ -4,7 +4,7 @@
 // value of the object. Languages only compute values. The engine compares the values, attributes
 // changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), targets.go (objects that policies change after an
+// The files in order: policy.go (the contract), read.go (what policies look up), targets.go (objects that policies change after an
 // admission), request.go (the object and context of a request),
 // attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
 // objects), node.go (values in policies, with positions).
@@ -140,9 +140,9 @@ type Program interface {
 	Covers(r *Request) bool
 	// Plan returns the invocations that apply to the request, judged by the object before the pass.
 	Plan(r *Request) Plan
-	// Reads returns the kinds of objects that the policies look up, such as params. AnyKind is
-	// among them if the kinds are known only when the policies run.
-	Reads() []gvk.Kind
+	// Reads returns what the policies look up, such as params. The kind is AnyKind if it is known
+	// only when the policies run.
+	Reads() []Read
 	// Selects returns the kinds or resources that the policies name literally. The engine warns
 	// about unknown names.
 	Selects() []Selected

@@ -43,6 +43,7 @@ var Catalogue = []Section{
 	{"Checking policies", checking},
 	{"Files and streams", streams},
 	{"Options and the command line", options},
+	{"Asking a cluster", asking},
 	{"Tests of policies", tests},
 	{"Limits", limits},
 	{"Faults of preadmit", faults},
@@ -447,7 +448,7 @@ var streams = []Entry{
 var options = []Entry{
 	{
 		Code: "version-nearest", Severities: warnings, Title: "The version of the cluster is unknown", Unsure: true,
-		Cause:  "The environment variable KUBE_VERSION of Argo CD has a version of Kubernetes that preadmit does not know. Preadmit uses the nearest version that it knows.",
+		Cause:  "The environment variable KUBE_VERSION of Argo CD, or a document of kind Cluster, has a version of Kubernetes that preadmit does not know, and preadmit uses the nearest version that it knows. Or the cluster has another version of Kyverno or of Gatekeeper than the one whose behaviour preadmit has.",
 		Advice: "Update preadmit, or set a version with `--kubernetes-version`.",
 	},
 	{

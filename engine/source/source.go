@@ -10,7 +10,7 @@
 //
 // The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go
 // (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
-// fold.go (many diagnostics that say the same), catalogue.go and catalogue_running.go (what each code means), suggest.go (advice about unknown
+// fold.go (many diagnostics that say the same), catalogue.go with catalogue_running.go and catalogue_cluster.go (what each code means), suggest.go (advice about unknown
 // names).
 package source
 

@@ -261,7 +261,7 @@ func (r *fileReader) option(o *Option, value any, at change.Path) (values []Valu
 
 // refuseAnywhere refuses options that are different for each command.
 func (r *fileReader) refuseAnywhere(o *Option) string {
-	if len(where(func(other *Option) bool { return other.Flag == o.Flag })) > 1 {
+	if len(where(func(other *Option) bool { return other.Flag == o.Flag && other.Once == "" })) > 1 {
 		return "the values are different for each command; expected it in commands, as in commands: {check: {" + o.Flag + ": …}}"
 	}
 	return ""

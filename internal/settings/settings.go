@@ -81,6 +81,7 @@ const (
 	UserInfo
 	Against // policies to compare with
 	Verify  // manifests to verify a conversion with
+	Dump    // objects of a cluster
 	Roles   = int(iota + 1)
 )
 
@@ -115,6 +116,11 @@ type Config struct {
 	WriteBaseline bool
 	// Configuration is the configuration file, or "none".
 	Configuration string
+
+	// KubeContext and Kubectl say how a cluster is asked. The others say what a snapshot of it has.
+	KubeContext, Kubectl            string
+	Secrets, Definitions, PrintRole bool
+	Resources                       []string
 
 	// For is the resource of Terraform that applies the results.
 	For string

@@ -25,13 +25,16 @@ var (
 	viewing   = slices.Concat(preparing, []string{"view"})
 	// configured are the commands that read a configuration file. Clients call the others, and have
 	// their own.
-	configured = slices.DeleteFunc(slices.Clone(viewing), func(name string) bool { return name == "cmp" || name == "fn" })
+	configured = slices.DeleteFunc(append(slices.Clone(viewing), "snapshot"), func(name string) bool { return name == "cmp" || name == "fn" })
+	snapshot   = []string{"snapshot"}
+	asking     = []string{"snapshot"}
 )
 
-// changesFiles and showsSecrets say why a file cannot set an option.
+// changesFiles and the others say why a file cannot set an option.
 const (
 	changesFiles = "it overwrites files"
 	showsSecrets = "it shows the values of Secrets"
+	runsProgram  = "it runs a program"
 	ofOneCall    = "it is for one call"
 )
 
@@ -77,7 +80,7 @@ var Table = []Option{
 	},
 	{
 		Flag: "kubernetes-version", Arg: "VERSION", Field: "kubernetesVersion", Key: "kubernetesVersion", Attribute: "kubernetes_version",
-		Commands: viewing, Playground: true, Default: engine.DefaultKubernetesVersion,
+		Commands: slices.Concat(viewing, snapshot), Playground: true, Default: engine.DefaultKubernetesVersion,
 		Help:          "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
 		AttributeHelp: "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
 		Target:        func(c *Config) any { return &c.Engine.KubernetesVersion },
@@ -163,7 +166,7 @@ var Table = []Option{
 	},
 	{
 		Flag: "admission-plugins", Arg: "NAME,...", Field: "admissionPlugins", Key: "admissionPlugins", Attribute: "admission_plugins", Separated: true,
-		Commands: preparing, Playground: true, Default: "none; for pods, default",
+		Commands: slices.Concat(preparing, snapshot), Playground: true, Default: "none; for pods, default",
 		Help:          "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
 		AttributeHelp: "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
 		Target:        func(c *Config) any { return &c.Engine.AdmissionPlugins },
@@ -229,7 +232,7 @@ var Table = []Option{
 		AttributeHelp: "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
 	},
 	{
-		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: viewing, Default: "64Mi",
+		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: slices.Concat(viewing, snapshot), Default: "64Mi",
 		Help: "maximum size of all input files together (default 64Mi); a file may hold 100,000 documents for every 64Mi; " +
 			"in a functionConfig, it applies to the files that the functionConfig names",
 		AttributeHelp: "Maximum size of all files together, default `64Mi`; a file may hold 100,000 documents for every 64Mi.",
@@ -299,6 +302,45 @@ var Table = []Option{
 		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "sarif", "junit", "github", "markdown"}, Commands: diff, Default: "text",
 		Help:   "text (default), json, sarif, junit, github: annotations of GitHub Actions, or markdown: a comment for a pull request",
 		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "PATH", Once: changesFiles, Commands: snapshot,
+		Help:   "directory, or file with the extension .yaml, to write the snapshot to",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "context", Arg: "NAME", Once: ofOneCall, Commands: asking, Default: "the current one",
+		Help:   "context of the kubeconfig (default: the current one)",
+		Target: func(c *Config) any { return &c.KubeContext },
+	},
+	{
+		Flag: "kubectl", Arg: "PATH", Once: runsProgram, Commands: asking, Default: "kubectl in PATH",
+		Help:   "the program that asks the cluster (default: kubectl in PATH)",
+		Target: func(c *Config) any { return &c.Kubectl },
+	},
+	{
+		Flag: "from", Arg: "PATH", Once: ofOneCall, Commands: snapshot, Files: Dump,
+		Help: "instead of asking a cluster, read the objects in files, such as a must-gather or the output of kubectl get -o yaml",
+	},
+	{
+		Flag: "secrets", Values: switches, Commands: snapshot, Once: showsSecrets,
+		Help:   "also write the Secrets that policies look up, into files that only you can read; other Secrets have marks in place of their values",
+		Target: func(c *Config) any { return &c.Secrets },
+	},
+	{
+		Flag: "all-crds", Values: switches, Commands: snapshot,
+		Help:   "write all CustomResourceDefinitions, not only those of kinds that policies name",
+		Target: func(c *Config) any { return &c.Definitions },
+	},
+	{
+		Flag: "resource", Arg: "NAME", Commands: snapshot,
+		Help:   "also write the objects of a resource, such as configmaps or widgets.example.com",
+		Target: func(c *Config) any { return &c.Resources },
+	},
+	{
+		Flag: "print-role", Values: switches, Commands: snapshot, Once: ofOneCall,
+		Help:   "print a ClusterRole that allows what the snapshot needs, and write nothing",
+		Target: func(c *Config) any { return &c.PrintRole },
 	},
 	{
 		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json"}, Commands: []string{"version"}, Default: "text",

@@ -42,15 +42,20 @@ func (all Policies) Selects() []policy.Selected {
 	return selected
 }
 
-// Reads returns the kinds of the params.
-func (all Policies) Reads() []gvk.Kind {
-	var kinds []gvk.Kind
+// Reads returns the params that the bindings of policies refer to. kind is the kind of the policies.
+func (all Policies) Reads(kind string) []policy.Read {
+	var reads []policy.Read
 	for _, p := range all {
-		if p.ParamKind != (gvk.Kind{}) && !slices.Contains(kinds, p.ParamKind) {
-			kinds = append(kinds, p.ParamKind)
+		for _, b := range p.Bindings {
+			if p.ParamKind != (gvk.Kind{}) && b.params != nil {
+				reads = append(reads, policy.Read{
+					Kind: p.ParamKind, Namespace: b.params.namespace, Name: b.params.name,
+					By: policy.ID{Kind: kind, Policy: p.Name, Binding: b.Name}, At: p.At,
+				})
+			}
 		}
 	}
-	return kinds
+	return reads
 }
 
 // Covers reports whether the rules of any policy cover a request.

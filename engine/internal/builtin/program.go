@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -74,12 +73,14 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 }
 
 // Reads implements policy.Program.
-func (p *program) Reads() []gvk.Kind {
-	var kinds []gvk.Kind
+func (p *program) Reads() []policy.Read {
+	var reads []policy.Read
 	for _, plugin := range p.plugins {
-		kinds = append(kinds, plugin.reads...)
+		for _, kind := range plugin.reads {
+			reads = append(reads, policy.Read{Kind: kind, By: policy.ID{Plugin: plugin.name}})
+		}
 	}
-	return kinds
+	return reads
 }
 
 // Selects implements policy.Program.

@@ -185,6 +185,38 @@ func (p *Program) Mentions(name string) bool {
 	return found
 }
 
+// Call is a call of a function of a library.
+type Call struct {
+	Function string
+	args     []ast.Expr
+}
+
+// Literals returns the first n arguments of a call: "" for those that are missing or are not literal
+// texts.
+func (c Call) Literals(n int) []string {
+	texts := make([]string, n)
+	for i, arg := range c.args[:min(n, len(c.args))] {
+		if arg.Kind() == ast.LiteralKind {
+			texts[i], _ = arg.AsLiteral().Value().(string)
+		}
+	}
+	return texts
+}
+
+// Calls returns the calls of the functions of a library, such as those of resource.
+func (p *Program) Calls(library string) []Call {
+	var calls []Call
+	ast.PreOrderVisit(p.expr, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || !e.AsCall().IsMemberFunction() {
+			return
+		}
+		if target := e.AsCall().Target(); target.Kind() == ast.IdentKind && target.AsIdent() == library {
+			calls = append(calls, Call{e.AsCall().FunctionName(), e.AsCall().Args()})
+		}
+	}))
+	return calls
+}
+
 // HideNamespace makes namespaceObject null.
 func (a *Activation) HideNamespace() { a.input.Namespace = nil }
 

@@ -119,7 +119,7 @@ func (p *program) Hook() policy.Hook {
 }
 
 // Reads implements policy.Program. Mutators look up only namespaces, which are not listed here.
-func (*program) Reads() []gvk.Kind { return nil }
+func (*program) Reads() []policy.Read { return nil }
 
 // Selects implements policy.Program.
 func (p *program) Selects() []policy.Selected {

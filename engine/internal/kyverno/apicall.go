@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -268,35 +269,55 @@ func parseQuery(query string) (selection, error) {
 	return s, nil
 }
 
-// apiPaths returns the API paths in the contexts of a part of a rule.
-func apiPaths(n policy.Node) []string {
-	var paths []string
+// readsOf returns what the contexts of a part of a rule look up in a cluster of version 1.minor. A
+// ConfigMap without a namespace is in home.
+func readsOf(n policy.Node, minor int, home string) []policy.Read {
+	var reads []policy.Read
 	for _, item := range n.At("context").Items() {
-		if path := item.At("apiCall", "urlPath").Text(); path != "" {
-			paths = append(paths, path)
+		if read, ok := readAt(item.At("apiCall", "urlPath").Text(), minor); ok {
+			reads = append(reads, read)
+		}
+		if configMap := item.At("configMap"); configMap.Given() {
+			reads = append(reads, policy.Read{Kind: configMapKind, Namespace: literal(cmp.Or(configMap.At("namespace").Text(), home)), Name: literal(configMap.At("name").Text())})
 		}
 	}
 	for _, below := range []policy.Node{n.At("mutate", "targets"), n.At("mutate", "foreach"), n.At("foreach")} {
 		for _, item := range below.Items() {
-			paths = append(paths, apiPaths(item)...)
+			reads = append(reads, readsOf(item, minor, home)...)
 		}
 	}
-	return paths
+	return reads
 }
 
-// kindAt returns the kind that a path requests, before its variables have values; AnyKind if the
-// kind depends on variables. ok is false if the path is not that of objects. The cluster's
-// version is 1.minor.
-func kindAt(text string, minor int) (kind gvk.Kind, ok bool) {
-	const unknown = "unknown-"
+// unknown replaces the variables of a text that have no values yet.
+const unknown = "unknown-"
+
+// literal returns a text; "" if it depends on variables.
+func literal(text string) string {
+	if hasVariables(text) || strings.Contains(text, unknown) {
+		return ""
+	}
+	return text
+}
+
+// readAt returns what a path requests, before its variables have values. The kind is AnyKind if it
+// depends on variables, or is not built in. ok is false if the path is not that of objects.
+func readAt(text string, minor int) (read policy.Read, ok bool) {
+	read.Kind = policy.AnyKind
 	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))
 	if err != nil {
-		return policy.AnyKind, true
+		return read, true
 	}
 	clean := path.Clean(parsed.Path)
 	address, ok := parseAddress(clean)
-	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {
-		return known.Kind, ok
+	if !ok {
+		return read, strings.Contains(clean, unknown)
 	}
-	return policy.AnyKind, ok || strings.Contains(clean, unknown)
+	read.Namespace, read.Name = literal(address.namespace), literal(address.name)
+	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {
+		read.Kind = known.Kind
+	} else if literal(address.String()) != "" {
+		read.Resource = address.Resource
+	}
+	return read, true
 }

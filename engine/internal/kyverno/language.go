@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,20 +160,19 @@ func (p *program) Hook() policy.Hook {
 	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: order, Reinvocation: policy.IfNeeded}
 }
 
-// Reads implements policy.Program: rules read ConfigMaps, and the kinds in the paths of API
-// calls.
-func (p *program) Reads() []gvk.Kind {
-	kinds := []gvk.Kind{configMapKind}
+// Reads implements policy.Program: rules read ConfigMaps, and what the paths of API calls name.
+func (p *program) Reads() []policy.Read {
+	var reads []policy.Read
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
-			for _, path := range apiPaths(r.root) {
-				if kind, ok := kindAt(path, p.minor); ok && !slices.Contains(kinds, kind) {
-					kinds = append(kinds, kind)
+			for _, read := range readsOf(r.root, p.minor, cmp.Or(r.namespace, "default")) {
+				if read.By, read.At = r.id(), r.at(r.root.Path); !slices.Contains(reads, read) {
+					reads = append(reads, read)
 				}
 			}
 		}
 	}
-	return kinds
+	return reads
 }
 
 // Selects implements policy.Program.

@@ -116,4 +116,4 @@ func (p *program) Parts() []policy.Part {
 }
 
 // Reads implements policy.Program: policies read params.
-func (p *program) Reads() []gvk.Kind { return p.policies.Reads() }
+func (p *program) Reads() []policy.Read { return p.policies.Reads(p.shared.Kind) }

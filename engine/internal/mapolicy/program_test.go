@@ -418,8 +418,8 @@ spec: {policyName: %s, paramRef: {%s, parameterNotFoundAction: Deny}}
 	}
 
 	programs, _ := New(36, 0).Compile(documents(t, "p.yaml", text))
-	if kinds := programs[0].Reads(); len(kinds) != 1 || kinds[0].Kind != "ConfigMap" {
-		t.Error("ParamKinds", kinds)
+	if reads := programs[0].Reads(); len(reads) == 0 || reads[0].Kind.Kind != "ConfigMap" {
+		t.Error("params", reads)
 	}
 	reinvocable := map[string]bool{}
 	for _, invocation := range programs[0].Plan(s.complete().request(t)).Invocations {

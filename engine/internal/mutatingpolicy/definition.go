@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
@@ -269,6 +270,34 @@ func (d *definition) mentions(name string) bool {
 		}
 	}
 	return false
+}
+
+// reads returns what the functions of the policy look up.
+func (d *definition) reads() []policy.Read {
+	var reads []policy.Read
+	for _, p := range d.programs() {
+		for _, c := range p.Calls("resource") {
+			read := policy.Read{Kind: policy.AnyKind, By: d.id(), At: d.at}
+			if text := c.Literals(4); (c.Function == "Get" || c.Function == "List") && text[0] != "" && text[1] != "" {
+				kind := gvk.Parse(text[0], "")
+				read.Resource = gvk.Resource{Group: kind.Group, Version: kind.Version, Resource: text[1]}
+				if read.Namespace = cmp.Or(d.namespace, text[2]); c.Function == "Get" {
+					read.Name = text[3]
+				}
+			}
+			reads = append(reads, read)
+		}
+		for _, c := range p.Calls("globalContext") {
+			for _, version := range entryVersions {
+				reads = append(reads, policy.Read{Kind: gvk.Kind{Group: entryGroup, Version: version, Kind: entryKind}, Name: c.Literals(1)[0], By: d.id(), At: d.at})
+			}
+			reads = append(reads, policy.Read{Kind: policy.AnyKind, By: d.id(), At: d.at})
+		}
+		if len(p.Calls("resource")) == 0 && p.Mentions("resource") { // such as a variable with its name
+			reads = append(reads, policy.Read{Kind: policy.AnyKind, By: d.id(), At: d.at})
+		}
+	}
+	return reads
 }
 
 func (d *definition) usesHTTP() bool { return d.mentions("http") }

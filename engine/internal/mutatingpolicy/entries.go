@@ -4,9 +4,16 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+)
+
+const (
+	entryGroup = "kyverno.io"
+	entryKind  = "GlobalContextEntry"
 )
 
 // entryVersions are the versions in which Kyverno v1.19.0 serves GlobalContextEntries.
@@ -21,7 +28,7 @@ func (w *world) Entry(name, projection string) (any, error) {
 	r := w.evaluation.request
 	r.Snapshot.Ask()
 	for _, version := range entryVersions {
-		object, err := r.Snapshot.Get(gvk.Kind{Group: "kyverno.io", Version: version, Kind: "GlobalContextEntry"}, "", name)
+		object, err := r.Snapshot.Get(gvk.Kind{Group: entryGroup, Version: version, Kind: entryKind}, "", name)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +44,8 @@ func (w *world) entryOf(name string, spec policy.Node, projection string) (any, 
 	if !resource.Given() {
 		return nil, fmt.Errorf("GlobalContextEntry %s is what a call to an API gives, and none is made; %s", name, inEntries)
 	}
-	kind := gvk.Kind{Group: resource.At("group").Text(), Version: cmp.Or(resource.At("version").Text(), "v1")}
-	objects, err := w.list(kind.APIVersion(), resource.At("resource").Text(), resource.At("namespace").Text())
+	selected := resourceOf(resource)
+	objects, err := w.list(gvk.Kind{Group: selected.Group, Version: selected.Version}.APIVersion(), selected.Resource, resource.At("namespace").Text())
 	if err != nil {
 		return nil, err
 	}
@@ -47,4 +54,20 @@ func (w *world) entryOf(name string, spec policy.Node, projection string) (any, 
 		entry.Projections[n.At("name").Text()] = n.At("jmesPath").Text()
 	}
 	return entry.Select(projection)
+}
+
+// resourceOf returns the resource that an entry of the global context selects.
+func resourceOf(n policy.Node) gvk.Resource {
+	return gvk.Resource{Group: n.At("group").Text(), Version: cmp.Or(n.At("version").Text(), "v1"), Resource: n.At("resource").Text()}
+}
+
+// EntryRead returns what the cluster looks up for a GlobalContextEntry. ok is false for other
+// documents, and for entries with the answer of a call.
+func EntryRead(d *manifest.Document) (read policy.Read, ok bool) {
+	selected := policy.Node{Value: d.Object()}.At("spec", "kubernetesResource")
+	if d.Kind().Group != entryGroup || d.Kind().Kind != entryKind || !selected.Given() {
+		return read, false
+	}
+	at := d.At(change.Keys("metadata", "name"))
+	return policy.Read{Resource: resourceOf(selected), Namespace: selected.At("namespace").Text(), By: policy.ID{Kind: entryKind, Policy: d.Name()}, At: at}, true
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -26,14 +25,18 @@ var _ policy.Program = (*program)(nil)
 // Hook implements policy.Program.
 func (p *program) Hook() policy.Hook { return p.hook }
 
-// Reads implements policy.Program. Functions may look up any kind.
-func (p *program) Reads() []gvk.Kind {
+// Reads implements policy.Program. A function may look up any kind, unless its arguments are
+// literals.
+func (p *program) Reads() []policy.Read {
+	var reads []policy.Read
 	for _, u := range p.units {
-		if u.policy.mentions("resource") || u.policy.mentions("globalContext") {
-			return []gvk.Kind{policy.AnyKind}
+		for _, read := range u.policy.reads() {
+			if !slices.Contains(reads, read) {
+				reads = append(reads, read)
+			}
 		}
 	}
-	return nil
+	return reads
 }
 
 // Selects implements policy.Program.

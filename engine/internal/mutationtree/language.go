@@ -79,7 +79,7 @@ func (p *program) Plan(*policy.Request) policy.Plan {
 }
 
 // Reads implements policy.Program.
-func (*program) Reads() []gvk.Kind { return nil }
+func (*program) Reads() []policy.Read { return nil }
 
 // Selects implements policy.Program: it returns the kinds that match and exclude name.
 func (p *program) Selects() []policy.Selected {

@@ -99,7 +99,7 @@ const afterPlugins = 1
 func (p *program) Selects() []policy.Selected { return p.policies.Selects() }
 
 // Reads implements policy.Program: policies read params.
-func (p *program) Reads() []gvk.Kind { return p.policies.Reads() }
+func (p *program) Reads() []policy.Read { return p.policies.Reads(p.shared.Kind) }
 
 // Existing implements policy.Program.
 func (*program) Existing() policy.Follower { return nil }
