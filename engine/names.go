@@ -139,25 +139,38 @@ func describeSelected(s policy.Selected) string {
 	return name + " of " + s.Group + "/" + s.Version
 }
 
-// misspelt returns advice about an unknown name, or "" if a definition that was not given may have
-// it.
-func (n *names) misspelt(s policy.Selected) string {
-	own, name := s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }
+// selectedName returns the kind or resource that a policy names, and that part of the names of kinds.
+func selectedName(s policy.Selected) (own string, name func(*schema.Kind) string) {
 	if s.Resource != "" {
-		own, name = s.Resource, func(k *schema.Kind) string { return k.Resource }
+		return s.Resource, func(k *schema.Kind) string { return k.Resource }
 	}
-	isNamed := func(k *schema.Kind) bool { return name(k) == own }
-	inGroup := func(k *schema.Kind) bool { return wildcard.Match(s.Group, k.Group) }
-	inVersion := func(k *schema.Kind) bool { return inGroup(k) && wildcard.Match(s.Version, k.Version) }
+	return s.Kind, func(k *schema.Kind) string { return k.Kind.Kind }
+}
 
-	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, func(k *schema.Kind) bool { return isNamed(k) && inGroup(k) }); len(versions) > 0 {
-		return "expected version " + source.Alternatives(versions)
+// similar returns the name of the version and group of an unknown one that it probably misspells, or
+// "".
+func (n *names) similar(s policy.Selected) string {
+	own, name := selectedName(s)
+	inVersion := func(k *schema.Kind) bool {
+		return wildcard.Match(s.Group, k.Group) && wildcard.Match(s.Version, k.Version)
 	}
 	// A resource is the plural in lower case, but people often write the kind.
 	if found := n.pick(name, func(k *schema.Kind) bool { return inVersion(k) && strings.EqualFold(k.Kind.Kind, own) }); len(found) > 0 {
-		return "did you mean " + found[0] + "?"
+		return found[0]
 	}
-	if near := source.Misspelt(own, n.pick(name, inVersion)); near != "" {
+	return source.Misspelt(own, n.pick(name, inVersion))
+}
+
+// misspelt returns advice about an unknown name, or "" if a definition that was not given may have
+// it.
+func (n *names) misspelt(s policy.Selected) string {
+	own, name := selectedName(s)
+	isNamed := func(k *schema.Kind) bool { return name(k) == own }
+	inGroup := func(k *schema.Kind) bool { return isNamed(k) && wildcard.Match(s.Group, k.Group) }
+	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, inGroup); len(versions) > 0 {
+		return "expected version " + source.Alternatives(versions)
+	}
+	if near := n.similar(s); near != "" {
 		return "did you mean " + near + "?"
 	}
 	var groups []string
@@ -173,6 +186,16 @@ func (n *names) misspelt(s policy.Selected) string {
 		return "expected group " + source.Alternatives(groups)
 	case n.isBuiltin(s.Group):
 		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)
+	}
+	return n.bothMisspelt(s)
+}
+
+// bothMisspelt is misspelt for a name and a group that are both unknown.
+func (n *names) bothMisspelt(s policy.Selected) string {
+	group := func(k *schema.Kind) string { return k.Group }
+	s.Group = source.Misspelt(s.Group, n.pick(group, func(*schema.Kind) bool { return true }))
+	if near := n.similar(s); s.Group != "" && near != "" {
+		return "did you mean " + near + " of group " + s.Group + "?"
 	}
 	return ""
 }

@@ -89,7 +89,7 @@ var policyGroups = []string{"admissionregistration.k8s.io", "kyverno.io", "polic
 // otherKinds are kinds in these groups that change no manifest, or that preadmit cannot predict.
 // They are ignored, because an export of a cluster contains them.
 var otherKinds = map[string][]string{
-	"kyverno.io": {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport"},
+	"kyverno.io": {"CleanupPolicy", "ClusterCleanupPolicy", "UpdateRequest", "AdmissionReport", "BackgroundScanReport", "ClusterAdmissionReport", "ClusterBackgroundScanReport", "GlobalContextEntry"},
 	"policies.kyverno.io": {
 		"ValidatingPolicy", "NamespacedValidatingPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy",
 		"GeneratingPolicy", "NamespacedGeneratingPolicy", "DeletingPolicy", "NamespacedDeletingPolicy",

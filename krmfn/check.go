@@ -101,7 +101,9 @@ A finding has one of these codes, or the code of an error:
   field-undefined        an expression or a patch reads or writes a field that a matched kind
                          does not have
   type-mismatch          a field is compared with, or set to, a value of another type
-  atomic-list            an ApplyConfiguration writes a list that merging replaces completely
+  atomic-list            an ApplyConfiguration writes a list or map that merging replaces
+                         completely
+  parent-missing         a JSONPatch writes below a list or map that manifests may lack
   condition-unreachable  !has() of a field that API defaults always set
   order-dependent        the result depends on the order of two policies
   policies-fight         two policies write different values to the same field

@@ -53,7 +53,7 @@ var running = []Entry{
 	},
 	{
 		Code: "name-unknown", Severities: warnings, Unsure: true, Title: "A policy names an unknown kind",
-		Cause:  "A policy names an unknown kind, resource, group or version that is similar to a known one. If the name is misspelt, the policy matches nothing.",
+		Cause:  "A policy names an unknown kind, resource, group or version that is similar to a known one, or a pod controller to which Kyverno extends no policy. If the name is misspelt, the policy matches nothing.",
 		Advice: "Correct the name, or give the CustomResourceDefinition as context.",
 	},
 	{
@@ -166,18 +166,23 @@ var running = []Entry{
 var checking = []Entry{
 	{
 		Code: "field-undefined", Severities: warnings, Title: "The kinds do not have the field",
-		Cause:  "An expression or a location names a field that the kinds matched by the policy do not have.",
+		Cause:  "An expression, a location or a JSON Patch names a field that the kinds matched by the policy do not have.",
 		Advice: "Correct the name of the field.",
 	},
 	{
 		Code: "type-mismatch", Severities: warnings, Title: "The field is of another type",
-		Cause:  "An expression compares a field with a value of another type or assigns one, or a location uses the field as another type.",
+		Cause:  "An expression compares a field with a value of another type or assigns one, or a location or a JSON Patch uses the field as another type: a list without an index, an annotation whose name has a / that is not written as ~1.",
 		Advice: "Use a value of the field's type.",
 	},
 	{
-		Code: "atomic-list", Severities: warnings, Title: "An ApplyConfiguration writes an atomic list",
-		Cause:  "The list is atomic: it can only be replaced as a whole. API servers refuse an ApplyConfiguration that writes it.",
+		Code: "atomic-list", Severities: warnings, Title: "An ApplyConfiguration writes an atomic list or map",
+		Cause:  "The list, map or struct is atomic (args, nodeSelector, a label selector): it can only be replaced as a whole. API servers refuse an ApplyConfiguration that writes it.",
 		Advice: "Use a JSONPatch.",
+	},
+	{
+		Code: "parent-missing", Severities: warnings, Title: "A JSON Patch may write below a missing field",
+		Cause:  "A JSONPatch writes an item of a list, or an entry of a map, that manifests may lack, such as an annotation. API servers add no missing lists and maps: the operation fails, and with it the request. Nothing else in the policy mentions the field.",
+		Advice: "Ask with has(), and add the list or map first where it is missing. An ApplyConfiguration adds both.",
 	},
 	{
 		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",

@@ -22,7 +22,7 @@ func (p *Policy) resolveParamKind(r *policy.Request) (*schema.Kind, error) {
 }
 
 // params returns the params of a binding: one nil param if the policy or the binding has no
-// params, and an empty list if params are missing and the binding allows that.
+// params, and an empty list if params are missing.
 func (l *Language) params(b *Binding, kind *schema.Kind, r *policy.Request) ([]map[string]any, error) {
 	if kind == nil || b.params == nil {
 		return []map[string]any{nil}, nil
@@ -36,14 +36,7 @@ func (l *Language) params(b *Binding, kind *schema.Kind, r *policy.Request) ([]m
 	case !kind.Namespaced && namespace != "":
 		return nil, source.Messagef("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
-	params, err := l.find(b.params, kind, namespace, r)
-	if err != nil {
-		return nil, err
-	}
-	if len(params) == 0 && !b.params.allowNone {
-		return nil, source.Messagef("no params found for policy binding with `Deny` parameterNotFoundAction")
-	}
-	return params, nil
+	return l.find(b.params, kind, namespace, r)
 }
 
 // describe names the target of the reference.

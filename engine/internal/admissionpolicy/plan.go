@@ -83,14 +83,22 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 		fail(err)
 		return nil
 	}
+	if len(params) == 0 && !b.params.allowNone {
+		f := l.configuration(p, b, "binding", source.Messagef("no params found for policy binding with `Deny` parameterNotFoundAction"))
+		f.Advice = "there is no " + b.params.describe(paramKind) + ": " + giveParam
+		plan.Failures = append(plan.Failures, f)
+		return nil
+	}
 	if len(params) == 0 {
 		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
 		r.Warn(source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
 			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", source.Name(p.Name), source.Name(b.Name), b.params.describe(paramKind)).
-			With("give the param as context, or among the manifests"))
+			With(giveParam))
 	}
 	return params
 }
+
+const giveParam = "give the param as context, or among the manifests"
 
 // ID returns the ID of the policy itself.
 func (p *Policy) ID() policy.ID { return policy.ID{Kind: p.Document.Kind().Kind, Policy: p.Name} }

@@ -2,6 +2,7 @@ package celenv
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
@@ -28,6 +30,10 @@ type Problem struct {
 	// Expression is the index of the expression; Offset is the byte offset in it.
 	Expression, Offset int
 	Code, Text         string
+	// Advice is empty if it depends on all kinds of the policy.
+	Advice string
+	// Field is the field that objects may lack, if the code is ParentMissing.
+	Field string
 	// Guarded says that the policy checks first, so that the problem may never occur for objects
 	// of the kind.
 	Guarded bool
@@ -45,6 +51,7 @@ const (
 	FieldUndefined = "field-undefined"
 	TypeMismatch   = "type-mismatch"
 	AtomicList     = "atomic-list"
+	ParentMissing  = "parent-missing"
 )
 
 // Check compiles the expressions of a policy with object typed as a kind, and returns the
@@ -52,42 +59,50 @@ const (
 func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
 	t := &typed{
 		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
-		root:     kind.Type(), names: map[*schema.Type]string{}, types: map[string]*schema.Type{},
+		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{},
 	}
 	env, err := e.typedEnv(t, hasParams)
 	if err != nil {
 		return nil, err
 	}
 	var problems []Problem
+	trees := make([]*ast.AST, len(expressions))
 	for i, x := range expressions {
 		checked, issues := env.Compile(x.Text)
 		if x.Variable != "" {
 			t.variables[x.Variable] = types.DynType
 		}
 		if issues != nil && issues.Err() != nil {
-			for _, problem := range issues.Errors() {
-				if code := problemCode(problem.Message); code != "" {
-					at := offset(x.Text, problem.Location.Line(), problem.Location.Column())
-					problems = append(problems, Problem{Expression: i, Offset: at, Code: code, Text: t.readable(problem.Message)})
-				}
-			}
+			problems = append(problems, t.issues(i, x.Text, issues)...)
 			continue
 		}
 		if x.Variable != "" {
 			t.variables[x.Variable] = checked.OutputType()
 		}
-		if x.Apply {
-			problems = append(problems, t.atomicLists(i, x.Text, checked.NativeRep())...)
+		switch trees[i] = checked.NativeRep(); {
+		case x.Apply:
+			problems = append(problems, t.atomics(i, x.Text, trees[i])...)
+		case x.Patch:
+			problems = append(problems, t.misfits(i, x.Text, trees[i])...)
 		}
 	}
+	problems = append(problems, t.parents(expressions, trees)...)
 	if len(problems) > 0 {
-		g := guardsOf(env, expressions)
-		conditioned := g.conditioned(expressions, problems)
-		for i := range problems {
-			problems[i].Guarded = conditioned || g.covers(problems[i])
+		guardsOf(env, expressions).mark(expressions, problems)
+	}
+	// A policy that asks first, for whatever field, may know which objects have the parent.
+	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == ParentMissing && p.Guarded }), nil
+}
+
+// issues returns the certain problems among the issues of an expression.
+func (t *typed) issues(index int, text string, issues *cel.Issues) (problems []Problem) {
+	for _, problem := range issues.Errors() {
+		if code := problemCode(problem.Message); code != "" {
+			at := offset(text, problem.Location.Line(), problem.Location.Column())
+			problems = append(problems, Problem{Expression: index, Offset: at, Code: code, Text: t.readable(problem.Message)})
 		}
 	}
-	return problems, nil
+	return problems
 }
 
 // typedEnv returns an environment in which object has a type.
@@ -97,8 +112,8 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 		return nil, err
 	}
 	t.Provider = libraries.CELTypeProvider()
-	object := t.celType(t.root)
-	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable))
+	object := t.celType(t.kind.Type())
+	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable), library.JSONPatch())
 	if hasParams {
 		options = append(options, cel.Variable("params", cel.DynType))
 	}
@@ -108,7 +123,7 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 // typed resolves the types of the fields of one kind.
 type typed struct {
 	*provider
-	root  *schema.Type
+	kind  *schema.Kind
 	names map[*schema.Type]string
 	types map[string]*schema.Type
 }
@@ -178,7 +193,7 @@ func (t *typed) objectType(name string) *schema.Type {
 	if !isObject(name) {
 		return nil
 	}
-	s := t.root
+	s := t.kind.Type()
 	for _, field := range strings.Split(name, ".")[1:] {
 		for s != nil && s.IsList {
 			s = s.Elem
@@ -199,6 +214,8 @@ func problemCode(message string) string {
 	switch {
 	case strings.HasPrefix(message, "undefined field"):
 		return FieldUndefined
+	case strings.Contains(message, "null)'"), strings.Contains(message, "'(null,"):
+		return "" // harmless: a field is compared with null as well
 	case strings.HasPrefix(message, "expected type of field"), comparison().MatchString(message):
 		return TypeMismatch
 	}
@@ -211,9 +228,8 @@ func (t *typed) readable(message string) string {
 	return typeName().ReplaceAllString(message, "$1")
 }
 
-// atomicLists finds atomic lists in an ApplyConfiguration, which a server refuses.
-func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem {
-	var problems []Problem
+// atomics finds atomic lists, maps and structs in an ApplyConfiguration, which a server refuses.
+func (t *typed) atomics(index int, text string, checked *ast.AST) (problems []Problem) {
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.StructKind {
 			return
@@ -221,10 +237,18 @@ func (t *typed) atomicLists(index int, text string, checked *ast.AST) []Problem 
 		owner := t.objectType(e.AsStruct().TypeName())
 		for _, entry := range e.AsStruct().Fields() {
 			field := entry.AsStructField()
-			if s := owner.FieldType(field.Name()); s != nil && s.IsList && s.List == schema.Atomic {
+			what := ""
+			switch s := owner.FieldType(field.Name()); {
+			case s == nil || s.Scalar != schema.NotScalar:
+			case s.IsList && s.List == schema.Atomic:
+				what = "list"
+			case !s.IsList && s.AtomicMap:
+				what = "map"
+			}
+			if what != "" {
 				problems = append(problems, Problem{
 					Expression: index, Offset: offsetOf(text, checked, field.Value()), Code: AtomicList,
-					Text: fmt.Sprintf("%s.%s is an atomic list, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name()),
+					Text: fmt.Sprintf("%s.%s is an atomic %s, which an ApplyConfiguration must not write", e.AsStruct().TypeName(), field.Name(), what),
 				})
 			}
 		}

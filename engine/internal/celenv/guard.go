@@ -80,6 +80,8 @@ func isOptional(e ast.Expr) bool {
 func (g *guards) visit(i int, e ast.Expr, guarded bool) {
 	at := offsetOf(g.texts[i], g.trees[i], e)
 	switch e.Kind() {
+	case ast.LiteralKind:
+		g.note(i, at, guarded, false)
 	case ast.SelectKind:
 		s := e.AsSelect()
 		if isVariable(s.Operand()) && !guarded {
@@ -138,6 +140,14 @@ func (g *guards) note(i, at int, guarded, asked bool) {
 		g.asked[i][at] = true
 	case !guarded:
 		g.open[i][at] = true
+	}
+}
+
+// mark marks the problems that checks of the policy guard.
+func (g *guards) mark(expressions []Expression, problems []Problem) {
+	conditioned := g.conditioned(expressions, problems)
+	for i := range problems {
+		problems[i].Guarded = conditioned || g.covers(problems[i])
 	}
 }
 

@@ -130,7 +130,7 @@ func (a *Activation) operation(p *patchValue) (jsonpatch.Operation, error) {
 		return operation, errors.New("JSONPath valueExpression evaluated to a type that could not marshal to JSON: " + text)
 	}
 	if _, ok := p.value.(*objectValue); !ok && a.crashes && holdsObject(p.value.Value()) {
-		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object", p.path, a.host.words.nested)
+		return operation, jsonpatch.Crash("the value of JSONPatch %q is a list or map that contains an Object literal: %s; write one operation for each item, or maps in place of Object, with dyn() around their values if these are of several types", p.path, a.host.words.nested)
 	}
 	value := native.(*structpb.Value)
 	if text := unwritable(value); text != "" {

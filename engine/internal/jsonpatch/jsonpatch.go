@@ -11,7 +11,7 @@
 //
 // The files in order: jsonpatch.go (Operation, Dialect, Apply), document.go (the object while it
 // changes), usage.go (the resources of a patch), equal.go (tests), apiserver.go and kyverno.go
-// (the dialects).
+// (the dialects), check.go (operations that do not fit a kind).
 package jsonpatch
 
 import (

@@ -1,11 +1,13 @@
 package kyverno
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // controllerKinds are the pod controllers that rules are generated for.
@@ -24,6 +26,7 @@ const (
 	autogenPrefix     = "autogen-"
 	cronJobPrefix     = autogenPrefix + "cronjob-"
 	allControllers    = "all"
+	noControllers     = "none"
 	maxRuleName       = 63
 )
 
@@ -64,6 +67,33 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	}
 	written = slices.DeleteFunc(slices.Clone(written), func(r *rule) bool { return strings.HasPrefix(r.name, autogenPrefix) })
 	return append(written, generated...)
+}
+
+// checkAutogen reports the controllers of the annotation that do not exist.
+func (d *definition) checkAutogen() (found []source.Diagnostic) {
+	path := change.Keys("metadata", "annotations", autogenAnnotation)
+	value, _ := path.Get(d.document.Object())
+	text, _ := value.(string)
+	known := []string{allControllers, noControllers, cronJob}
+	for _, c := range controllerKinds {
+		known = append(known, c.name)
+	}
+	offset := 0
+	for _, name := range strings.Split(text, ",") {
+		if text != "" && !slices.Contains(known, name) && !strings.Contains(name, cronJob) {
+			at := d.document.In(path, offset)
+			advice := source.Suggest(name, known)
+			if slices.Contains(known, strings.TrimSpace(name)) {
+				advice = "remove the blanks, which Kyverno takes for a part of the name"
+			}
+			found = append(found, source.Diagnostic{
+				At: at, Severity: source.Warning, Code: "name-unknown", Subject: "policy " + d.name, Field: path.String(),
+				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Advice: advice, Excerpt: d.document.Excerpt(at),
+			})
+		}
+		offset += len(name) + 1
+	}
+	return found
 }
 
 // canAutogen reports whether rules for pod controllers are generated for a policy. One

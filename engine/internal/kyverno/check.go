@@ -8,32 +8,38 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // maxCheckedKinds is the maximum number of kinds that a rule is checked for. A rule that selects
 // more kinds changes only fields that all kinds have.
 const maxCheckedKinds = 40
 
-// misfit is a part of a strategic merge patch that does not fit the type of a kind.
+// misfit is a part of a patch that does not fit the type of a kind.
 type misfit struct {
+	// path is that of the part. offset is where the part begins in the text at the path, if it is in
+	// one.
 	path               change.Path
+	offset             int
 	code, text, advice string
 }
 
-// checkPatches checks the strategic merge patches of the rule against the schemas of its kinds.
-// It skips parts with anchors or variables.
+// checkPatches checks the patches of the rule against the schemas of its kinds. It skips parts with
+// anchors or variables.
 func (r *rule) checkPatches(kinds []*schema.Kind) []source.Diagnostic {
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
 		return nil
 	}
 	m := r.mutate()
-	found := r.checkPatch(m.At("patchStrategicMerge"), kinds, r.asks(m))
+	found := r.checkPatch(m, kinds, r.asks(m))
 	var visit func(policy.Node)
 	visit = func(entry policy.Node) {
-		found = append(found, r.checkPatch(entry.At("patchStrategicMerge"), kinds, true)...)
+		found = append(found, r.checkPatch(entry, kinds, true)...)
 		for _, inner := range entry.At("foreach").Items() {
 			visit(inner)
 		}
@@ -78,17 +84,22 @@ func typesOf(kinds []*schema.Kind) []*schema.Type {
 	return types
 }
 
-// checkPatch reports the parts of a patch that fit none of the kinds and, unless the rule tests
+// checkPatch reports the parts of the patches at n that fit none of the kinds and, unless the rule tests
 // the object first, the parts that do not fit one of them. For a kind with several versions, one
 // version that fits is enough.
 func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found []source.Diagnostic) {
-	type spot struct{ path, code string }
+	type spot struct {
+		path   string
+		offset int
+		code   string
+	}
 	fitting, all := map[spot]map[string]bool{}, map[string]bool{}
 	misfits := map[string][]misfit{}
 	for _, k := range kinds {
 		name := k.Group + " " + k.Kind.Kind
 		all[name] = true
-		misfits[name] = append(misfits[name], misfitsOf(n, k.Type(), k, nil)...)
+		misfits[name] = append(misfits[name], misfitsOf(n.At(strategicPatch), k.Type(), k, nil)...)
+		misfits[name] = append(misfits[name], misfitOperations(n, k)...)
 	}
 	versions := map[string]int{}
 	for _, k := range kinds {
@@ -98,7 +109,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 	for _, name := range slices.Sorted(maps.Keys(misfits)) {
 		count := map[spot]int{}
 		for _, m := range misfits[name] {
-			s := spot{m.path.String(), m.code}
+			s := spot{m.path.String(), m.offset, m.code}
 			if count[s]++; count[s] < versions[name] {
 				continue
 			}
@@ -110,10 +121,14 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 		}
 	}
 	for _, m := range first {
-		if n := len(fitting[spot{m.path.String(), m.code}]); n == len(all) || !asks {
+		if n := len(fitting[spot{m.path.String(), m.offset, m.code}]); n == len(all) || !asks {
+			at := r.at(m.path)
+			if m.offset > 0 {
+				at = r.document.In(m.path, m.offset)
+			}
 			found = append(found, source.Diagnostic{
-				At: r.at(m.path), Severity: source.Warning, Code: m.code, Subject: "policy " + r.key() + ", rule " + r.name,
-				Field: m.path.String(), Message: m.text, Advice: m.advice, Excerpt: r.document.Excerpt(r.at(m.path)),
+				At: at, Severity: source.Warning, Code: m.code, Subject: "policy " + r.key() + ", rule " + r.name,
+				Field: m.path.String(), Message: m.text, Advice: m.advice, Excerpt: r.document.Excerpt(at),
 			})
 		}
 	}
@@ -143,8 +158,57 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	if len(t.Check(n.Value)) == 0 {
 		return nil
 	}
-	return []misfit{{n.Path, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, titleOf(k), typeWord(t), valueWord(n.Value)), "write a value of the field's type"}}
+	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, titleOf(k), typeWord(t), valueWord(n.Value)), "write a value of the field's type"}}
 }
+
+// misfitOperations compares the JSON Patches at n with a kind.
+func misfitOperations(n policy.Node, k *schema.Kind) (found []misfit) {
+	for _, key := range []string{"patchesJson6902", "patches"} {
+		patch := n.At(key)
+		text, isText := patch.Value.(string)
+		items := patch.Items()
+		if isText {
+			parsed, _ := manifest.Value(text) // its errors are reported when policies are compiled
+			items = policy.Node{Value: parsed}.Items()
+		}
+		read := 0
+		for _, item := range items {
+			m := misfit{path: item.Path}
+			if isText {
+				// The text has the paths in the order of the operations.
+				m.path, m.offset = patch.Path, read+max(strings.Index(text[read:], item.At("path").Text()), 0)
+				read = m.offset
+			}
+			if wrong := knownOperation(item).Misfit(k); wrong != nil {
+				if m.code = "type-mismatch"; wrong.Undefined {
+					m.code = "field-undefined"
+				}
+				m.text, m.advice = wrong.Text, wrong.Advice
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// knownOperation returns an operation without what variables decide.
+func knownOperation(item policy.Node) jsonpatch.Operation {
+	op := jsonpatch.Operation{Op: item.At("op").Text(), Path: knownPointer(item.At("path").Text()), From: knownPointer(item.At("from").Text()), Value: item.At("value").Value}
+	walkTexts(item.At("value"), func(policy.Node, string) { op.NoValue = true })
+	return op
+}
+
+// knownPointer returns a JSON Pointer up to its first variable. The index of an element is a key.
+func knownPointer(pointer string) string {
+	pointer = elementIndexPattern().ReplaceAllString(pointer, jsonpatch.AnyKey)
+	if known, _, cut := strings.Cut(pointer, "{{"); cut {
+		return known[:strings.LastIndexByte("/"+known, '/')] + jsonpatch.AnyKeys
+	}
+	return pointer
+}
+
+// elementIndexPattern finds the variables elementIndex and elementIndex0, elementIndex1 ….
+var elementIndexPattern = lazyregexp.New(`\{\{\s*elementIndex\d*\s*\}\}`)
 
 func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schema.Kind, field change.Path) (found []misfit) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -159,7 +223,7 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 		} else if of == nil {
 			if len(t.Fields) > 0 {
 				found = append(found, misfit{
-					inner.Path, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", titleOf(k), field.Key(bare)), adviceFor(bare, t, k, field),
+					inner.Path, 0, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", titleOf(k), field.Key(bare)), k.SuggestField(t, bare, field),
 				})
 			}
 			continue
@@ -170,20 +234,6 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 }
 
 func titleOf(k *schema.Kind) string { return k.APIVersion() + " " + k.Kind.Kind }
-
-// adviceFor returns advice about a field that does not exist.
-func adviceFor(name string, t *schema.Type, k *schema.Kind, parent change.Path) string {
-	if near := source.Nearest(name, t.FieldNames()); near != "" {
-		return "did you mean " + near + "?"
-	}
-	var path strings.Builder
-	for _, part := range parent {
-		if part.Index < 0 {
-			path.WriteString("." + part.Key)
-		}
-	}
-	return fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())
-}
 
 // typeWord describes the values of a field.
 func typeWord(t *schema.Type) string {

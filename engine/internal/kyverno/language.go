@@ -197,10 +197,11 @@ func (p *program) Selects() []policy.Selected {
 }
 
 // Check implements policy.Program: it finds calls of functions that fail, patches that do not fit
-// their kinds, and deviations of Kyverno v1.19.0.
+// their kinds, controllers that do not exist, and deviations of Kyverno v1.19.0.
 func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		found = append(found, d.checkCalls()...)
+		found = append(found, d.checkAutogen()...)
 		for _, r := range d.rules {
 			if !r.generated {
 				kinds := r.patched(schemas)

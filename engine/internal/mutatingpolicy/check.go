@@ -1,6 +1,9 @@
 package mutatingpolicy
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -21,6 +24,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 		spec := policy.Node{Value: d.document.Object()}.At("spec")
 		if d.ignore == p.ignore {
 			found = append(found, d.checkDeviations(spec)...)
+			found = append(found, d.checkControllers(spec)...)
 		}
 		checked := policydoc.Checked{Document: d.document, Env: p.language.environment(d.kind), Scope: d.scope}
 		constraints := u.constraints
@@ -45,6 +49,26 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 				finding.Advice = "use a JSONPatch, or set evaluation.useServerSideApply, or Kyverno fails"
 			}
 			found = append(found, finding)
+		}
+	}
+	return found
+}
+
+// checkControllers reports the controllers of autogen to which Kyverno extends no policy.
+func (d *definition) checkControllers(spec policy.Node) (found []source.Diagnostic) {
+	var known []string
+	for _, c := range controllers {
+		for _, r := range c.resources {
+			known = append(known, r.Resource)
+		}
+	}
+	for _, chosen := range spec.At("autogen", "podControllers", "controllers").Items() {
+		if name := chosen.Text(); !slices.Contains(known, name) {
+			at := d.document.At(chosen.Path)
+			found = append(found, source.Diagnostic{
+				At: at, Severity: source.Warning, Code: "name-unknown", Subject: "policy " + d.name, Field: chosen.Path.String(),
+				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Advice: source.Suggest(name, known), Excerpt: d.document.Excerpt(at),
+			})
 		}
 	}
 	return found

@@ -250,7 +250,7 @@ func TestMutations(t *testing.T) {
 		"values":         {patch(`[JSONPatch{op: "add", path: "/spec/a", value: Object.spec{b: 1}}, JSONPatch{op: "add", path: "/spec/c", value: {"d": dyn(2)}}, JSONPatch{op: "add", path: "/spec/e", value: object.spec.replicas}]`), `10:5 policy p, mutations[0]: add spec.a {"b":1}; add spec.c {"d":2}; add spec.e 2`},
 		"an Object in a list": {
 			patch(`[JSONPatch{op: "add", path: "/spec/a", value: [Object{b: 1}]}]`),
-			prefix + `the value of JSONPatch "/spec/a" is a list or map that contains an Object literal: Kyverno 1.19.0 crashes on it; write one operation for each item, or maps in place of Object]`,
+			prefix + `the value of JSONPatch "/spec/a" is a list or map that contains an Object literal: Kyverno 1.19.0 crashes on it; write one operation for each item, or maps in place of Object, with dyn() around their values if these are of several types]`,
 		},
 		"kind": {patch(`[JSONPatch{op: "replace", path: "/kind", value: "Pod"}]`), prefix + `a patch must not change the kind of the object]`},
 		"name": {patch(`[JSONPatch{op: "replace", path: "/metadata/name", value: "x"}]`), `10:5 policy p, mutations[0]: replace metadata.name "x"`},

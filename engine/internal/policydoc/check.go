@@ -109,6 +109,9 @@ func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
 			return nil
 		}
 		for _, x := range problems {
+			if x.Field == "metadata.labels" && c.selectsLabels() {
+				continue
+			}
 			s := spot{x.Expression, x.Offset, x.Code}
 			if at[s] == nil {
 				at[s] = &troubled{}
@@ -127,13 +130,19 @@ func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
 	for _, x := range first {
 		switch t := at[spot{x.Expression, x.Offset, x.Code}]; {
 		case len(t.all) == len(kinds):
-			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, adviceFor(x.Code, kinds)))
+			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, cmp.Or(x.Advice, adviceFor(x.Code, kinds))))
 		case len(t.certain) > 0:
 			text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
 			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy"))
 		}
 	}
 	return found
+}
+
+// selectsLabels reports whether the policy is only about objects with certain labels.
+func (c *Checked) selectsLabels() bool {
+	selector := policy.Node{Value: c.Document.Object()}.At("spec", "matchConstraints", "objectSelector")
+	return len(selector.At("matchLabels").Object())+len(selector.At("matchExpressions").Items()) > 0
 }
 
 // adviceFor returns advice about a problem that all kinds have.

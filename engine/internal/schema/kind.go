@@ -1,10 +1,14 @@
 package schema
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/release"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Kind describes a kind of objects. It must not be modified.
@@ -63,6 +67,21 @@ func (k *Kind) GoType() *Type {
 		return t
 	}
 	return nil
+}
+
+// SuggestField returns advice about a field that a type of the kind does not declare. parent is the
+// path to the values of the type; its indexes do not count.
+func (k *Kind) SuggestField(t *Type, name string, parent change.Path) string {
+	if near := source.Nearest(name, t.FieldNames()); near != "" {
+		return "did you mean " + near + "?"
+	}
+	var path strings.Builder
+	for _, part := range parent {
+		if part.Index < 0 {
+			path.WriteString("." + part.Key)
+		}
+	}
+	return fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())
 }
 
 // lazyType is the part of a Kind that is computed when it is first used.

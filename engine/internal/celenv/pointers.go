@@ -1,0 +1,273 @@
+package celenv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// patchLiteral is a JSONPatch literal in an expression, as far as it is constant.
+type patchLiteral struct {
+	jsonpatch.Operation
+	// path is the expression of the path.
+	path ast.Expr
+}
+
+// patchLiterals returns the JSONPatch literals with a path that is at least partly constant.
+func patchLiterals(tree *ast.AST) (found []patchLiteral) {
+	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.StructKind || e.AsStruct().TypeName() != patchType.TypeName() {
+			return
+		}
+		l := patchLiteral{Operation: jsonpatch.Operation{NoValue: true}}
+		for _, entry := range e.AsStruct().Fields() {
+			value := entry.AsStructField().Value()
+			switch entry.AsStructField().Name() {
+			case "op":
+				l.Op, _ = constantText(value)
+			case "path":
+				l.Path, l.path = pointerOf(tree, value), value
+			case "from":
+				l.From = pointerOf(tree, value)
+			case "value":
+				if value.Kind() == ast.LiteralKind && value.AsLiteral().Type() != types.NullType {
+					l.Value, l.NoValue = value.AsLiteral().Value(), false
+				}
+			}
+		}
+		if l.Path != "" {
+			found = append(found, l)
+		}
+	}))
+	return found
+}
+
+func constantText(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := e.AsLiteral().Value().(string)
+	return text, ok
+}
+
+// pointerOf returns a JSON Pointer that an expression makes: a key that it computes is AnyKey, and the
+// rest after a part that may be several keys is AnyKeys.
+func pointerOf(tree *ast.AST, e ast.Expr) string {
+	pointer, complete := "", true
+	for _, part := range terms(e) {
+		if !complete {
+			break
+		}
+		var text string
+		if text, complete = partOfPointer(tree, part); complete {
+			pointer += text
+		}
+	}
+	if !complete {
+		end := strings.LastIndexByte(pointer, '/')
+		if end < 0 {
+			return ""
+		}
+		return pointer[:end+1] + jsonpatch.AnyKeys
+	}
+	keys := strings.Split(pointer, "/")
+	for i, key := range keys {
+		if strings.Contains(key, jsonpatch.AnyKey) {
+			keys[i] = jsonpatch.AnyKey
+		}
+	}
+	return strings.Join(keys, "/")
+}
+
+// terms returns the parts of a sum.
+func terms(e ast.Expr) []ast.Expr {
+	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Add {
+		args := e.AsCall().Args()
+		return append(terms(args[0]), terms(args[1])...)
+	}
+	return []ast.Expr{e}
+}
+
+// partOfPointer returns a part of a pointer; ok is false if it may be several keys.
+func partOfPointer(tree *ast.AST, e ast.Expr) (part string, ok bool) {
+	if text, isConstant := constantText(e); isConstant {
+		return text, true
+	}
+	if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 1 {
+		return "", false
+	}
+	argument := e.AsCall().Args()[0]
+	switch e.AsCall().FunctionName() {
+	case "jsonpatch.escapeKey":
+		if text, isConstant := constantText(argument); isConstant {
+			return jsonpatch.Escape(text), true
+		}
+		return jsonpatch.AnyKey, true
+	case "string":
+		return jsonpatch.AnyKey, tree.GetType(argument.ID()).IsExactType(types.IntType)
+	}
+	return "", false
+}
+
+// misfits finds operations that do not fit the kind.
+func (t *typed) misfits(index int, text string, tree *ast.AST) (problems []Problem) {
+	for _, l := range patchLiterals(tree) {
+		misfit := l.Misfit(t.kind)
+		if misfit == nil {
+			continue
+		}
+		code := TypeMismatch
+		if misfit.Undefined {
+			code = FieldUndefined
+		}
+		problems = append(problems, Problem{Expression: index, Offset: offsetOf(text, tree, terms(l.path)[0]), Code: code, Text: misfit.Text, Advice: misfit.Advice})
+	}
+	return problems
+}
+
+// parents finds operations below a list or map that objects of the kind may lack. It leaves out
+// fields that the policy reads or writes anywhere: it may make sure of them. An expression without a
+// tree may read any field.
+func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []Problem) {
+	if slices.Contains(trees, nil) {
+		return nil
+	}
+	var known *mentions
+	for i, x := range expressions {
+		if !x.Patch || x.Apply {
+			continue
+		}
+		for _, l := range patchLiterals(trees[i]) {
+			parent, field := t.optional(l)
+			if parent == nil || l.Misfit(t.kind) != nil {
+				continue
+			}
+			if known == nil {
+				known = mentionsIn(trees)
+			}
+			pointer := "/" + strings.Join(parent, "/")
+			if known.cover(pointer) {
+				continue
+			}
+			problems = append(problems, Problem{
+				Expression: i, Offset: offsetOf(x.Text, trees[i], terms(l.path)[0]), Code: ParentMissing, Field: field,
+				Text:   fmt.Sprintf("the operation fails on objects without %s, which %s %s may lack", field, t.kind.APIVersion(), t.kind.Kind.Kind),
+				Advice: "where !has(object." + field + "), add " + pointer + " first, or all of it at once",
+			})
+		}
+	}
+	return problems
+}
+
+// optional returns the keys and the path of the first list or map above the target that objects
+// of the kind may lack; nil if they lack none. Of a field of an unknown name nothing is certain. A test
+// is a condition.
+func (t *typed) optional(l patchLiteral) (parent []string, field string) {
+	keys := jsonpatch.Keys(l.Path)
+	of := t.kind.Type()
+	var path change.Path
+	for i, key := range keys[:max(len(keys)-1, 0)] {
+		if item := of.ItemType(); item != nil {
+			of, path = item, path.Index(0)
+			continue
+		}
+		f := of.Declared(key)
+		if f == nil || l.Op == "test" {
+			return nil, ""
+		}
+		of, path = f.Type, path.Key(key)
+		if isContainer := of.IsList || of.Elem != nil && len(of.Fields) == 0; !isContainer || f.Required || completed(t.kind, path) {
+			continue
+		}
+		if _, isSet := admission.Defaulted(t.kind, path); !isSet {
+			return keys[:i+1], path.String()
+		}
+	}
+	return nil, ""
+}
+
+// completed reports whether the plug-ins of an API server, or its validation, make sure that objects
+// have a field.
+func completed(kind *schema.Kind, path change.Path) bool {
+	switch field := path.String(); kind.Kind.Kind {
+	case "Pod":
+		return field == "spec.volumes" || field == "spec.tolerations" || field == "spec.containers[0].volumeMounts"
+	case "Namespace":
+		return field == "metadata.labels"
+	default:
+		return strings.HasSuffix(field, "template.metadata.labels")
+	}
+}
+
+// prefixes returns a pointer and the pointers above it.
+func prefixes(pointer string) (all []string) {
+	for i, c := range pointer {
+		if c == '/' && i > 0 {
+			all = append(all, pointer[:i])
+		}
+	}
+	return append(all, pointer)
+}
+
+// mentions are what the expressions of a policy mention besides the paths of patches.
+type mentions struct {
+	// names has fields that are read or written, and texts. written and tested have the pointers to
+	// values that patches write, and the pointers down to values that they test.
+	names, written, tested map[string]bool
+}
+
+// cover reports whether a policy may make sure that objects have the value at a pointer.
+func (m *mentions) cover(pointer string) bool {
+	return m.names[pointer[strings.LastIndexByte(pointer, '/')+1:]] || m.tested[pointer] ||
+		slices.ContainsFunc(prefixes(pointer), func(p string) bool { return m.written[p] })
+}
+
+func mentionsIn(trees []*ast.AST) *mentions {
+	m := &mentions{names: map[string]bool{}, written: map[string]bool{}, tested: map[string]bool{}}
+	for _, tree := range trees {
+		ofPaths := map[int64]bool{}
+		for _, l := range patchLiterals(tree) {
+			for _, term := range terms(l.path) {
+				ofPaths[term.ID()] = true
+			}
+			if l.Op != "test" {
+				m.written[l.Path] = true
+				continue
+			}
+			for _, p := range prefixes(l.Path) {
+				m.tested[p] = true
+			}
+		}
+		ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if !ofPaths[e.ID()] {
+				m.addNames(e)
+			}
+		}))
+	}
+	return m
+}
+
+func (m *mentions) addNames(e ast.Expr) {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		text, _ := constantText(e)
+		for _, part := range strings.Split(text, "/") {
+			m.names[part] = true
+		}
+	case ast.SelectKind:
+		m.names[e.AsSelect().FieldName()] = true
+	case ast.StructKind:
+		for _, entry := range e.AsStruct().Fields() {
+			m.names[entry.AsStructField().Name()] = true
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package jsonpatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+)
+
+// Keys of a JSON Pointer that are not known before the patch is applied: AnyKey is a single one, or an
+// index. AnyKeys, at the end, is one or several.
+const (
+	AnyKey  = "\x00"
+	AnyKeys = "\x01"
+)
+
+// Misfit says why an operation does not fit the objects of a kind.
+type Misfit struct {
+	// Undefined says that the kind has no such field. Otherwise the field is of another type.
+	Undefined    bool
+	Text, Advice string
+}
+
+// Misfit returns why an operation does not fit the objects of a kind; nil if it may fit. An operation
+// whose value is not known has no value.
+func (op Operation) Misfit(kind *schema.Kind) *Misfit {
+	if op.Op == "test" && op.Path == "/" {
+		return nil // what people write for an operation that they filter out
+	}
+	w := walk{kind: kind, op: op}
+	keys := Keys(op.Path)
+	t := w.to(keys)
+	if w.misfit == nil && t != nil && len(keys) > 0 && !op.NoValue && op.Value != nil && op.Op != "test" && op.Op != "remove" {
+		w.checkValue(t, keys)
+	}
+	if w.misfit == nil && op.From != "" {
+		w.op.Op = "from"
+		w.to(Keys(op.From))
+	}
+	return w.misfit
+}
+
+// walk follows a JSON Pointer through the types of a kind.
+type walk struct {
+	kind   *schema.Kind
+	op     Operation
+	misfit *Misfit
+}
+
+// to returns the type at the end of a pointer. It is nil if the type is not known, or if the pointer
+// does not fit.
+func (w *walk) to(keys []string) *schema.Type {
+	t, inMap := w.kind.Type(), false
+	var fields change.Path // without indexes
+	for i, key := range keys {
+		if t == nil || t.Scalar == schema.Untyped || t.Preserve || t.Embedded {
+			return nil
+		}
+		switch {
+		case key == AnyKeys && t.Scalar == schema.NotScalar:
+			return nil
+		case t.IsList:
+			w.index(keys, i)
+			t, inMap = t.Elem, false
+		case t.Scalar != schema.NotScalar:
+			w.below(keys, i, inMap)
+		case t.Declared(key) == nil && t.Elem == nil:
+			if len(t.Fields) == 0 || key == AnyKey {
+				return nil
+			}
+			w.fail(true, w.kind.SuggestField(t, key, fields), "%s has no field %s", w.title(), dotted(keys[:i+1]))
+		default:
+			inMap = t.Declared(key) == nil
+			t, fields = t.FieldType(key), fields.Key(key)
+		}
+		if w.misfit != nil {
+			return nil
+		}
+	}
+	return t
+}
+
+func (w *walk) fail(undefined bool, advice, format string, args ...any) {
+	w.misfit = &Misfit{Undefined: undefined, Text: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func (w *walk) title() string { return w.kind.APIVersion() + " " + w.kind.Kind.Kind }
+
+// index checks a key of a list. Only what is added may have the key "-".
+func (w *walk) index(keys []string, i int) {
+	key := keys[i]
+	_, err := strconv.Atoi(key)
+	isEnd := key == "-" && i == len(keys)-1
+	switch adds := w.op.Op == "add" || w.op.Op == "copy" || w.op.Op == "move"; {
+	case key == AnyKey, err == nil, isEnd && adds:
+	case key == "-":
+		w.fail(false, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.title())
+	default:
+		at := pointer(keys[:i])
+		w.fail(false, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.title(), strconv.Quote(key))
+	}
+}
+
+// below reports a key below a single value. In a map, the key before it probably has a slash.
+func (w *walk) below(keys []string, i int, inMap bool) {
+	advice := "end the path before"
+	if inMap {
+		advice = "write / in a key as ~1: " + pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
+	}
+	w.fail(false, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.title(), shown(keys[i]))
+}
+
+// checkValue checks the value against the type at the end of the path.
+func (w *walk) checkValue(t *schema.Type, keys []string) {
+	problems := t.Check(w.op.Value)
+	if len(problems) == 0 {
+		return
+	}
+	w.fail(strings.HasPrefix(problems[0].Text, "unknown field "), "write a value of the field's type",
+		"the value does not fit %s of %s: %s", dotted(keys), w.title(), problems[0].Text)
+}
+
+// dotted returns keys as a field path.
+func dotted(keys []string) string {
+	return strings.Join(shownAll(keys), ".")
+}
+
+func shownAll(keys []string) []string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		all[i] = shown(key)
+	}
+	return all
+}
+
+// pointer returns keys as a JSON Pointer.
+func pointer(keys []string) string {
+	var b strings.Builder
+	for _, key := range keys {
+		b.WriteString("/" + Escape(shown(key)))
+	}
+	return b.String()
+}
+
+// shown returns a key as messages show it.
+func shown(key string) string {
+	if key == AnyKey || key == AnyKeys {
+		return "*"
+	}
+	return key
+}
