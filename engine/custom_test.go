@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -85,6 +86,7 @@ func compareCustom(t *testing.T, file string) int {
 			}
 			sets[r.Op] = set
 		}
+		r.keeps(t, set)
 		outcome := set.Run(t.Context(), []*manifest.Stream{rawStream(t, r.Object)})
 		problem := r.differs(t, outcome)
 		name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + r.Name
@@ -118,6 +120,24 @@ func (r customRecord) differs(t *testing.T, outcome *Outcome) string {
 		return "warned " + strings.Join(warnings, "; ") + "\nthe server warned " + strings.Join(r.Warnings, "; ")
 	}
 	return ""
+}
+
+// keeps checks that the validation of the object modifies nothing that it shares with the admitted
+// object.
+func (r customRecord) keeps(t *testing.T, set *Set) {
+	t.Helper()
+	for _, d := range rawStream(t, r.Object).Documents() {
+		kind, object := set.schemas.Lookup(d.Kind()), d.Object()
+		if kind == nil || !validation.Checks(kind) || object == nil {
+			continue
+		}
+		before := change.CloneObject(object)
+		created := validation.Created(kind, object, object)
+		_, err := validation.New(set.settings.minor).Check(t.Context(), kind, created, nil)
+		if !change.Equal(object, before) {
+			t.Errorf("%s: the validation (%v) makes %v of %v", r.Name, err, object, before)
+		}
+	}
 }
 
 // rawStream returns a stream with objects, whose numbers keep their digits.

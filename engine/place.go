@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -68,8 +67,11 @@ func (p place) unversioned() identity {
 
 // textAt returns the string at a path of keys, or "".
 func textAt(object map[string]any, path ...string) string {
-	value, _ := change.Keys(path...).Get(object)
-	text, _ := value.(string)
+	last := len(path) - 1
+	for _, key := range path[:last] {
+		object, _ = object[key].(map[string]any)
+	}
+	text, _ := object[path[last]].(string)
 	return text
 }
 

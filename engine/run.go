@@ -506,15 +506,18 @@ func (r *run) learn(w *written) {
 // learnWritten adds the sensitive texts that policies have written into an object.
 func (r *run) learnWritten(w *written) {
 	w.job.result.Sensitive = w.loaded.isSensitive()
-	events := w.loaded.tree
+	r.learnTexts(w.job, w.loaded.tree)
 	if w.admitted.trace != nil {
-		events = slices.Concat(events, w.admitted.trace.events)
+		r.learnTexts(w.job, w.admitted.trace.events)
 	}
-	for _, e := range events {
-		if e.sensitive.hides() {
-			w.job.result.Sensitive = true
+}
+
+func (r *run) learnTexts(j *job, events []event) {
+	for i := range events { // events are large
+		if sensitive := &events[i].sensitive; sensitive.hides() {
+			j.result.Sensitive = true
 			r.lock.Lock()
-			r.input.secrets.LearnTexts(e.sensitive.texts)
+			r.input.secrets.LearnTexts(sensitive.texts)
 			r.lock.Unlock()
 		}
 	}

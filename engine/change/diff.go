@@ -23,6 +23,9 @@ type Shape interface {
 // list's shape, or, without keys, if they are equal. Items with repeated keys are matched in order.
 // The items between two equal items are compared by position.
 func Diff(from, to map[string]any, shape Shape) []Change {
+	if sameMap(from, to) {
+		return nil
+	}
 	var few [16]Element
 	d := differ{path: few[:0]}
 	d.object(from, to, shape)

@@ -106,9 +106,10 @@ func (r *record) ensure(name string) record {
 	return r.child(name)
 }
 
-// each calls do for the structs in a list.
+// each calls do for the structs in a list. The record is valid only during the call.
 func (r *record) each(name string, do func(item *record)) {
 	written := items(r.in, name)
+	var current record // escapes: one for all items
 	for i, item := range items(r.out, name) {
 		out, ok := item.(map[string]any)
 		if !ok {
@@ -118,6 +119,7 @@ func (r *record) each(name string, do func(item *record)) {
 		if i < len(written) {
 			in, _ = written[i].(map[string]any)
 		}
-		do(&record{in: in, out: out, parent: r, key: name, item: i})
+		current = record{in: in, out: out, parent: r, key: name, item: i}
+		do(&current)
 	}
 }

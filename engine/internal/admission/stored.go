@@ -120,43 +120,58 @@ type storer struct {
 // object is Stored for a map; t is its type, nil if the type is not known. Unchanged parts are
 // shared with written.
 func (s storer) object(before, written, next map[string]any, t *schema.Type) map[string]any {
-	out := written
-	set := func(key string, value any, keep bool) {
-		if change.Same(out, written) {
-			out = make(map[string]any, len(written))
-			maps.Copy(out, written)
-		}
-		if keep {
-			out[key] = value
-		} else {
-			delete(out, key)
-		}
-	}
+	a := altered{written, written}
+	common := 0
 	for key, value := range written {
 		b, had := before[key]
+		if had {
+			common++
+		}
 		if had && change.Equal(b, value) {
 			continue
 		}
 		n, stays := next[key]
 		stored, keep := s.field(t, key, given{b, had}, value, given{n, stays})
 		if !keep || !change.Same(stored, value) {
-			set(key, stored, keep)
+			a.set(key, stored, keep)
 		}
 	}
-	for key, b := range before {
-		_, stays := written[key]
-		if n, added := next[key]; !stays && added && change.Equal(b, n) {
-			set(key, b, true) // the step removed it, and the server added it again as a default
-		}
+	if common < len(before) {
+		a.restore(before, next)
 	}
 	if s.completing && len(before) == 0 && t != nil && t.Elem != nil && len(t.Fields) == 0 {
 		for key, value := range next {
-			if _, ok := out[key]; !ok {
-				set(key, value, true)
+			if _, ok := a.out[key]; !ok {
+				a.set(key, value, true)
 			}
 		}
 	}
-	return out
+	return a.out
+}
+
+// altered is a map that is copied when it first changes.
+type altered struct{ written, out map[string]any }
+
+func (a *altered) set(key string, value any, keep bool) {
+	if change.Same(a.out, a.written) {
+		a.out = make(map[string]any, len(a.written))
+		maps.Copy(a.out, a.written)
+	}
+	if keep {
+		a.out[key] = value
+	} else {
+		delete(a.out, key)
+	}
+}
+
+// restore sets what a step removed and the server added again as a default.
+func (a *altered) restore(before, next map[string]any) {
+	for key, b := range before {
+		_, stays := a.written[key]
+		if n, added := next[key]; !stays && added && change.Equal(b, n) {
+			a.set(key, b, true)
+		}
+	}
 }
 
 // given is a value that may be missing.

@@ -125,13 +125,12 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 		return u.whole(path, object, to)
 	}
 	out := u.copies.Object(object)
-	for key := range from {
-		if _, ok := to[key]; !ok && !ServerOwned(u.kind, append(path, change.Key(key))) {
-			delete(out, key)
-		}
-	}
+	common := 0
 	for key, wanted := range to {
 		had, ok := from[key]
+		if ok {
+			common++
+		}
 		if ok && change.Equal(had, wanted) {
 			continue
 		}
@@ -145,6 +144,14 @@ func (u unviewer) object(path change.Path, object, from, to map[string]any, shap
 			continue // only removals of values that object does not have
 		}
 		out[key] = value
+	}
+	if common == len(from) {
+		return out
+	}
+	for key := range from {
+		if _, ok := to[key]; !ok && !ServerOwned(u.kind, append(path, change.Key(key))) {
+			delete(out, key)
+		}
 	}
 	return out
 }

@@ -177,7 +177,9 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		"request.oldObject.spec", old+".spec", "request.oldObject.metadata", old+".metadata",
 	)
 	value := replaceTexts(root, replacer)
-	return &rule{definition: r.definition, name: name, generated: true, root: policy.Node{Value: value, Path: r.root.Path}}
+	generated := newRule(r.definition, name, policy.Node{Value: value, Path: r.root.Path})
+	generated.generated = true
+	return generated
 }
 
 // generatedName returns the name of the rule generated from another rule.

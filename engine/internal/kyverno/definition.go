@@ -45,13 +45,15 @@ func (d *definition) id() policy.ID { return policy.ID{Kind: d.document.Kind().K
 // rule is one mutate rule, written by the user or generated for pod controllers.
 type rule struct {
 	*definition
-	name string
+	name  string
+	ident policy.ID
 	// root is the rule as written. A generated rule has the path of the rule from which it was
 	// generated.
 	root policy.Node
 	// generated says that the rule was generated for pod controllers.
 	generated      bool
 	match, exclude filter
+	matchPath      change.Path
 	// mutation, context and preconditions are parts of root; foreach and patch are parts of mutation.
 	mutation, context, preconditions, foreach policy.Node
 	patch                                     patch
@@ -64,11 +66,14 @@ type rule struct {
 	idle func() policy.Step
 }
 
-func (r *rule) id() policy.ID {
-	id := r.definition.id()
-	id.Rule = "rule " + r.name
-	return id
+// newRule returns a rule of a policy, which is not compiled.
+func newRule(d *definition, name string, root policy.Node) *rule {
+	r := &rule{definition: d, name: name, root: root, ident: d.id()}
+	r.ident.Rule = "rule " + name
+	return r
 }
+
+func (r *rule) id() policy.ID { return r.ident }
 
 // at returns the position of a part of the rule. A generated part has the position of the part
 // it was generated from.
@@ -157,7 +162,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 		names[name] = true
 		d.written = append(d.written, name)
 		if n.At("mutate").Given() {
-			written = append(written, &rule{definition: d, name: name, root: n})
+			written = append(written, newRule(d, name, n))
 		} else {
 			r.notOurs(n, "rule "+name+" of policy "+d.key())
 		}

@@ -345,15 +345,15 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 
 // warnLost warns if a strategic merge patch removes values that it does not name: Kyverno loses
 // them. plain says that nothing was unusual about the merge.
-func (s *scope) warnLost(r *rule, p *patch, value any, object, patched map[string]any, t *schema.Type, plain bool) {
-	if plain && !r.generated && !hasAnchors(value) {
+func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]any, t *schema.Type, plain bool) {
+	if plain && !r.generated && !f.anchored {
 		return
 	}
 	var lost []change.Change
 	cause, at := listQuirk, p.Path
 	for _, c := range change.Diff(object, patched, t) {
 		isTemplate := r.generated && c.Path[len(c.Path)-1].Key == "template"
-		if c.Op == change.Remove && (isTemplate || !removes(value, c.Path)) {
+		if c.Op == change.Remove && (isTemplate || !removes(f.value, c.Path)) {
 			lost = append(lost, c)
 		}
 		if isTemplate {
@@ -363,7 +363,7 @@ func (s *scope) warnLost(r *rule, p *patch, value any, object, patched map[strin
 	if len(lost) == 0 {
 		return
 	}
-	for _, m := range marks(policy.Node{Value: value, Path: p.Path}) {
+	for _, m := range marks(policy.Node{Value: f.value, Path: p.Path}) {
 		if m.Deviation == itemsLost || m.Deviation == namedItemsOnly && cause == listQuirk {
 			cause, at = m.Deviation, m.path
 		}

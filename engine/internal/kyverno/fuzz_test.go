@@ -3,6 +3,7 @@ package kyverno
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -111,4 +112,35 @@ func FuzzSettled(f *testing.F) {
 			t.Errorf("as it is %v, %v, %v\nas a pattern %v, %v, %v", got, failed, err, want, unmet, problem)
 		}
 	})
+}
+
+// TestClone checks that a copy of a pattern is the pattern of its value, and shares no memory with it
+// that changes.
+func TestClone(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `{a: b}`, `{(a): {b: [c, {+(d): 1}, []]}, e: {}}`, `{spec: {containers: [{(name): "*", tty: false}, {name: b}]}}`,
+	} {
+		p := newPattern(value(t, text))
+		renamed := newPattern(value(t, text))
+		renamed.set("z", newPattern("last"))
+		renamed.set("A", newPattern(map[string]any{"first": true}))
+		for _, original := range []*pattern{p, renamed} {
+			before, copied := original.value(), original.clone()
+			if want := newPattern(before); !samePattern(copied, want) {
+				t.Errorf("%s: %+v, want %+v", text, copied, want)
+			}
+			copied.set("B", newPattern(1))
+			for _, below := range copied.values {
+				below.set("more", newPattern(2))
+			}
+			copied.delete(0)
+			if !change.Equal(original.value(), before) {
+				t.Errorf("%s: a change of the copy makes %v of %v", text, original.value(), before)
+			}
+		}
+	}
+}
+
+func samePattern(a, b *pattern) bool {
+	return a.isMap == b.isMap && a.isList == b.isList && change.Equal(a.scalar, b.scalar) && slices.Equal(a.keys, b.keys) && slices.EqualFunc(a.values, b.values, samePattern)
 }

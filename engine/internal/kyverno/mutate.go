@@ -155,7 +155,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 		var plain bool
 		patched, plain, reason, err = strategic(s.request.Memo, object, f, t)
 		if err == nil && reason == "" && !change.Same(patched, object) {
-			s.warnLost(r, patch, value, object, patched, t, plain)
+			s.warnLost(r, patch, f, object, patched, t, plain)
 		}
 	case "overlay":
 		patched, reason, err = overlay(object, value, t)

@@ -18,7 +18,7 @@ import (
 
 // compile reads the match blocks of a checked rule.
 func (r *rule) compile() {
-	r.match = readFilter(r.root.At("match"))
+	r.match, r.matchPath = readFilter(r.root.At("match")), r.root.At("match").Path
 	r.exclude = readFilter(r.root.At("exclude"))
 	r.mutation, r.context, r.preconditions = r.root.At("mutate"), r.root.At("context"), r.root.At("preconditions")
 	r.foreach, r.patch = r.mutation.At("foreach"), readPatch(r.mutation)
@@ -231,7 +231,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step)
 	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
-		return nil, r.skipped(r.root.At("match").Path, policy.OutOfScope(reason))
+		return nil, r.skipped(r.matchPath, policy.OutOfScope(reason))
 	}
 	s := e.newScope(r, object)
 	s.addContext(r, r.context)

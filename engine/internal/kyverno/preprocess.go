@@ -45,18 +45,47 @@ func newPattern(value any) *pattern {
 
 // clone returns newPattern of the value of a pattern.
 func (p *pattern) clone() *pattern {
+	parts, keys, values := p.size()
+	memory := patterns{make([]pattern, 0, parts), make([]string, 0, keys), make([]*pattern, 0, values)}
+	return memory.clone(p)
+}
+
+// size returns the number of parts of a pattern, of their keys and of their values.
+func (p *pattern) size() (parts, keys, values int) {
+	parts, keys, values = 1, len(p.keys), len(p.values)
+	for _, value := range p.values {
+		a, b, c := value.size()
+		parts, keys, values = parts+a, keys+b, values+c
+	}
+	return parts, keys, values
+}
+
+// patterns is the memory for a copy of a pattern.
+type patterns struct {
+	parts  []pattern
+	keys   []string
+	values []*pattern
+}
+
+func (m *patterns) clone(p *pattern) *pattern {
 	for i := 1; i < len(p.keys); i++ {
 		if p.keys[i-1] >= p.keys[i] { // a key was renamed or added
 			return newPattern(p.value())
 		}
 	}
-	copied := *p
-	copied.keys = slices.Clone(p.keys)
-	copied.values = make([]*pattern, len(p.values))
+	m.parts = append(m.parts, *p)
+	copied := &m.parts[len(m.parts)-1]
+	copied.keys, m.keys = cut(append(m.keys, p.keys...), len(m.keys))
+	copied.values, m.values = cut(append(m.values, p.values...), len(m.values))
 	for i, value := range p.values {
-		copied.values[i] = value.clone()
+		copied.values[i] = m.clone(value)
 	}
-	return &copied
+	return copied
+}
+
+// cut returns the items of a list from an index, without room for more, and the whole list.
+func cut[T any](list []T, from int) (items, whole []T) {
+	return list[from:len(list):len(list)], list
 }
 
 // isSettled reports whether a patch has no anchor and no empty map. Then resolve returns the patch
@@ -164,12 +193,14 @@ type form struct {
 	value map[string]any
 	// pattern is nil if resolve returns the patch itself.
 	pattern *pattern
+	// anchored says that the patch has anchors.
+	anchored bool
 }
 
 // newForm reads a patch, which is a map: see reader.patches.
 func newForm(value any) (f form) {
 	if f.value, _ = value.(map[string]any); !isSettled(value) {
-		f.pattern = newPattern(value)
+		f.pattern, f.anchored = newPattern(value), hasAnchors(value)
 	}
 	return f
 }

@@ -24,6 +24,9 @@ func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[strin
 		return nil, false
 	}
 	for key, value := range object {
+		if !isCollection(value) {
+			continue
+		}
 		if _, patched := patch[key]; !patched && !m.staysSame(value, t.at(key)) {
 			return nil, false
 		}
@@ -232,6 +235,16 @@ func (m merger) staysSame(value any, t list) bool {
 	return true
 }
 
+// isCollection reports whether a value is a map or a list. Other values stay the same, whatever their
+// type.
+func isCollection(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
 // mapStays is staysSame for a map. Maps of a type are always values of the same field, so what a
 // memo remembers does not depend on the field.
 func (m merger) mapStays(object map[string]any, t list) bool {
@@ -247,7 +260,7 @@ func (m merger) mapStays(object map[string]any, t list) bool {
 		answer = 0
 	}
 	for key, member := range object {
-		if answer == 1 && !m.staysSame(member, t.at(key)) {
+		if answer == 1 && isCollection(member) && !m.staysSame(member, t.at(key)) {
 			answer = 0
 		}
 	}

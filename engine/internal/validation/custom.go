@@ -50,13 +50,13 @@ type Server struct {
 func New(minor int) *Server { return &Server{minor, celenv.New(minor)} }
 
 // Check validates an object for which Checks is true. old is the object before an update, or nil. The
-// warnings come with the server's answer.
+// warnings come with the server's answer. Neither object is modified.
 func (v *Server) Check(ctx context.Context, kind *schema.Kind, object, old map[string]any) (warnings []string, err error) {
 	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)
 	if c == nil {
 		return nil, nil
 	}
-	problems, warnings := c.validate(ctx, change.CloneObject(object), old)
+	problems, warnings := c.validate(ctx, object, old)
 	if len(problems) == 0 {
 		return warnings, nil
 	}

@@ -14,6 +14,7 @@
 package validation
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -75,7 +76,7 @@ var phases = map[gvk.Kind]string{
 
 // Created returns an object that is created, as a server gives it to validating admission. bare is the admission view of the object without a status.
 func Created(kind *schema.Kind, admitted, bare map[string]any) map[string]any {
-	object := workload.Prepared(kind.Kind, admitted)
+	object := preparedCopy(kind, admitted)
 	if status, ok := bare["status"]; ok && status != nil {
 		object["status"] = change.Clone(status)
 	} else if hasStatus(kind) {
@@ -93,6 +94,22 @@ func Created(kind *schema.Kind, admitted, bare map[string]any) map[string]any {
 	}
 	if prepare := preparations[kind.Kind]; prepare != nil {
 		prepare(object)
+	}
+	return object
+}
+
+// preparedCopy returns an object as workload.Prepared does. Nothing but its metadata and status may be
+// modified if it is a custom resource.
+func preparedCopy(kind *schema.Kind, admitted map[string]any) map[string]any {
+	if !kind.Custom {
+		return workload.Prepared(kind.Kind, admitted)
+	}
+	object := maps.Clone(admitted)
+	if metadata := podspec.Map(admitted, "metadata"); metadata != nil {
+		object["metadata"] = maps.Clone(metadata)
+	}
+	if name := workload.Name(admitted); name != "" {
+		podspec.Ensure(object, "metadata")["name"] = name
 	}
 	return object
 }
