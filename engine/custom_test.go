@@ -38,7 +38,7 @@ var customExceptions = map[string]string{
 	"after-mutation-types/kind-removed": "the server quotes its managedFields",
 }
 
-// TestCustomResources compares the refusals of custom resources, and the warnings about finalizers
+// TestCustomResources compares the refusals of custom resources, and the warnings about unknown fields, finalizers
 // and rules, with recorded answers of kube-apiserver 1.36.3.
 func TestCustomResources(t *testing.T) {
 	files, err := filepath.Glob("testdata/custom/*.json")

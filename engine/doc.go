@@ -31,6 +31,7 @@
 //	schedule.go                the order in which jobs begin, and how they wait for others
 //	context.go, names.go       objects that policies look up, and unknown names in policies
 //	taint.go                   what policies write after they have read sensitive objects
+//	fieldvalidation.go         the server: unknown fields of a manifest
 //	admit.go                   the server: one object, all passes, a record of what happened
 //	validate.go                the server: validation, validating policies, and what they say
 //	updates.go                 policies that act only on updates

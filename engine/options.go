@@ -55,6 +55,9 @@ type Options struct {
 	// Validation says what happens to objects that a server would refuse after mutating admission.
 	// The default is ValidationDeny.
 	Validation Validation
+	// FieldValidation says what happens to objects with fields that their kind does not have. The
+	// default is FieldValidationWarn, or FieldValidationStrict if Strict is set.
+	FieldValidation FieldValidation
 	// Strict turns warnings into errors if they mean that preadmit cannot tell what a cluster would
 	// do. The catalogue of package source marks these warnings as Unsure.
 	Strict bool
@@ -114,6 +117,18 @@ const (
 	ValidationOff  Validation = "off"
 )
 
+// FieldValidation says what happens to objects with fields that their kind does not have, as the
+// parameter fieldValidation of a request does.
+type FieldValidation string
+
+// The choices of FieldValidation: the object is refused, there is a warning for each field, or nothing
+// is said.
+const (
+	FieldValidationStrict FieldValidation = "strict"
+	FieldValidationWarn   FieldValidation = "warn"
+	FieldValidationIgnore FieldValidation = "ignore"
+)
+
 // OpenAPIDocument is an OpenAPI document with the name of its file.
 type OpenAPIDocument struct {
 	Name string
@@ -144,12 +159,16 @@ type settings struct {
 
 func (o Options) check() (settings, []source.Diagnostic) {
 	s := settings{options: o}
+	if o.Strict && o.FieldValidation == "" {
+		s.options.FieldValidation = FieldValidationStrict
+	}
 	diagnostics := slices.Concat(
 		choose("operation", &s.options.Operation, policy.Create, policy.Update),
 		choose("kyverno-version", &s.options.KyvernoVersion, DefaultKyvernoVersion),
 		choose("defaulting", &s.options.Defaulting, DefaultingOn, DefaultingOff),
 		choose("non-idempotent", &s.options.NonIdempotent, NonIdempotentWarn, NonIdempotentFail, NonIdempotentSkip),
-		choose("validation", &s.options.Validation, ValidationDeny, ValidationWarn, ValidationOff))
+		choose("validation", &s.options.Validation, ValidationDeny, ValidationWarn, ValidationOff),
+		choose("field-validation", &s.options.FieldValidation, FieldValidationWarn, FieldValidationStrict, FieldValidationIgnore))
 	if s.options.Authorizer != "" {
 		diagnostics = append(diagnostics, choose("authorizer", &s.options.Authorizer, AuthorizerAllow, AuthorizerDeny)...)
 		s.authorizer = map[Authorizer]celenv.Authorizer{AuthorizerAllow: celenv.AllowAll, AuthorizerDeny: celenv.DenyAll}[s.options.Authorizer]

@@ -109,6 +109,12 @@ func TestRecordingsInJSON(t *testing.T) {
 	}
 	says(t, readme, fmt.Sprintf("(custom) | %d | kube-apiserver 1.36.3: custom resources with %d sets", records, len(files)))
 	says(t, policies, fmt.Sprintf("%d recorded answers of kube-apiserver 1.36.3", records))
+	sentFields := 0
+	for _, file := range matching(t, "testdata/fields/*.json") {
+		sentFields += len(listsOf(t, file)["records"])
+	}
+	says(t, readme, fmt.Sprintf("(fields) | %d |", sentFields))
+	says(t, policies, fmt.Sprintf("compare with %d recorded objects, each with the three", sentFields))
 	patches := strings.Count(textOf(t, "internal/jsonpatch/testdata/apiserver.jsonl"), "\n")
 	says(t, readme, "has "+thousands(patches)+" JSON patches")
 }

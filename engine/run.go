@@ -262,6 +262,9 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	if r.isUntouched(j) {
+		if a := (&admitted{job: j, loaded: r.load(j)}); r.decodes(a.loaded, nil) {
+			a.tellWarnings()
+		}
 		r.conclude(unadmitted(&loaded{job: j}))
 		return
 	}
@@ -329,8 +332,11 @@ func (r *run) admit(l *loaded, memo *change.Memo) *admitted {
 	switch {
 	case r.exists(j):
 		a.trace = r.server.trace(nil)
+	case !r.decodes(l, memo):
+		return a
 	case !r.server.covers(a.request):
 		a.trace = r.server.planned(a.request)
+		a.tellWarnings()
 	default:
 		r.admitView(a)
 	}
@@ -412,7 +418,7 @@ func (a *admitted) tellUnwritable() {
 }
 
 // isUntouched reports whether a job cannot change, judged without its object: no policy may match
-// it, and neither policies nor observers need the object. Then the object is not even built.
+// it, and neither policies nor observers need the object. Then it gets no view.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
 	if r.watched || j.loaded != nil || policy.Operation(settings.options.Operation) == policy.Update || len(r.followers) > 0 || settings.options.Normalize || settings.options.WriteNamespace || settings.options.OmitNulls || r.isRead(j) {

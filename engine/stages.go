@@ -22,6 +22,8 @@ type loaded struct {
 	omitted []change.Change
 	// untouched are the reasons that trees were not applied.
 	untouched []policy.NotApplied
+	// warnings are those of the server when it decodes the manifest.
+	warnings []Warning
 }
 
 // load reads the manifest of a job.

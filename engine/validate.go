@@ -173,25 +173,40 @@ func (a *admitted) tellValidation(mode Validation) {
 		a.tell(d)
 	}
 	result := a.job.result
-	result.Warnings, result.Audit = sent(a.trace.warnings), combined(a.trace.audit)
+	result.Audit = combined(a.trace.audit)
 	scope := a.scope(nil)
 	for i, annotation := range result.Audit {
 		result.Audit[i].Shown = scope.Text(source.Span{Text: annotation.Value, Origin: annotation.Origin})
 	}
-	for _, w := range result.Warnings {
+	a.tellWarnings()
+}
+
+// tellWarnings adds to the result of a job the warnings of the server.
+func (a *admitted) tellWarnings() {
+	warnings := a.loaded.warnings
+	if a.trace != nil {
+		warnings = slices.Concat(warnings, a.trace.warnings)
+	}
+	a.job.result.Warnings = sent(warnings)
+	for _, w := range a.job.result.Warnings {
 		text := source.MessageOf(source.Span{Text: w.Text, Origin: w.origin})
-		a.tell(source.Warningf(source.Position{}, "policy-warning", "%v", text).Naming(w.At, w.By.String()))
+		a.tell(source.Warningf(w.field, cmp.Or(w.code, "policy-warning"), "%v", text).Naming(w.At, w.By.String()))
 	}
 }
 
 // Warning is a warning that a server sends with its answer to a request.
 type Warning struct {
 	Text string
-	By   policy.ID
+	// By is the policy that warns. It is empty if the server warns itself.
+	By policy.ID
 	// At is the position of the validation.
 	At source.Position
 	// origin is that of the text.
 	origin source.Origin
+	// code is the code of the diagnostic, "" for policy-warning. field is the position of the field
+	// in the manifest that the warning is about.
+	code  string
+	field source.Position
 }
 
 // The limits of warnings in characters: beyond all of them together, each is cut.

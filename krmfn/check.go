@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -15,6 +16,7 @@ import (
 func (p *Process) check(ctx context.Context, given arguments) int {
 	var r reported
 	given.apply(&r.config)
+	r.config.checkFieldsStrictly()
 	f := p.files(&r.config)
 	f.checking = true
 	if len(given.operands) > 0 || r.config.options.Build {
@@ -50,6 +52,13 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", plural(len(findings), "finding", "findings"), report.AsKyverno(a.kyvernoVersion()))
 	}
 	return p.tellFindings(c, findings, len(policyNames(a)), a.kyvernoVersion(), max(status, d.writeBaseline(ctx, c)))
+}
+
+// checkFieldsStrictly makes strict the default of the option field-validation.
+func (c *config) checkFieldsStrictly() {
+	if validation := &c.options.Engine.FieldValidation; *validation == "" {
+		*validation = engine.FieldValidationStrict
+	}
 }
 
 // tellFindings prints the findings of check.

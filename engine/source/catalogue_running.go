@@ -112,6 +112,11 @@ var running = []Entry{
 		Advice: "Correct the configuration; an API server does not start with it.",
 	},
 	{
+		Code: "field-unknown", Severities: warnings, Title: "The manifest has an unknown field",
+		Cause:  "The kind of the object does not have the field, so an API server drops it. It refuses the object if the client asks for strict validation of fields, as kubectl apply does, and otherwise warns with this text.",
+		Advice: "Correct the name or the place of the field. The option field-validation can refuse the manifest, or ignore the field.",
+	},
+	{
 		Code: "would-be-denied", Severities: warnings, Title: "A cluster would refuse the manifest",
 		Cause:  "The API server would refuse the object after the mutations, and the option validation is warn. The text is the server's.",
 		Advice: "Correct the manifest, or the policy.",

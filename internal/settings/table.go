@@ -186,6 +186,13 @@ var Table = []Option{
 		Target:        func(c *Config) any { return (*string)(&c.Engine.Validation) },
 	},
 	{
+		Flag: "field-validation", Arg: "ACTION", Field: "fieldValidation", Key: "fieldValidation", Attribute: "field_validation",
+		Commands: preparing, Playground: true, Default: "warn; for check and with strict, strict", Values: []string{"strict", "warn", "ignore"},
+		Help:          "what to do about fields that a kind does not have: refuse the manifest (strict, as kubectl asks for; default with --strict and for check), warn (default), or ignore them",
+		AttributeHelp: "What to do about fields that a kind does not have: refuse the manifest (`strict`, as kubectl asks for; default with `strict`), `warn` (default), or `ignore` them.",
+		Target:        func(c *Config) any { return (*string)(&c.Engine.FieldValidation) },
+	},
+	{
 		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches, Commands: running, Playground: true,
 		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
 		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",

@@ -45,12 +45,7 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 			return &DecodeError{[]Problem{{change.Keys(name), text}}, text}
 		}
 	}
-	if k.Custom || k.Unknown || k.Type() == nil {
-		return nil
-	}
-	d := decoder{memo: memo}
-	d.value(k.Type(), object)
-	failed, unknown := d.result()
+	failed, unknown := k.decode(memo, object)
 	if failed != nil {
 		return &DecodeError{[]Problem{*failed}, failed.Text}
 	}
@@ -63,6 +58,36 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	}
 	return &DecodeError{unknown, "strict decoding error: " + strings.Join(texts, ", ")}
 }
+
+// decode returns what a strict decoder says about an object of a built-in kind.
+func (k *Kind) decode(memo *change.Memo, object map[string]any) (failed *Problem, unknown []Problem) {
+	if k.Custom || k.Unknown || k.Type() == nil {
+		return nil, nil
+	}
+	d := decoder{memo: memo}
+	d.value(k.Type(), object)
+	return d.result()
+}
+
+// UnknownFields returns the undeclared fields of an object in the words of a strict decoder, and whether
+// the decoder reaches them: it refuses a value of a wrong type first. Of a custom resource, only the
+// fields of metadata are looked at. memo is used as in StrictDecode.
+func (k *Kind) UnknownFields(memo *change.Memo, object map[string]any) (unknown []Problem, decodes bool) {
+	if !k.Custom {
+		failed, unknown := k.decode(memo, object)
+		return unknown[:min(len(unknown), maxUnknown)], failed == nil
+	}
+	if k.Type() == nil {
+		return nil, true
+	}
+	d := decoder{memo: memo, path: change.Keys("metadata")}
+	d.value(k.Type().FieldType("metadata"), object["metadata"])
+	failed, unknown := d.result()
+	return unknown[:min(len(unknown), maxUnknown)], failed == nil
+}
+
+// maxUnknown is the maximum number of fields that a strict decoder reports (sigs.k8s.io/json).
+const maxUnknown = 100
 
 // Check returns the errors of a strict decoder about an object of the type, in the decoder's
 // words: the first value of a wrong type, if any, and then the undeclared fields, sorted.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	metadata "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	strict "k8s.io/apimachinery/pkg/util/json"
@@ -65,6 +66,26 @@ func (v *Server) Check(ctx context.Context, kind *schema.Kind, object, old map[s
 		Text:  fmt.Sprintf("%s.%s %q is invalid: %v", kind.Kind.Kind, kind.Group, name.GetName(), problems.ToAggregate()),
 		Field: problems[0].Field,
 	}
+}
+
+// UnknownFields returns the fields of a custom resource that its definition does not have, besides
+// those of metadata, in the order and the words of a server. Other kinds have none here.
+func (v *Server) UnknownFields(kind *schema.Kind, object map[string]any) (unknown []schema.Problem) {
+	if !Checks(kind) {
+		return nil
+	}
+	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)
+	if c == nil {
+		return nil
+	}
+	object = change.CloneObject(object)
+	paths := pruning.PruneWithOptions(object, c.structural, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	_, embedded := objectmeta.CoerceWithOptions(nil, object, c.structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	for _, path := range append(paths, embedded...) {
+		at, _ := change.ParsePath(path) // not every key can be read back
+		unknown = append(unknown, schema.Problem{Path: at, Text: fmt.Sprintf("unknown field %q", path)})
+	}
+	return unknown
 }
 
 // custom validates the objects of a version of a CustomResourceDefinition, as the strategy of
