@@ -52,8 +52,9 @@ func Merge(outcomes []*Outcome) *Outcome {
 		all.Denied, all.Invalid = all.Denied || o.Denied, all.Invalid || o.Invalid
 		all.Secrets.Add(o.Secrets)
 		stats = append(stats, o.Stats...)
+		all.Policies = append(all.Policies, o.Policies...)
 	}
 	all.Diagnostics = all.Secrets.Messages(unique(all.Diagnostics))
-	all.Stats = sum(stats)
+	all.Stats, all.Policies = sum(stats), mergeAccounts(all.Policies)
 	return all
 }

@@ -42,6 +42,7 @@
 //	replay.go                  the policies on their own output
 //	orders.go, effects.go      policies whose order matters, and policies without effect
 //	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
+//	verdicts.go                what each policy did to each object
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	say.go                     the outcome, without the values of Secrets
 //

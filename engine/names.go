@@ -116,10 +116,14 @@ func (n *names) know(s policy.Selected) bool {
 		}
 		return n.schemas.Lookup(gvk.Kind{Group: s.Group, Version: s.Version, Kind: s.Kind}) != nil
 	}
-	return slices.ContainsFunc(n.kinds(), func(k *schema.Kind) bool {
-		return (s.Kind == "" || k.Kind.Kind == s.Kind) && (s.Resource == "" || k.Resource == s.Resource) &&
-			wildcard.Match(s.Group, k.Group) && wildcard.Match(s.Version, k.Version)
-	})
+	return slices.ContainsFunc(n.kinds(), func(k *schema.Kind) bool { return selects(s, k) })
+}
+
+// selects reports whether a policy selects a kind with a name, which may have wildcards.
+func selects(s policy.Selected, k *schema.Kind) bool {
+	resource, _, _ := strings.Cut(s.Resource, "/")
+	return (s.Kind == "" || wildcard.Match(s.Kind, k.Kind.Kind)) && (resource == "" || wildcard.Match(resource, k.Resource)) &&
+		wildcard.Match(s.Group, k.Group) && wildcard.Match(s.Version, k.Version)
 }
 
 // describeSelected returns the name of the kind or resource that a policy selects.

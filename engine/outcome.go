@@ -28,6 +28,8 @@ type Outcome struct {
 	Stats []Stat
 	// Parts are the parts of the policies, with whether they have run; see Cover.
 	Parts []policy.Part
+	// Policies are the policies of the run, in the order in which they run; see Judge.
+	Policies []Account
 	// Secrets hides the values of all Secrets of the run, and the texts that policies have computed
 	// from them. The diagnostics are already masked. All other printed data of the Manifests must
 	// be masked with it.
@@ -76,6 +78,8 @@ type Manifest struct {
 	// Edits are the net changes to the manifest that Tree and Changes cause.
 	Edits      []Edit
 	NotApplied []policy.NotApplied
+	// Verdicts say what each policy that matches the object did to it; see Judge.
+	Verdicts []Verdict
 	// Reason is the reason of the server's refusal, if a validating policy refuses the object:
 	// Invalid (422), Forbidden (403) or RequestEntityTooLarge (413).
 	Reason string

@@ -117,8 +117,20 @@ const (
 	failed
 )
 
-// tries are all tries of a trace, in order. A nil tries records nothing.
-type tries struct{ list []try }
+// resultOf returns the result of a rule that does not apply.
+func resultOf(n policy.NotApplied) result {
+	if n.IsOutOfScope() {
+		return unmatched
+	}
+	return skipped
+}
+
+// tries are all tries of a trace, in order, and what policies said without a try or besides it. A nil
+// tries records nothing.
+type tries struct {
+	list []try
+	said []Verdict
+}
 
 func (t *tries) add(id policy.ID, r result) {
 	if t != nil {
@@ -131,6 +143,21 @@ func (t *tries) step(step policy.Step, r result) {
 	if t != nil {
 		t.list = append(t.list, try{step.ID, r, step.Variables, step.Took})
 	}
+}
+
+// note records what a policy said.
+func (t *tries) note(id policy.ID, action Action) {
+	if t != nil {
+		t.said = append(t.said, Verdict{By: id, Action: action})
+	}
+}
+
+// verdicts returns what policies said.
+func (t *tries) verdicts() []Verdict {
+	if t == nil {
+		return nil
+	}
+	return t.said
 }
 
 // all returns the tries.
@@ -187,7 +214,7 @@ func (t *trace) conditions(failures []policy.Failure, notApplied *policy.NotAppl
 		return append(failures, *failure)
 	case notApplied != nil:
 		if runs {
-			t.tries.add(notApplied.ID, skipped)
+			t.tries.add(notApplied.ID, resultOf(*notApplied))
 		}
 		t.note(*notApplied)
 	}
@@ -244,13 +271,16 @@ func (t *trace) without(step policy.Step) *policy.Failure {
 	if step.Failure != nil {
 		return t.failed(step, step.Failure)
 	}
-	t.tries.step(step, skipped)
+	t.tries.step(step, resultOf(*step.NotApplied))
 	t.note(*step.NotApplied)
 	return nil
 }
 
 func (t *trace) failed(step policy.Step, failure *policy.Failure) *policy.Failure {
 	t.tries.step(step, failed)
+	if !failure.Ignored {
+		t.tries.note(step.ID, Denied)
+	}
 	return failure
 }
 

@@ -91,6 +91,7 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 			t.conditions(nil, notApplied, nil, true)
 			continue
 		}
+		t.tries.note(invocation.ID(), Accepted)
 		for step := range invocation.Steps(r) {
 			t.said(step)
 			if step.Failure == nil {
@@ -158,6 +159,9 @@ func (s server) culprit(p place, request policy.Request, t *trace) string {
 func (t *trace) said(step policy.Step) {
 	if step.Warning.Text != "" {
 		t.warnings = append(t.warnings, Warning{Text: step.Warning.Text, By: step.ID, At: step.At, origin: step.Warning.Origin})
+	}
+	if len(step.Annotations) > 0 {
+		t.tries.note(step.ID, Audited)
 	}
 	t.audit = append(t.audit, step.Annotations...)
 }

@@ -21,7 +21,7 @@
 // lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
 // and fn.go (commands that print manifests), program.go (the only file that starts programs),
 // snapshot.go with snapshotfiles.go (what a cluster has), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
-// (kustomize's old plugins), explain.go, build.go (renders a repository), diff.go (reports
+// (kustomize's old plugins), explain.go, matrix.go, build.go (renders a repository), diff.go (reports
 // of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
 // kyvernoresult.go (tests of policies), convert.go, results.go, effective.go,
 // version.go, help.go, completion.go.
@@ -96,6 +96,7 @@ func commands() []command {
 		{"exec", "preadmit exec [flags] -- COMMAND [ARGUMENT]...", "run a command and print its manifests as the policies change them", (*Process).exec, execHelp},
 		{"cmp", "preadmit cmp generate|parameters [flags]", "run as a config management plugin of Argo CD", (*Process).cmp, cmpHelp},
 		{"explain", "preadmit explain [flags] [FILE|DIR|-]...", "say what changes, which policy changes it, and why other policies do not apply", (*Process).explain, explainHelp},
+		{"report", "preadmit report [flags] [FILE|DIR|-]...", "count what every policy does to the manifests, and find those that match nothing", (*Process).matrix, matrixHelp},
 		{"diff", "preadmit diff [flags] [FILE|DIR|-]...", "show how the policies change the text of manifests", (*Process).diff, diffHelp},
 		{"check", "preadmit check [flags] [FILE|DIR|-]...", "find mistakes in policies, and policies that conflict", (*Process).check, checkHelp},
 		{"test", "preadmit test [flags] [FILE|DIR]...", "run tests of policies", (*Process).test, testHelp},

@@ -225,6 +225,9 @@ func leakCommands() []string {
 	for _, format := range []string{"text", "json", "html"} {
 		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
 	}
+	for _, format := range []string{"text", "json", "csv", "markdown", "html"} {
+		commands = append(commands, "report -o "+format+" -p p.yaml m.yaml", "report -v --build -o "+format+" -p p.yaml kustomized")
+	}
 	for _, command := range []string{"check", "diff", "diff --base empty"} {
 		commands = append(commands, command+" -p p.yaml --baseline baseline.yaml --write-baseline m.yaml", command+" -p p.yaml --baseline baseline.yaml m.yaml")
 	}

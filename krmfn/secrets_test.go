@@ -107,7 +107,7 @@ func TestSecrets(t *testing.T) {
 			writeFile(t, dir+"/"+name, text)
 		}
 		for command, formats := range map[string][]string{
-			"explain": {"text", "json", "html"}, "diff": reportFormats, "check": reportFormats, "test": reportFormats,
+			"explain": {"text", "json", "html"}, "report": {"text", "json", "csv", "markdown", "html"}, "diff": reportFormats, "check": reportFormats, "test": reportFormats,
 		} {
 			for _, format := range formats {
 				args := []string{command, "-o", format, "-p", "policies.yaml", "-c", "context.yaml", "manifests.yaml"}

@@ -167,11 +167,8 @@ func (n NotApplied) IsOutOfScope() bool {
 	if by, ok := reason.(ByOperation); ok {
 		reason = by.Stringer
 	}
-	switch reason.(type) {
-	case Unmatched, OutOfScope:
-		return true
-	}
-	return false
+	_, is := reason.(interface{ IsOutOfScope() })
+	return is
 }
 
 // Passes reports whether the reason is an exception that Kyverno reports as passed.
@@ -196,6 +193,9 @@ type OutOfScope string
 // String implements fmt.Stringer.
 func (s OutOfScope) String() string { return string(s) }
 
+// IsOutOfScope marks the reason as that of a match block.
+func (OutOfScope) IsOutOfScope() {}
+
 // Unmatched is the reason that a match block does not match, with the name of the block.
 type Unmatched struct {
 	Block  string
@@ -204,6 +204,9 @@ type Unmatched struct {
 
 // String implements fmt.Stringer.
 func (u Unmatched) String() string { return u.Block + ": " + u.Reason.String() }
+
+// IsOutOfScope marks the reason as that of a match block.
+func (Unmatched) IsOutOfScope() {}
 
 // ByOperation is a Reason that may not hold for another operation.
 type ByOperation struct{ fmt.Stringer }

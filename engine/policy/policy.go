@@ -161,7 +161,20 @@ type Selected struct {
 	ID                             ID
 	At                             source.Position
 	Group, Version, Resource, Kind string
+	Purpose                        Purpose
 }
+
+// Purpose is what a policy names a kind for.
+type Purpose int
+
+// The purposes: to match objects of requests, to exclude them, to look up params, or to change other
+// objects.
+const (
+	ToMatch Purpose = iota
+	ToExclude
+	ToLookUp
+	ToChange
+)
 
 // Part is a part of a policy whose coverage is measured.
 type Part struct {

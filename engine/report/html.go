@@ -115,7 +115,7 @@ func (b *htmlWriter) write(markup string, texts ...string) {
 
 func (b *htmlWriter) page(p *htmlPage) {
 	r := p.Report
-	b.WriteString(strings.Replace(htmlHead, "SCRIPT", scriptHash(), 1))
+	b.head("what the policies change", htmlFoot)
 	b.write(`<header><h1>What the policies change</h1><span>%s of %s manifests change`, strconv.Itoa(r.Changed()), strconv.Itoa(r.Total))
 	if r.Field != "" {
 		b.write(` in <code>%s</code>`, r.Field)
@@ -131,10 +131,7 @@ func (b *htmlWriter) page(p *htmlPage) {
 <span><button type="button" id="previous" title="key p">Previous</button> <button type="button" id="next" title="key n">Next</button> change</span></div></header>
 <main><div>
 `)
-	for _, d := range r.fold(r.Diagnostics) {
-		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Printed(), strings.Join(d.Details(), "; "), d.Code)
-	}
-	b.WriteByte('\n')
+	b.diagnostics(r.fold(r.Diagnostics))
 	b.index(r.Manifests)
 	for _, f := range p.Files {
 		b.file(f)
@@ -147,10 +144,23 @@ func (b *htmlWriter) page(p *htmlPage) {
 	b.WriteString(htmlFoot)
 }
 
-// scriptHash is the source of scripts in the Content-Security-Policy of the page. It allows only
-// the script of the page, so no markup in a manifest can run a script.
-func scriptHash() string {
-	_, script, _ := strings.Cut(htmlFoot, "<script>")
+// head writes the head of a page with a title. foot is the end of the page, which has its script.
+func (b *htmlWriter) head(title, foot string) {
+	b.WriteString(strings.NewReplacer("SCRIPT", scriptHash(foot), "TITLE", "preadmit: "+title).Replace(htmlHead))
+}
+
+// diagnostics writes the messages of a run.
+func (b *htmlWriter) diagnostics(all []source.Diagnostic) {
+	for _, d := range all {
+		b.write(`<p class="%[1]s"><b>%[1]s</b> [%[5]s] %[2]s %[3]s <span class="soft">%[4]s</span></p>`, d.Severity.String(), d.At.String(), d.Printed(), strings.Join(d.Details(), "; "), d.Code)
+	}
+	b.WriteByte('\n')
+}
+
+// scriptHash is the source of scripts in the Content-Security-Policy of a page with an end. It allows
+// only the script of the page, so no markup in a manifest can run a script.
+func scriptHash(foot string) string {
+	_, script, _ := strings.Cut(foot, "<script>")
 	script, _, _ = strings.Cut(script, "</script>")
 	sum := sha256.Sum256([]byte(script))
 	return base64.StdEncoding.EncodeToString(sum[:])

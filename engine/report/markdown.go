@@ -21,36 +21,44 @@ func Markdown(w io.Writer, r *Report) {
 	kinds, authors := r.changedBy()
 	markdownTable(&b, r.authorTitle("policy"), authors)
 	markdownTable(&b, "kind", kinds)
+	markdownMessages(&b, r.fold(r.Diagnostics))
+	var parts []string
+	for _, f := range r.Files {
+		if f.Before != f.After {
+			parts = append(parts, f.markdown(r.Full)...)
+		}
+	}
+	markdownParts(&b, parts, "preadmit diff")
+	io.WriteString(w, b.String())
+}
+
+// markdownParts writes parts of a comment, as far as it has room for them, and counts the others. command
+// prints them all.
+func markdownParts(b *strings.Builder, parts []string, command string) {
+	for i, part := range parts {
+		if b.Len()+len(part) > mostMarkdown {
+			fmt.Fprintf(b, "\n%d more parts are left out, as the comment would be too long: see the output of `%s`\n", len(parts)-i, command)
+			return
+		}
+		b.WriteString(part)
+	}
+}
+
+// markdownMessages writes errors and warnings as a list, as far as they leave half of the comment.
+func markdownMessages(b *strings.Builder, diagnostics []source.Diagnostic) {
 	left := 0
-	for _, d := range r.fold(r.Diagnostics) {
+	for _, d := range diagnostics {
 		switch text := markdownCode(strings.ReplaceAll(d.String(), "\n", " ")); {
 		case d.Severity == source.Info:
 		case left > 0 || b.Len()+len(text) > mostMarkdown/2:
 			left++
 		default:
-			fmt.Fprintf(&b, "\n- %s", text)
+			fmt.Fprintf(b, "\n- %s", text)
 		}
 	}
 	if b.WriteString("\n"); left > 0 {
-		fmt.Fprintf(&b, "\n%d more messages are left out\n", left)
+		fmt.Fprintf(b, "\n%d more messages are left out\n", left)
 	}
-	left = 0
-	for _, f := range r.Files {
-		if f.Before == f.After {
-			continue
-		}
-		for _, text := range f.markdown(r.Full) {
-			if left > 0 || b.Len()+len(text) > mostMarkdown {
-				left++
-				continue
-			}
-			b.WriteString(text)
-		}
-	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\n%d more parts are left out, as the comment would be too long: see the output of `preadmit diff`\n", left)
-	}
-	io.WriteString(w, b.String())
 }
 
 // markdown returns the diff of a file in folded parts. Consecutive hunks of the same objects are

@@ -34,6 +34,26 @@ func ofCommands() []dimension {
 	}
 }
 
+// ofReports are the dimensions of report.
+func ofReports() []dimension {
+	return []dimension{
+		{name: "report/objects", commands: []string{"report"}, n: 40, files: func(n int) map[string]string {
+			return input(labels(2)+boundPolicy("never", "configmaps", "  matchConditions: [{name: never, expression: 'false'}]\n", "", apply("Object{}")), configMaps(n))
+		}},
+		{name: "report/policies", commands: []string{"report"}, n: 16, files: func(n int) map[string]string {
+			return input(labels(n), configMaps(2))
+		}},
+		{name: "report/idle policies", commands: []string{"report"}, n: 16, files: func(n int) map[string]string {
+			return input(repeat(n, func(i int) string {
+				return boundPolicy(fmt.Sprint("p-", i), "configmaps", "", "  matchResources: {objectSelector: {matchLabels: {none: none}}}\n", apply("Object{}"))
+			}), configMaps(2))
+		}},
+		{name: "report/page", commands: []string{"report"}, flags: []string{"-o", "html"}, n: 40, files: func(n int) map[string]string {
+			return input(labels(2), configMaps(n))
+		}},
+	}
+}
+
 // ofComparisons are the dimensions of diff with two states or two sets of policies.
 func ofComparisons() []dimension {
 	return []dimension{

@@ -55,7 +55,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofComparisons(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -16,7 +16,7 @@ var (
 	diff      = []string{"diff"}
 	convert   = []string{"convert"}
 	printing  = []string{"render", "exec", "cmp", "pods"}
-	reporting = []string{"explain", "diff", "check"}
+	reporting = []string{"explain", "report", "diff", "check"}
 	deciding  = []string{"diff", "check"}
 	streaming = slices.Concat(printing, reporting)
 	reading   = slices.Concat(streaming, []string{"view"})
@@ -352,6 +352,11 @@ var Table = []Option{
 	{
 		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json"}, Commands: []string{"version"}, Default: "text",
 		Help:   "text (default) or json",
+		Target: func(c *Config) any { return &c.Output },
+	},
+	{
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "csv", "markdown", "html"}, Commands: []string{"report"}, Default: "text",
+		Help:   "text (default), json, csv, markdown: a comment for a pull request, or html: a page with a table that can be filtered",
 		Target: func(c *Config) any { return &c.Output },
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 // quietMemory is how many bytes of memory the program may use before the first collection.
@@ -27,10 +28,10 @@ func delayGC() {
 }
 
 // growth returns the value of GOGC for a command, in percent. Less than Go's default of 100
-// saves a tenth of the memory of a run and costs a twentieth of its time. diff and explain keep
+// saves a tenth of the memory of a run and costs a twentieth of its time. diff, explain and report keep
 // their results until the end, so each collection frees less.
 func growth(args []string) int {
-	if len(args) > 0 && (args[0] == "diff" || args[0] == "explain") {
+	if len(args) > 0 && slices.Contains([]string{"diff", "explain", "report"}, args[0]) {
 		return 200
 	}
 	return 70

@@ -102,7 +102,7 @@ func (p *Policy) Selects() []policy.Selected {
 	}
 	if k := p.ParamKind; k != (gvk.Kind{}) {
 		at := p.Document.At(change.Keys("spec", "paramKind", "kind"))
-		all = append(all, policy.Selected{ID: id, At: at, Group: k.Group, Version: k.Version, Kind: k.Kind})
+		all = append(all, policy.Selected{ID: id, At: at, Group: k.Group, Version: k.Version, Kind: k.Kind, Purpose: policy.ToLookUp})
 	}
 	return all
 }

@@ -178,6 +178,9 @@ type unmatched struct{ criterion, text string }
 // String implements fmt.Stringer.
 func (u *unmatched) String() string { return "match." + u.criterion + ": " + u.text }
 
+// IsOutOfScope marks the reason as that of a match block.
+func (*unmatched) IsOutOfScope() {}
+
 func no(criterion, format string, args ...any) *unmatched {
 	return &unmatched{criterion, fmt.Sprintf(format, args...)}
 }

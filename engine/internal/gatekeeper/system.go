@@ -135,6 +135,9 @@ func (n notNamed) String() string {
 	return fmt.Sprintf("applyTo: none names %s %s for %s", n.kind.APIVersion(), n.kind.Kind, n.operation)
 }
 
+// IsOutOfScope marks the reason as that of a match block.
+func (notNamed) IsOutOfScope() {}
+
 // warn warns about side effects of a mutator.
 func (s *system) warn(m *mutator, w *walk) {
 	tell := func(code, advice, format string, args ...any) {

@@ -180,15 +180,17 @@ func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
-			for _, b := range slices.Concat(r.match.blocks(), r.exclude.blocks()) {
-				for i, k := range b.kinds {
-					all = append(all, policy.Selected{ID: r.id(), At: r.at(b.kindPaths[i]), Group: k.group, Version: k.version, Kind: k.kind})
+			for purpose, filter := range []filter{policy.ToMatch: r.match, policy.ToExclude: r.exclude} {
+				for _, b := range filter.blocks() {
+					for i, k := range b.kinds {
+						all = append(all, policy.Selected{ID: r.id(), At: r.at(b.kindPaths[i]), Group: k.group, Version: k.version, Kind: k.kind, Purpose: policy.Purpose(purpose)})
+					}
 				}
 			}
 			for _, target := range r.targets {
 				kind := gvk.Parse(target.At("apiVersion").Text(), target.At("kind").Text())
 				if !strings.Contains(target.At("apiVersion").Text()+kind.Kind, "{{") {
-					all = append(all, policy.Selected{ID: r.id(), At: r.at(target.At("kind").Path), Group: kind.Group, Version: kind.Version, Kind: kind.Kind})
+					all = append(all, policy.Selected{ID: r.id(), At: r.at(target.At("kind").Path), Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Purpose: policy.ToChange})
 				}
 			}
 		}

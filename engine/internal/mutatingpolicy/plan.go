@@ -42,18 +42,18 @@ func (p *program) Reads() []policy.Read {
 // Selects implements policy.Program.
 func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
-	add := func(u *unit, resources *match.Resources, block string) {
+	add := func(u *unit, resources *match.Resources, block string, purpose policy.Purpose) {
 		for _, name := range resources.Names() {
 			at := u.policy.document.At(change.Keys("spec", block, "resourceRules").Index(name.Rule))
-			all = append(all, policy.Selected{ID: u.policy.id(), At: at, Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+			all = append(all, policy.Selected{ID: u.policy.id(), At: at, Group: name.Group, Version: name.Version, Resource: name.Resource.Resource, Purpose: purpose})
 		}
 	}
 	for _, u := range p.units {
 		if u.autogen == "" {
-			add(u, u.constraints, "matchConstraints")
+			add(u, u.constraints, "matchConstraints", policy.ToMatch)
 		}
 		if t := u.policy.targets; u.autogen == "" && t != nil && t.isExplicit && t.rules != nil {
-			add(u, t.rules, "targetMatchConstraints")
+			add(u, t.rules, "targetMatchConstraints", policy.ToChange)
 		}
 	}
 	return all

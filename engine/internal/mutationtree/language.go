@@ -86,13 +86,13 @@ func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for i := range p.rules {
 		r := &p.rules[i]
-		for _, m := range []*match{r.match, r.exclude} {
+		for purpose, m := range []*match{policy.ToMatch: r.match, policy.ToExclude: r.exclude} {
 			if m == nil {
 				continue
 			}
 			for _, a := range slices.Concat(m.any, m.all) {
 				if s, ok := a.selected(r.document); ok {
-					s.ID = r.id()
+					s.ID, s.Purpose = r.id(), policy.Purpose(purpose)
 					all = append(all, s)
 				}
 			}

@@ -144,5 +144,8 @@ func (e *evaluation) matches(m *match, object map[string]any) (*mismatch, error)
 // unmatched is the reason why match does not hold.
 type unmatched struct{ *mismatch }
 
+// IsOutOfScope marks the reason as that of a match block.
+func (unmatched) IsOutOfScope() {}
+
 // String implements fmt.Stringer.
 func (u unmatched) String() string { return "match does not hold: " + u.mismatch.String() }
