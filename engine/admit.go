@@ -156,7 +156,7 @@ func (s server) checks(kind *schema.Kind) bool {
 func (s server) planned(request *policy.Request) *trace {
 	t := s.trace(nil)
 	for _, program := range s.programs {
-		t.planned(program.Hook(), program.Plan(request))
+		t.planned(program.Hook(), program.Plan(request), request)
 	}
 	return t
 }
@@ -307,7 +307,7 @@ func (a *passes) plan(program policy.Program) policy.Plan {
 	}
 	a.taint.planned(plan)
 	if a.trace.pass == 1 {
-		a.trace.planned(program.Hook(), plan)
+		a.trace.planned(program.Hook(), plan, a.request)
 	}
 	return plan
 }

@@ -5,12 +5,36 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Explain fills in, for every Manifest of the Outcome, its changes, its edits and the reasons of
-// policies that were not applied.
+// policies that were not applied, and reports the rules with changes that vary from run to run of a
+// server.
 func Explain() Observer {
-	return Observer{conclude: func(r *run, w *written) { w.explain(r.server.defaulting) }}
+	return Observer{
+		conclude: func(r *run, w *written) { w.explain(r.server.defaulting) },
+		ended:    func(r *run, outcome *Outcome) []source.Diagnostic { return r.varying(outcome) },
+	}
+}
+
+// varying returns what varies in the changes of an outcome.
+func (r *run) varying(outcome *Outcome) (found []source.Diagnostic) {
+	seen := map[policy.ID]bool{}
+	for _, m := range outcome.Manifests {
+		for _, c := range m.Changes {
+			if by := c.By.OfRule(); !seen[by] {
+				seen[by] = true
+				for _, program := range r.programs {
+					if p, ok := program.(policy.Varying); ok {
+						found = append(found, p.Varying(by)...)
+					}
+				}
+			}
+		}
+	}
+	return found
 }
 
 // Views keeps the admission views of every Manifest of the Outcome. They take much more memory than

@@ -237,6 +237,7 @@ func (o ordering) same(order []int) (bool, string) {
 	}
 	request := *o.object.request
 	request.Memo, request.Object = o.memo, view
+	request.Warn = func(source.Diagnostic) {}
 	t := other.admit(p, &request, raw, nil)
 	if len(t.failures) > 0 {
 		return false, ""
@@ -265,7 +266,7 @@ func (o ordering) report(order []int) {
 	if field != "" {
 		result = field + " depends on it"
 	}
-	d := source.Warningf(source.Position{}, "order-dependent", "it matters whether %s or %s runs first: %s", first, second, result).
+	d := source.Warningf(source.Position{}, source.CodeOrderDependent, "it matters whether %s or %s runs first: %s", first, second, result).
 		Naming(o.object.whereIs(first), first.String()).Naming(o.object.whereIs(second), second.String()).
 		With(orderAdvice(second))
 	d.Field = field
@@ -311,23 +312,28 @@ func (a *admitted) whereIs(id policy.ID) source.Position {
 // names.
 type orderedProgram struct {
 	policy.Program
-	// positions are the positions of the invocations.
+	// positions are the positions of the invocations, or of their policies.
 	positions map[policy.ID]int
 }
 
 // Plan implements policy.Program.
 func (p *orderedProgram) Plan(r *policy.Request) policy.Plan {
 	plan := p.Program.Plan(r)
-	slices.SortStableFunc(plan.Invocations, func(x, y policy.Invocation) int {
-		return p.position(x) - p.position(y)
-	})
+	slices.SortStableFunc(plan.Invocations, func(x, y policy.Invocation) int { return p.compare(x.ID(), y.ID()) })
+	for i, invocation := range plan.Invocations {
+		if s, ok := invocation.(policy.Shuffler); ok {
+			plan.Invocations[i] = s.InOrder(p.compare)
+		}
+	}
 	return plan
 }
 
-// position returns the position of an invocation. Those that the usual order does not have come
+// compare compares the positions of two policies. Those that the usual order does not have come
 // first.
-func (p *orderedProgram) position(i policy.Invocation) int {
-	if position, planned := p.positions[i.ID()]; planned {
+func (p *orderedProgram) compare(x, y policy.ID) int { return p.position(x) - p.position(y) }
+
+func (p *orderedProgram) position(id policy.ID) int {
+	if position, planned := p.positions[id]; planned {
 		return position
 	}
 	return -1

@@ -80,8 +80,9 @@ func TestRecordingsRows(t *testing.T) {
 		}
 	}
 	says(t, readme, fmt.Sprintf("(../internal/admission/testdata/versions) | %d | %d of these cases on kube-apiserver 1.34.3, 1.35.4 and 1.37.1, and %d more on 1.37.1", differ, everywhere, newest))
-	printed, rules := archived(t, "testdata/kyverno/recorded"), len(matching(t, "testdata/kyverno/*/*/meta.json"))
-	says(t, readme, fmt.Sprintf("(kyverno) | %d | Kyverno 1.19.0: %d cases with what its command printed, and %d rules", printed+rules, printed, rules))
+	printed, twice, rules := archived(t, "testdata/kyverno/recorded"), archived(t, "testdata/kyverno/unordered"), len(matching(t, "testdata/kyverno/*/*/meta.json"))
+	says(t, readme, fmt.Sprintf("(kyverno) | %d | Kyverno 1.19.0: %d cases with what its command printed, %d with two answers to the same input, and %d rules", printed+twice+rules, printed, twice, rules))
+	says(t, policies, fmt.Sprintf("[%d recordings]", twice))
 	made := len(matching(t, "testdata/controllers/*.yaml"))
 	says(t, readme, fmt.Sprintf("(controllers) | %d |", made))
 	says(t, policies, fmt.Sprintf("in %d recorded cases", made))

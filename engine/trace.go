@@ -186,7 +186,7 @@ func (r *reasons) all() []policy.NotApplied {
 }
 
 // planned records the policies that a plan leaves out.
-func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
+func (t *trace) planned(hook policy.Hook, plan policy.Plan, r *policy.Request) {
 	for _, n := range plan.NotApplied {
 		t.tries.add(n.ID, unmatched)
 	}
@@ -197,7 +197,11 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan) {
 	if hook.Shuffled {
 		t.shuffled = slices.Grow(t.shuffled, len(plan.Invocations))
 		for _, invocation := range plan.Invocations {
-			t.shuffled = append(t.shuffled, invocation.ID())
+			if s, ok := invocation.(policy.Shuffler); ok {
+				t.shuffled = append(t.shuffled, s.Shuffled(r)...)
+			} else {
+				t.shuffled = append(t.shuffled, invocation.ID())
+			}
 		}
 	}
 }

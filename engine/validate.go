@@ -23,7 +23,7 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 	programs := s.programs[s.mutating():]
 	if !slices.ContainsFunc(programs, func(program policy.Program) bool { return program.Covers(&request) }) {
 		for _, program := range programs {
-			t.planned(program.Hook(), program.Plan(&request))
+			t.planned(program.Hook(), program.Plan(&request), &request)
 		}
 		return
 	}
@@ -84,7 +84,7 @@ func (s server) mutating() int {
 // run, even if the first refuses; of several refusals, the server reports the first.
 func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 	plan := program.Plan(r)
-	t.planned(program.Hook(), plan)
+	t.planned(program.Hook(), plan, r)
 	failures := plan.Failures
 	for _, invocation := range plan.Invocations {
 		if notApplied, _ := invocation.Conditions(r); notApplied != nil {

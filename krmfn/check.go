@@ -114,7 +114,7 @@ A finding has one of these codes, or the code of an error:
                          completely
   parent-missing         a JSONPatch writes below a list or map that manifests may lack
   condition-unreachable  !has() of a field that API defaults always set
-  order-dependent        the result depends on the order of two policies
+  order-dependent        the result depends on a random order, such as that of two policies
   policies-fight         two policies write different values to the same field
   always-fails           a policy with failurePolicy Ignore fails on every manifest
   name-unknown           a policy names a kind or resource that no cluster serves

@@ -139,6 +139,19 @@ func (d *Document) At(path change.Path) source.Position {
 	return d.unit.stream.position(d.unit.tape().offset(d.root, path))
 }
 
+// Key returns the position of the key of the value at path. It is that of the value for documents
+// that the scanner does not read.
+func (d *Document) Key(path change.Path) source.Position {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
+		return d.At(path)
+	}
+	t := d.unit.tape()
+	if _, key := t.find(d.root, path); key >= 0 {
+		return d.unit.stream.position(int(t.nodes[key].start))
+	}
+	return d.At(path)
+}
+
 // positionOf returns the position of the node at index i. path is the path of the node from the
 // root of the unit.
 func (d *Document) positionOf(i int, path change.Path) source.Position {

@@ -216,7 +216,8 @@ type Hook struct {
 	// Reinvocation says whether a webhook is called again if the object has changed after its call.
 	// For policies inside the server, Invocation decides.
 	Reinvocation Reinvocation
-	// Shuffled means that a server runs the invocations in random order.
+	// Shuffled means that a server runs the invocations, or the policies of a Shuffler, in random
+	// order.
 	Shuffled bool
 	// Sequence is a clause, for people, about the order in which the policies run; "" if they run in
 	// any order.
@@ -263,6 +264,15 @@ type Plan struct {
 	NotApplied  []NotApplied
 	// Failures come before the failures of the invocations.
 	Failures []Failure
+}
+
+// Shuffler is an Invocation that runs several policies, which a server runs in random order.
+type Shuffler interface {
+	// Shuffled returns the policies that may apply to a request.
+	Shuffled(r *Request) []ID
+	// InOrder returns the invocation with its policies in the order of a function, as far as a
+	// server may run them in this order.
+	InOrder(compare func(a, b ID) int) Invocation
 }
 
 // Invocation is the application of one policy, through one binding and param, to one request.
@@ -370,6 +380,12 @@ type UnconvertedError struct{ From, To *schema.Kind }
 // Error implements error.
 func (e *UnconvertedError) Error() string {
 	return fmt.Sprintf("the policy asks for a %s of %s, and only a cluster converts %s to it", e.To.Kind.Kind, e.To.APIVersion(), e.From.APIVersion())
+}
+
+// Varying is a Program whose server gives different results in different runs.
+type Varying interface {
+	// Varying returns what varies in the results of a rule.
+	Varying(id ID) []source.Diagnostic
 }
 
 // Follower has the policies that change other objects after a request has been admitted.

@@ -215,9 +215,9 @@ var checking = []Entry{
 		Advice: "To see the effect on the Pods, use `preadmit pods`, `diff --pods` or `explain --pods`.",
 	},
 	{
-		Code: "order-dependent", Severities: warnings, Title: "The order of policies matters",
-		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order.",
-		Advice: "Let each policy check for the changes of the other that it needs, and set reinvocationPolicy: IfNeeded.",
+		Code: "order-dependent", Severities: warnings, Title: "The result depends on a random order",
+		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order. Or a rule of a Kyverno policy depends on the order of the keys of a map, for instance in the result of `keys()`, which is random in Kyverno 1.19: preadmit takes the alphabetical order, and a cluster takes another one in every run.",
+		Advice: "Let each policy check for the changes of the other that it needs, and set reinvocationPolicy: IfNeeded. Sort the results of `keys()` and `values()`, and write keys without wildcards.",
 	},
 	{
 		Code: "policies-fight", Severities: warnings, Title: "Two policies write the same field",

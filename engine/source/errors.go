@@ -14,6 +14,7 @@ const (
 	CodeKyvernoDiffers        = "kyverno-differs"
 	CodeManifestInvalid       = "manifest-invalid"
 	CodeNoPolicies            = "no-policies"
+	CodeOrderDependent        = "order-dependent"
 	CodeOptionValue           = "option-value"
 	CodePluginConfigInvalid   = "plugin-config-invalid"
 	CodePolicyConvertedAlmost = "policy-converted-almost"

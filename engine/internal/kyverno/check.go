@@ -126,10 +126,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 			if m.offset > 0 {
 				at = r.document.In(m.path, m.offset)
 			}
-			found = append(found, source.Diagnostic{
-				At: at, Severity: source.Warning, Code: m.code, Subject: "policy " + r.key() + ", rule " + r.name,
-				Field: m.path.String(), Message: m.text, Advice: m.advice, Excerpt: r.document.Excerpt(at),
-			})
+			found = append(found, r.warning(at, m.path, m.code, m.text, m.advice))
 		}
 	}
 	return found

@@ -138,7 +138,7 @@ func marks(n policy.Node) (found []mark) {
 			a, _ := parseAnchor(key)
 			member := n.At(key)
 			switch {
-			case strings.HasPrefix(key, "$") && key != "$patch":
+			case strings.HasPrefix(key, "$") && key != directive && !hasSubstitutions(key):
 				found = append(found, mark{member.Path, directiveWritten})
 			case isConditionKey(key) && leavesText(member.Value):
 				found = append(found, mark{member.Path, conditionWritten})
@@ -334,13 +334,18 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 	for _, m := range all {
 		if key := m.path.String() + m.Does; !seen[key] {
 			seen[key] = true
-			found = append(found, source.Diagnostic{
-				At: r.at(m.path), Severity: source.Warning, Code: deviation.Code, Subject: "policy " + r.key() + ", rule " + r.name,
-				Field: m.path.String(), Message: m.String(), Advice: m.Advice, Excerpt: r.document.Excerpt(r.at(m.path)),
-			})
+			found = append(found, r.warning(r.at(m.path), m.path, deviation.Code, m.String(), m.Advice))
 		}
 	}
 	return found
+}
+
+// warning returns a warning about a part of the rule.
+func (r *rule) warning(at source.Position, path change.Path, code, text, advice string) source.Diagnostic {
+	return source.Diagnostic{
+		At: at, Severity: source.Warning, Code: code, Subject: "policy " + r.key() + ", rule " + r.name,
+		Field: path.String(), Message: text, Advice: advice, Excerpt: r.document.Excerpt(at),
+	}
 }
 
 // warnLost warns if a strategic merge patch removes values that it does not name: Kyverno loses

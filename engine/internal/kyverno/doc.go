@@ -13,7 +13,7 @@
 //
 // Where Kyverno's documentation says something else, deviations.go says what, how to write the
 // policy, which versions of Kyverno do it, and which recordings show it. Where Kyverno's answer
-// depends on the order of Go's maps, keys are in alphabetical order.
+// depends on the order of Go's maps, keys are in alphabetical order, and unordered.go finds the place.
 //
 // The overlay of policies before 1.6 works as in Kyverno 1.1, with one exception: an item
 // without anchors that consists only of lists applies to every item of the object's list.
@@ -25,6 +25,6 @@
 // match.go, scope.go (variables), context.go, apicall.go and images.go (context entries),
 // variables.go (replacing variables), conditions.go (preconditions); mutate.go (patches and
 // foreach), anchors.go, preprocess.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go; check.go (patches that do not fit); deviations.go; refused.go (policies
-// that Kyverno refuses), conflict.go (match blocks that it refuses).
+// targets.go; check.go (patches that do not fit); deviations.go; unordered.go
+// (what varies from run to run); refused.go (policies that Kyverno refuses), conflict.go (match blocks that it refuses).
 package kyverno

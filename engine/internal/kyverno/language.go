@@ -66,6 +66,8 @@ type program struct {
 var (
 	_ policy.Program  = (*program)(nil)
 	_ policy.Follower = (*program)(nil)
+	_ policy.Varying  = (*program)(nil)
+	_ policy.Shuffler = webhook{}
 )
 
 // Compile implements policy.Language.
@@ -157,7 +159,7 @@ func (p *program) Hook() policy.Hook {
 	if p.ignore {
 		order = ignoreOrder
 	}
-	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: order, Reinvocation: policy.IfNeeded}
+	return policy.Hook{Point: policy.Webhook, Configuration: "kyverno-resource-mutating-webhook-cfg", Order: order, Reinvocation: policy.IfNeeded, Shuffled: true}
 }
 
 // Reads implements policy.Program: rules read ConfigMaps, and what the paths of API calls name.
@@ -199,7 +201,8 @@ func (p *program) Selects() []policy.Selected {
 }
 
 // Check implements policy.Program: it finds calls of functions that fail, patches that do not fit
-// their kinds, controllers that do not exist, and deviations of Kyverno v1.19.0.
+// their kinds, controllers that do not exist, deviations of Kyverno v1.19.0, and what varies in it from
+// run to run.
 func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		found = append(found, d.checkCalls()...)
@@ -209,6 +212,7 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 				kinds := r.patched(schemas)
 				found = append(found, r.checkPatches(kinds)...)
 				found = append(found, r.check(typesOf(kinds))...)
+				found = append(found, r.varying()...)
 			}
 		}
 	}

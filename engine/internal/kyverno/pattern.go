@@ -211,14 +211,20 @@ func expandMetadata(pattern, object map[string]any) map[string]any {
 	return pattern
 }
 
+// expandKeys replaces keys with wildcards: see randomWildcard. Kyverno drops what is no text from the
+// pattern.
 func expandKeys(pattern, actual any) any {
 	keys, ok := pattern.(map[string]any)
-	object, _ := actual.(map[string]any)
-	if !ok {
+	object, isMap := actual.(map[string]any)
+	if !ok || !isMap {
 		return pattern
 	}
 	expanded := map[string]any{}
-	for key, value := range keys {
+	for _, key := range sortedKeys(keys) {
+		value := keys[key]
+		if _, isText := value.(string); !isText {
+			continue
+		}
 		anchor, bare := parseAnchor(key)
 		if wildcard.Has(bare) {
 			names := slices.Sorted(maps.Keys(object))

@@ -47,9 +47,12 @@ func (r *rule) covers(request *policy.Request) bool {
 
 // Covers implements policy.Program.
 func (p *program) Covers(r *policy.Request) bool {
-	return !policy.IsHidden(r.Kind.Kind) && slices.ContainsFunc(p.definitions, func(d *definition) bool {
-		return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) })
-	})
+	return !policy.IsHidden(r.Kind.Kind) && slices.ContainsFunc(p.definitions, func(d *definition) bool { return d.covers(r) })
+}
+
+// covers reports whether a rule of the policy may change the object of a request.
+func (d *definition) covers(r *policy.Request) bool {
+	return slices.ContainsFunc(d.rules, func(rule *rule) bool { return len(rule.targets) == 0 && rule.covers(r) })
 }
 
 // Plan implements policy.Program.
@@ -87,6 +90,25 @@ func (webhook) Reinvocable() bool { return true }
 
 // Conditions implements policy.Invocation.
 func (webhook) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure) { return nil, nil }
+
+// Shuffled implements policy.Shuffler.
+func (w webhook) Shuffled(r *policy.Request) (ids []policy.ID) {
+	for _, d := range w.definitions {
+		if d.covers(r) {
+			ids = append(ids, d.id())
+		}
+	}
+	return ids
+}
+
+// InOrder implements policy.Shuffler: ClusterPolicies always run before Policies.
+func (w webhook) InOrder(compare func(a, b policy.ID) int) policy.Invocation {
+	p := *w.program
+	p.definitions = slices.SortedStableFunc(slices.Values(w.definitions), func(a, b *definition) int {
+		return cmp.Or(cmp.Compare(min(len(a.namespace), 1), min(len(b.namespace), 1)), compare(a.id(), b.id()))
+	})
+	return webhook{&p}
+}
 
 // Deny implements policy.Invocation.
 func (w webhook) Deny(err error) policy.Failure {

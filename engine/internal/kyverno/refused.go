@@ -23,11 +23,9 @@ import (
 
 // refuse reports a part of a policy that Kyverno refuses, unless it has another error.
 func (r *reader) refuse(n policy.Node, format string, args ...any) {
-	field := n.Path.String()
-	if slices.ContainsFunc(r.Problems, func(d source.Diagnostic) bool { return d.Field == field && d.Severity == source.Error }) {
-		return
+	if !r.IsRefused(n) {
+		r.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "Kyverno 1.19.0 refuses the policy")
 	}
-	r.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "Kyverno 1.19.0 refuses the policy")
 }
 
 // background reports whether the rules of a policy also run in the background.
@@ -138,7 +136,7 @@ func (r *reader) refusedJSON(patch policy.Node, rule string) {
 	if !patch.Given() || isFlowText(patch.Text()) {
 		return
 	}
-	operations, err = parseJSONPatch(variablePattern().ReplaceAllString(patch.Text(), "${1}kyvernojsonpatchvariable"))
+	operations, err = parseJSONPatch(withoutVariables(patch.Text()))
 	if err != nil {
 		r.refuse(patch, "%v", err)
 	}
@@ -147,6 +145,13 @@ func (r *reader) refusedJSON(patch policy.Node, rule string) {
 			r.refuse(patch, "operation %d: missing value", i)
 		}
 	}
+}
+
+// anyValue is what Kyverno puts in place of variables to read a JSON Patch.
+const anyValue = "kyvernojsonpatchvariable"
+
+func withoutVariables(text string) string {
+	return variablePattern().ReplaceAllString(text, "${1}"+anyValue)
 }
 
 // nestedForeach checks that an entry with a foreach has nothing else.
@@ -165,20 +170,28 @@ func (r *reader) nestedForeach(entry policy.Node) {
 }
 
 // textLabels checks that labels and annotations in a patch are texts. Kyverno checks those of the
-// object or those of a pod template, by the random order of the patch: here, the object comes first.
+// object or those of a pod template: see randomRefusal.
 func (r *reader) textLabels(patch policy.Node) {
 	metadata := patch.At("metadata")
 	if metadata.Object() == nil {
 		metadata = patch.At("spec", "template", "metadata")
 	}
+	for _, n := range noTexts(metadata) {
+		r.refuse(n, `labels and annotations supports only string values, "use double quotes around the non string values"`)
+	}
+}
+
+// noTexts returns the labels and annotations that are no texts.
+func noTexts(metadata policy.Node) (found []policy.Node) {
 	for _, key := range []string{"labels", "annotations"} {
 		texts := metadata.At(key)
 		for _, name := range sortedKeys(texts.Object()) {
 			if _, isText := texts.Object()[name].(string); !isText {
-				r.refuse(texts.At(name), `labels and annotations supports only string values, "use double quotes around the non string values"`)
+				found = append(found, texts.At(name))
 			}
 		}
 	}
+	return found
 }
 
 // refusedFilter checks a match or exclude block.
@@ -439,7 +452,7 @@ func entryPatterns(n policy.Node) (patterns []string) {
 // variablesOf checks one text. Kyverno takes null for the value of every variable.
 func (r *reader) variablesOf(w *rule, n policy.Node, text string, allowed func() *regexp.Regexp, patterns []string) {
 	if strings.Contains(text, "$(") {
-		at := w.substitution(n.Path)
+		at := w.substitution(pathOfText(n, text))
 		for _, m := range referencePattern().FindAllStringSubmatch(text, -1) {
 			if _, err := at.resolve(strings.Trim(m[2], "$()")); err != nil {
 				r.refuse(n, "policy contains invalid variables: variable substitution failed for rule %s: %v", w.name, err)
@@ -460,6 +473,15 @@ func (r *reader) variablesOf(w *rule, n policy.Node, text string, allowed func()
 			text = strings.Replace(text, m[2], "null", 1)
 		}
 	}
+}
+
+// pathOfText returns the path of a text that walkTexts visits, to which references in it are relative.
+// That of a key is the path of its map.
+func pathOfText(n policy.Node, text string) change.Path {
+	if n.Value != any(text) {
+		return n.Path[:len(n.Path)-1]
+	}
+	return n.Path
 }
 
 func isDefined(variable string, allowed func() *regexp.Regexp, patterns []string) bool {

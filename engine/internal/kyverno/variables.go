@@ -107,20 +107,7 @@ func hasSubstitutions(value any) bool {
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
-		var few [8]string
-		result := make(map[string]any, len(value))
-		for _, key := range appendSorted(few[:0], value) {
-			below := at
-			below.path = append(at.path, change.Key(key))
-			newKey, err := s.substituteKey(key, at)
-			if err != nil {
-				return nil, &substituteError{slices.Clone(below.path), err}
-			}
-			if result[newKey], err = s.replace(value[key], below, room); err != nil {
-				return nil, err
-			}
-		}
-		return result, nil
+		return s.replaceMap(value, at, room)
 	case []any:
 		result := make([]any, len(value))
 		for i, item := range value {
@@ -147,6 +134,45 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 		return result, err
 	}
 	return value, nil
+}
+
+// replaceMap replaces the keys of a map, too. Of values for the same key, that of a key with variables
+// counts: see randomEqual.
+func (s *scope) replaceMap(object map[string]any, at substitution, room *int) (any, error) {
+	var few [8]string
+	result, computed := make(map[string]any, len(object)), map[string]string(nil)
+	for _, key := range appendSorted(few[:0], object) {
+		below := at
+		below.path = append(at.path, change.Key(key))
+		newKey, err := s.substituteKey(key, at)
+		if err != nil {
+			return nil, &substituteError{slices.Clone(below.path), err}
+		}
+		value, err := s.replace(object[key], below, room)
+		if err != nil {
+			return nil, err
+		}
+		other, twice := computed[newKey]
+		if twice && newKey == key {
+			continue
+		}
+		if twice && !change.Equal(value, result[newKey]) {
+			s.warnEqual(below.path, other)
+		}
+		if newKey != key {
+			if computed == nil {
+				computed = map[string]string{}
+			}
+			computed[newKey] = key
+		}
+		result[newKey] = value
+	}
+	return result, nil
+}
+
+// warnEqual warns that two keys become the same.
+func (s *scope) warnEqual(path change.Path, other string) {
+	s.request.Warn(s.rule.warning(s.rule.document.Key(path), path, source.CodeOrderDependent, randomEqual, "let this key and "+other+" be different"))
 }
 
 // sortedKeys returns the keys of a map in order.
@@ -295,22 +321,28 @@ func (at substitution) references(text string) (string, error) {
 // resolve returns the text that a reference names, which is relative to the value itself (./../name)
 // or to the root (/mutate/…). For a map, this is a key.
 func (at substitution) resolve(reference string) (string, error) {
+	switch value := at.find(reference).(type) {
+	case string:
+		return value, nil
+	case map[string]any:
+		if keys := sortedKeys(value); len(keys) > 0 {
+			return keys[len(keys)-1], nil // see randomReference
+		}
+	}
+	return "", fmt.Errorf("$(%s) refers to no text in %s; write \\$(%s) for the text itself", reference, at.extent(), reference)
+}
+
+// find returns the value that a reference names, or nil.
+func (at substitution) find(reference string) any {
 	path, ok := at.pathOf(reference)
 	value := at.root
 	for i := 0; ok && i < len(path); i++ {
 		value, ok = member(value, path[i])
 	}
-	switch value := value.(type) {
-	case string:
-		if ok {
-			return value, nil
-		}
-	case map[string]any:
-		if keys := sortedKeys(value); ok && len(keys) > 0 {
-			return keys[len(keys)-1], nil
-		}
+	if !ok {
+		return nil
 	}
-	return "", fmt.Errorf("$(%s) refers to no text in %s; write \\$(%s) for the text itself", reference, at.extent(), reference)
+	return value
 }
 
 // pathOf returns the keys and indexes from the root to what a reference names.

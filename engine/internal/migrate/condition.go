@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
@@ -411,7 +412,7 @@ func (s *scope) mapPattern(value code, pattern map[string]any) (expr.Expr, error
 	for _, key := range sortedKeys(pattern) {
 		anchor, bare := kyverno.ParseAnchor(key)
 		if wildcard.Has(bare) {
-			return expr.Expr{}, noFormf("", "a condition about keys with wildcards")
+			return expr.Expr{}, within(inKey(noFormf("", "a condition about keys with wildcards")), change.Key(key))
 		}
 		member := value.field(bare)
 		has := member.present()
@@ -421,7 +422,7 @@ func (s *scope) mapPattern(value code, pattern map[string]any) (expr.Expr, error
 		}
 		below, err := s.pattern(member, pattern[key])
 		if err != nil {
-			return expr.Expr{}, err
+			return expr.Expr{}, within(err, change.Key(key))
 		}
 		switch anchor {
 		case kyverno.Equality, kyverno.Global:

@@ -82,6 +82,20 @@ func (c *converter) report(severity source.Severity, path change.Path, text, adv
 	})
 }
 
+// positionOf returns the position of the part at a path: of its key, or of the expression in it.
+func (c *converter) positionOf(e *noForm, path change.Path) source.Position {
+	d := c.rule.Document
+	value, _ := path.Get(d.Object())
+	text, _ := value.(string)
+	switch i := strings.Index(text, e.written); {
+	case e.isKey:
+		return d.Key(path)
+	case i > 0 && e.written != "":
+		return d.In(path, i)
+	}
+	return d.At(path)
+}
+
 // failed reports an error in the conversion of the part at a path.
 func (c *converter) failed(path change.Path, err error) error {
 	var none *noForm
@@ -89,7 +103,16 @@ func (c *converter) failed(path change.Path, err error) error {
 	case err == nil, errors.Is(err, errReported):
 		return err
 	case errors.As(err, &none):
-		return c.refuse(path, none.why, none.advice)
+		if none.isPlaced {
+			path = none.path
+		} else if !c.rule.Generated { // whose values are at other paths in the document
+			path = slices.Concat(path, none.path)
+		}
+		err := c.refuse(path, none.why, none.advice)
+		last := &c.problems[len(c.problems)-1]
+		last.At = c.positionOf(none, path)
+		last.Excerpt = c.rule.Document.Excerpt(last.At)
+		return err
 	}
 	return c.refuse(path, err.Error(), "")
 }
@@ -238,7 +261,7 @@ func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 func (s *scope) fetched(n policy.Node, field, function string, more ...expr.Expr) (code, error) {
 	name, err := s.text(n.At(field).Text())
 	if err != nil {
-		return code{}, err
+		return code{}, placed(err, n.At(field).Path)
 	}
 	return s.searched(code{x: expr.Call(function, append([]expr.Expr{name.x}, more...)...)}, n.At("jmesPath"))
 }
@@ -247,7 +270,7 @@ func (s *scope) fetched(n policy.Node, field, function string, more ...expr.Expr
 func (s *scope) variableOf(n policy.Node) (code, error) {
 	value, err := s.operand(n.At("value").Value)
 	if err != nil {
-		return code{}, err
+		return code{}, placed(err, n.At("value").Path)
 	}
 	if path := n.At("jmesPath"); path.Given() {
 		if n.At("value").Given() {
@@ -256,7 +279,7 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 			value, err = s.expression(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path.Text()), "{{"), "}}"))
 		}
 		if err != nil {
-			return code{}, err
+			return code{}, placed(err, path.Path)
 		}
 	}
 	fallback := n.At("default")
@@ -266,7 +289,7 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 	other, err := s.operand(fallback.Value)
 	switch {
 	case err != nil:
-		return code{}, err
+		return code{}, placed(err, fallback.Path)
 	case !n.At("jmesPath").Given() && !n.At("value").Given():
 		return other, nil
 	case value.canFail():
@@ -296,7 +319,8 @@ func (s *scope) searched(value code, n policy.Node) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	return s.at(value).node(node)
+	c, err := s.at(value).node(node)
+	return c, placed(err, n.Path)
 }
 
 func (s *scope) configMap(n policy.Node) (code, error) {
@@ -328,6 +352,9 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 		found.types = c.typesOf(apiVersion, resource)
 	}
 	found.x = expr.Ident("resource").Call(function, args...)
+	if function == "List" { // whose type has no list of items to go through
+		found.x = expr.Call("dyn", found.x)
+	}
 	return found, nil
 }
 
@@ -354,18 +381,18 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	}
 	of, err := s.text(namespace)
 	if err != nil {
-		return code{}, err
+		return code{}, placed(err, n.At("urlPath").Path)
 	}
 	function, named := "List", code{}
 	if name != "" {
 		function = "Get"
 		if named, err = s.text(name); err != nil {
-			return code{}, err
+			return code{}, placed(err, n.At("urlPath").Path)
 		}
 	}
 	found, err := s.rule.lookup(function, apiVersion, resource, of, named)
 	if err != nil {
-		return code{}, err
+		return code{}, placed(err, n.At("urlPath").Path)
 	}
 	result, err := s.searched(found, n.At("jmesPath"))
 	if err == nil && n.At("default").Given() {

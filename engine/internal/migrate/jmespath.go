@@ -2,23 +2,60 @@ package migrate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // noForm is an error: a part of a rule has no equivalent.
-type noForm struct{ why, advice string }
+type noForm struct {
+	why, advice string
+	// path is the path of the part, in the value that is being converted until it isPlaced, and then
+	// in the document. isKey says that the part is the key at the path.
+	path            change.Path
+	isKey, isPlaced bool
+	// written is the expression that has no equivalent, "" if it is not an expression.
+	written string
+}
 
 // Error implements error.
 func (e *noForm) Error() string { return e.why }
 
 func noFormf(advice, format string, args ...any) error {
-	return &noForm{fmt.Sprintf(format, args...), advice}
+	return &noForm{why: fmt.Sprintf(format, args...), advice: advice}
+}
+
+// moved returns an error with a change, if it is a noForm.
+func moved(err error, to func(*noForm)) error {
+	var none *noForm
+	if !errors.As(err, &none) || none.isPlaced {
+		return err
+	}
+	copied := *none
+	to(&copied)
+	return &copied
+}
+
+// within returns an error in a part of a value as an error in the value.
+func within(err error, path ...change.Element) error {
+	return moved(err, func(e *noForm) { e.path = append(slices.Clone(path), e.path...) })
+}
+
+// inKey returns an error in a key as an error in the value of the key.
+func inKey(err error) error {
+	return moved(err, func(e *noForm) { e.path, e.isKey = nil, true })
+}
+
+// placed returns an error in a value at a path of the document.
+func placed(err error, path change.Path) error {
+	return moved(within(err, path...), func(e *noForm) { e.isPlaced = true })
 }
 
 // scope resolves the names in the expressions of a part of a rule.
@@ -60,8 +97,14 @@ func (s *scope) value(value any) (any, error) {
 		}
 		return c, err
 	case []any:
-		items, err := collect(value, s.value)
-		return append([]any{}, items...), err
+		items := make([]any, len(value))
+		for i, item := range value {
+			var err error
+			if items[i], err = s.value(item); err != nil {
+				return nil, within(err, change.Index(i))
+			}
+		}
+		return items, nil
 	case map[string]any:
 		pairs, err := collect(sortedKeys(value), func(key string) (pair, error) {
 			name, err := s.text(key)
@@ -69,10 +112,10 @@ func (s *scope) value(value any) (any, error) {
 				name, err = name.asText()
 			}
 			if err != nil {
-				return pair{}, err
+				return pair{}, within(inKey(err), change.Key(key))
 			}
 			below, err := s.value(value[key])
-			return pair{name, below}, err
+			return pair{name, below}, within(err, change.Key(key))
 		})
 		return keyed(pairs), err
 	}
@@ -151,6 +194,15 @@ func (s *scope) quoted(written string) (string, *scope, error) {
 
 // expression converts a JMESPath expression.
 func (s *scope) expression(written string) (code, error) {
+	c, err := s.converted(written)
+	return c, moved(err, func(e *noForm) {
+		if e.written == "" {
+			e.written = strings.TrimSpace(written)
+		}
+	})
+}
+
+func (s *scope) converted(written string) (code, error) {
 	written = strings.TrimPrefix(strings.TrimSpace(written), "-")
 	if strings.Contains(written, "{{") {
 		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)

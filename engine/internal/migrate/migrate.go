@@ -49,6 +49,7 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 		return problems
 	}
 	var converted []*converter
+	refused := map[string]bool{} // a generated rule has the problems of its original
 	for _, rule := range rules {
 		c := &converter{rule: rule, schemas: m.schemas, isNative: m.target == MutatingAdmissionPolicy}
 		if rule.First && len(rules) > 1 {
@@ -57,14 +58,17 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 		}
 		if err := c.convert(); err != nil {
 			_ = c.failed(rule.Root.Path, err)
-			problems = append(problems, c.problems...)
+			if from := rule.Root.Path.String(); !refused[from] {
+				refused[from] = true
+				problems = append(problems, c.problems...)
+			}
 			continue
 		}
 		converted = append(converted, c)
 	}
-	policies, refused := mergedRules(converted)
-	if refused != nil {
-		return unique(append(problems, refused.problems...))
+	policies, unmerged := mergedRules(converted)
+	if unmerged != nil {
+		return unique(append(problems, unmerged.problems...))
 	}
 	m.add(d, rules, policies)
 	for _, c := range policies {

@@ -30,7 +30,7 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 		}
 		inputs, err := c.operation(s, fields, l)
 		if err != nil {
-			return c.failed(path, err)
+			return c.failed(path, moved(err, func(e *noForm) { e.path = nil })) // the path in the text is not one in the document
 		}
 		if c.isWritten(inputs, c.mutations[earlier:len(c.mutations)-1]) {
 			return c.refuse(path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
@@ -91,6 +92,8 @@ type loop struct {
 type builder struct {
 	c    *converter
 	loop *loop
+	// path is the path in the patch of the part that is being converted.
+	path change.Path
 }
 
 // reject reports an error in the strategic merge patch that is being converted.
@@ -99,10 +102,14 @@ func (c *converter) reject(err error) { _ = c.failed(c.patch, err) }
 // changing returns a change to items that may fail. The stages after the builder ask for it again
 // for other names of the item; its errors are reported, and stop the conversion of the patch.
 func (b *builder) changing(of func(item code) (expr.Expr, *node, error)) itemChange {
+	path := slices.Clone(b.path)
 	return func(item code) (expr.Expr, *node) {
+		around := b.path
+		b.path = slices.Clone(path)
 		condition, body, err := of(item)
+		b.path = around
 		if err != nil {
-			b.c.reject(err)
+			b.c.reject(within(err, path...))
 			return expr.False, &node{at: item}
 		}
 		return condition, body
@@ -296,8 +303,18 @@ func lacks(t *schema.Type, key string) bool {
 	return t != nil && !t.Preserve && len(t.Fields) > 0 && t.FieldType(key) == nil
 }
 
+// enter begins the conversion of a part of the patch, and returns a function that ends it.
+func (b *builder) enter(e change.Element, err *error) (leave func()) {
+	b.path = append(b.path, e)
+	return func() {
+		b.path = b.path[:len(b.path)-1]
+		*err = within(*err, e)
+	}
+}
+
 // field adds a field of a map to its node, or its conditions to conditions.
-func (b *builder) field(s *scope, n *node, at place, key string, pattern any, conditions *[]expr.Expr) error {
+func (b *builder) field(s *scope, n *node, at place, key string, pattern any, conditions *[]expr.Expr) (err error) {
+	defer b.enter(change.Key(key), &err)()
 	anchor, bare := kyverno.ParseAnchor(key)
 	switch {
 	case strings.HasPrefix(key, "$"):
@@ -306,14 +323,14 @@ func (b *builder) field(s *scope, n *node, at place, key string, pattern any, co
 		return noFormf("write ( ), +( ) or <( ), or a precondition", "the anchor %s( ) in a patch, which Kyverno writes into the object", anchor)
 	}
 	name, err := s.text(bare)
+	if err == nil {
+		name, err = name.asText()
+	}
 	if err != nil {
-		return err
+		return inKey(err)
 	}
 	member := at.field(bare)
 	if !name.isConstant {
-		if name, err = name.asText(); err != nil {
-			return err
-		}
 		member.at = ofPath(at.at.path.then(part{computed: name.x}, false), at.at.elementTypes())
 	}
 	if anchor == kyverno.Condition || anchor == kyverno.Global {
@@ -423,7 +440,7 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 		return b.leaf(s, at, pattern)
 	}
 	for i, item := range pattern {
-		if err := b.item(s, n.items, place{at.at, at.self.item(i)}, item, conditions); err != nil {
+		if err := b.item(s, n.items, place{at.at, at.self.item(i)}, i, item, conditions); err != nil {
 			return nil, err
 		}
 	}
@@ -435,7 +452,8 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 
 // item adds an item of a patch to the changes of the list at a place, or its condition to
 // conditions.
-func (b *builder) item(s *scope, to *items, at place, item any, conditions *[]expr.Expr) error {
+func (b *builder) item(s *scope, to *items, at place, i int, item any, conditions *[]expr.Expr) (err error) {
+	defer b.enter(change.Index(i), &err)()
 	object, ok := item.(map[string]any)
 	if !ok {
 		return noFormf("", "a list of maps and of other values")
@@ -512,11 +530,11 @@ func (b *builder) some(s *scope, self code, pattern map[string]any) itemChange {
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
 			selected, err := s.text(name)
 			if err != nil {
-				return expr.Expr{}, nil, err
+				return expr.Expr{}, nil, within(err, change.Key("name"))
 			}
 			same, err := s.equals(withKind(item.field("name"), text), selected)
 			if err != nil {
-				return expr.Expr{}, nil, err
+				return expr.Expr{}, nil, within(err, change.Key("name"))
 			}
 			conditions, rest = []expr.Expr{same}, without(pattern, "name")
 		}

@@ -69,7 +69,7 @@ var MutatingType = sync.OnceValue(func() *schema.Type {
 // of the map at n. A null field counts as absent. Metadata is not checked, nor is a value that
 // already has an error.
 func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.Node, name string, of *schema.Type)) {
-	if r.isRefused(n) {
+	if r.IsRefused(n) {
 		return
 	}
 	want, got := jsonType(t), schemaType(n.Value)
@@ -98,7 +98,7 @@ func (r *Reader) conformFields(n policy.Node, t *schema.Type, unknown func(polic
 	}
 	fields := n.Object()
 	for _, f := range t.Fields {
-		if f.Required && f.Default == nil && fields[f.Name] == nil && !r.isRefused(n.At(f.Name)) {
+		if f.Required && f.Default == nil && fields[f.Name] == nil && !r.IsRefused(n.At(f.Name)) {
 			r.Required(n.At(f.Name), "")
 		}
 	}

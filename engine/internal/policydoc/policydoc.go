@@ -12,7 +12,6 @@ package policydoc
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,8 +33,8 @@ type Reader struct {
 	// because they may be secret.
 	Values bool
 
-	// refused are the paths with errors.
-	refused []change.Path
+	// refused has the paths with errors, and those above them, which are false.
+	refused map[string]bool
 }
 
 // New returns a reader of a document.
@@ -47,7 +46,7 @@ func New(d *manifest.Document) *Reader {
 func (r *Reader) Report(d source.Diagnostic, path change.Path) {
 	d.Subject, d.Field = r.Subject, path.String()
 	if d.Severity == source.Error {
-		r.refused = append(r.refused, path)
+		r.refuse(path)
 		if r.Values {
 			d.Code = "values-invalid"
 		}
@@ -60,12 +59,23 @@ func (r *Reader) Report(d source.Diagnostic, path change.Path) {
 
 // IsSound reports whether the value at n, with everything in it, has no errors.
 func (r *Reader) IsSound(n policy.Node) bool {
-	return !slices.ContainsFunc(r.refused, func(path change.Path) bool { return path.HasPrefix(n.Path) })
+	_, refused := r.refused[n.Path.String()]
+	return !refused
 }
 
-// isRefused reports whether the value at n itself has an error.
-func (r *Reader) isRefused(n policy.Node) bool {
-	return slices.ContainsFunc(r.refused, func(path change.Path) bool { return slices.Equal(path, n.Path) })
+// IsRefused reports whether the value at n itself has an error.
+func (r *Reader) IsRefused(n policy.Node) bool { return r.refused[n.Path.String()] }
+
+func (r *Reader) refuse(path change.Path) {
+	if r.refused == nil {
+		r.refused = map[string]bool{}
+	}
+	for i := range path {
+		if above := path[:i].String(); !r.refused[above] {
+			r.refused[above] = false
+		}
+	}
+	r.refused[path.String()] = true
 }
 
 // Advise reports an error about the field at a path, with advice on how to fix it.
