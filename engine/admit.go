@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -28,6 +29,8 @@ type server struct {
 	tries func() *tries
 	// judging is the context of validating admission if an observer asks for what it reads.
 	judging context.Context
+	// keepsReason selects the reasons for which policies are not applied that anybody asks for.
+	keepsReason func(fmt.Stringer) bool
 }
 
 // defaulting is how a server adds defaults to objects.
@@ -115,18 +118,33 @@ type passes struct {
 	// mutated means that a rule has succeeded, even without changing anything.
 	mutated bool
 	// outputs are the objects after the last call of each webhook.
-	outputs map[policy.Program]map[string]any
+	outputs []output
 	taint   *taint
+}
+
+// output is the object after a call of a webhook.
+type output struct {
+	program policy.Program
+	object  map[string]any
+}
+
+// output returns the output of the last call of a webhook.
+func (a *passes) output(program policy.Program) *output {
+	i := slices.IndexFunc(a.outputs, func(o output) bool { return o.program == program })
+	if i < 0 {
+		i = len(a.outputs)
+		a.outputs = append(a.outputs, output{program: program})
+	}
+	return &a.outputs[i]
 }
 
 // admit runs the first pass and, if a rule has succeeded, the second pass, in which only policies
 // that ask for it run again. The object of the request is the view of written. plans are the plans
 // of an earlier admission of the same request, or nil.
-func (s server) admit(p place, request *policy.Request, written map[string]any, plans map[policy.Program]planned) *trace {
+func (s server) admit(p place, request *policy.Request, written map[string]any, plans []planned) *trace {
 	a := &passes{
 		server: s, place: p, request: request, written: written, trace: s.trace(plans),
-		outputs: map[policy.Program]map[string]any{},
-		taint:   newTaint(request, s.files),
+		taint: newTaint(request, s.files),
 	}
 	buffer := eventBuffers.Get().(*[]event)
 	a.trace.before, a.trace.events = request.Object, *buffer
@@ -162,10 +180,10 @@ func (s server) planned(request *policy.Request) *trace {
 }
 
 // trace returns an empty trace with the plans of an earlier trace, or nil.
-func (s server) trace(plans map[policy.Program]planned) *trace {
+func (s server) trace(plans []planned) *trace {
 	t := &trace{plans: plans}
 	if plans == nil {
-		t.plans, t.notApplied = map[policy.Program]planned{}, &reasons{}
+		t.plans, t.notApplied = make([]planned, 0, len(s.programs)), &reasons{isKept: s.keepsReason}
 	}
 	if s.tries != nil {
 		t.tries = s.tries()
@@ -255,7 +273,7 @@ func (a *passes) inServer(program policy.Program) bool {
 
 // webhook runs one call of a webhook. It reports whether the request continues.
 func (a *passes) webhook(program policy.Program) bool {
-	if a.trace.pass == 2 && (program.Hook().Reinvocation == policy.Never || change.Equal(a.outputs[program], a.request.Object)) {
+	if a.trace.pass == 2 && (program.Hook().Reinvocation == policy.Never || change.Equal(a.output(program).object, a.request.Object)) {
 		return true
 	}
 	before := a.request.Object
@@ -291,7 +309,7 @@ func (a *passes) webhook(program policy.Program) bool {
 		a.changes++
 	}
 	continues := (mutating == nil || a.convert()) && a.trace.decide(failures)
-	a.outputs[program] = a.request.Object
+	a.output(program).object = a.request.Object
 	return continues
 }
 
@@ -299,17 +317,15 @@ func (a *passes) webhook(program policy.Program) bool {
 // Inside the server, a plan for the same object is reused. The plans of webhooks depend on their
 // requests.
 func (a *passes) plan(program policy.Program) policy.Plan {
-	last := a.trace.plans[program]
-	plan := last.plan
+	last := a.trace.plan(program)
 	if change.Reference || last.object == nil || !change.Same(last.object, a.request.Object) || program.Hook().Point != policy.InServer {
-		plan = program.Plan(a.request)
-		a.trace.plans[program] = planned{a.request.Object, plan}
+		last.object, last.plan = a.request.Object, program.Plan(a.request)
 	}
-	a.taint.planned(plan)
+	a.taint.planned(last.plan)
 	if a.trace.pass == 1 {
-		a.trace.planned(program.Hook(), plan, a.request)
+		a.trace.planned(program.Hook(), last.plan, a.request)
 	}
-	return plan
+	return last.plan
 }
 
 // take makes the result of a step inside the server the object of the request. It defaults the

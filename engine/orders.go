@@ -219,7 +219,7 @@ type ordering struct {
 // field that differs, or "" if the request is denied.
 func (o ordering) same(order []int) (bool, string) {
 	o.memo.Reset() // it would keep the results of all orders alive
-	other := server{defaulting: o.server.defaulting}
+	other := server{defaulting: o.server.defaulting, keepsReason: o.server.keepsReason}
 	positions := make(map[policy.ID]int, len(order))
 	for position, i := range order {
 		positions[o.planned[i]] = position

@@ -30,6 +30,9 @@ func (r *run) replay(w *written) {
 		return
 	}
 	repeats, acted := w.job.repeats(view, again)
+	if !acted {
+		return
+	}
 	left := change.Diff(view, again.after, w.job.place.kind.Type())
 	changed := change.NewPathIndex(left)
 	named := map[policy.ID]bool{}
@@ -42,7 +45,7 @@ func (r *run) replay(w *written) {
 			r.notIdempotent(w.admitted, repeat.diagnostic(), repeat.action)
 		}
 	}
-	if acted && len(left) > 0 && len(named) == 0 {
+	if len(left) > 0 && len(named) == 0 {
 		r.notIdempotent(w.admitted, source.Diagnostic{Message: "the policies would change their own output again", Field: left[0].Path.String()}, "")
 	}
 }

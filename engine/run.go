@@ -176,6 +176,10 @@ func (r *run) compile() {
 // watch prepares the server for observers.
 func (r *run) watch(observers []Observer) {
 	r.watched = slices.ContainsFunc(observers, func(o Observer) bool { return o.admit != nil || o.conclude != nil })
+	r.server.keepsReason = policy.IsByOperation // see tellUpdates
+	if r.watched {
+		r.server.keepsReason = always
+	}
 	for _, o := range observers {
 		if o.reads != nil {
 			r.ctx = celenv.WithReader(r.ctx, func(value any) { o.reads(false, value) })

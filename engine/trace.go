@@ -40,16 +40,27 @@ type trace struct {
 	// tries is nil if no observer needs it.
 	tries *tries
 	// plans are the last plans of the programs, for reuse on the same object.
-	plans map[policy.Program]planned
+	plans []planned
 	// pass and program are the current pass, 0 after the last, and the current program.
 	pass    int
 	program policy.Program
 }
 
-// planned is a plan, with the object for which it was made.
+// planned is the plan of a program, with the object for which it was made.
 type planned struct {
-	object map[string]any
-	plan   policy.Plan
+	program policy.Program
+	object  map[string]any
+	plan    policy.Plan
+}
+
+// plan returns the last plan of a program, which may be empty.
+func (t *trace) plan(program policy.Program) *planned {
+	i := slices.IndexFunc(t.plans, func(p planned) bool { return p.program == program })
+	if i < 0 {
+		i = len(t.plans)
+		t.plans = append(t.plans, planned{program: program})
+	}
+	return &t.plans[i]
 }
 
 // event is one change of the object.
@@ -169,11 +180,20 @@ func (t *tries) all() []try {
 }
 
 // reasons say why policies and rules were not applied. A nil reasons records nothing.
-type reasons struct{ list []policy.NotApplied }
+type reasons struct {
+	list []policy.NotApplied
+	// isKept selects the reasons that are recorded.
+	isKept func(fmt.Stringer) bool
+}
 
 func (r *reasons) add(list ...policy.NotApplied) {
-	if r != nil {
-		r.list = append(r.list, list...)
+	if r == nil {
+		return
+	}
+	for i := range list {
+		if r.isKept(list[i].Reason) {
+			r.list = append(r.list, list[i])
+		}
 	}
 }
 
