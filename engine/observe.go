@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -31,8 +32,8 @@ type Observer struct {
 	ended func(*run, *Outcome) []source.Diagnostic
 	// warn is called for diagnostics that are not errors.
 	warn func(source.Diagnostic)
-	// reads is called for the scalars that expressions in CEL get. It is called concurrently.
-	reads func(validating bool, value any)
+	// unknown is told what policies do with placeholders.
+	unknown *Unknown
 	// partial means that manifests without errors stay edited although others have failed.
 	partial bool
 	// tolerant means that sound policies run although others have errors.
@@ -79,10 +80,21 @@ func (o Observer) warned(diagnostics []source.Diagnostic) {
 // Warn calls tell, at the end of a run, for every diagnostic of the Outcome that is not an error.
 func Warn(tell func(source.Diagnostic)) Observer { return Observer{warn: tell} }
 
-// Reads calls read for every scalar of an object that an expression in CEL gets: those that it does
-// not get have no effect on it. validating says that the policy cannot change the object. Other
-// policies, selectors, merges and JSON Patch read values without it. read is called concurrently.
-func Reads(read func(validating bool, value any)) Observer { return Observer{reads: read} }
+// Unknown is a run on placeholders of values that are not known yet: see unknown.Run. It tells
+// what MutatingAdmissionPolicies, and the policies of Kyverno and Gatekeeper, do with them. Merges,
+// JSON Patches, mutation trees and admission plug-ins are not observed.
+type (
+	Unknown        = unknown.Run
+	UnknownValue   = unknown.Value
+	UnknownUse     = unknown.Use
+	UnknownOptions = unknown.Options
+)
+
+// NewUnknown returns a run with unknown values.
+func NewUnknown(values []UnknownValue, o UnknownOptions) *Unknown { return unknown.New(values, o) }
+
+// WithUnknown observes what policies do with placeholders, in a run for one object.
+func WithUnknown(u *Unknown) Observer { return Observer{unknown: u} }
 
 // Progress calls observe, after every manifest, with the number of manifests that are done.
 func Progress(observe func(done, total int)) Observer { return Observer{progress: observe} }

@@ -12,10 +12,10 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
-	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/redact"
@@ -181,9 +181,9 @@ func (r *run) watch(observers []Observer) {
 		r.server.keepsReason = always
 	}
 	for _, o := range observers {
-		if o.reads != nil {
-			r.ctx = celenv.WithReader(r.ctx, func(value any) { o.reads(false, value) })
-			r.server.judging = celenv.WithReader(r.ctx, func(value any) { o.reads(true, value) })
+		if o.unknown != nil {
+			r.ctx = unknown.With(r.ctx, o.unknown)
+			r.server.judging = unknown.Judging(r.ctx)
 		}
 		if o.decorate != nil {
 			r.server.programs = o.decorate(r.server.programs)

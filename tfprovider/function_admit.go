@@ -23,70 +23,92 @@ func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionReque
 	response.Definition = function.Definition{
 		Summary: "One object as policies change it",
 		MarkdownDescription: "Returns an object as the mutating policies of a cluster change it, like `mutate` without `jsonencode` and `jsondecode`. Numbers keep their digits.\n\n" +
-			"A value in the object that is not known until apply stays unknown, and the rest of the result is known, with these exceptions:\n\n" +
-			"- If an expression of a policy gets the value, the whole result is unknown. Expressions are observed while they run: policies for other kinds, " +
-			"and conditions that are false before they get to the value, do no harm. `has()` gets a value, too.\n" +
-			"- Rules of Kyverno and mutators of Gatekeeper that match the kind are judged by their text: the whole result is unknown if it contains all keys of the path of the value, " +
-			"for example `labels` and `env` for `metadata.labels.env`; in rules with variables (`{{ … }}`), the first of them is enough.\n" +
-			"- The same holds if a selector may choose by the value, if a policy may merge a list by it, such as the name of a container, " +
-			"or if an admission plug-in of the option `admission_plugins` covers the kind.\n" +
-			"- The whole result is also unknown if `apiVersion`, `kind`, `metadata.namespace`, a whole list or map, two booleans, policies or options are unknown, " +
-			"or if the object is not valid without the value.\n\n" +
+			"A value in the object that is not known until apply stays unknown. Besides, only what depends on it is unknown: copies of it, texts that policies compute from it, " +
+			"and what a policy changes only if a condition on the value holds. If such a policy adds a key to a map, the whole map is unknown: give the map a key in the manifest, so that what is around it stays known. " +
+			"The whole result is unknown in these cases:\n\n" +
+			"- An expression of a policy uses the value in a function that may fail, for instance `int()`, `quantity()` or `split()`, or as a key, an index or a part of a JSON Pointer. " +
+			"In rules of Kyverno, all functions but `to_string`, `join`, `merge`, `not_null` and `to_array`, filters and comparisons in `{{ … }}`, and JSON Patches as text are such a use.\n" +
+			"- A policy may merge a list by the value, such as the name of a container, tests it in a JSON Patch, or removes it.\n" +
+			"- Policies are mutation trees that contain the keys of its path, or an admission plug-in of the option `admission_plugins` covers the kind.\n" +
+			"- `apiVersion`, `kind`, `metadata.namespace`, a whole list or map, four booleans, policies or options are unknown, " +
+			"or the object is not valid without the value.\n\n" +
+			"The function `unknowns` says which policy uses which value. " +
 			"If policies deny the object whatever the value is, this is an error at plan. " +
 			"A value that becomes null or empty only at apply may change more than the plan shows; Terraform then fails with an error about an inconsistent plan.\n\n" +
 			textsAreCheap + onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
-		Parameters: []function.Parameter{
-			function.DynamicParameter{
-				Name: "object", AllowUnknownValues: true,
-				MarkdownDescription: "One object, for example the result of `yamldecode`.",
-			},
-			policiesParameter(true),
-		},
+		Parameters:        []function.Parameter{objectParameter, policiesParameter(true)},
 		VariadicParameter: optionsParameter(true),
 		Return:            function.DynamicReturn{},
 	}
 }
 
-func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+var objectParameter = function.DynamicParameter{
+	Name: "object", AllowUnknownValues: true,
+	MarkdownDescription: "One object, for example the result of `yamldecode`.",
+}
+
+// objectCall has the arguments of a function for one object.
+type objectCall struct {
+	object any
+	config config
+	// known says that policies and options are known.
+	known   bool
+	failure *function.FuncError
+}
+
+// takeObject reads the arguments of a function for one object.
+func takeObject(ctx context.Context, request function.RunRequest) (call objectCall) {
 	var given, policies types.Dynamic
 	var options []types.Dynamic
-	if response.Error = request.Arguments.Get(ctx, &given, &policies, &options); response.Error != nil {
-		return
+	if call.failure = request.Arguments.Get(ctx, &given, &policies, &options); call.failure != nil {
+		return call
 	}
-	var c config
-	known, failure := c.take(ctx, policies, options)
-	if response.Error = failure; failure != nil {
-		return
+	if call.known, call.failure = call.config.take(ctx, policies, options); call.failure != nil {
+		return call
 	}
-	object, err := underlying(ctx, given)
-	if err == nil && !isObject(object) {
-		problem := errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", settings.Describe(object), source.Literal(adviceFor(object)))
+	var err error
+	if call.object, err = underlying(ctx, given); err != nil {
+		call.failure = call.failed(nil, err)
+	} else if !isObject(call.object) {
+		problem := errorf(path.Root("object"), "manifest-invalid", "object: expected an object, not %s%s", settings.Describe(call.object), source.Literal(adviceFor(call.object)))
 		problem.title = "Invalid Manifest"
-		response.Error = argumentError(0, problem)
+		call.failure = argumentError(0, problem)
+	}
+	return call
+}
+
+// failed returns the error of a call; nil if there is none.
+func (*objectCall) failed(problems []message, err error) *function.FuncError {
+	if err != nil {
+		return argumentError(0, errorf(path.Root("object"), "internal", "%v", err))
+	}
+	return funcError(problems)
+}
+
+func (f *admitFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	call := takeObject(ctx, request)
+	if response.Error = call.failure; response.Error != nil {
 		return
 	}
 	var result any = unknown{anything}
-	if err == nil && known {
-		var problems []message
-		result, problems, err = f.admit(ctx, object, c)
-		if response.Error = funcError(problems); response.Error != nil {
+	if call.known {
+		found, problems, err := f.admit(ctx, call.object, call.config)
+		if response.Error = call.failed(problems, err); response.Error != nil {
 			return
 		}
+		result = found
 	}
-	if err == nil {
-		value, problem := fromJSON(ctx, result)
-		if err = problem; err == nil {
-			response.Error = response.Result.Set(ctx, types.DynamicValue(value))
-			return
-		}
+	value, err := fromJSON(ctx, result)
+	if response.Error = call.failed(nil, err); response.Error == nil {
+		response.Error = response.Result.Set(ctx, types.DynamicValue(value))
 	}
-	response.Error = argumentError(0, errorf(path.Root("object"), "internal", "%v", err))
 }
 
 // admit returns the result, with unknown parts, and all messages.
 func (f *admitFunction) admit(ctx context.Context, object any, c config) (any, []message, error) {
 	if holdsUnknown(object) {
-		return newPartly(object).admit(ctx, f.sets, c)
+		found, err := newPartly(object).admit(ctx, f.sets, c)
+		return found.result, found.problems, err
 	}
 	a := admit(ctx, f.sets, c.with(manifest.JSON(plain(object, nil))))
 	a.requireOne()

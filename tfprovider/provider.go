@@ -1,5 +1,5 @@
 // Package tfprovider is preadmit as a provider of Terraform and OpenTofu: the data source
-// preadmit_manifests and the functions admit, mutate, mutate_all, pods, split and explain. It turns
+// preadmit_manifests and the functions admit, unknowns, mutate, mutate_all, pods, split and explain. It turns
 // configuration into engine.Options, and an engine.Outcome into state, results and diagnostics. It
 // needs no configuration, no cluster and no network.
 //
@@ -15,7 +15,7 @@
 // configuration to options), files.go (paths to files), cache.go (compiled policies),
 // admit.go (the run), messages.go (diagnostics for users), data_manifests.go (the data source),
 // function.go (common code of functions), function_mutate.go, function_mutate_all.go,
-// function_admit.go (objects instead of texts) with value.go and unknown.go, function_pods.go,
+// function_admit.go (objects instead of texts) with value.go and unknown.go, function_unknowns.go, function_pods.go,
 // function_split.go, function_explain.go, answers.go (the cache of results).
 package tfprovider
 
@@ -68,6 +68,7 @@ func (p *preadmit) DataSources(context.Context) []func() datasource.DataSource {
 func (p *preadmit) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{
 		func() function.Function { return &admitFunction{p.sets} },
+		func() function.Function { return &unknownsFunction{p.sets} },
 		func() function.Function { return &mutateFunction{p.sets} },
 		func() function.Function { return &mutateAllFunction{p.sets} },
 		func() function.Function { return &podsFunction{p.sets} },

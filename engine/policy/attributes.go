@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -45,7 +46,7 @@ func (r *Request) Covered(resources *match.Resources) bool { return resources.Co
 func (r *Request) attributes() match.Request {
 	return match.Request{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
-		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas,
+		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas, Unknown: unknown.In(r.Context),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
 
 // The budgets of the API server, in CEL cost units. Besides, every expression is limited to
@@ -60,8 +61,10 @@ type Input struct {
 
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
-	expression     string
-	program        cel.Program
+	expression string
+	program    cel.Program
+	// tracked returns the program that tells what it does with unknown values.
+	tracked        func() (cel.Program, error)
 	output         *cel.Type
 	expr           ast.Expr
 	readsNamespace bool
@@ -99,15 +102,19 @@ type Activation struct {
 	crashes bool
 	// refusal is set when an expression needs something that only the cluster knows.
 	refusal error
-	// reader is nil if nobody observes what expressions read.
-	reader Reader
+	// observer is told what expressions do with unknown values, trace by the parts of one.
+	observer unknown.Observer
+	trace    *trace
 	// readNamespace: see ReadNamespace.
 	readNamespace bool
 }
 
 // Activate prepares the evaluation of expressions of the scope.
 func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
-	a := &Activation{ctx: ctx, input: input, host: &s.env.host, reader: readerIn(ctx), crashes: s.env.host.minor < 37}
+	a := &Activation{ctx: ctx, input: input, host: &s.env.host, observer: unknown.In(ctx), crashes: s.env.host.minor < 37}
+	if a.observer.IsActive() {
+		a.trace = newTrace(a.observer)
+	}
 	a.variables = &variableMap{
 		opaque: opaque{s.env.host.variable}, activation: a, scope: s,
 	}
@@ -145,6 +152,8 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 		return library.Authorizer(a.authorize), true
 	case sizesName:
 		return &a.sizes, true
+	case traceName:
+		return a.trace, true
 	case worldName:
 		return a.input.World, true
 	case "exceptions":
@@ -173,6 +182,7 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	value = decide(value)
 	if value == types.True && !p.held.Load() {
 		p.held.Store(true)
 	}
@@ -214,7 +224,15 @@ func (a *Activation) run(p *Program) (ref.Val, int64, error) {
 	if known := p.given.Load(); known != nil {
 		return known.value, known.cost, nil
 	}
-	value, details, err := p.program.ContextEval(a.ctx, a)
+	program := p.program
+	if a.observer.IsActive() {
+		tracked, err := p.tracked()
+		if err != nil {
+			return nil, 0, err
+		}
+		program = tracked
+	}
+	value, details, err := program.ContextEval(a.ctx, a)
 	cost := actualCost(details)
 	if p.constant && err == nil {
 		p.given.Store(&given{value: value, cost: cost})

@@ -10,8 +10,8 @@
 // map[string]any, []any, string, int64, float64, bool, nil.
 //
 // The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
-// compiler.go, activation.go (evaluation, lazy variables, costs), reads.go (what
-// expressions get), order.go (maps in the order
+// compiler.go, activation.go (evaluation, lazy variables, costs), unknown.go and tracked.go (values
+// that are not known yet), order.go (maps in the order
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
 // (values of Object and JSONPatch), govalue.go (Go values of a server), forms.go (when there
 // are any), check.go, pointers.go and guard.go (mistakes that a server accepts), coverage.go (what has been

@@ -31,6 +31,9 @@ func newPatchValue(fields map[string]ref.Val) ref.Val {
 		if !given {
 			continue
 		}
+		if u, is := value.(*unknownValue); is {
+			u.observer.UseOf(u.of)
+		}
 		text, ok := value.Value().(string)
 		if !ok {
 			return types.NewErr("unexpected type %T for JSONPatchType '%s' field", value.Value(), name)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
@@ -147,7 +149,7 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		return nil, &CompileError{Internal: true, Text: "program instantiation failed: " + err.Error()}
 	}
 	return &Program{
-		expression: expression, program: program, output: output, expr: checked.Expr(), branches: branches, readsNamespace: readsNamespace(checked),
+		expression: expression, program: program, tracked: sync.OnceValues(func() (cel.Program, error) { return s.env.tracked(checked) }), output: output, expr: checked.Expr(), branches: branches, readsNamespace: readsNamespace(checked),
 		constant: !change.Reference && s.env.isConstant(checked),
 	}, nil
 }

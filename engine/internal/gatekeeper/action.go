@@ -180,6 +180,9 @@ func (r *reader) modifySet(n policy.Node) action {
 // field implements action. A merge without a list of values gives a nil list: the patch has
 // null, but other mutators see a list.
 func (s *set) field(c *call, value any, given bool) (any, bool, error) {
+	if o := c.subject.observer(); o.IsActive() {
+		o.Use(value) // it is compared with the values of the set
+	}
 	list, ok := value.([]any)
 	switch {
 	case given && !ok:
@@ -221,10 +224,13 @@ func (s *set) prune(list []any) []any {
 }
 
 // field implements action.
-func (i image) field(_ *call, value any, given bool) (any, bool, error) {
+func (i image) field(c *call, value any, given bool) (any, bool, error) {
 	text, ok := value.(string)
 	if given && !ok {
 		return nil, false, fmt.Errorf("expected value at AssignImage location to be a string, got %s", change.Describe(value))
+	}
+	if u := c.subject.observer().Find(text); u != nil {
+		return u.Computed, true, nil
 	}
 	return i.onto(text), true, nil
 }

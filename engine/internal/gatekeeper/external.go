@@ -49,6 +49,9 @@ func (r *reader) external(n policy.Node, m *mutator) action {
 // field implements action. A value that is there already is the key, even if dataSource is
 // Username.
 func (e *external) field(c *call, value any, given bool) (any, bool, error) {
+	if o := c.subject.observer(); o.IsActive() {
+		o.Use(value)
+	}
 	p := placeholder{external: e}
 	switch value := value.(type) {
 	case placeholder:

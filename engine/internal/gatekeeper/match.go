@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -133,6 +134,9 @@ type subject struct {
 	by *mutator
 }
 
+// observer is told what mutators do with values that are not known yet.
+func (s *subject) observer() unknown.Observer { return unknown.In(s.request.Context) }
+
 func textIn(object map[string]any, path ...string) string {
 	value, _ := change.Keys(path...).Get(object)
 	text, _ := value.(string)
@@ -212,7 +216,7 @@ func (m *matcher) check(s *subject) (*unmatched, error) {
 	}
 	objectName, prefix := textIn(s.object, "metadata", "name"), textIn(s.object, "metadata", "generateName")
 	switch {
-	case m.name == "" || wild(m.name, objectName) || wildPrefix(m.name, prefix):
+	case m.name == "" || s.observer().Decide(wild(m.name, objectName) || wildPrefix(m.name, prefix), objectName, prefix):
 	case objectName == "":
 		return no("name", "%q does not describe all names that begin with %q", m.name, prefix), nil
 	default:
@@ -231,7 +235,7 @@ func (m *matcher) checkLabels(s *subject, own bool, namespace string) (*unmatche
 		if m.labels.err != nil {
 			return nil, m.labels.err
 		}
-		if lack := m.labels.Lack(labelsOf(s.object)); lack != "" {
+		if lack := m.labels.Lack(labelsOf(s.object), s.observer()); lack != "" {
 			return no("labelSelector", "the object %s", lack), nil
 		}
 	}
@@ -248,7 +252,7 @@ func (m *matcher) checkLabels(s *subject, own bool, namespace string) (*unmatche
 			return nil, err
 		}
 	}
-	if lack := m.ofNamespace.Lack(labels); lack != "" {
+	if lack := m.ofNamespace.Lack(labels, s.observer()); lack != "" {
 		return no("namespaceSelector", "namespace %q %s", namespace, lack), nil
 	}
 	return nil, nil

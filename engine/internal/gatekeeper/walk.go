@@ -113,7 +113,7 @@ func (w *walk) intoItems(list []any, depth int) (items []any, found, mutated boo
 		if object, ok := item.(map[string]any); ok {
 			item = w.aliases.latest(object)
 		}
-		if !n.glob && !selects(n, item) {
+		if !n.glob && !w.selects(n, item) {
 			continue
 		}
 		if !found && !n.glob && w.stops(depth, true) {
@@ -153,7 +153,7 @@ func (w *walk) setItem(list []any, depth int) (next any, mutated bool, err error
 		if _, ok := list[i].(map[string]any); !ok {
 			return nil, false, fmt.Errorf("cast error, unable to case %s to map[string]interface{}", goType(list[i]))
 		}
-		if selects(n, list[i]) {
+		if w.selects(n, list[i]) {
 			if w.stops(depth, true) {
 				return nil, false, nil
 			}
@@ -164,6 +164,12 @@ func (w *walk) setItem(list []any, depth int) (next any, mutated bool, err error
 		return nil, false, nil
 	}
 	return append(list[:len(list):len(list)], item), true, nil
+}
+
+// selects is the function selects for an item whose key may not be known yet.
+func (w *walk) selects(n node, item any) bool {
+	object, _ := item.(map[string]any)
+	return w.call.subject.observer().Decide(selects(n, item), object[n.name])
 }
 
 // selects reports whether a node with a key selects an item.

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -162,7 +163,7 @@ func (w *webhook) skips(r *policy.Request) (fmt.Stringer, error) {
 	}
 	decision := w.resources.Matches(match.Request{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Operation: string(r.Operation),
-		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas,
+		Object: r.Object, OldObject: r.OldObject, Schemas: r.Schemas, Unknown: unknown.In(r.Context),
 		NamespaceLabels: func(name string) (map[string]string, error) {
 			return namespaceLabels(r, name, !w.stock, "the webhook of Gatekeeper", w.at)
 		},

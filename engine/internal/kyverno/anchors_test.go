@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -66,7 +67,7 @@ func TestAnchors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := object(t, pod)
 			podType := schema.Builtin().Lookup(gvk.Parse("v1", "Pod")).Type()
-			got, _, reason, err := strategic(nil, before, newForm(value(t, c.patch)), podType)
+			got, _, reason, err := strategic(nil, before, newForm(value(t, c.patch)), podType, unknown.Observer{})
 			if wantReason, ok := strings.CutPrefix(c.want, "-"); ok {
 				if reason != wantReason || err != nil {
 					t.Errorf("got %v, %q, %v", got, reason, err)
@@ -79,7 +80,7 @@ func TestAnchors(t *testing.T) {
 			if problem := contains(got, value(t, c.want)); problem != "" {
 				t.Errorf("%s\n%v", problem, got)
 			}
-			want, _, _, _ := strategic(nil, object(t, pod), newForm(value(t, c.want)), podType)
+			want, _, _, _ := strategic(nil, object(t, pod), newForm(value(t, c.want)), podType, unknown.Observer{})
 			if !change.Equal(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}

@@ -289,12 +289,12 @@ func readsOf(n policy.Node, minor int, home string) []policy.Read {
 	return reads
 }
 
-// unknown replaces the variables of a text that have no values yet.
-const unknown = "unknown-"
+// noValue replaces the variables of a text that have no values yet.
+const noValue = "unknown-"
 
 // literal returns a text; "" if it depends on variables.
 func literal(text string) string {
-	if hasVariables(text) || strings.Contains(text, unknown) {
+	if hasVariables(text) || strings.Contains(text, noValue) {
 		return ""
 	}
 	return text
@@ -304,14 +304,14 @@ func literal(text string) string {
 // depends on variables, or is not built in. ok is false if the path is not that of objects.
 func readAt(text string, minor int) (read policy.Read, ok bool) {
 	read.Kind = policy.AnyKind
-	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+unknown))
+	parsed, err := url.Parse(variablePattern().ReplaceAllString(text, "${1}"+noValue))
 	if err != nil {
 		return read, true
 	}
 	clean := path.Clean(parsed.Path)
 	address, ok := parseAddress(clean)
 	if !ok {
-		return read, strings.Contains(clean, unknown)
+		return read, strings.Contains(clean, noValue)
 	}
 	read.Namespace, read.Name = literal(address.namespace), literal(address.name)
 	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {

@@ -82,7 +82,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		if err != nil {
 			return false, err
 		}
-		return operators[item.At("operator").Text()](key, value), nil
+		return s.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
 	}
 	all := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {

@@ -74,6 +74,7 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 	var err error
 	switch {
 	case e.images != nil:
+		s.observeImages(e.images)
 		value, err = imagesOf(s.request.Kind.Kind, e.images)
 	case e.kind == "variable":
 		value, err = s.variable(e)
@@ -105,6 +106,9 @@ func (s *scope) text(e *entry, n policy.Node) (string, error) {
 	value, err := s.substitute(n.Value, alone(n))
 	if err != nil {
 		return "", err
+	}
+	if o := s.observer(); o.IsActive() {
+		o.Use(value) // names what to look up
 	}
 	return jmespath.Text(value), nil
 }
@@ -152,7 +156,9 @@ func (s *scope) search(text string, value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.env.Search(expression, jmespath.Input(value))
+	data := jmespath.Input(value)
+	s.observe(text, data)
+	return s.env.Search(expression, data)
 }
 
 func (s *scope) configMap(e *entry) (any, error) {

@@ -23,7 +23,8 @@
 // of rules, for conversion to another language), autogen.go (rules for pod controllers),
 // exceptions.go, values.go (values and user info); plan.go (what applies to a request),
 // match.go, scope.go (variables), context.go, apicall.go and images.go (context entries),
-// variables.go (replacing variables), conditions.go (preconditions); mutate.go (patches and
+// variables.go (replacing variables), conditions.go (preconditions), unknown.go (values
+// that are not known yet); mutate.go (patches and
 // foreach), anchors.go, preprocess.go and pattern.go (strategic merge patches), overlay.go;
 // targets.go; check.go (patches that do not fit); deviations.go; unordered.go
 // (what varies from run to run); refused.go (policies that Kyverno refuses), conflict.go (match blocks that it refuses).

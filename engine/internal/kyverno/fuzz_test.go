@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -106,8 +107,8 @@ func FuzzSettled(f *testing.F) {
 		}
 		fast := newForm(value)
 		slow := form{value: fast.value, pattern: newPattern(value)}
-		got, failed, err := fast.resolve(object)
-		want, unmet, problem := slow.resolve(object)
+		got, failed, err := fast.resolve(object, unknown.Observer{})
+		want, unmet, problem := slow.resolve(object, unknown.Observer{})
 		if !change.Equal(got, want) && err == nil || (failed == nil) != (unmet == nil) || (err == nil) != (problem == nil) {
 			t.Errorf("as it is %v, %v, %v\nas a pattern %v, %v, %v", got, failed, err, want, unmet, problem)
 		}

@@ -293,13 +293,13 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 		return "the operation is " + e.operation
 	case !b.selects(c.kind):
 		return "kinds does not select " + c.kind.Kind
-	case len(b.names) > 0 && !anyMatches(b.names, objectName(metadata)):
+	case len(b.names) > 0 && !e.observer().Decide(anyMatches(b.names, objectName(metadata)), objectName(metadata)):
 		return "names does not match"
-	case len(b.namespaces) > 0 && !anyMatches(b.namespaces, namespaceOf(c, metadata)):
+	case len(b.namespaces) > 0 && !e.observer().Decide(anyMatches(b.namespaces, namespaceOf(c, metadata)), namespaceOf(c, metadata)):
 		return "namespaces does not match"
-	case !matchesAnnotations(b.annotations, metadata["annotations"]):
+	case !e.observer().Decide(matchesAnnotations(b.annotations, metadata["annotations"]), named(metadata["annotations"], b.annotations)):
 		return "annotations do not match"
-	case b.selector != nil && !matchesSelector(b.selector, metadata["labels"]):
+	case b.selector != nil && !e.observer().Decide(matchesSelector(b.selector, metadata["labels"]), named(metadata["labels"], requiredLabels(b.selector))):
 		return "selector does not match"
 	case b.nsSelector != nil && !e.matchesNamespace(b.nsSelector, c):
 		return "namespaceSelector does not match"

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -153,15 +154,21 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 			f = newForm(value)
 		}
 		var plain bool
-		patched, plain, reason, err = strategic(s.request.Memo, object, f, t)
+		patched, plain, reason, err = strategic(s.request.Memo, object, f, t, s.observer())
 		if err == nil && reason == "" && !change.Same(patched, object) {
 			s.warnLost(r, patch, f, object, patched, t, plain)
 		}
 	case "overlay":
+		if o := s.observer(); o.IsActive() && hasAnchors(value) {
+			o.Use(object)
+		}
 		patched, reason, err = overlay(object, value, t)
 	default:
 		if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
 			return nil, "", &patchError{patch.Path, errors.New("the variable must be a text with the operations")}
+		}
+		if o := s.observer(); o.IsActive() {
+			o.UseText(value)
 		}
 		patched, err = patchJSON(object, value)
 	}
@@ -185,8 +192,8 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 
 // strategic applies a strategic merge patch with anchors. plain says that the merge was not
 // unusual.
-func strategic(memo *change.Memo, object map[string]any, f form, t *schema.Type) (patched map[string]any, plain bool, reason string, err error) {
-	patch, failed, err := f.resolve(object)
+func strategic(memo *change.Memo, object map[string]any, f form, t *schema.Type, o unknown.Observer) (patched map[string]any, plain bool, reason string, err error) {
+	patch, failed, err := f.resolve(object, o)
 	switch {
 	case err != nil:
 		return nil, false, "", err

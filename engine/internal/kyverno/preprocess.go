@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
 
 // This file does with the anchors of a strategic merge patch what Kyverno v1.19.0 does
@@ -207,12 +208,12 @@ func newForm(value any) (f form) {
 
 // resolve returns the patch without its anchors for an object, or the condition that does not
 // hold.
-func (f form) resolve(object map[string]any) (map[string]any, *unmet, error) {
+func (f form) resolve(object map[string]any, o unknown.Observer) (map[string]any, *unmet, error) {
 	if f.pattern == nil {
 		return f.value, nil, fits(f.value, object)
 	}
 	p := f.pattern.clone()
-	if failed, err := p.compare(object, true); failed != nil {
+	if failed, err := p.compare(object, true, o); failed != nil {
 		return nil, failed, nil
 	} else if err != nil {
 		return nil, nil, err
@@ -234,23 +235,23 @@ func (f form) resolve(object map[string]any) (map[string]any, *unmet, error) {
 
 // compare compares a part of the patch with the same part of the object. It returns the condition
 // that does not hold, with its path from here.
-func (p *pattern) compare(value any, present bool) (*unmet, error) {
+func (p *pattern) compare(value any, present bool, o unknown.Observer) (*unmet, error) {
 	switch {
 	case p.isMap:
-		return p.compareMap(value)
+		return p.compareMap(value, o)
 	case p.isList && len(p.values) > 0 && p.values[0].isMap:
-		return p.compareList(value, present)
+		return p.compareList(value, present, o)
 	}
 	return nil, nil
 }
 
-func (p *pattern) compareMap(value any) (*unmet, error) {
+func (p *pattern) compareMap(value any, o unknown.Observer) (*unmet, error) {
 	object, _ := value.(map[string]any)
 	p.decideAdditions(object)
 	for _, global := range []bool{true, false} {
 		for i := range p.keys {
 			if a, bare := parseAnchor(p.keys[i]); isConditionKey(p.keys[i]) && (a == globalAnchor) == global {
-				if m := p.values[i].holds(object, bare); m != nil {
+				if m := p.values[i].holds(object, bare, o); m != nil {
 					return (&unmet{*m, p.keys[i], global}).below(change.Key(bare)), nil
 				}
 			}
@@ -261,7 +262,7 @@ func (p *pattern) compareMap(value any) (*unmet, error) {
 			continue
 		}
 		member, present := object[key]
-		if failed, err := p.values[i].compare(member, present); failed != nil || err != nil {
+		if failed, err := p.values[i].compare(member, present, o); failed != nil || err != nil {
 			return failed.below(change.Key(key)), err
 		}
 	}
@@ -300,7 +301,7 @@ func (p *pattern) decideAdditions(object map[string]any) int {
 
 // holds evaluates a condition. If its pattern adds missing values, it holds whenever the key is
 // present.
-func (p *pattern) holds(object map[string]any, key string) *mismatch {
+func (p *pattern) holds(object map[string]any, key string, o unknown.Observer) *mismatch {
 	value, present := object[key]
 	if !present {
 		return &mismatch{text: "is missing"}
@@ -311,7 +312,15 @@ func (p *pattern) holds(object map[string]any, key string) *mismatch {
 			return nil
 		}
 	}
-	return matchPattern(compared(value), compared(p.value()), nil)
+	wanted := compared(p.value())
+	found := matchPattern(compared(value), wanted, nil)
+	switch {
+	case !o.IsActive() || !comparesUnknown(value, wanted, o) || o.Choose(found == nil) == (found == nil):
+		return found
+	case found == nil:
+		return &mismatch{text: "may not match"}
+	}
+	return nil
 }
 
 // compared returns a value as Kyverno compares it with the pattern of a condition: scalars as
@@ -331,7 +340,7 @@ func compared(value any) any {
 
 // compareList adds a copy of each item with anchors for each item of the object's list that meets
 // its conditions. All items share one copy of the pattern: see firstItemDecides.
-func (p *pattern) compareList(value any, present bool) (*unmet, error) {
+func (p *pattern) compareList(value any, present bool, o unknown.Observer) (*unmet, error) {
 	list, isList := value.([]any)
 	if present && value != nil && !isList {
 		return nil, errNotAList
@@ -347,7 +356,7 @@ func (p *pattern) compareList(value any, present bool) (*unmet, error) {
 		shared := item.clone()
 		passed, gate := false, (*unmet)(nil)
 		for i, member := range list {
-			failed, err := shared.compare(member, present)
+			failed, err := shared.compare(member, present, o)
 			failed = failed.below(change.Index(i))
 			switch {
 			case err != nil:

@@ -213,6 +213,7 @@ func (s *scope) query(text string) (any, error) {
 			return text, nil
 		}
 	}
+	s.observe(text, s.variables())
 	return s.env.Search(expression, s.variables())
 }
 

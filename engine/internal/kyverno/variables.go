@@ -194,6 +194,9 @@ func (s *scope) substituteKey(key string, at substitution) (string, error) {
 		return key, nil
 	}
 	value, err := s.substituteText(key, at)
+	if o := s.observer(); o.IsActive() {
+		o.Use(value)
+	}
 	text, ok := value.(string)
 	if err == nil && !ok {
 		err = errors.New("a key must become a string")

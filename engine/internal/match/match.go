@@ -17,6 +17,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
 
 // Request has the attributes of a request that rules and selectors use.
@@ -32,6 +33,8 @@ type Request struct {
 	// Object and OldObject are nil if the request lacks them.
 	Object, OldObject map[string]any
 
+	// Unknown is told about decisions by values of the object that are not known yet.
+	Unknown unknown.Observer
 	// Schemas has the other versions of the kind.
 	Schemas *schema.Registry
 	// NamespaceLabels returns the labels of a namespace. It is called only if the labels decide
@@ -221,7 +224,7 @@ func (m *Resources) unmetByObject(r *Request) *requirement {
 		if object == nil {
 			continue
 		}
-		if first = m.objects.unmet(labelsOf(object)); first == nil {
+		if first = m.objects.unmet(labelsOf(object), r.Unknown); first == nil {
 			return nil
 		}
 	}
@@ -239,7 +242,7 @@ func (m *Resources) unmetByNamespace(r *Request) (*requirement, error) {
 		return nil, nil
 	}
 	if r.Kind.Resource == "namespaces" && r.Subresource == "" && (r.Operation == "CREATE" || r.Operation == "UPDATE") {
-		return m.namespaces.unmet(labelsOf(r.Object)), nil
+		return m.namespaces.unmet(labelsOf(r.Object), r.Unknown), nil
 	}
 	if r.Namespace == "" && r.Kind.Resource != "namespaces" {
 		return nil, nil
@@ -260,5 +263,5 @@ func (m *Resources) unmetByNamespace(r *Request) (*requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return others.unmet(labelsIn(set)), nil
+	return others.unmet(labelsIn(set), unknown.Observer{}), nil
 }

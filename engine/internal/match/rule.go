@@ -50,11 +50,11 @@ func (r *rule) check(q *Request) Code {
 
 func (r *rule) isNamed(q *Request) bool {
 	if q.Name != "" || !r.prefixes {
-		return slices.Contains(r.names, q.Name)
+		return q.Unknown.Decide(slices.Contains(r.names, q.Name), q.Name)
 	}
 	metadata, _ := q.Object["metadata"].(map[string]any)
 	prefix, _ := metadata["generateName"].(string)
-	return slices.ContainsFunc(r.names, func(name string) bool { return strings.HasPrefix(prefix, name) })
+	return q.Unknown.Decide(slices.ContainsFunc(r.names, func(name string) bool { return strings.HasPrefix(prefix, name) }), prefix)
 }
 
 // resource compares the resource. "pods" and "*" do not cover subresources, "pods/*" covers pods

@@ -3,6 +3,8 @@ package match
 import (
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
 
 // Selector is a label selector. The zero Selector selects everything.
@@ -20,14 +22,20 @@ type labels func(key string) (value string, ok bool)
 
 // Matches reports whether the selector selects an object with these labels.
 func (s Selector) Matches(set map[string]string) bool {
-	return s.unmet(labelsIn(set)) == nil
+	return s.unmet(labelsIn(set), unknown.Observer{}) == nil
 }
 
 // unmet returns the first requirement that the labels do not meet.
-func (s Selector) unmet(of labels) *requirement {
+func (s Selector) unmet(of labels, o unknown.Observer) *requirement {
 	for i := range s.requirements {
-		if !s.requirements[i].isMet(of) {
-			return &s.requirements[i]
+		r := &s.requirements[i]
+		met := r.isMet(of)
+		if len(r.values) > 0 {
+			value, _ := of(r.key)
+			met = o.Decide(met, value)
+		}
+		if !met {
+			return r
 		}
 	}
 	return nil
@@ -79,8 +87,9 @@ func labelsIn(set map[string]string) labels {
 }
 
 // Lack says why the selector does not select an object: "has no label team=web"; "" if it does.
-func (s Selector) Lack(set map[string]string) string {
-	if unmet := s.unmet(labelsIn(set)); unmet != nil {
+// Some of the labels may not be known yet.
+func (s Selector) Lack(set map[string]string, o unknown.Observer) string {
+	if unmet := s.unmet(labelsIn(set), o); unmet != nil {
 		return lacks(unmet)
 	}
 	return ""

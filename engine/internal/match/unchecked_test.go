@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apilabels "k8s.io/apimachinery/pkg/labels"
 
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -47,7 +48,7 @@ func TestNewSelector(t *testing.T) {
 			continue
 		}
 		for _, set := range []map[string]string{nil, {"team": "web"}, {"team": "shop", "tier": "back"}, {"tier": "front", "team": "web"}, {"none": ""}} {
-			lack := got.Lack(set)
+			lack := got.Lack(set, unknown.Observer{})
 			if selected := want.Matches(apilabels.Set(set)); got.Matches(set) != selected || (lack == "") != selected {
 				t.Errorf("%s, %v: want %v, lacks %q", text, set, selected, lack)
 			}
