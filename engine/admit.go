@@ -10,7 +10,6 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -244,7 +243,6 @@ func (a *passes) inServer(program policy.Program) bool {
 	mutated := false
 	for _, invocation := range plan.Invocations {
 		a.taint.begin(invocation.ID())
-		unknown.In(a.request.Context).Begin(invocation.ID().Policy)
 		runs := a.trace.pass == 1 || a.isOutdated(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil || !runs {
@@ -284,7 +282,6 @@ func (a *passes) webhook(program policy.Program) bool {
 	var mutating policy.Invocation // the last one that returned an object
 	for _, invocation := range plan.Invocations {
 		a.taint.begin(invocation.ID())
-		unknown.In(a.request.Context).Begin(invocation.ID().Policy)
 		notApplied, failure := invocation.Conditions(a.request)
 		if failure != nil || notApplied != nil {
 			failures = a.trace.conditions(failures, notApplied, failure, true)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/unknown"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -49,7 +50,10 @@ func (t *taint) planned(plan policy.Plan) {
 }
 
 // begin records that an invocation begins.
-func (t *taint) begin(id policy.ID) { t.current, t.seen = id.Policy, t.reads() }
+func (t *taint) begin(id policy.ID) {
+	t.current, t.seen = id.Policy, t.reads()
+	unknown.In(t.request.Context).Begin(id.Policy)
+}
 
 // texts returns the sensitive texts that a step has put into the object.
 func (t *taint) texts(step policy.Step, shape change.Shape) revealed {

@@ -150,14 +150,21 @@ func (a *Activation) ResolveName(name string) (any, bool) {
 			return library.ResourceCheck(a.authorize), true
 		}
 		return library.Authorizer(a.authorize), true
+	case "exceptions":
+		return a.input.Exceptions.value(), true
+	}
+	return a.resolveInternal(name)
+}
+
+// resolveInternal returns the value of a name that no expression declares.
+func (a *Activation) resolveInternal(name string) (any, bool) {
+	switch name {
 	case sizesName:
 		return &a.sizes, true
 	case traceName:
 		return a.trace, true
 	case worldName:
 		return a.input.World, true
-	case "exceptions":
-		return a.input.Exceptions.value(), true
 	}
 	if t, ok := contextTypes[name]; ok {
 		return contextValue{opaque{t}, a.input.World}, true
