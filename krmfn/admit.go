@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
@@ -24,8 +25,44 @@ type admission struct {
 	unread bool
 	// blind says that a check goes on without context that could not be read.
 	blind bool
+	// places are the places in the repository of what was rendered, by the name of the application.
+	places map[string]*origins
 	// policies are the streams of -p and of the functionConfig; inputs are all streams.
 	policies, inputs []*manifest.Stream
+}
+
+// place says where the objects of an application are in the repository.
+func (a *admission) place(application string, o *origins) {
+	if a.places == nil {
+		a.places = map[string]*origins{}
+	}
+	a.places[application] = o
+}
+
+// locate returns the position in the repository of a position in what was rendered: of the field at a
+// path, or else of the object. It returns other positions unchanged.
+func (a *admission) locate(at source.Position, field change.Path) source.Position {
+	if o := a.places[at.File]; o != nil {
+		return o.locate(at, field)
+	}
+	return at
+}
+
+// located returns a diagnostic that begins in the repository. Where it was rendered is related.
+func (a *admission) located(d source.Diagnostic) source.Diagnostic {
+	field, _ := change.ParsePath(d.Field)
+	if at := a.locate(d.At, field); at != d.At {
+		d.Related = append(slices.Clone(d.Related), source.Place{Name: report.RenderedHere, At: source.Position{File: d.At.File}})
+		d.At = at
+	}
+	return d
+}
+
+// relocate makes all diagnostics begin in the repository.
+func (a *admission) relocate() {
+	for i, d := range a.diagnostics {
+		a.diagnostics[i] = a.located(d)
+	}
 }
 
 // status is the exit status.

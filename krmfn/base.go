@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/report"
@@ -227,9 +228,24 @@ func (r *reported) compare(b *base, before *reported) {
 		r.run.outcome = nil
 	} else {
 		r.report = report.Since(before.state(b.name), r.state("working tree"), r.secretsOfBoth(before))
+		r.report.Locate(b.locate(before.run, r.run))
 	}
 	r.run.add(b.tell(before.run, r.run.diagnostics)...)
 	r.describe()
+}
+
+// locate returns a function that finds the places in the repository of what was rendered in either state.
+func (b *base) locate(before, after *admission) func(source.Position, change.Path) source.Position {
+	return func(at source.Position, field change.Path) source.Position {
+		name, isBase := strings.CutPrefix(at.File, report.InState(b.name, ""))
+		if !isBase {
+			return after.locate(at, field)
+		}
+		at.File = name
+		at = before.locate(at, field)
+		at.File = report.InState(b.name, at.File)
+		return at
+	}
 }
 
 // applications returns the names of the applications in directories.
@@ -260,7 +276,7 @@ func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnost
 		return p
 	}
 	for i, d := range told {
-		told[i] = d.Relocated(inBase)
+		told[i] = run.located(d).Relocated(inBase)
 		if run.outcome != nil {
 			told[i].Severity = source.Warning
 		}

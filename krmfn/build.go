@@ -151,6 +151,7 @@ func shard(all []rendering, text string, names []string) ([]rendering, error) {
 // rendered is the result of rendering one application and running the policies on it.
 type rendered struct {
 	streams     []*manifest.Stream
+	origins     *origins
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
 }
@@ -178,6 +179,9 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		r.run.add(result.diagnostics...)
 		if result.outcome == nil {
 			continue
+		}
+		if result.origins != nil {
+			r.run.place(all[i].name, result.origins)
 		}
 		outcomes = append(outcomes, result.outcome)
 		r.manifests = append(r.manifests, result.streams...)
@@ -239,13 +243,14 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 	if one.program != nil {
 		var stderr limit.Buffer
 		one.program.Stderr = &stderr
-		output, err := p.start(ctx, one.program)
+		output, of, err := p.renderOne(ctx, one.program)
 		if err != nil {
 			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(one.adviseValues(lastLines(string(stderr.Bytes()))))
 			return rendered{diagnostics: []source.Diagnostic{d}}
 		}
 		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
+		result.origins = &origins{files: f, program: one.program.name(), rendered: stream, of: of(stream), read: map[string]*manifest.Stream{}, placed: map[int]placed{}}
 	}
 	if f.checking {
 		result.outcome = set.Check(ctx, r.run.judged(result.streams), p.observers(one.config)...)
@@ -253,6 +258,16 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		result.outcome = set.Run(ctx, result.streams, p.observers(one.config)...)
 	}
 	return result
+}
+
+// renderOne runs kustomize or helm. of returns the files of the objects in the output.
+func (p *Process) renderOne(ctx context.Context, program *Program) (output []byte, of func(*manifest.Stream) func(int) (string, generator), err error) {
+	if program.name() == "helm" {
+		output, err = p.start(ctx, program)
+		return output, func(stream *manifest.Stream) func(int) (string, generator) { return ofHelm(stream, program.Dir) }, err
+	}
+	output, found, err := p.kustomize(ctx, program)
+	return output, func(*manifest.Stream) func(int) (string, generator) { return ofKustomize(found, program.Dir) }, err
 }
 
 // mostLines is how many lines of the messages of a failed program are quoted.

@@ -58,6 +58,7 @@ func (p *Process) decide(c *config, a *admission, r *report.Report, output bool)
 		d.rules = &c.given.file.Rules
 	}
 	d.judge = triage.NewJudge(d.rules)
+	defer a.relocate()
 	var problems []source.Diagnostic
 	if d.baseline, problems = p.readBaseline(c); source.HasErrors(problems) {
 		a.add(problems...)
@@ -71,6 +72,9 @@ func (p *Process) decide(c *config, a *admission, r *report.Report, output bool)
 	var findings []triage.Finding
 	for _, found := range a.diagnostics {
 		f := d.finding(found)
+		if at := a.located(found).At; at.File != found.At.File {
+			f.Source = d.below(d.rules.Dir, at.File)
+		}
 		judged, counts := d.judge.Judge(f, output)
 		if f.Diagnostic = judged; counts {
 			findings = append(findings, f)

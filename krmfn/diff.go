@@ -119,6 +119,7 @@ func (p *Process) reportAgainst(ctx context.Context, given arguments) *reported 
 		after.run.outcome = nil
 	} else {
 		after.report = report.Against(before.side(), after.side(), after.secretsOfBoth(before))
+		after.report.Locate(after.run.locate)
 	}
 	after.run.add(unknown(before.run.diagnostics, after.run.diagnostics)...)
 	after.describe()
@@ -154,8 +155,10 @@ of every change in the manifest.
 
 With --build, preadmit runs kustomize and helm to render every kustomization and chart in
 the directories, except those that another one uses, and evaluates each separately. Messages
-name the directory of the kustomization or chart, and lines of the rendered output. kustomize
-fetches bases that are URLs; it has no flag to forbid that. --shard 2/8 renders every eighth
+begin in the file of the repository from which an object comes: at its field, if the object is
+written there as it was rendered; at the generator of a kustomization; at the object or at line
+1 of a template. They name the directory of the kustomization or chart, too. The diff is one of
+the rendered output. kustomize fetches bases that are URLs; it has no flag to forbid that. --shard 2/8 renders every eighth
 application, beginning with the second. Manifests that no kustomization and no chart uses are
 evaluated together, as they are written, in one of the shards. This command merges the
 reports of shards:

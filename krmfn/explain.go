@@ -37,6 +37,7 @@ func (r *reported) conclude(manifests, policies []*manifest.Stream) {
 	r.report = &report.Report{}
 	if r.run.outcome != nil {
 		r.report = report.New(r.run.outcome, manifests, policies, r.run.secrets(&r.config))
+		r.report.Locate(r.run.locate)
 	}
 	r.describe()
 }

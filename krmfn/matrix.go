@@ -24,6 +24,9 @@ func (p *Process) matrix(ctx context.Context, given arguments) int {
 	}
 	p.report(r.run.diagnostics, "the report marks manifests that failed", c.options.Verbose)
 	m := report.NewMatrix(r.run.outcome, r.run.diagnostics, r.run.secrets(c))
+	for i := range m.Objects {
+		m.Objects[i].At = r.run.locate(m.Objects[i].At, nil)
+	}
 	m.Verbose = c.options.Verbose
 	m.Diagnostics = joined(m.Diagnostics, m.Verbose)
 	var b bytes.Buffer

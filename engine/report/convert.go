@@ -17,7 +17,7 @@ type converter struct{ *redact.Redactor }
 // manifest converts a manifest of the engine.
 func (c converter) manifest(from *engine.Manifest) Manifest {
 	own := redact.HiddenIn(from.Document)
-	to := Manifest{ID: c.Name(from.ID), At: from.Document.At(nil)}
+	to := Manifest{ID: c.Name(from.ID), At: from.Document.At(nil), Origin: from.Document.At(nil)}
 	if from.Maker != nil {
 		to.MadeOf = c.Name(from.Maker.ID)
 	}

@@ -33,7 +33,7 @@ func (r *Report) fold(findings []source.Diagnostic) []source.Diagnostic {
 func (m *Manifest) findings(full bool) []source.Diagnostic {
 	var findings []source.Diagnostic
 	if m.presence != "" {
-		findings = append(findings, source.Diagnostic{At: m.At, Severity: source.Info, Code: "difference", Subject: m.ID, Message: "the object is " + string(m.presence)})
+		findings = append(findings, source.Diagnostic{At: m.At, Severity: source.Info, Code: "difference", Subject: m.ID, Message: "the object is " + string(m.presence), Related: m.rendered()})
 	}
 	for _, e := range m.Edits {
 		severity, code := source.Warning, "mutation"
@@ -52,7 +52,7 @@ func (m *Manifest) findings(full bool) []source.Diagnostic {
 		}
 		findings = append(findings, source.Diagnostic{
 			At: e.At, Severity: severity, Code: code, Subject: m.ID,
-			Message: e.difference().oneLine(full, false), Advice: strings.Join(causes, "\n"),
+			Message: e.difference().oneLine(full, false), Advice: strings.Join(causes, "\n"), Related: m.rendered(),
 		})
 	}
 	return findings
@@ -80,7 +80,7 @@ func (r *Report) about(d source.Diagnostic) []int {
 	for i, m := range r.Manifests {
 		switch {
 		case m.ID != d.Subject:
-		case m.At == d.Origin:
+		case m.Origin == d.Origin:
 			return []int{i}
 		default:
 			found = append(found, i)

@@ -46,8 +46,10 @@ type jsonManifest struct {
 	ID     string `json:"id"`
 	MadeOf string `json:"madeOf,omitempty"`
 	// Presence is "added" or "removed" if the object is in only one of two states of a repository.
-	Presence   string           `json:"presence,omitempty"`
-	At         *jsonPlace       `json:"at,omitempty"`
+	Presence string     `json:"presence,omitempty"`
+	At       *jsonPlace `json:"at,omitempty"`
+	// RenderedIn is the directory of the application in which the object was rendered.
+	RenderedIn string           `json:"renderedIn,omitempty"`
 	Edits      []jsonEdit       `json:"edits"`
 	Dropped    []jsonStep       `json:"dropped,omitempty"`
 	NotApplied []jsonNotApplied `json:"notApplied,omitempty"`
@@ -141,6 +143,9 @@ func place(p source.Position) *jsonPlace {
 
 func jsonOf(m Manifest) jsonManifest {
 	out := jsonManifest{ID: m.ID, MadeOf: m.MadeOf, Presence: string(m.presence), At: place(m.At), Edits: []jsonEdit{}}
+	for _, p := range m.rendered() {
+		out.RenderedIn = p.At.File
+	}
 	for _, e := range m.Edits {
 		edit := jsonEdit{jsonChange: jsonChange{e.Op, e.Path, e.Old, e.New}, Pointer: e.Pointer, From: e.From, At: place(e.At), Causes: []jsonStep{}, Reasons: e.Reasons}
 		for _, s := range e.Causes {

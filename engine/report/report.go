@@ -80,7 +80,9 @@ type Manifest struct {
 	ID     string
 	// Kind and Name are the two parts of the ID: apps/Deployment and shop/checkout.
 	Kind, Name string
-	At         source.Position
+	// At is the position of the object in the repository, and Origin that in what was read, which
+	// differs for an object that a program has rendered.
+	At, Origin source.Position
 	Edits      []Edit
 	Dropped    []Step
 	NotApplied []NotApplied
@@ -233,6 +235,29 @@ func startOf(d *manifest.Document, path change.Path) int {
 		return above.Line
 	}
 	return at.Line
+}
+
+// RenderedHere is the name of the place where an object was rendered.
+const RenderedHere = "rendered here"
+
+// Locate gives all manifests and edits the positions in the repository that at returns for positions in
+// what was rendered, and the fields there.
+func (r *Report) Locate(at func(source.Position, change.Path) source.Position) {
+	for i := range r.Manifests {
+		m := &r.Manifests[i]
+		m.At = at(m.At, nil)
+		for n := range m.Edits {
+			m.Edits[n].At = at(m.Edits[n].At, m.Edits[n].path)
+		}
+	}
+}
+
+// rendered returns the place where the object was rendered, if it was.
+func (m *Manifest) rendered() []source.Place {
+	if m.At.File == m.Origin.File {
+		return nil
+	}
+	return []source.Place{{Name: RenderedHere, At: source.Position{File: m.Origin.File}}}
 }
 
 // sortMarks sorts marks by line.

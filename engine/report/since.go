@@ -183,13 +183,14 @@ func (s *since) compare(m *Manifest, p pair) {
 		a, i = s.base, p.base
 	}
 	from := a.report.Manifests[i]
-	*m = Manifest{MadeOf: from.MadeOf, ID: from.ID, Kind: from.Kind, Name: from.Name, At: from.At}
+	*m = Manifest{MadeOf: from.MadeOf, ID: from.ID, Kind: from.Kind, Name: from.Name, At: from.At, Origin: from.Origin}
 	switch {
 	case p.base < 0:
 		m.presence = added
 	case p.head < 0:
 		m.presence = removed
 		m.At.File = InState(s.base.State.Name, m.At.File)
+		m.Origin.File = m.At.File
 	case s.head.held[p.head] == nil:
 		return
 	default:

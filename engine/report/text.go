@@ -23,7 +23,7 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		if i > 0 {
 			io.WriteString(w, "\n")
 		}
-		fmt.Fprintf(w, "%s%s\n", paint(m.ID, bold, colored), paint(at(m.At), dim, colored))
+		fmt.Fprintf(w, "%s%s\n", paint(m.ID, bold, colored), paint(at(m.At)+m.renderedIn(), dim, colored))
 		switch {
 		case failed[i]:
 			fmt.Fprintf(w, "  %s\n", paint("not admitted: see the error", red, colored))
@@ -121,6 +121,14 @@ func name(policy, binding, param, rule string) string {
 		}
 	}
 	return text
+}
+
+// renderedIn says in which application the object was rendered.
+func (m *Manifest) renderedIn() string {
+	for _, p := range m.rendered() {
+		return ", rendered in " + p.At.String()
+	}
+	return ""
 }
 
 func at(p source.Position) string {

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -82,8 +83,10 @@ func facetsOf(f Finding) []facet {
 	for _, name := range namesOf(f.Subject) {
 		facets = append(facets, facet{f.Code, "object", strings.ToLower(name)})
 	}
-	for file := f.File; file != ""; file = file[:max(0, strings.LastIndexByte(file, '/'))] {
-		facets = append(facets, facet{f.Code, "path", file})
+	for _, file := range slices.Compact([]string{f.File, f.Source}) {
+		for ; file != ""; file = file[:max(0, strings.LastIndexByte(file, '/'))] {
+			facets = append(facets, facet{f.Code, "path", file})
+		}
 	}
 	if f.File != "" {
 		facets = append(facets, facet{f.Code, "path", "."})
@@ -120,7 +123,7 @@ func (a *Acceptance) matches(f Finding) bool {
 			return false
 		}
 	}
-	return (a.Object == "" || f.Subject != "" && report.IsCalled(a.Object, namesOf(f.Subject))) && (a.Path == "" || f.File != "" && IsIn(a.Path, f.File))
+	return (a.Object == "" || f.Subject != "" && report.IsCalled(a.Object, namesOf(f.Subject))) && (a.Path == "" || f.File != "" && IsIn(a.Path, f.File) || f.Source != "" && IsIn(a.Path, f.Source))
 }
 
 // IsIn reports whether a path is a file, is in a directory, or matches a pattern.

@@ -70,6 +70,8 @@ type Finding struct {
 	Policies []string
 	// File is the path of the file that it is about, relative to the configuration file.
 	File string
+	// Source is the same of the file from which File, an application, was rendered; it may be "".
+	Source string
 }
 
 // A Judge applies the rules to the findings of one run.

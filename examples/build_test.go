@@ -1,0 +1,217 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// buildFiles are a repository with a base, an overlay that renames and patches it, and a chart.
+var buildFiles = map[string]string{
+	"policies/deny.yaml": buildPolicy("deny", "configmaps, services, deployments", `[JSONPatch{op: "remove", path: "/metadata/labels/none"}]`),
+	"policies/team.yaml": buildPolicy("team", "deployments", `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror/" + object.spec.template.spec.containers[0].image}]`),
+	"base/kustomization.yaml": `resources: [web.yaml]
+configMapGenerator:
+- name: other
+  literals: [a=b]
+- name: settings
+  literals: [a=b]
+`,
+	"base/web.yaml": `# The shop.
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {b: "1", a: 'x'}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - name: web
+        image: web:1
+`,
+	"prod/kustomization.yaml": `resources: [../base]
+namePrefix: prod-
+namespace: shop
+sortOptions: {order: legacy}
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec: {replicas: 3}
+`,
+	"asked/kustomization.yaml": "resources: [own.yaml]\nbuildMetadata: [originAnnotations]\n",
+	"asked/own.yaml":           "\n\napiVersion: v1\nkind: Service\nmetadata: {name: asked}\nspec: {ports: [{port: 80}]}\n",
+	"chart/Chart.yaml":         "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+	"chart/templates/web.yaml": `{{- if true }}
+# one
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Release.Name }}-one}
+spec: {ports: [{port: 80}]}
+{{- end }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: web, image: "web:1"}]}
+`,
+	"chart/templates/two.yaml": `{{- range list "a" "b" }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ . }}}
+{{- end }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}-c}
+`,
+	"chart/templates/plain.yaml": "# plain\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\n",
+	"chart/templates/hidden.yaml": `{{- define "object" }}
+kind: ConfigMap
+{{- end }}
+apiVersion: v1
+{{ include "object" . }}
+metadata: {name: hidden}
+`,
+}
+
+func buildPolicy(name, resources, patch string) string {
+	return strings.NewReplacer("NAME", name, "RESOURCES", resources, "PATCH", patch).Replace(`apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [RESOURCES]}]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: 'PATCH'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME}
+`)
+}
+
+// repository writes buildFiles to a directory.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range buildFiles {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, text)
+	}
+	return dir
+}
+
+// TestBuildPositions checks that messages about rendered objects begin in the files of the repository, in
+// all formats, with the real clients.
+func TestBuildPositions(t *testing.T) {
+	clients(t, "kustomize", "helm3")
+	dir := repository(t)
+	bin := t.TempDir()
+	helm, _ := exec.LookPath("helm3")
+	if err := os.Symlink(helm, filepath.Join(bin, "helm")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		command := exec.Command("preadmit", args...)
+		command.Dir = dir
+		command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		output, _ := command.CombinedOutput() // denials are what is expected
+		return string(output)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"check", "-v", "--build", "-p", "policies/deny.yaml", "prod", "chart", "asked"}, []string{
+			"base/web.yaml:2:1: Service/shop/prod-web\n", "base/web.yaml:7:1: apps/Deployment/shop/prod-web\n", "base/kustomization.yaml:5:3: ConfigMap/shop/prod-settings-",
+			"base/kustomization.yaml:3:3: error[denied]: ConfigMap/shop/prod-other-", "    prod: rendered here\n", "asked/own.yaml:3:1: error[denied]: Service/default/asked:",
+			"chart/templates/hidden.yaml:1:1: error[denied]: ConfigMap/default/hidden:", "chart/templates/plain.yaml:2:1: ConfigMap/default/plain\n",
+			"chart/templates/two.yaml:1:1: ConfigMap/default/a\n", "chart/templates/two.yaml:1:1: ConfigMap/default/chart-c\n",
+			"chart/templates/web.yaml:3:1: Service/default/chart-one\n", "chart/templates/web.yaml:9:1: apps/Deployment/default/chart\n",
+		}},
+		{[]string{"diff", "--build", "-o", "github", "-p", "policies/team.yaml", "prod"}, []string{"::warning title=preadmit mutation,file=base/web.yaml,line=19,col=16::apps/Deployment/shop/prod-web:"}},
+		{[]string{"diff", "--build", "-o", "json", "-p", "policies/team.yaml", "prod"}, []string{`"renderedIn": "prod"`, `"line": 19`}},
+		{[]string{"diff", "--build", "-o", "sarif", "-p", "policies/team.yaml", "prod"}, []string{`"uri": "base/web.yaml"`, `"startLine": 19`}},
+		{[]string{"diff", "--build", "-o", "junit", "-p", "policies/team.yaml", "prod"}, []string{`base/web.yaml`}},
+		{[]string{"diff", "--build", "-p", "policies/team.yaml", "prod"}, []string{"--- a/prod\twritten", "by team"}},
+		{[]string{"explain", "--build", "-p", "policies/team.yaml", "prod"}, []string{"apps/Deployment/shop/prod-web  base/web.yaml:7:1, rendered in prod"}},
+		{[]string{"report", "--build", "-p", "policies/team.yaml", "prod"}, []string{"apps/Deployment/shop/prod-web  base/web.yaml:7:1"}},
+	} {
+		got := run(c.args...)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("preadmit %v: there is no %q in\n%s", c.args, want, got)
+			}
+		}
+		if strings.Contains(got, "preadmit-build") || strings.Contains(got, dir) {
+			t.Errorf("preadmit %v names a temporary directory:\n%s", c.args, got)
+		}
+	}
+}
+
+// TestBuildAccepted checks that findings are accepted by the file that they begin in, and by the
+// application.
+func TestBuildAccepted(t *testing.T) {
+	clients(t, "kustomize")
+	dir := repository(t)
+	for path, want := range map[string]string{"base/web.yaml": "2 findings are accepted", "prod": "4 findings are accepted", "base": "4 findings are accepted"} {
+		write(t, filepath.Join(dir, ".preadmit.yaml"), "accepted: [{code: denied, path: "+path+", reason: known}]\n")
+		command := exec.Command("preadmit", "check", "--build", "-p", "policies/deny.yaml", "prod")
+		command.Dir = dir
+		if output, _ := command.CombinedOutput(); !strings.Contains(string(output), want) || strings.Contains(string(output), "acceptance-unused") {
+			t.Errorf("%s: there is no %q in\n%s", path, want, output)
+		}
+	}
+}
+
+// TestBuildOutput checks that what is evaluated is, byte for byte, what kustomize prints.
+func TestBuildOutput(t *testing.T) {
+	clients(t, "kustomize")
+	dir := repository(t)
+	write(t, filepath.Join(dir, "policies/none.yaml"), buildPolicy("none", "nodes", "[]"))
+	for _, name := range []string{"base", "prod", "asked"} {
+		command := exec.Command("kustomize", "build", name)
+		command.Dir = dir
+		want, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		command = exec.Command("preadmit", "diff", "--build", "--full", "-p", "policies/touch.yaml", name)
+		command.Dir = dir
+		write(t, filepath.Join(dir, "policies/touch.yaml"), buildPolicy("touch", "services", `[JSONPatch{op: "add", path: "/metadata/labels", value: {"a": "b"}}]`))
+		got, _ := command.Output()
+		var written strings.Builder
+		for line := range strings.Lines(string(got)) {
+			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--- a/") {
+				written.WriteString(line[1:])
+			}
+		}
+		if written.String() != string(want) {
+			t.Errorf("%s: evaluated\n%s\nkustomize prints\n%s", name, &written, want)
+		}
+	}
+}
