@@ -22,7 +22,7 @@ type server struct {
 	programs   []policy.Program
 	defaulting defaulting
 	// webhooks are the webhooks whose changes are not predicted.
-	webhooks []webhook
+	webhooks []silent
 	// files says which files of policies and context are secret.
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
@@ -117,25 +117,13 @@ type passes struct {
 	invoked map[policy.ID]int
 	// mutated means that a rule has succeeded, even without changing anything.
 	mutated bool
-	// outputs are the objects after the last call of each webhook.
-	outputs []output
-	taint   *taint
-}
-
-// output is the object after a call of a webhook.
-type output struct {
-	program policy.Program
-	object  map[string]any
-}
-
-// output returns the output of the last call of a webhook.
-func (a *passes) output(program policy.Program) *output {
-	i := slices.IndexFunc(a.outputs, func(o output) bool { return o.program == program })
-	if i < 0 {
-		i = len(a.outputs)
-		a.outputs = append(a.outputs, output{program: program})
-	}
-	return &a.outputs[i]
+	// output is the object after the webhooks of the first pass. called are the webhooks with
+	// reinvocationPolicy IfNeeded that were called since the last change, and due those to call
+	// again. patched means that a webhook has returned an object in this pass.
+	output      map[string]any
+	called, due []policy.Program
+	patched     bool
+	taint       *taint
 }
 
 // admit runs the first pass and, if a rule has succeeded, the second pass, in which only policies
@@ -150,7 +138,7 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	a.trace.before, a.trace.events = request.Object, *buffer
 	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
 		request.Reinvocation, request.Forms = a.trace.pass == 2, celenv.Forms{}
-		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.run(policy.Webhook, a.webhook) {
+		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.webhooks() {
 			break
 		}
 	}
@@ -268,18 +256,69 @@ func (a *passes) inServer(program policy.Program) bool {
 			a.invoked[invocation.ID()] = a.changes
 		}
 	}
+	if mutated {
+		a.changes++
+		a.mutated = true
+	}
 	return (!mutated || a.convert()) && a.trace.decide(failures)
+}
+
+// webhooks runs one pass of the webhooks. The server converts the object only after all of them. It
+// reports whether the request continues.
+func (a *passes) webhooks() bool {
+	if a.trace.pass == 2 && !change.Equal(a.output, a.request.Object) {
+		a.recall()
+	}
+	a.patched = false
+	if !a.run(policy.Webhook, a.webhook) || a.patched && !a.convert() {
+		return false
+	}
+	a.output = a.request.Object
+	return true
+}
+
+// recall notes that the object has changed, so that the webhooks called before are called again in
+// the second pass, if they ask for it.
+func (a *passes) recall() {
+	a.due, a.called = append(a.due, a.called...), nil
 }
 
 // webhook runs one call of a webhook. It reports whether the request continues.
 func (a *passes) webhook(program policy.Program) bool {
-	if a.trace.pass == 2 && (program.Hook().Reinvocation == policy.Never || change.Equal(a.output(program).object, a.request.Object)) {
+	if a.trace.pass == 2 && !slices.Contains(a.due, program) {
 		return true
 	}
 	before := a.request.Object
 	plan := a.plan(program)
-	failures := plan.Failures
-	var mutating policy.Invocation // the last one that returned an object
+	if plan.Uncalled {
+		return true
+	}
+	mutating, failures, ok := a.call(plan)
+	if !ok {
+		return false
+	}
+	returned := a.request.Object
+	if mutating != nil {
+		if err := a.complete(); err != nil {
+			return a.trace.reject(mutating.Deny(err))
+		}
+		a.patched = true
+	}
+	if !change.Equal(before, a.request.Object) || lacks(before, returned) {
+		a.changes++
+		a.mutated = true
+		a.recall()
+	}
+	if program.Hook().Reinvocation == policy.IfNeeded {
+		a.called = append(a.called, program)
+	}
+	return a.trace.decide(failures)
+}
+
+// call runs the invocations of a webhook. It returns the last one that returned an object and the
+// failures, and reports whether the request continues.
+func (a *passes) call(plan policy.Plan) (mutating policy.Invocation, failures []policy.Failure, ok bool) {
+	failures = plan.Failures
 	for _, invocation := range plan.Invocations {
 		a.taint.begin(invocation.ID())
 		notApplied, failure := invocation.Conditions(a.request)
@@ -288,29 +327,27 @@ func (a *passes) webhook(program policy.Program) bool {
 			continue
 		}
 		for step := range invocation.Steps(a.request) {
+			a.trace.said(step)
 			failure := a.accept(step)
 			switch {
 			case failure == nil && step.Object != nil:
 				mutating = invocation
 			case failure == nil:
 			case failure.Abort:
-				return a.trace.reject(*failure)
+				return nil, nil, a.trace.reject(*failure)
 			default:
 				failures = append(failures, *failure)
 			}
 		}
 	}
-	if mutating != nil {
-		if err := a.complete(); err != nil {
-			return a.trace.reject(mutating.Deny(err))
-		}
-	}
-	if !change.Equal(before, a.request.Object) {
-		a.changes++
-	}
-	continues := (mutating == nil || a.convert()) && a.trace.decide(failures)
-	a.output(program).object = a.request.Object
-	return continues
+	return mutating, failures, true
+}
+
+// lacks reports whether a webhook has removed or replaced a value. To a server, the object has then
+// changed, even if its defaults restore the value.
+func lacks(before, returned map[string]any) bool {
+	return !change.Equal(before, returned) &&
+		slices.ContainsFunc(change.Diff(before, returned, nil), func(c change.Change) bool { return c.Op != change.Add })
 }
 
 // plan returns the plan of a pass. In the first pass, it traces the policies that do not apply.
@@ -354,6 +391,10 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 	if step.Failure != nil || step.NotApplied != nil {
 		return a.trace.without(step)
 	}
+	if step.Object == nil {
+		a.trace.tries.step(step, applied)
+		return nil
+	}
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
@@ -384,8 +425,6 @@ func (a *passes) complete() error {
 // converts the object to its internal form and back. Fields that this drops, such as unknown fields
 // of a custom resource and those of its metadata with a wrong type, are not in the manifest either.
 func (a *passes) convert() bool {
-	a.changes++
-	a.mutated = true
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
 	view, err := a.server.defaulting.drop(p.kind, a.request.Object)

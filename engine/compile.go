@@ -176,7 +176,7 @@ func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document
 	}
 	var found []*manifest.Document
 	for _, d := range documents {
-		if s.owner(d) >= 0 || builtin.IsConfig(d.Kind()) {
+		if len(s.owners(d)) > 0 || builtin.IsConfig(d.Kind()) {
 			found = append(found, d)
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document
 func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
-		if i := s.owner(d); i >= 0 {
+		for _, i := range s.owners(d) {
 			byLanguage[i] = append(byLanguage[i], d)
 		}
 	}
@@ -202,6 +202,7 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 		programs = append(programs, compiled...)
 		diagnostics = append(diagnostics, problems...)
 	}
+	programs = withoutTwins(programs)
 	slices.SortStableFunc(programs, func(a, b policy.Program) int { return a.Hook().Compare(b.Hook()) })
 	return programs, diagnostics
 }

@@ -21,8 +21,8 @@
 //	place.go                   the place of an object in a cluster
 //	outcome.go, trace.go       what a run returns, and what it records about an object
 //	secrets.go                 what must not be shown
+//	webhooks.go                who answers for webhooks, and webhooks whose changes are not predicted
 //	policies.go, compile.go    the languages; policies become programs, each with its hook (Set)
-//	webhooks.go                webhooks whose changes are not predicted
 //	observe.go                 observers, which get more information about a run than its result
 //	job.go, stages.go          a job for every manifest, and the results of its stages
 //	run.go, directories.go     Set.Run: the stages in order, also for each directory

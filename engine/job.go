@@ -147,6 +147,10 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 	if errors.As(f.Err, &unconverted) {
 		return f.Errorf("conversion-missing", "%s: %v", f.ID, unconverted).With("give the manifest in that version, or set matchPolicy: Exact if the policy need not see it")
 	}
+	var missing *policy.MissingAnswerError
+	if errors.As(f.Err, &missing) {
+		return f.Errorf("webhook-answer-missing", "%v", missing).With(missing.Advice)
+	}
 	if d, exceeded := limited(f.Errorf(source.CodeDenied, "%v", f.Err), f.Err); exceeded {
 		return d
 	}

@@ -46,7 +46,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 	var problem source.Diagnostic
 	switch {
 	case kind.Group == webhookKind.Group && kind.Kind == webhookKind.Kind:
-		if knownWebhook(r.programs, d.Name()) {
+		if r.isPredicted(d) {
 			return nil
 		}
 		problem = source.Notef(d.At(nil), "webhook-unpredicted", "webhooks may change manifests in ways that preadmit cannot predict").

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/validation"
+	"github.com/preadmit/preadmit/engine/internal/webhook"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -77,6 +78,11 @@ type Options struct {
 	// that Kyverno's rules need from a cluster. UserInfo are documents of kind UserInfo. They give
 	// the fields of the user that User leaves empty.
 	Values, UserInfo []*manifest.Stream
+	// Webhooks answers the calls of mutating webhooks. WebhookAnswers are documents of kind
+	// WebhookAnswers with recorded answers, which answer for the webhooks that they name. The changes
+	// of other webhooks are not predicted.
+	Webhooks       policy.Answerer
+	WebhookAnswers []*manifest.Stream
 }
 
 // Authorizer is the answer to every question that an expression asks the authorizer.
@@ -153,7 +159,9 @@ type settings struct {
 	context *given.Context
 	// plugins are the names of the plug-ins that the server runs.
 	plugins []string
-	// problems are the diagnostics of the values and the user info.
+	// answerer answers for webhooks.
+	answerer policy.Answerer
+	// problems are the diagnostics of the values, the user info and the recorded answers.
 	problems []source.Diagnostic
 }
 
@@ -187,15 +195,21 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	plugins, unknown := pluginNames(s.options.AdmissionPlugins, s.minor)
 	s.plugins = plugins
 	diagnostics = append(diagnostics, unknown...)
-	var user given.UserInfo
-	var problems []source.Diagnostic
-	s.values, s.problems = given.ReadValues(documentsOf(o.Values))
-	user, problems = given.ReadUserInfo(documentsOf(o.UserInfo))
-	s.problems = append(s.problems, problems...)
-	s.kyverno = kyverno.New(s.values, user, s.options.Namespace, s.minor)
-	s.options.User = user.Complete(o.User)
+	s.read()
 	s.validation = validation.New(s.minor)
 	return s, diagnostics
+}
+
+// read reads the documents of the options.
+func (s *settings) read() {
+	o := &s.options
+	values, problems := given.ReadValues(documentsOf(o.Values))
+	user, more := given.ReadUserInfo(documentsOf(o.UserInfo))
+	recorded, others := webhook.ReadAnswers(documentsOf(o.WebhookAnswers))
+	s.values, s.problems = values, slices.Concat(problems, more, others)
+	s.answerer = answerers{o.Webhooks, recorded}
+	s.kyverno = kyverno.New(s.values, user, o.Namespace, s.minor)
+	o.User = user.Complete(o.User)
 }
 
 // choose sets an option to its default, the first allowed value, if it is empty. It reports a value

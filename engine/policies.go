@@ -14,6 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/vapolicy"
+	"github.com/preadmit/preadmit/engine/internal/webhook"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -28,6 +29,7 @@ func languages(s settings) []policy.Language {
 		gatekeeper.New(),
 		s.kyverno,
 		mutatingpolicy.New(s.values, s.context, s.options.Namespace),
+		webhook.New(s.minor, s.authorizer, s.answerer),
 	}
 }
 
@@ -55,16 +57,19 @@ func (s *Set) language(kind gvk.Kind) int {
 	return slices.IndexFunc(s.kinds, func(kinds []gvk.Kind) bool { return slices.Contains(kinds, kind) })
 }
 
-// owner returns the index of the language that has a document as a policy or as its configuration,
-// or -1.
-func (s *Set) owner(d *manifest.Document) int {
+// owners returns the indexes of the languages that have a document as a policy or as their
+// configuration.
+func (s *Set) owners(d *manifest.Document) []int {
 	if i := s.language(d.Kind()); i >= 0 {
-		return i
+		return []int{i}
 	}
-	return slices.IndexFunc(s.languages, func(l policy.Language) bool {
-		configured, ok := l.(policy.Configured)
-		return ok && configured.Configures(d)
-	})
+	var owners []int
+	for i, l := range s.languages {
+		if configured, ok := l.(policy.Configured); ok && configured.Configures(d) {
+			owners = append(owners, i)
+		}
+	}
+	return owners
 }
 
 // IsBuiltin reports whether a kind is part of Kubernetes, in any known version.

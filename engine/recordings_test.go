@@ -116,6 +116,10 @@ func TestRecordingsInJSON(t *testing.T) {
 	}
 	says(t, readme, fmt.Sprintf("(fields) | %d |", sentFields))
 	says(t, policies, fmt.Sprintf("compare with %d recorded objects, each with the three", sentFields))
+	webhooks := listsOf(t, "testdata/webhooks/recorded.json")
+	says(t, readme, fmt.Sprintf("(webhooks) | %d | kube-apiserver 1.36.3 with mutating webhooks: %d objects, with the requests to the webhooks and their answers, and %d answers to configurations",
+		len(webhooks["cases"]), len(webhooks["cases"]), len(webhooks["configurations"])))
+	says(t, policies, fmt.Sprintf("%d recorded answers of kube-apiserver 1.36.3, the requests to the webhooks included, and with %d answers to configurations", len(webhooks["cases"]), len(webhooks["configurations"])))
 	patches := strings.Count(textOf(t, "internal/jsonpatch/testdata/apiserver.jsonl"), "\n")
 	says(t, readme, "has "+thousands(patches)+" JSON patches")
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -26,6 +27,13 @@ func (r *run) replay(w *written) {
 	again := r.again(w.admitted, view)
 	if len(again.failures) > 0 {
 		f := again.failures[0]
+		var missing *policy.MissingAnswerError
+		if errors.As(f.Err, &missing) {
+			d := f.Errorf("webhook-answer-missing", "whether the policies change their own output again is not known: %v", missing).With(missing.Advice)
+			d.Severity = source.Info
+			w.admitted.tell(d)
+			return
+		}
 		r.notIdempotent(w.admitted, f.Errorf("not-idempotent", "the policies would deny their own output: %v", f.Err), "")
 		return
 	}

@@ -156,7 +156,7 @@ func (r *run) compile() {
 			With("give policies with the option policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
-	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.programs)
+	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.programs, s.settings.answerer)
 	for _, program := range r.programs {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:
@@ -395,11 +395,7 @@ func (a *admitted) misplaced() error {
 		return errors.New("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	if textAt(a.trace.after, "metadata", "name") == "" && textAt(a.trace.after, "metadata", "generateName") == "" {
-		required := "metadata.name: Required value: name or generateName is required"
-		if p.kind.Custom {
-			required = fmt.Sprintf("%s.%s \"\" is invalid: %s", p.kind.Kind.Kind, p.kind.Kind.Group, required)
-		}
-		return errors.New(required)
+		return fmt.Errorf("%s \"\" is invalid: metadata.name: Required value: name or generateName is required", strings.TrimSuffix(a.job.place.kind.Kind.Kind+"."+a.job.place.kind.Group, "."))
 	}
 	if version := textAt(a.trace.after, "metadata", "resourceVersion"); version != "" && version != textAt(a.trace.before, "metadata", "resourceVersion") && a.request.Operation == policy.Create && !a.request.DryRun {
 		return errors.New("resourceVersion should not be set on objects to be created")

@@ -323,6 +323,17 @@ func (t *trace) wrote(step policy.Step, before, next map[string]any, sensitive r
 	t.events = append(t.events, event{by: step.ID, at: step.At, program: t.program, pass: t.pass, replay: step.Replay, before: before, written: written, next: inNamespace(next, namespace), sensitive: sensitive})
 }
 
+// said records what a policy says about an object besides changing or refusing it.
+func (t *trace) said(step policy.Step) {
+	for _, w := range step.Warnings {
+		t.warnings = append(t.warnings, Warning{Text: w.Text, By: step.ID, At: step.At, origin: w.Origin})
+	}
+	if len(step.Annotations) > 0 {
+		t.tries.note(step.ID, Audited)
+	}
+	t.audit = append(t.audit, step.Annotations...)
+}
+
 // built records the result of a plug-in of the server.
 func (t *trace) built(step policy.Step, before map[string]any) {
 	t.events = append(t.events, event{by: step.ID, pass: t.pass, before: before, written: step.Object, next: step.Object})

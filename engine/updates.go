@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/webhook"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -59,7 +60,7 @@ func (r *run) updatesOf(l *loaded, memo *change.Memo) []policy.ID {
 	request.Warn = func(source.Diagnostic) {}
 	var ids []policy.ID
 	for _, program := range r.server.programs {
-		if !program.Covers(request) {
+		if webhook.Is(program) || !program.Covers(request) { // a webhook is asked only what a server would ask
 			continue
 		}
 		for _, invocation := range program.Plan(request).Invocations {

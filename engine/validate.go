@@ -155,17 +155,6 @@ func (s server) culprit(p place, request policy.Request, t *trace) string {
 	return text
 }
 
-// said records what a validating policy says about an object besides refusing it.
-func (t *trace) said(step policy.Step) {
-	if step.Warning.Text != "" {
-		t.warnings = append(t.warnings, Warning{Text: step.Warning.Text, By: step.ID, At: step.At, origin: step.Warning.Origin})
-	}
-	if len(step.Annotations) > 0 {
-		t.tries.note(step.ID, Audited)
-	}
-	t.audit = append(t.audit, step.Annotations...)
-}
-
 // tellValidation adds to the result of a job what validating admission said.
 func (a *admitted) tellValidation(mode Validation) {
 	for _, f := range a.trace.refusals {
@@ -220,14 +209,14 @@ const (
 )
 
 // sent returns the warnings that reach a client, as in k8s.io/apiserver v0.36.3
-// (pkg/endpoints/filters/warning.go): each text once, none with control characters, and cut if
+// (pkg/endpoints/filters/warning.go): each text once, none that is empty or has control characters, and cut if
 // they are too long together.
 func sent(warnings []Warning) []Warning {
 	var kept []Warning
 	seen := map[string]bool{}
 	total := 0
 	for _, w := range warnings {
-		if !seen[w.Text] && utf8.ValidString(w.Text) && !strings.ContainsFunc(w.Text, unicode.IsControl) {
+		if w.Text != "" && !seen[w.Text] && utf8.ValidString(w.Text) && !strings.ContainsFunc(w.Text, unicode.IsControl) {
 			kept = append(kept, w)
 			total += utf8.RuneCountInString(w.Text)
 		}

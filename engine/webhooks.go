@@ -1,24 +1,82 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/internal/webhook"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-var webhookKind = gvk.Kind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
+var webhookKind = webhook.Kind
 
-// webhook is a mutating webhook whose changes are not predicted. It may make a valid object of one that
+// answerers ask the first answerer that answers for a webhook: the one of the options before recorded
+// answers.
+type answerers struct {
+	given    policy.Answerer
+	recorded *webhook.Recorded
+}
+
+// Answers implements policy.Answerer.
+func (f answerers) Answers(w policy.WebhookName) bool {
+	return f.given != nil && f.given.Answers(w) || f.recorded.Answers(w)
+}
+
+// Answer implements policy.Answerer.
+func (f answerers) Answer(ctx context.Context, c policy.Call) (policy.Answer, error) {
+	if f.given != nil && f.given.Answers(c.Webhook) {
+		return f.given.Answer(ctx, c)
+	}
+	return f.recorded.Answer(ctx, c)
+}
+
+// WebhookRecorder records the answers of another answerer.
+type WebhookRecorder struct{ recorder *webhook.Recorder }
+
+// RecordWebhooks returns a recorder of an answerer.
+func RecordWebhooks(answerer policy.Answerer) *WebhookRecorder {
+	return &WebhookRecorder{webhook.NewRecorder(answerer)}
+}
+
+// Answers implements policy.Answerer.
+func (r *WebhookRecorder) Answers(w policy.WebhookName) bool { return r.recorder.Answers(w) }
+
+// Answer implements policy.Answerer.
+func (r *WebhookRecorder) Answer(ctx context.Context, c policy.Call) (policy.Answer, error) {
+	return r.recorder.Answer(ctx, c)
+}
+
+// Document returns a document in JSON with the answers that were recorded so far, for
+// Options.WebhookAnswers. Without open, requests about Secrets are masked, and answers that contain
+// the values of their Secrets are omitted and counted.
+func (r *WebhookRecorder) Document(open bool) (document []byte, omitted int) {
+	return r.recorder.Document(open)
+}
+
+// withoutTwins removes the webhooks whose configurations belong to policies that run here.
+func withoutTwins(programs []policy.Program) []policy.Program {
+	return slices.DeleteFunc(programs, func(p policy.Program) bool {
+		return webhook.Is(p) && runs(programs, p.Hook().Configuration)
+	})
+}
+
+// runs reports whether a configuration belongs to policies that run here.
+func runs(programs []policy.Program, configuration string) bool {
+	return configuration != "" && slices.ContainsFunc(programs, func(p policy.Program) bool {
+		return p.Hook().Configuration == configuration && !webhook.Is(p)
+	})
+}
+
+// silent is a mutating webhook whose changes are not predicted. It may make a valid object of one that
 // is not.
-type webhook struct {
+type silent struct {
 	name, configuration string
 	at                  source.Position
 	// rules is nil if the webhook has none: its program writes them when it starts, as programs made
@@ -27,16 +85,19 @@ type webhook struct {
 }
 
 // unpredicted returns the webhooks in documents that are not those of a program.
-func unpredicted(documents []*manifest.Document, programs []policy.Program) (webhooks []webhook) {
+func unpredicted(documents []*manifest.Document, programs []policy.Program, answerer policy.Answerer) (webhooks []silent) {
 	for _, d := range documents {
-		if d.Kind() != webhookKind || knownWebhook(programs, d.Name()) {
+		if d.Kind() != webhookKind || runs(programs, d.Name()) {
 			continue
 		}
 		items, _ := d.Object()["webhooks"].([]any)
 		for i, item := range items {
 			fields, _ := item.(map[string]any)
-			w := webhook{configuration: d.Name(), at: d.At(change.Keys("webhooks").Index(i))}
+			w := silent{configuration: d.Name(), at: d.At(change.Keys("webhooks").Index(i))}
 			w.name, _ = fields["name"].(string)
+			if answerer.Answers(policy.WebhookName{Configuration: w.configuration, Name: w.name}) {
+				continue
+			}
 			if rules, _ := fields["rules"].([]any); len(rules) > 0 {
 				block := maps.Clone(fields)
 				block["resourceRules"] = rules
@@ -48,13 +109,15 @@ func unpredicted(documents []*manifest.Document, programs []policy.Program) (web
 	return webhooks
 }
 
-// knownWebhook reports whether a webhook belongs to policies that run here.
-func knownWebhook(programs []policy.Program, configuration string) bool {
-	return configuration != "" && slices.ContainsFunc(programs, func(p policy.Program) bool { return p.Hook().Configuration == configuration })
+// isPredicted reports whether all webhooks of a configuration belong to policies that run here, or
+// have an answerer.
+func (r *run) isPredicted(d *manifest.Document) bool {
+	items, _ := d.Object()["webhooks"].([]any)
+	return runs(r.programs, d.Name()) || len(items) > 0 && !slices.ContainsFunc(r.server.webhooks, func(w silent) bool { return w.configuration == d.Name() })
 }
 
 // mayChange reports whether the webhook may get a request. Its selectors and conditions do not count.
-func (w *webhook) mayChange(request *policy.Request) bool {
+func (w *silent) mayChange(request *policy.Request) bool {
 	if w.rules == nil {
 		group := request.Kind.Group
 		return w.name == group || strings.HasSuffix(w.name, "."+group)
@@ -65,7 +128,7 @@ func (w *webhook) mayChange(request *policy.Request) bool {
 // doubt returns advice about a webhook that may repair an object before a server validates it; "" if
 // no webhook may change it.
 func (s server) doubt(request *policy.Request) string {
-	i := slices.IndexFunc(s.webhooks, func(w webhook) bool { return w.mayChange(request) })
+	i := slices.IndexFunc(s.webhooks, func(w silent) bool { return w.mayChange(request) })
 	if i < 0 {
 		return ""
 	}

@@ -103,6 +103,7 @@ func (f *files) cluster(c *config, set *fileSet) []*manifest.Stream {
 	o.Trees = f.set().trees(c.documents[settings.Trees].paths)
 	o.Values = f.set().documents(c, settings.Values)
 	o.UserInfo = f.set().documents(c, settings.UserInfo)
+	o.WebhookAnswers = f.set().documents(c, settings.WebhookAnswers)
 	o.OpenAPI = f.set().openAPI(c.documents[settings.OpenAPI].paths)
 	return context
 }

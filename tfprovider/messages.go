@@ -121,7 +121,7 @@ func (a *admission) indexOrigins() {
 // kinds describe the documents of each role in titles.
 var kinds = [settings.Roles]string{
 	settings.Manifests: "Manifest", settings.Policies: "Policy", settings.Context: "Context", settings.Old: "Old Object",
-	settings.OpenAPI: "OpenAPI Document", settings.Values: "Values", settings.UserInfo: "User Info",
+	settings.OpenAPI: "OpenAPI Document", settings.Values: "Values", settings.UserInfo: "User Info", settings.WebhookAnswers: "Webhook Answers",
 }
 
 // detail returns the text of a diagnostic.

@@ -4,7 +4,7 @@
 // value of the object. Languages only compute values. The engine compares the values, attributes
 // changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), read.go (what policies look up), targets.go (objects that policies change after an
+// The files in order: policy.go (the contract), webhook.go (who answers for webhooks), read.go (what policies look up), targets.go (objects that policies change after an
 // admission), request.go (the object and context of a request),
 // attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
 // objects), node.go (values in policies, with positions).
@@ -44,8 +44,11 @@ type ID struct {
 
 // String returns the ID for people: "policy p, binding b, param ns/n, mutations[0]".
 func (id ID) String() string {
-	if id.Plugin != "" {
+	switch {
+	case id.Plugin != "":
 		return "admission plug-in " + id.Plugin
+	case id.Kind == WebhookKind:
+		return strings.TrimSpace("webhook " + id.Rule + " of " + id.Policy)
 	}
 	var b strings.Builder
 	b.WriteString("policy " + id.Policy)
@@ -264,6 +267,9 @@ type Plan struct {
 	NotApplied  []NotApplied
 	// Failures come before the failures of the invocations.
 	Failures []Failure
+	// Uncalled means that a server does not call the webhook. It does not call it again, either, if
+	// the object changes afterwards.
+	Uncalled bool
 }
 
 // Shuffler is an Invocation that runs several policies, which a server runs in random order.
@@ -302,8 +308,8 @@ type Step struct {
 	Object     map[string]any
 	NotApplied *NotApplied
 	Failure    *Failure
-	// Warning and Annotations are what a validating policy says about an object besides refusing it.
-	Warning     source.Span
+	// Warnings and Annotations are what a policy says about an object besides changing or refusing it.
+	Warnings    []source.Span
 	Annotations []Annotation
 	// Replay says what to do if the rule would change its own output again: "fail", "warn" or
 	// "skip". If it is empty, the option of the run decides.

@@ -125,7 +125,7 @@ func (c converter) step(hidden redact.Hidden, from engine.Change) Step {
 	old, value := c.pair(hidden, from.Change)
 	by := c.names(from.By)
 	return Step{
-		Disposition: from.Disposition, Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Plugin: by.Plugin, At: from.At, Pass: from.Pass,
+		Disposition: from.Disposition, Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Plugin: by.Plugin, Kind: by.Kind, At: from.At, Pass: from.Pass,
 		Op: from.Op, Path: c.Text(from.Path.String()), Old: old, New: value, last: lastOf(c.Path(from.Path)),
 	}
 }
@@ -140,6 +140,9 @@ func lastOf(path change.Path) change.Element {
 
 // names returns the names of the author of a change.
 func (c converter) names(id policy.ID) policy.ID {
+	if id.Kind == policy.WebhookKind {
+		return policy.ID{Kind: id.Kind, Policy: c.Name(id.Policy), Rule: c.Name(id.Rule)}
+	}
 	return policy.ID{Policy: c.Name(id.Policy), Binding: c.Name(id.Binding), Param: c.Name(id.Param), Rule: c.Name(id.Part()), Plugin: id.Plugin}
 }
 
@@ -150,5 +153,5 @@ func (c converter) pair(hidden redact.Hidden, from change.Change) (any, any) {
 
 func (c converter) notApplied(n policy.NotApplied) NotApplied {
 	by := c.names(n.ID)
-	return NotApplied{Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, At: n.At, Reason: c.Reason(n.Reason)}
+	return NotApplied{Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Kind: by.Kind, At: n.At, Reason: c.Reason(n.Reason)}
 }

@@ -87,6 +87,7 @@ type jsonName struct {
 	Param   string `json:"param,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 	Plugin  string `json:"plugin,omitempty"`
+	Kind    string `json:"kind,omitempty"`
 }
 
 type jsonStep struct {
@@ -157,7 +158,7 @@ func jsonOf(m Manifest) jsonManifest {
 		out.Dropped = append(out.Dropped, jsonStepOf(s))
 	}
 	for _, n := range m.NotApplied {
-		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule, ""}, place(n.At), n.Reason})
+		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule, "", n.Kind}, place(n.At), n.Reason})
 	}
 	for _, a := range m.Audit {
 		if out.AuditAnnotations == nil {
@@ -169,5 +170,5 @@ func jsonOf(m Manifest) jsonManifest {
 }
 
 func jsonStepOf(s Step) jsonStep {
-	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule, s.Plugin}, string(s.Disposition), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
+	return jsonStep{jsonName{s.Policy, s.Binding, s.Param, s.Rule, s.Plugin, s.Kind}, string(s.Disposition), place(s.At), s.Pass, jsonChange{s.Op, s.Path, s.Old, s.New}}
 }

@@ -120,6 +120,9 @@ type Edit struct {
 type Step struct {
 	Disposition                  engine.Disposition
 	Policy, Binding, Param, Rule string
+	// Kind is policy.WebhookKind if a webhook wrote the value: Policy is then its configuration, and
+	// Rule the webhook.
+	Kind string
 	// Plugin is the admission plug-in of the server that wrote the value, if no policy did.
 	Plugin   string
 	At       source.Position
@@ -139,8 +142,10 @@ func (s *Step) difference() difference { return difference{s.Op, s.Path, s.last,
 // NotApplied says why a policy left a manifest alone.
 type NotApplied struct {
 	Policy, Binding, Param, Rule string
-	At                           source.Position
-	Reason                       string
+	// Kind is as in Step.
+	Kind   string
+	At     source.Position
+	Reason string
 }
 
 // Changed returns the number of manifests that the policies change.

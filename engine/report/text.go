@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -108,10 +109,18 @@ func (s Step) by() string {
 	if s.Plugin != "" {
 		return "admission plug-in " + s.Plugin
 	}
-	return name(s.Policy, s.Binding, s.Param, s.Rule)
+	return nameOf(s.Kind, s.Policy, s.Binding, s.Param, s.Rule)
 }
 
-func (n NotApplied) name() string { return name(n.Policy, n.Binding, n.Param, n.Rule) }
+func (n NotApplied) name() string { return nameOf(n.Kind, n.Policy, n.Binding, n.Param, n.Rule) }
+
+// nameOf returns the name of a webhook or of a rule.
+func nameOf(kind, policyName, binding, param, rule string) string {
+	if kind == policy.WebhookKind {
+		return policy.ID{Kind: kind, Policy: policyName, Rule: rule}.String()
+	}
+	return name(policyName, binding, param, rule)
+}
 
 func name(policy, binding, param, rule string) string {
 	text := "policy " + policy

@@ -30,6 +30,7 @@ var (
 	infos            = []Severity{Info}
 	infosOrWarnings  = []Severity{Info, Warning}
 	warningsOrErrors = []Severity{Warning, Error}
+	errorsOrInfos    = []Severity{Error, Info}
 	errorsOrWarnings = []Severity{Error, Warning}
 )
 
@@ -211,6 +212,11 @@ var objects = []Entry{
 		Code: "schema-missing", Severities: warningsOrErrors, Unsure: true, Title: "The schema of the kind is not known",
 		Cause:  "Preadmit has no schema of the kind, so policies see fewer fields than in a cluster. It is an error if a policy merges into anything but metadata.",
 		Advice: "Give the CustomResourceDefinition of the kind as context, or the cluster's OpenAPI document.",
+	},
+	{
+		Code: "webhook-answer-missing", Severities: errorsOrInfos, Title: "The answer of a webhook is not known",
+		Cause:  "A server would call a mutating webhook whose answers are recorded, but this request is not among them. The message says what has changed since the nearest recorded request. It is a note if only the check whether policies change their own output again lacks the answer.",
+		Advice: "Record the answers again.",
 	},
 	{
 		Code: "value-not-stored", Severities: infos, Title: "A value is not stored as it is written",

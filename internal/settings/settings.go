@@ -79,6 +79,7 @@ const (
 	Old
 	Values
 	UserInfo
+	WebhookAnswers
 	Against // policies to compare with
 	Verify  // manifests to verify a conversion with
 	Dump    // objects of a cluster

@@ -239,6 +239,15 @@ var Table = []Option{
 		AttributeHelp: "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
 	},
 	{
+		Flag: "webhook-answers", Arg: "PATH", Field: "webhookAnswersPaths", Key: "webhookAnswersPaths", Commands: running, Files: WebhookAnswers,
+		Help: "recorded answers of the cluster's mutating webhooks, whose configurations are among the manifests, the policies or the context",
+	},
+	{
+		Field: "webhookAnswers", Attribute: "webhook_answers", Texts: WebhookAnswers,
+		Help:          "recorded answers of mutating webhooks: objects, or strings that hold YAML",
+		AttributeHelp: "Recorded answers of the cluster's mutating webhooks, whose configurations are among the policies, the context or the manifests. " + yamlStrings,
+	},
+	{
 		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: slices.Concat(viewing, snapshot), Default: "64Mi",
 		Help: "maximum size of all input files together (default 64Mi); a file may hold 100,000 documents for every 64Mi; " +
 			"in a functionConfig, it applies to the files that the functionConfig names",

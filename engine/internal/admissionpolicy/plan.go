@@ -60,6 +60,11 @@ func (l *Language) Plan(p *Policy, r *policy.Request, plan *policy.Plan, apply f
 	}
 }
 
+// Apply returns the application of a policy without a binding, under the kind that it has matched.
+func (l *Language) Apply(p *Policy, id policy.ID, kind *schema.Kind) *Application {
+	return &Application{ID: id, Policy: p, Kind: kind, language: l}
+}
+
 // planBinding returns the params with which a binding applies a policy to a request.
 func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r *policy.Request, plan *policy.Plan) []map[string]any {
 	fail := func(err error) { plan.Failures = append(plan.Failures, l.configuration(p, b, "binding", err)) }

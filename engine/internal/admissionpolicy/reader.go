@@ -87,7 +87,7 @@ func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
 	}
 	p.Constraints = r.constraints(spec.At("matchConstraints"))
 	p.Scope = r.language.CEL.Scope(spec.At("paramKind").Given())
-	p.Conditions = r.conditions(spec.At("matchConditions"), p.Scope)
+	p.Conditions = r.Conditions(spec.At("matchConditions"), p.Scope)
 	r.variables(spec.At("variables"), p.Scope)
 	return p
 }
@@ -211,7 +211,8 @@ func (r *Reader) constraints(n policy.Node) *match.Resources {
 	return resources
 }
 
-func (r *Reader) conditions(n policy.Node, scope *celenv.Scope) []Condition {
+// Conditions reads matchConditions.
+func (r *Reader) Conditions(n policy.Node, scope *celenv.Scope) []Condition {
 	items := n.Items()
 	if len(items) > maxConditions {
 		r.Invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)

@@ -139,9 +139,7 @@ func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 		}
 		step.Annotations = c.annotations
 		for _, text := range c.warnings {
-			if !yield(policy.Step{ID: i.ID(), Warning: source.Span{Text: text}}) {
-				return
-			}
+			step.Warnings = append(step.Warnings, source.Span{Text: text})
 		}
 		yield(step)
 	}

@@ -9,13 +9,14 @@
 //	untouched values are the same in the result, including the types of numbers
 //	the cost of a patch depends on what it touches: twice as many operations take twice as long
 //
-// The files in order: jsonpatch.go (Operation, Dialect, Apply), document.go (the object while it
+// The files in order: jsonpatch.go (Operation, Dialect, Apply), decode.go (patches as JSON), document.go (the object while it
 // changes), usage.go (the resources of a patch), equal.go (tests), apiserver.go and kyverno.go
 // (the dialects), check.go (operations that do not fit a kind).
 package jsonpatch
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -32,6 +33,8 @@ type Operation struct {
 	Value any
 	// NoValue says that the operation has no value, which hosts distinguish from null.
 	NoValue bool
+	// pathless is the error of an operation whose path could not be decoded.
+	pathless error
 }
 
 // ErrTestFailed is wrapped by the error of a failed test. The API server then does not change
@@ -46,6 +49,9 @@ type Dialect struct {
 
 // apply applies one operation.
 func (dialect Dialect) apply(d *document, op Operation) error {
+	if _, known := noPath[op.Op]; known && op.pathless != nil {
+		return fmt.Errorf("%s operation failed to decode path: %w", op.Op, op.pathless)
+	}
 	switch op.Op {
 	case "add":
 		return dialect.add(d, op)

@@ -39,12 +39,6 @@ func (e *DecodeError) Error() string { return e.text }
 //
 // memo may be nil. Values that it remembers as decoded are not checked again.
 func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
-	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
-		if v := object[name]; v != nil && JSONKind(v) != "string" {
-			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
-			return &DecodeError{[]Problem{{change.Keys(name), text}}, text}
-		}
-	}
 	failed, unknown := k.decode(memo, object)
 	if failed != nil {
 		return &DecodeError{[]Problem{*failed}, failed.Text}
@@ -59,8 +53,22 @@ func (k *Kind) StrictDecode(memo *change.Memo, object map[string]any) error {
 	return &DecodeError{unknown, "strict decoding error: " + strings.Join(texts, ", ")}
 }
 
-// decode returns what a strict decoder says about an object of a built-in kind.
+// Decode is like StrictDecode, but unknown fields are no error: the server drops them.
+func (k *Kind) Decode(memo *change.Memo, object map[string]any) error {
+	if failed, _ := k.decode(memo, object); failed != nil {
+		return &DecodeError{[]Problem{*failed}, failed.Text}
+	}
+	return nil
+}
+
+// decode returns the error of the decoder, if any, and the unknown fields.
 func (k *Kind) decode(memo *change.Memo, object map[string]any) (failed *Problem, unknown []Problem) {
+	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
+		if v := object[name]; v != nil && JSONKind(v) != "string" {
+			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
+			return &Problem{change.Keys(name), text}, nil
+		}
+	}
 	if k.Custom || k.Unknown || k.Type() == nil {
 		return nil, nil
 	}

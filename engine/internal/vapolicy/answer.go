@@ -53,7 +53,7 @@ func (i *invocation) answer(r *policy.Request, d decision) policy.Step {
 	}
 	if slices.Contains(i.actions, warn) {
 		text := fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", i.to.ID.Policy, i.to.ID.Binding, d.message)
-		step.Warning = source.Span{Text: text, Origin: i.to.Policy.Words().Origin(d.message)}
+		step.Warnings = []source.Span{{Text: text, Origin: i.to.Policy.Words().Origin(d.message)}}
 	}
 	if slices.Contains(i.actions, audit) {
 		step.Annotations = []policy.Annotation{i.audit(d)}

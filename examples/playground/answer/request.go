@@ -49,6 +49,7 @@ var roles = []role{
 	{"context", settings.Context},
 	{"values", settings.Values},
 	{"user-info", settings.UserInfo},
+	{"webhook-answers", settings.WebhookAnswers},
 	{"old", settings.Old},
 	{manifests, settings.Manifests},
 }
@@ -152,6 +153,7 @@ func (r *Request) rules() *rules {
 	c.options.Trees = readAll(r.of("trees"), manifest.ReadTrees, &c.diagnostics)
 	c.options.Values = readAll(r.of("values"), manifest.Read, &c.diagnostics)
 	c.options.UserInfo = readAll(r.of("user-info"), manifest.Read, &c.diagnostics)
+	c.options.WebhookAnswers = readAll(r.of("webhook-answers"), manifest.Read, &c.diagnostics)
 	c.options.Old = readAll(r.of("old"), manifest.Read, &c.diagnostics)
 	if source.HasErrors(c.diagnostics) {
 		return c

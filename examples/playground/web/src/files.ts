@@ -16,6 +16,7 @@ export const roleNames: Record<Role, string> = {
   context: "context: what the cluster has",
   values: "values for Kyverno's rules",
   "user-info": "user info",
+  "webhook-answers": "webhook answers",
   manifests: "manifests",
   old: "objects before an update",
 };

@@ -22,7 +22,7 @@ let answers = 0; // number of answers so far; tests wait for the next one
 
 // The panels.
 
-const left: Role[] = ["policies", "trees", "context", "values", "user-info"];
+const left: Role[] = ["policies", "trees", "context", "values", "user-info", "webhook-answers"];
 const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"), fieldsAt);
 const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"), fieldsAt);
 const output = new ResultView(by("result-editor"), authors, go);

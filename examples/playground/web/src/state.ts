@@ -1,7 +1,7 @@
 // state.ts holds the files and options of the user, and writes them compressed into the fragment of
 // the address, which browsers do not send to servers.
 
-export type Role = "policies" | "trees" | "context" | "values" | "user-info" | "old" | "manifests";
+export type Role = "policies" | "trees" | "context" | "values" | "user-info" | "webhook-answers" | "old" | "manifests";
 
 export interface File {
   role: Role;
