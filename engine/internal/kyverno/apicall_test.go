@@ -123,7 +123,7 @@ func TestReads(t *testing.T) {
 		for i := range got {
 			got[i].By, got[i].At = policy.ID{}, source.Position{}
 		}
-		if !slices.Equal(got, want) {
+		if got = slices.Compact(got); !slices.Equal(got, want) { // the rules for controllers read the same
 			t.Errorf("%s: %v", path, got)
 		}
 	}
